@@ -1,0 +1,116 @@
+//! The one hash used everywhere: 64 well-mixed bits from a key and a seed.
+//!
+//! Sixteen bytes at a time are folded by one 64 × 64 → 128 bit multiplication whose halves are
+//! xored, the construction of wyhash and its relatives. A key of up to 16 bytes costs two such
+//! folds, about 3 ns. It is not a cryptographic hash: a server that fears chosen keys gives it a
+//! secret seed.
+//!
+//! Who uses which bits is written here once, because one hash must serve users that have to be
+//! independent of each other:
+//!
+//! ```text
+//!   63            40 39          32 31                                0
+//!  ┌────────────────┬──────────────┬───────────────────────────────────┐
+//!  │ spatial filter │ shard        │ bucket                            │
+//!  └────────────────┴──────────────┴───────────────────────────────────┘
+//!     24 bits          8 bits         32 bits; fingerprints use bits 40..56, which say nothing
+//!                                     about bucket or shard
+//! ```
+//!
+//! Whoever needs a split that is independent of all three (halves for cross-checking, confidence
+//! bands) applies [`mix`] with a constant of its own first.
+
+const A: u64 = 0x9e37_79b9_7f4a_7c15;
+const B: u64 = 0xd6e8_feb8_6659_fd93;
+const C: u64 = 0xa076_1d64_78bd_642f;
+
+/// Multiplies to 128 bits and xors the halves.
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = (a as u128) * (b as u128);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+/// The hash of `key` under `seed`.
+#[inline]
+pub fn bytes(seed: u64, key: &[u8]) -> u64 {
+    let mut state = seed ^ A;
+    let mut rest = key;
+    while rest.len() > 16 {
+        let (head, tail) = rest.split_at(16);
+        state = fold(word(&head[..8]) ^ state ^ B, word(&head[8..]) ^ C);
+        rest = tail;
+    }
+    let (low, high) = tail_words(rest);
+    mix(fold(low ^ state ^ B, high ^ A) ^ (key.len() as u64).wrapping_mul(C))
+}
+
+#[inline]
+fn word(eight: &[u8]) -> u64 {
+    let mut array = [0; 8];
+    array.copy_from_slice(eight);
+    u64::from_le_bytes(array)
+}
+
+#[inline]
+fn half(four: &[u8]) -> u64 {
+    let mut array = [0; 4];
+    array.copy_from_slice(four);
+    u64::from(u32::from_le_bytes(array))
+}
+
+/// Up to 16 bytes as two words; overlapping reads spare a loop.
+#[inline]
+fn tail_words(rest: &[u8]) -> (u64, u64) {
+    let n = rest.len();
+    match n {
+        8..=16 => (word(&rest[..8]), word(&rest[n - 8..])),
+        4..=7 => (half(&rest[..4]), half(&rest[n - 4..])),
+        1..=3 => {
+            let (first, middle, last) = (rest[0], rest[n / 2], rest[n - 1]);
+            (u64::from(first) << 16 | u64::from(middle) << 8 | u64::from(last), 0)
+        }
+        _ => (0, 0),
+    }
+}
+
+/// Mixes a number: every bit of the result depends on every bit of `x`, and no two numbers give
+/// the same result (the finaliser of SplitMix64).
+#[inline]
+pub const fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(A);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// All the users of the hash rely on each of its bits being fair, whatever the keys look like.
+    #[test]
+    fn every_bit_is_fair_on_structured_keys() {
+        let n = 20_000u64;
+        let mut ones = [0u64; 64];
+        for i in 0..n {
+            let hash = bytes(7, format!("user:{i}").as_bytes());
+            for (bit, count) in ones.iter_mut().enumerate() {
+                *count += hash >> bit & 1;
+            }
+        }
+        // Five standard deviations of a fair coin.
+        let band = 5.0 * (n as f64).sqrt() / 2.0;
+        for (bit, count) in ones.iter().enumerate() {
+            assert!((*count as f64 - n as f64 / 2.0).abs() < band, "bit {bit}: {count} of {n}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_zero_bytes_are_told_apart() {
+        let keys = [&b""[..], b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0\0\0\0", &[0; 33], &[0; 34]];
+        let hashes: HashSet<u64> = keys.iter().map(|key| bytes(0, key)).collect();
+        assert_eq!(hashes.len(), keys.len());
+        assert_ne!(bytes(0, b"key"), bytes(1, b"key"));
+    }
+}

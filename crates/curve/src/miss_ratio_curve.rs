@@ -1,0 +1,99 @@
+//! The miss ratio at every size.
+
+use base::{Bytes, MissRatio};
+
+/// Miss ratio against cache size. Never rises with the size: memory may be left unused, so a
+/// larger cache is at least as good ("free disposal"), and the running minimum is taken where a
+/// model's own curve rises.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MissRatioCurve {
+    points: Vec<(Bytes, MissRatio)>,
+}
+
+impl MissRatioCurve {
+    /// A curve through `points`, in any order. Size zero misses always, if not told otherwise.
+    pub fn new(points: impl IntoIterator<Item = (Bytes, MissRatio)>) -> Self {
+        let mut points: Vec<_> = points.into_iter().collect();
+        points.sort_by_key(|(size, _)| *size);
+        if points.first().is_none_or(|(size, _)| *size > Bytes(0)) {
+            points.insert(0, (Bytes(0), MissRatio::ALL));
+        }
+        points.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same && later.1 < earlier.1 {
+                earlier.1 = later.1;
+            }
+            same
+        });
+        let mut least = MissRatio::ALL;
+        for (_, ratio) in &mut points {
+            if *ratio < least {
+                least = *ratio;
+            }
+            *ratio = least;
+        }
+        Self { points }
+    }
+
+    /// The points, by size.
+    pub fn points(&self) -> &[(Bytes, MissRatio)] {
+        &self.points
+    }
+
+    /// The miss ratio of a cache of `size`: straight between points, level beyond the last.
+    pub fn at(&self, size: Bytes) -> MissRatio {
+        let after = self.points.partition_point(|(known, _)| *known <= size);
+        let (left, low) = self.points[after - 1];
+        match self.points.get(after) {
+            None => low,
+            Some(&(right, high)) => {
+                let share = (size - left).as_f64() / (right - left).as_f64();
+                MissRatio(low.0 + (high.0 - low.0) * share)
+            }
+        }
+    }
+
+    /// The size beyond which nothing is known (and, for a full trace, nothing is gained).
+    pub fn extent(&self) -> Bytes {
+        self.points.last().map_or(Bytes(0), |(size, _)| *size)
+    }
+
+    /// The smallest known size whose miss ratio is at most `goal`, if there is one.
+    pub fn size_for(&self, goal: MissRatio) -> Option<Bytes> {
+        let at = self.points.partition_point(|(_, ratio)| *ratio > goal);
+        let &(size, ratio) = self.points.get(at)?;
+        let Some(&(before, above)) = at.checked_sub(1).and_then(|at| self.points.get(at)) else {
+            return Some(size);
+        };
+        let share = (above.0 - goal.0) / (above.0 - ratio.0);
+        Some(before + Bytes(((size - before).as_f64() * share).ceil() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_between_its_points() {
+        let curve =
+            MissRatioCurve::new([(Bytes(100), MissRatio(0.5)), (Bytes(300), MissRatio(0.1))]);
+        assert_eq!(curve.at(Bytes(0)), MissRatio(1.0));
+        assert_eq!(curve.at(Bytes(50)), MissRatio(0.75));
+        assert_eq!(curve.at(Bytes(100)), MissRatio(0.5));
+        assert!((curve.at(Bytes(200)).0 - 0.3).abs() < 1e-12);
+        assert_eq!(curve.at(Bytes(1_000)), MissRatio(0.1));
+        assert_eq!(curve.size_for(MissRatio(0.3)), Some(Bytes(200)));
+        assert_eq!(curve.size_for(MissRatio(0.05)), None);
+    }
+
+    #[test]
+    fn never_rises() {
+        let curve = MissRatioCurve::new([
+            (Bytes(10), MissRatio(0.5)),
+            (Bytes(20), MissRatio(0.7)),
+            (Bytes(30), MissRatio(0.2)),
+        ]);
+        assert_eq!(curve.at(Bytes(20)), MissRatio(0.5));
+    }
+}

@@ -1,0 +1,2 @@
+//! Everything offline, and the load client.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Larder.
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Larder.
+#![forbid(unsafe_code)]
+fn main() {}

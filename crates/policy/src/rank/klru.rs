@@ -1,0 +1,28 @@
+//! K-LRU: of K items drawn at random, the one that was not used for the longest time goes.
+//!
+//! Redis' `maxmemory-samples` is K, and Redis keeps a pool of 16 good candidates between evictions
+//! (`pool=16`): with it nothing younger than the recency rank 1 - 1/K is ever evicted, and K = 5
+//! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
+
+use super::{Meta, Rank, Sampled};
+use crate::{Spec, Tick};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "klru",
+    params: &[("k", 5.0), ("pool", 0.0)],
+    build: |params| {
+        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
+        Box::new(Sampled::new(Klru, k.max(1), pool, params.seed))
+    },
+};
+
+/// The longer idle, the lower.
+#[derive(Clone, Copy, Debug)]
+pub struct Klru;
+
+impl Rank for Klru {
+    fn rank(&self, item: &Meta, _: Tick) -> f32 {
+        -(item.age as f32)
+    }
+}

@@ -1,0 +1,35 @@
+//! Policies that need only an item's metadata: draw candidates, score them, the lowest rank goes.
+//!
+//! The same [`Rank`] runs in the simulator, through [`Sampled`], and in the live store, which
+//! keeps the fields of [`Meta`] in each item's header whatever policy is active. So a live store
+//! changes policy without touching an item.
+
+pub mod klru;
+pub mod random;
+mod sampled;
+
+pub use sampled::Sampled;
+
+use base::{Micros, Tick};
+use std::fmt::Debug;
+
+/// What is known of a resident item under every policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Meta {
+    /// Requests since the last one to this item (or since it was written).
+    pub age: u64,
+    /// Requests since it became resident.
+    pub life: u64,
+    /// Reads since it became resident; saturates where the store has few bits for it.
+    pub hits: u32,
+    /// Bytes charged.
+    pub size: u32,
+    /// What a miss of it costs; zero where it is unknown.
+    pub penalty: Micros,
+}
+
+/// Scores a resident item: of the candidates drawn, the one with the lowest rank goes.
+pub trait Rank: Debug + Send + Sync {
+    /// The score of `item` at `now`. Never NaN.
+    fn rank(&self, item: &Meta, now: Tick) -> f32;
+}

@@ -1,0 +1,2 @@
+//! The daemon: sockets, commands, configuration.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Where accesses come from: trace formats and generators.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Snapshot in, plan out: planners, recipes and the pilot.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Bytes to commands and back: RESP without sockets.
+#![forbid(unsafe_code)]
