@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn lengths_and_zero_bytes_are_told_apart() {
-        let keys = [&b""[..], b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0\0\0\0", &[0; 33], &[0; 34]];
+        let keys =
+            [&b""[..], b"\0", b"\0\0", b"\0\0\0\0", b"\0\0\0\0\0\0\0\0\0", &[0; 33], &[0; 34]];
         let hashes: HashSet<u64> = keys.iter().map(|key| bytes(0, key)).collect();
         assert_eq!(hashes.len(), keys.len());
         assert_ne!(bytes(0, b"key"), bytes(1, b"key"));

@@ -1,2 +1,8 @@
-//! Everything offline, and the load client.
+//! Everything offline, and the load client: what reads files and clocks, and is not the server.
 #![forbid(unsafe_code)]
+
+pub mod curve_command;
+pub mod plan_command;
+pub mod replay;
+pub mod simulate;
+pub mod trace_command;

@@ -1,3 +1,47 @@
-//! Larder.
+//! One binary, a subcommand for each thing an operator or a researcher does.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod demo;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A key-value cache that measures its own workload and spends every byte of memory where it
+/// saves the most waiting.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Replay(lab::replay::Args),
+    Simulate(lab::simulate::Args),
+    Curve(lab::curve_command::Args),
+    Plan(lab::plan_command::Args),
+    Trace(lab::trace_command::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Demo(args) => demo::run(args),
+        Command::Replay(args) => lab::replay::run(args),
+        Command::Simulate(args) => lab::simulate::run(args),
+        Command::Curve(args) => lab::curve_command::run(args),
+        Command::Plan(args) => lab::plan_command::run(args),
+        Command::Trace(args) => lab::trace_command::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("larder: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

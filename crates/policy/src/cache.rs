@@ -176,8 +176,7 @@ impl Cache {
         while self.used + size > self.capacity {
             self.evict(access);
         }
-        let expires =
-            if access.ttl == Micros(0) { FOREVER } else { access.time + access.ttl };
+        let expires = if access.ttl == Micros(0) { FOREVER } else { access.time + access.ttl };
         let still = slot.filter(|_| self.slots.contains_key(&access.key));
         self.used += size;
         if let Some(slot) = still {

@@ -1,0 +1,13 @@
+//! The miss ratio at every size, from one pass over a trace.
+
+/// The miss ratio at every size, from one pass over a trace.
+#[derive(clap::Args, Debug)]
+pub struct Args {}
+
+/// Runs the command.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub fn run(_args: Args) -> anyhow::Result<()> {
+    anyhow::bail!("not available in this build")
+}
