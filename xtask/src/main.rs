@@ -1,2 +1,64 @@
-//! Chores.
-fn main() {}
+//! The project's own chores, each one command: `cargo x ci`, `cargo x golden`, `cargo x bench …`.
+//!
+//! A chore runs the very command a person would type, and says which, so that nothing has to be
+//! looked up when one fails.
+#![forbid(unsafe_code)]
+
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+const HELP: &str = "\
+Usage: cargo x <chore>
+
+  ci       everything CI runs: format, lints, tests, documentation, licences
+  golden   write the golden files anew; then look at the diff
+  miri     the store's unsafe code under Miri (needs the nightly toolchain)
+";
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    match words.next().as_deref() {
+        Some("ci") => ci(),
+        Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
+        Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
+        None | Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Some(other) => bail!("there is no chore '{other}'\n\n{HELP}"),
+    }
+}
+
+/// In the order of how soon each speaks.
+fn ci() -> Result<()> {
+    run("cargo fmt --all --check", &[])?;
+    run("cargo clippy --workspace --all-targets --quiet -- -D warnings", &[])?;
+    run("cargo test --workspace", &[])?;
+    run("cargo doc --workspace --no-deps --quiet", &[("RUSTDOCFLAGS", "-D warnings")])?;
+    if present("cargo-deny") {
+        run("cargo deny check licenses bans sources", &[])?;
+    } else {
+        eprintln!("skipped: cargo deny is not installed (cargo install cargo-deny --locked)");
+    }
+    Ok(())
+}
+
+fn present(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+/// Runs one command line, no word of which holds a blank.
+fn run(line: &str, environment: &[(&str, &str)]) -> Result<()> {
+    eprintln!("→ {line}");
+    let mut words = line.split(' ');
+    let program = words.next().context("an empty command line")?;
+    let status = Command::new(program)
+        .args(words)
+        .envs(environment.iter().copied())
+        .status()
+        .with_context(|| format!("{program} could not be started: is it installed?"))?;
+    if !status.success() {
+        bail!("`{line}` failed ({status})");
+    }
+    Ok(())
+}
