@@ -4,6 +4,8 @@
 //! looked up when one fails.
 #![forbid(unsafe_code)]
 
+mod soak;
+
 use anyhow::{Context, Result, bail};
 use std::process::Command;
 
@@ -12,6 +14,7 @@ Usage: cargo x <chore>
 
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
+  soak [S] S seconds (600) of mixed writes at three times maxmemory, its bounds checked
   miri     the store's unsafe code under Miri (needs the nightly toolchain)
 ";
 
@@ -21,6 +24,7 @@ fn main() -> Result<()> {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
+        Some("soak") => soak::run(words.next().map_or(Ok(600), |text| text.parse())?),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

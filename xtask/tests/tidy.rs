@@ -91,9 +91,8 @@ fn every_source_file_is_reachable() {
             };
             // Declared by `mod name;`, or named in one of the lists that declare their modules.
             let declared = all.contains(&format!("mod {name};"));
-            let listed = all
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| word == name);
+            let listed =
+                all.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
             if !declared && !listed {
                 problems.push(format!("{}: no `mod` names it", path.display()));
             }

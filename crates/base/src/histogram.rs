@@ -14,7 +14,7 @@ pub const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
 /// The bucket that counts `value`.
 #[inline]
 pub const fn bucket(value: u64) -> usize {
-    let msb = 63 - (value | 1).leading_zeros();
+    let msb = (value | 1).ilog2();
     let shift = msb.saturating_sub(PRECISION);
     ((shift as u64) * WIDTH + (value >> shift)) as usize
 }
