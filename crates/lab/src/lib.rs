@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod curve_command;
+pub mod open;
 pub mod plan_command;
 pub mod replay;
 pub mod simulate;

@@ -1,2 +1,79 @@
 //! Where accesses come from: trace formats and generators.
+//!
+//! Everything is a [`Source`]: a stream that hands out one [`Access`] at a time and keeps nothing
+//! of it, so a trace larger than memory works. A format reads from whatever [`BufRead`] it is
+//! handed; who opens the file, or undoes its compression, is not known here.
+//!
+//! No byte sequence makes a reader panic. A malformed record is an [`Error`] that names it, and a
+//! reader goes on behind it if it is asked again: [`SkipBad`] does so and counts.
+//!
+//! [`BufRead`]: std::io::BufRead
 #![forbid(unsafe_code)]
+
+mod charge;
+mod error;
+pub mod format;
+mod lines;
+mod skip_bad;
+
+pub use base::{Access, Micros, Op, TenantId, Tick};
+pub use charge::Charge;
+pub use error::{Error, Unit};
+pub use skip_bad::SkipBad;
+
+/// A stream of accesses, in the order of time.
+pub trait Source: Send {
+    /// The next access, or `None` at the end. After [`Error::Malformed`] the stream goes on behind
+    /// the bad record; after any other error it has ended.
+    fn next(&mut self) -> Option<Result<Access, Error>>;
+
+    /// The text of the key of the access last returned, empty before the first. Where a source
+    /// numbers its objects this is the number in decimal.
+    fn key(&self) -> &[u8];
+
+    /// Malformed records passed over so far.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        (**self).next()
+    }
+
+    fn key(&self) -> &[u8] {
+        (**self).key()
+    }
+
+    fn skipped(&self) -> u64 {
+        (**self).skipped()
+    }
+}
+
+/// Where accesses go: a trace being written.
+pub trait Sink: Send {
+    /// Writes one access whose key has the text `key`.
+    fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error>;
+
+    /// Writes what is still held back. Nothing may be put after it.
+    fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// What a reader must be told besides the bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What the cache is charged for an object.
+    pub charge: Charge,
+    /// Names of the columns, for formats that leave them open.
+    pub columns: Option<String>,
+    /// What stands between two columns, where it cannot be told from the first line.
+    pub separator: Option<u8>,
+    /// Bytes of a value where the format does not say.
+    pub value_size: Option<u32>,
+}
+
+/// The tenant of a client number: the number itself. Those beyond the last tenant are one.
+pub(crate) fn tenant(client: u64) -> TenantId {
+    TenantId::try_from(client).unwrap_or(TenantId::MAX)
+}

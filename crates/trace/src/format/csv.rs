@@ -1,0 +1,259 @@
+//! The common format: one request a line, seven columns, no header, in the order of time.
+//!
+//! ```text
+//! time_us,key,key_size,value_size,client_id,op,ttl
+//! 1000,user:17,7,512,3,get,0
+//! ```
+//!
+//! The columns are those of the traces Twitter published [1], but the time is in microseconds and
+//! the operations are get, set and delete. `client_id` is the tenant; `ttl` is in seconds, 0 for
+//! none. The key has no comma. Empty lines and lines that begin with `#` are passed over, and so is
+//! a first line of column names.
+//!
+//! The line is taken apart from left to right, each number read where it stands: no field is
+//! copied, none is searched for twice.
+//!
+//! [1] Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at
+//! Twitter. OSDI '20.
+
+use super::{Spec, op, word};
+use crate::error::excerpt;
+use crate::lines::{Lines, number};
+use crate::{Access, Charge, Error, Micros, Sink, Source, Tick, Unit, tenant};
+use base::hash;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "csv",
+    about: "time_us,key,key_size,value_size,client_id,op,ttl",
+    extensions: &["csv"],
+    recognises: |head| {
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        parse(line, Charge::Value).is_ok()
+    },
+    open: |reader, options| {
+        let lines = Lines::new(reader);
+        Ok(Box::new(Csv { lines, charge: options.charge, key: 0..0 }))
+    },
+    create: Some(|writer| {
+        let writer = BufWriter::with_capacity(1 << 16, writer);
+        Ok(Box::new(Writer { out: writer, line: vec![], written: 0 }))
+    }),
+};
+
+struct Csv {
+    lines: Lines,
+    charge: Charge,
+    key: Range<usize>,
+}
+
+impl Source for Csv {
+    #[inline]
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        loop {
+            match self.lines.advance() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+            let line = self.lines.line();
+            return match parse(line, self.charge) {
+                Ok((access, key)) => {
+                    self.key = key;
+                    Some(Ok(access))
+                }
+                Err(_) if is_no_request(line, self.lines.at()) => continue,
+                Err(problem) => {
+                    self.key = 0..0;
+                    Some(Err(Error::line(self.lines.at(), explain(problem, line))))
+                }
+            };
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.lines.line()[self.key.clone()]
+    }
+}
+
+fn is_no_request(line: &[u8], at: u64) -> bool {
+    line.is_empty() || line[0] == b'#' || (at == 1 && line.starts_with(b"time"))
+}
+
+/// Which column is wrong.
+type Problem = &'static str;
+
+#[inline]
+fn parse(line: &[u8], charge: Charge) -> Result<(Access, Range<usize>), Problem> {
+    let mut rest = line;
+    let time = column(&mut rest, "time_us (a whole number of microseconds)")?;
+    let start = line.len() - rest.len();
+    let len = memchr::memchr(b',', rest).ok_or("key (text without commas)")?;
+    let key = start..start + len;
+    if key.is_empty() {
+        return Err("key (at least one character)");
+    }
+    rest = &rest[len + 1..];
+    let key_size = column(&mut rest, "key_size (a number of bytes)")?;
+    let value_size = column(&mut rest, "value_size (a number of bytes)")?;
+    let client = column(&mut rest, "client_id (a number)")?;
+    let len = memchr::memchr(b',', rest).ok_or("op (get, set or delete, then a comma and ttl)")?;
+    let op = op(&rest[..len]).ok_or("op (get, set or delete)")?;
+    rest = &rest[len + 1..];
+    let ttl = number(&mut rest).filter(|_| rest.is_empty());
+    let ttl = ttl.ok_or("ttl (a whole number of seconds, 0 for none, and nothing behind it)")?;
+    let (key_size, value_size) = (
+        u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?,
+        u32::try_from(value_size).map_err(|_| "value_size (below 4 GiB)")?,
+    );
+    let access = Access {
+        time: Micros(time),
+        key: hash::bytes(0, &line[key.clone()]),
+        op,
+        tenant: tenant(client),
+        key_size,
+        value_size,
+        size: charge.size(key_size, value_size),
+        ttl: Micros(ttl.saturating_mul(1_000_000)),
+        penalty: Micros(0),
+        next: Tick::NEVER,
+    };
+    Ok((access, key))
+}
+
+/// Takes a number and the comma behind it.
+#[inline]
+fn column(rest: &mut &[u8], name: Problem) -> Result<u64, Problem> {
+    let value = number(rest).ok_or(name)?;
+    match rest.split_first() {
+        Some((b',', behind)) => {
+            *rest = behind;
+            Ok(value)
+        }
+        _ => Err(name),
+    }
+}
+
+#[cold]
+fn explain(problem: Problem, line: &[u8]) -> String {
+    format!(
+        "column {problem} is missing or wrong in '{}'; a line reads {}, and other columns are \
+         named with --format columns --columns",
+        excerpt(line),
+        SPEC.about
+    )
+}
+
+struct Writer<W: Write> {
+    out: BufWriter<W>,
+    line: Vec<u8>,
+    written: u64,
+}
+
+impl<W: Write + Send> Sink for Writer<W> {
+    fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        if key.is_empty() || key.iter().any(|byte| matches!(byte, b',' | b'\n' | b'\r')) {
+            return Err(Error::Unusable(format!(
+                "key '{}' is empty or has a comma or an end of line, which this format cannot hold: \
+                 write another format",
+                excerpt(key)
+            )));
+        }
+        let mut digits = itoa::Buffer::new();
+        self.line.clear();
+        let mut column = |line: &mut Vec<u8>, value: u64| {
+            line.extend_from_slice(digits.format(value).as_bytes());
+            line.push(b',');
+        };
+        column(&mut self.line, access.time.0);
+        self.line.extend_from_slice(key);
+        self.line.push(b',');
+        column(&mut self.line, u64::from(access.key_size));
+        column(&mut self.line, u64::from(access.value_size));
+        column(&mut self.line, u64::from(access.tenant));
+        self.line.extend_from_slice(word(access.op).as_bytes());
+        self.line.push(b',');
+        column(&mut self.line, access.ttl.0.div_ceil(1_000_000));
+        self.line.pop();
+        self.line.push(b'\n');
+        self.written += 1;
+        self.out.write_all(&self.line).map_err(|source| self.io(source))
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.out.flush().map_err(|source| self.io(source))
+    }
+}
+
+impl<W: Write> Writer<W> {
+    fn io(&self, source: std::io::Error) -> Error {
+        Error::Io { unit: Unit::Line, at: self.written, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Op, Options, SkipBad};
+    use std::io::Cursor;
+
+    fn open(text: &str) -> Box<dyn Source> {
+        (SPEC.open)(Box::new(Cursor::new(text.to_owned())), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn seven_columns_become_an_access() {
+        let mut source = open("# a comment\n\n1000,user:17,7,512,3,set,60\r\n");
+        let access = source.next().unwrap().unwrap();
+        assert_eq!(source.key(), b"user:17");
+        let expected = Access {
+            time: Micros(1000),
+            key: hash::bytes(0, b"user:17"),
+            op: Op::Set,
+            tenant: 3,
+            key_size: 7,
+            ttl: Micros::from_secs(60),
+            ..Access::get(0, 512)
+        };
+        assert_eq!(access, expected);
+        assert!(source.next().is_none());
+    }
+
+    /// A user with a broken file must learn the line and the column, not a byte offset.
+    #[test]
+    fn an_error_names_the_line_and_the_column() {
+        for (line, column) in [
+            ("1000", "time_us"),
+            ("x,k,1,1,0,get,0", "time_us"),
+            ("1,,1,1,0,get,0", "key"),
+            ("1,k,1,-1,0,get,0", "value_size"),
+            ("1,k,1,4294967296,0,get,0", "value_size"),
+            ("1,k,1,1,0,got,0", "op"),
+            ("1,k,1,1,0,get", "op"),
+            ("1,k,1,1,0,get,0,9", "ttl"),
+        ] {
+            let mut source = open(&format!("0,k,1,1,0,get,0\n{line}\n5,k,1,1,0,get,0"));
+            assert!(source.next().unwrap().is_ok());
+            let error = source.next().unwrap().unwrap_err().to_string();
+            assert!(error.starts_with("line 2: "), "{error}");
+            assert!(error.contains(&format!("column {column} ")), "{line}: {error}");
+            assert!(source.next().unwrap().is_ok(), "the stream goes on");
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_counted_when_asked() {
+        let mut source = SkipBad::new(open("0,k,1,1,0,get,0\nbad\n\u{fffd}\n2,j,1,1,0,get,0\n"));
+        let times: Vec<_> =
+            std::iter::from_fn(|| source.next()).map(|access| access.unwrap().time.0).collect();
+        assert_eq!((times, source.skipped()), (vec![0, 2], 2));
+    }
+
+    #[test]
+    fn a_client_beyond_the_last_tenant_is_the_last_tenant() {
+        let mut source = open("0,k,1,1,70000,get,0");
+        assert_eq!(source.next().unwrap().unwrap().tenant, u16::MAX);
+    }
+}
