@@ -5,5 +5,6 @@ pub mod curve_command;
 pub mod open;
 pub mod plan_command;
 pub mod replay;
+pub mod report;
 pub mod simulate;
 pub mod trace_command;

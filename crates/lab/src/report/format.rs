@@ -1,0 +1,77 @@
+//! Numbers as a person reads them: with a unit, and no more digits than matter.
+
+/// How an axis or a column writes its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Plain, three digits or so: `1.25`, `48.2 k`.
+    #[default]
+    Number,
+    /// A ratio from 0 to 1 as per cent: `12.5 %`.
+    Percent,
+    /// Bytes in powers of 1024: `1.5 MiB`.
+    Bytes,
+    /// Microseconds: `250 µs`, `1.25 ms`, `3 s`.
+    Micros,
+}
+
+impl Format {
+    /// `value` with its unit.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Number => scaled(value, 1000.0, &["", " k", " M", " G", " T"]),
+            Self::Percent => format!("{} %", digits(value * 100.0)),
+            Self::Bytes => scaled(value, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"]),
+            Self::Micros if value.abs() < 1e6 => scaled(value, 1000.0, &[" µs", " ms"]),
+            Self::Micros => scaled(value / 1e6, 1000.0, &[" s", " ks"]),
+        }
+    }
+}
+
+/// A number of bytes in powers of 1024.
+pub fn bytes(value: u64) -> String {
+    Format::Bytes.show(value as f64)
+}
+
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    let (mut value, mut at) = (value, 0);
+    // 999.6 would be written as 1000.
+    while value.abs() >= step - 0.5 && at + 1 < units.len() {
+        value /= step;
+        at += 1;
+    }
+    format!("{}{}", digits(value), units[at])
+}
+
+/// Three significant digits, or the whole part where it is longer.
+fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        0.0 => 0,
+        size if size < 0.1 => 3,
+        size if size < 10.0 => 2,
+        size if size < 100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.places$}");
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_change_where_the_number_would_grow_a_digit() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(1 << 30), "1 GiB");
+        assert_eq!(Format::Percent.show(0.125), "12.5 %");
+        assert_eq!(Format::Percent.show(1.0), "100 %");
+        assert_eq!(Format::Micros.show(1250.0), "1.25 ms");
+        assert_eq!(Format::Micros.show(3e6), "3 s");
+        assert_eq!(Format::Number.show(48_200.0), "48.2 k");
+    }
+}

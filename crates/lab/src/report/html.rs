@@ -1,0 +1,111 @@
+//! One page of HTML that needs nothing beside itself: no script, no font, no image from elsewhere.
+
+use super::{Chart, Table};
+use std::fmt;
+
+/// Colours of lines that the page defines, as `--c0` and so on.
+pub(super) const COLOURS: usize = 10;
+
+const STYLE: &str = "
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080; --line: #d9dee5;
+  --c0: #1f6feb; --c1: #d1352b; --c2: #2c8a3d; --c3: #8e44ad; --c4: #0f8b99; --c5: #b7791f;
+  --c6: #c2347f; --c7: #6b5b4c; --c8: #4c63b6; --c9: #6f9a12; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14171c; --soft: #98a2b0;
+  --line: #333a45; --c0: #6ea8ff; --c1: #ff7b72; --c2: #6cc77c; --c3: #cf9bf0; --c4: #5fd3df;
+  --c5: #e5b567; --c6: #f48fc5; --c7: #bda999; --c8: #9fb0ff; --c9: #b4d95a; } }
+body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink);
+  background: var(--paper); font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; color: var(--ink); }
+svg text { fill: var(--soft); font-size: 12px; } svg .title { fill: var(--ink); font-size: 15px;
+  font-weight: 600; } svg .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
+figcaption span { margin-right: 1rem; white-space: nowrap; } figcaption i { display: inline-block;
+  width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; }
+.n { text-align: right; } code { color: var(--soft); }
+";
+
+/// Text that stands for itself in HTML.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A page, from top to bottom.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+impl Page {
+    /// An empty page.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), body: String::new() }
+    }
+
+    /// Adds a heading.
+    pub fn heading(&mut self, text: &str) -> &mut Self {
+        self.body += &format!("<h2>{}</h2>\n", escape(text));
+        self
+    }
+
+    /// Adds a paragraph of plain text.
+    pub fn paragraph(&mut self, text: &str) -> &mut Self {
+        self.body += &format!("<p>{}</p>\n", escape(text));
+        self
+    }
+
+    /// Adds a chart.
+    pub fn chart(&mut self, chart: &Chart) -> &mut Self {
+        self.body += &chart.svg();
+        self
+    }
+
+    /// Adds a table.
+    pub fn table(&mut self, table: &Table) -> &mut Self {
+        self.body += &table.html();
+        self
+    }
+}
+
+impl fmt::Display for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let title = escape(&self.title);
+        write!(
+            f,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
+             {}</body>\n</html>\n",
+            self.body
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_needs_nothing_beside_itself() {
+        let mut page = Page::new("a & b");
+        page.heading("one").paragraph("<script>").table(&Table::new(["x"]));
+        let html = page.to_string();
+        assert!(html.contains("<title>a &amp; b</title>"));
+        for outside in ["<script", "http://", "https://", "src="] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+    }
+}
