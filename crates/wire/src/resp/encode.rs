@@ -1,0 +1,230 @@
+//! Replies, for clients of either version.
+//!
+//! The caller says what a reply means (a map, a missing value, a number with a fraction), and the
+//! encoder writes it as the client's version has it: version 2 knows only simple strings, errors,
+//! integers, bulk strings and arrays.
+
+/// The version a client speaks: 2 until it says HELLO 3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// RESP2.
+    #[default]
+    Resp2,
+    /// RESP3.
+    Resp3,
+}
+
+/// Writes replies to the end of a buffer.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    out: &'a mut Vec<u8>,
+    protocol: Protocol,
+}
+
+impl<'a> Encoder<'a> {
+    /// Writes to the end of `out`.
+    #[inline]
+    pub const fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
+        Self { out, protocol }
+    }
+
+    /// The version of the client.
+    pub const fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// From here on replies are of another version.
+    pub const fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
+    /// Bytes in the buffer: a mark to return to with [`Self::rewind`].
+    pub const fn mark(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes back all that was written after `mark`.
+    pub fn rewind(&mut self, mark: usize) {
+        self.out.truncate(mark);
+    }
+
+    /// Bytes that are a reply already.
+    #[inline]
+    pub fn raw(&mut self, reply: &[u8]) {
+        self.out.extend_from_slice(reply);
+    }
+
+    /// A status, such as `OK`: no line end may be inside.
+    #[inline]
+    pub fn simple(&mut self, text: &str) {
+        self.line(b'+', text.as_bytes());
+    }
+
+    /// An error. The first word is a code in capitals, such as `ERR`; line ends become blanks.
+    pub fn error(&mut self, text: &[u8]) {
+        self.out.push(b'-');
+        let text = text.trim_ascii_end();
+        self.out.extend(text.iter().map(|&byte| if byte < b' ' { b' ' } else { byte }));
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// A whole number.
+    #[inline]
+    pub fn integer(&mut self, value: i64) {
+        self.head(b':', value);
+    }
+
+    /// A string of any bytes.
+    #[inline]
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.out.reserve(bytes.len() + 32);
+        self.head(b'$', bytes.len() as i64);
+        self.out.extend_from_slice(bytes);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// A string meant for a human's eye; a bulk string in version 2.
+    pub fn verbatim(&mut self, text: &str) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(text.as_bytes()),
+            Protocol::Resp3 => {
+                self.head(b'=', text.len() as i64 + 4);
+                self.out.extend_from_slice(b"txt:");
+                self.out.extend_from_slice(text.as_bytes());
+                self.out.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// A value that is not there.
+    #[inline]
+    pub fn null(&mut self) {
+        self.out.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"$-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// An array that is not there.
+    pub fn null_array(&mut self) {
+        self.out.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"*-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// The start of an array: `len` replies follow.
+    #[inline]
+    pub fn array(&mut self, len: usize) {
+        self.head(b'*', len as i64);
+    }
+
+    /// The start of a map: `len` pairs of replies follow. A flat array in version 2.
+    pub fn map(&mut self, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.head(b'*', len as i64 * 2),
+            Protocol::Resp3 => self.head(b'%', len as i64),
+        }
+    }
+
+    /// The start of a set: `len` replies follow. An array in version 2.
+    pub fn set(&mut self, len: usize) {
+        self.head(if self.protocol == Protocol::Resp3 { b'~' } else { b'*' }, len as i64);
+    }
+
+    /// The start of a message that answers no command: `len` replies follow. An array in version
+    /// 2.
+    pub fn push(&mut self, len: usize) {
+        self.head(if self.protocol == Protocol::Resp3 { b'>' } else { b'*' }, len as i64);
+    }
+
+    /// A number with a fraction. A bulk string in version 2.
+    pub fn double(&mut self, value: f64) {
+        let text = match value {
+            _ if value.is_nan() => "nan".to_owned(),
+            _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+            _ => value.to_string(),
+        };
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(text.as_bytes()),
+            Protocol::Resp3 => self.line(b',', text.as_bytes()),
+        }
+    }
+
+    /// Yes or no. 1 or 0 in version 2.
+    pub fn boolean(&mut self, value: bool) {
+        match self.protocol {
+            Protocol::Resp2 => self.integer(i64::from(value)),
+            Protocol::Resp3 => self.line(b'#', if value { b"t" } else { b"f" }),
+        }
+    }
+
+    #[inline]
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.out.reserve(text.len() + 3);
+        self.out.push(kind);
+        self.out.extend_from_slice(text);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    #[inline]
+    fn head(&mut self, kind: u8, value: i64) {
+        if let 0..10 = value {
+            self.out.extend_from_slice(&[kind, b'0' + value as u8, b'\r', b'\n']);
+            return;
+        }
+        let mut digits = itoa::Buffer::new();
+        self.line(kind, digits.format(value).as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(protocol: Protocol, write: impl Fn(&mut Encoder<'_>)) -> String {
+        let mut out = vec![];
+        write(&mut Encoder::new(&mut out, protocol));
+        String::from_utf8(out).unwrap()
+    }
+
+    /// What each reply looks like in version 2 and in version 3.
+    #[test]
+    fn both_versions() {
+        type Write = fn(&mut Encoder<'_>);
+        let cases: &[(Write, &str, &str)] = &[
+            (|out| out.simple("OK"), "+OK\r\n", "+OK\r\n"),
+            (|out| out.error(b"ERR no\r\nway\r\n"), "-ERR no  way\r\n", "-ERR no  way\r\n"),
+            (|out| out.integer(-42), ":-42\r\n", ":-42\r\n"),
+            (|out| out.integer(7), ":7\r\n", ":7\r\n"),
+            (|out| out.bulk(b"a\r\nb"), "$4\r\na\r\nb\r\n", "$4\r\na\r\nb\r\n"),
+            (|out| out.bulk(b""), "$0\r\n\r\n", "$0\r\n\r\n"),
+            (|out| out.verbatim("hi"), "$2\r\nhi\r\n", "=6\r\ntxt:hi\r\n"),
+            (|out| out.null(), "$-1\r\n", "_\r\n"),
+            (|out| out.null_array(), "*-1\r\n", "_\r\n"),
+            (|out| out.array(2), "*2\r\n", "*2\r\n"),
+            (|out| out.map(2), "*4\r\n", "%2\r\n"),
+            (|out| out.set(12), "*12\r\n", "~12\r\n"),
+            (|out| out.push(3), "*3\r\n", ">3\r\n"),
+            (|out| out.double(1.5), "$3\r\n1.5\r\n", ",1.5\r\n"),
+            (|out| out.double(f64::NEG_INFINITY), "$4\r\n-inf\r\n", ",-inf\r\n"),
+            (|out| out.boolean(true), ":1\r\n", "#t\r\n"),
+        ];
+        for (write, two, three) in cases {
+            assert_eq!(written(Protocol::Resp2, write), *two);
+            assert_eq!(written(Protocol::Resp3, write), *three);
+        }
+    }
+
+    #[test]
+    fn a_reply_can_be_taken_back() {
+        let text = written(Protocol::Resp2, |out| {
+            out.integer(1);
+            let mark = out.mark();
+            out.array(2);
+            out.rewind(mark);
+            out.error(b"ERR no");
+        });
+        assert_eq!(text, ":1\r\n-ERR no\r\n");
+    }
+}
