@@ -2,12 +2,17 @@
 //!
 //! A [`Model`] watches accesses and answers with a [`MissRatioCurve`]. Every model sees the same
 //! events: a `Get` is one access; a `Set` refreshes and resizes but is neither hit nor miss; a
-//! `Delete` ends the object's life; evictions are never shown, for a model describes the requests
-//! and not the cache that answers them. A read of what was never written, or was deleted, misses
-//! at every size.
+//! `Delete` ends the object's life, and so does the end of its time to live; evictions are never
+//! shown, for a model describes the requests and not the cache that answers them. A read of what
+//! was never written, was deleted or has expired misses at every size.
+//!
+//! A model that samples keeps the keys whose hash falls below a threshold. It may be shown every
+//! access, and then drops those it does not watch; or only those of watched keys, and then
+//! whoever dropped the others says how many reads they were ([`Model::skip`]).
 #![forbid(unsafe_code)]
 
 mod miss_ratio_curve;
+mod track;
 
 pub use base::{Access, Bytes, MissRatio, Op};
 pub use miss_ratio_curve::MissRatioCurve;
@@ -15,19 +20,23 @@ pub use miss_ratio_curve::MissRatioCurve;
 use std::fmt::Debug;
 
 /// What a model is built from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Params {
     /// Candidates an eviction draws, for models of K-LRU.
     pub k: u32,
+    /// Whether evictions keep a pool of 16 candidates, as Redis does, for models of K-LRU.
+    pub pool: bool,
     /// Share of the keys to watch, from 0 to 1.
     pub rate: f64,
+    /// Keys to watch at most: as more come the rate falls. No limit where it is `usize::MAX`.
+    pub keys_max: usize,
     /// Reproduces the run.
     pub seed: u64,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        Self { k: 5, rate: 1.0, seed: 1 }
+        Self { k: 5, pool: false, rate: 1.0, keys_max: usize::MAX, seed: 1 }
     }
 }
 
@@ -35,12 +44,20 @@ impl Default for Params {
 pub trait Model: Debug + Send {
     /// Sees one access. A model that samples filters for itself.
     fn access(&mut self, access: &Access);
+    /// Learns that `gets` reads passed which it was not shown, because their keys fall outside
+    /// its rate. Where nobody says so, and every access shown was of a watched key, the watched
+    /// keys stand for all: on skewed traffic that costs accuracy (SHARDS, section 3.4).
+    fn skip(&mut self, _gets: u64) {}
     /// The curve of what was seen so far.
     fn curve(&self) -> MissRatioCurve;
     /// Memory the model holds.
     fn bytes(&self) -> Bytes;
     /// Gives what was seen so far the weight `factor`, from 0 to 1, against what will be seen.
     fn forget(&mut self, factor: f64);
+    /// The share of the keys it watches now.
+    fn rate(&self) -> f64 {
+        1.0
+    }
 }
 
 /// A model's entry in the registry.
@@ -60,7 +77,7 @@ macro_rules! models {
     };
 }
 
-models! {}
+models! { olken, krr }
 
 /// The model of that name.
 ///

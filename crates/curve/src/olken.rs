@@ -1,0 +1,192 @@
+//! Exact LRU stack distances in bytes: the oracle for LRU.
+//!
+//! Without deletes the distance of an object is the bytes of all objects used since, its own
+//! included [1], and a tree over the times of last use adds them up in O(log n). Deletes, expiry
+//! and resizes break that: an object that was squeezed out does not come back when room appears
+//! later. What counts then is the *largest* that this sum has ever been since the object's last
+//! use. Residents of an LRU cache are always a prefix of the live objects in order of use; the last
+//! of them leaves exactly when the sum down to it exceeds the capacity, and that it did once is
+//! enough.
+//!
+//! So each object is a leaf, in order of last use, with its present sum and the largest so far; a
+//! node holds an addition that its leaves have yet to learn, and the largest prefix of the
+//! additions it stands for. An access adds one number to all older objects and another to all
+//! newer ones: one walk from the root to the leaf. When the leaves run out the live ones are
+//! numbered anew.
+//!
+//! Exact for caches at least as large as the largest object. (In a smaller one the largest never
+//! enter, and so push nobody out; this counts them as if they did.)
+//!
+//! [1] Olken. Efficient Methods for Calculating the Success Function of Fixed Space Replacement
+//!     Policies. LBL-12370, 1981.
+
+use crate::Spec;
+use crate::track::{Stack, StackModel};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "olken",
+    build: |params| Box::new(StackModel::new(params, PRECISION, Recency::default())),
+};
+
+/// Buckets of distances are no wider than a 2048th of the distance: an oracle must not blur.
+const PRECISION: u32 = 11;
+
+/// No object, or no leaf.
+const NONE: u32 = u32::MAX;
+
+/// Additions pending for everything below a node; at a leaf the sum itself, and its maximum.
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    add: i64,
+    max: i64,
+}
+
+impl Node {
+    #[inline]
+    fn apply(&mut self, later: Node) {
+        self.max = self.max.max(self.add + later.max);
+        self.add += later.add;
+    }
+
+    fn adding(bytes: i64) -> Self {
+        Self { add: bytes, max: bytes.max(0) }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    leaf: u32,
+    size: u32,
+}
+
+/// Objects in order of last use.
+#[derive(Debug, Default)]
+pub(crate) struct Recency {
+    /// A heap-ordered tree: the root is node 1, the leaves are the second half.
+    nodes: Vec<Node>,
+    /// The object at each leaf, or `NONE`.
+    leaves: Vec<u32>,
+    /// The leaf that the next access takes.
+    next: usize,
+    objects: Vec<Object>,
+    live: usize,
+}
+
+impl Recency {
+    /// Adds to all older and all newer leaves than `leaf`, which itself learns all that was
+    /// pending for it.
+    fn add_around(&mut self, leaf: u32, older: i64, newer: i64) -> Node {
+        let capacity = self.leaves.len();
+        let (older, newer) = (Node::adding(older), Node::adding(newer));
+        let mut node = 1;
+        let mut bit = capacity >> 1;
+        while node < capacity {
+            let pending = std::mem::take(&mut self.nodes[node]);
+            let left = 2 * node;
+            self.nodes[left].apply(pending);
+            self.nodes[left + 1].apply(pending);
+            if leaf as usize & bit == 0 {
+                self.nodes[left + 1].apply(newer);
+                node = left;
+            } else {
+                self.nodes[left].apply(older);
+                node = left + 1;
+            }
+            bit >>= 1;
+        }
+        self.nodes[node]
+    }
+
+    /// Numbers the live objects anew, those that are to be kept.
+    fn renumber(&mut self, keep: &dyn Fn(u32) -> bool) {
+        let capacity = self.leaves.len();
+        for node in 1..capacity {
+            let pending = std::mem::take(&mut self.nodes[node]);
+            self.nodes[2 * node].apply(pending);
+            self.nodes[2 * node + 1].apply(pending);
+        }
+        let mut kept: Vec<(u32, Node)> = Vec::with_capacity(self.live);
+        for (at, &id) in self.leaves.iter().enumerate() {
+            if id != NONE {
+                if keep(id) {
+                    kept.push((id, self.nodes[capacity + at]));
+                } else {
+                    self.objects[id as usize].leaf = NONE;
+                }
+            }
+        }
+        let capacity = (2 * kept.len()).next_power_of_two().max(64);
+        self.nodes = vec![Node::default(); 2 * capacity];
+        self.leaves = vec![NONE; capacity];
+        for (at, &(id, node)) in kept.iter().enumerate() {
+            self.nodes[capacity + at] = node;
+            self.leaves[at] = id;
+            self.objects[id as usize].leaf = at as u32;
+        }
+        self.next = kept.len();
+        self.live = kept.len();
+    }
+}
+
+impl Stack for Recency {
+    fn access(&mut self, id: u32, size: u32) -> Option<u64> {
+        if self.next == self.leaves.len() {
+            self.renumber(&|_| true);
+        }
+        if id as usize >= self.objects.len() {
+            self.objects.resize(id as usize + 1, Object { leaf: NONE, size: 0 });
+        }
+        let Object { leaf: old, size: before } = self.objects[id as usize];
+        let bytes = i64::from(size);
+        let distance = if old == NONE {
+            self.live += 1;
+            self.nodes[1].apply(Node::adding(bytes));
+            None
+        } else {
+            self.leaves[old as usize] = NONE;
+            let node = self.add_around(old, bytes - i64::from(before), bytes);
+            Some(node.max as u64)
+        };
+        let new = self.next as u32;
+        self.next += 1;
+        self.add_around(new, 0, 0);
+        let at = self.leaves.len() + new as usize;
+        self.nodes[at] = Node { add: bytes, max: bytes };
+        self.leaves[new as usize] = id;
+        self.objects[id as usize] = Object { leaf: new, size };
+        distance
+    }
+
+    fn size(&self, id: u32) -> u32 {
+        self.objects[id as usize].size
+    }
+
+    fn remove(&mut self, id: u32) {
+        let Object { leaf, size } = self.objects[id as usize];
+        self.add_around(leaf, -i64::from(size), 0);
+        self.leaves[leaf as usize] = NONE;
+        self.objects[id as usize].leaf = NONE;
+        self.live -= 1;
+    }
+
+    /// What the objects that go have added to others stays in their maxima: the sample they were
+    /// part of was larger. It is taken out in proportion to the objects left.
+    fn retain(&mut self, keep: &dyn Fn(u32) -> bool) {
+        self.renumber(keep);
+        let capacity = self.leaves.len();
+        let mut sum = 0;
+        for at in (0..self.next).rev() {
+            sum += i64::from(self.objects[self.leaves[at] as usize].size);
+            let node = &mut self.nodes[capacity + at];
+            let above = (node.max - node.add) as f64 * sum as f64 / node.add.max(1) as f64;
+            *node = Node { add: sum, max: sum + above.round() as i64 };
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.leaves.capacity() * size_of::<u32>()
+            + self.objects.capacity() * size_of::<Object>()
+    }
+}

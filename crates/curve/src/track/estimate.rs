@@ -1,0 +1,140 @@
+//! From the distances of sampled reads to a curve.
+//!
+//! A read at distance d hits in every cache of at least d bytes. Distances are counted in buckets
+//! whose width is at most a 2^P-th of their left edge.
+//!
+//! The number of sampled reads is itself random: a key that is asked for very often is in the
+//! sample or is not. Dividing the sampled misses by the sampled reads carries that noise into
+//! every point; dividing by the reads the sample *should* have, the rate times all reads, does
+//! not, for the hottest keys hardly ever miss (SHARDS-adj, section 3.4 of [1]).
+//!
+//! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
+
+use crate::{Bytes, MissRatio, MissRatioCurve};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Estimate {
+    precision: u32,
+    /// Sampled reads by distance.
+    hits: Vec<f64>,
+    /// Sampled reads, those that miss at every size included.
+    sampled: f64,
+    /// All reads, sampled or not.
+    reads: f64,
+    /// Whether any read was heard of that is not sampled.
+    saw_others: bool,
+    /// The largest distance counted.
+    farthest: u64,
+}
+
+impl Estimate {
+    pub(crate) fn new(precision: u32) -> Self {
+        let (sampled, reads) = (0.0, 0.0);
+        Self { precision, hits: vec![], sampled, reads, saw_others: false, farthest: 0 }
+    }
+
+    /// A read of a key that is not watched.
+    #[inline]
+    pub(crate) fn others(&mut self, gets: u64) {
+        self.reads += gets as f64;
+        self.saw_others |= gets > 0;
+    }
+
+    /// A read of a watched key, at `distance` bytes, or at none where it misses at every size.
+    pub(crate) fn read(&mut self, distance: Option<u64>) {
+        self.reads += 1.0;
+        self.sampled += 1.0;
+        if let Some(distance) = distance {
+            let at = self.bucket(distance);
+            if at >= self.hits.len() {
+                self.hits.resize(at + 1, 0.0);
+            }
+            self.hits[at] += 1.0;
+            self.farthest = self.farthest.max(distance);
+        }
+    }
+
+    /// The rate is now `factor` of what it was: reads counted so far weigh that much less.
+    pub(crate) fn lower(&mut self, factor: f64) {
+        self.hits.iter_mut().for_each(|count| *count *= factor);
+        self.sampled *= factor;
+    }
+
+    pub(crate) fn forget(&mut self, factor: f64) {
+        self.lower(factor);
+        self.reads *= factor;
+    }
+
+    /// The curve, when keys are sampled at `rate`. No farther than the largest distance seen.
+    pub(crate) fn curve(&self, rate: f64) -> MissRatioCurve {
+        let expected = if self.saw_others { self.reads * rate } else { self.sampled };
+        let mut misses = self.sampled;
+        let mut points = vec![];
+        for (at, &count) in self.hits.iter().enumerate() {
+            if count > 0.0 {
+                let (first, last) = self.edges(at);
+                if first > 0 {
+                    points.push((Bytes(first - 1), MissRatio::of(misses, expected)));
+                }
+                misses -= count;
+                let last = last.min(self.farthest);
+                points.push((Bytes(last), MissRatio::of(misses.max(0.0), expected)));
+            }
+        }
+        points.retain(|(size, _)| *size > Bytes(0));
+        MissRatioCurve::new(points)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.hits.capacity() * size_of::<f64>()
+    }
+
+    fn bucket(&self, value: u64) -> usize {
+        let msb = (value | 1).ilog2();
+        let shift = msb.saturating_sub(self.precision);
+        ((shift as usize) << self.precision) + (value >> shift) as usize
+    }
+
+    /// The smallest and the largest value that a bucket counts.
+    fn edges(&self, at: usize) -> (u64, u64) {
+        let width = 1usize << self.precision;
+        if at < 2 * width {
+            return (at as u64, at as u64);
+        }
+        let shift = at / width - 1;
+        let first = ((width + at % width) as u64) << shift;
+        (first, first + ((1 << shift) - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_distance_lies_in_its_bucket(value in 0u64..1 << 60, precision in 2u32..12) {
+            let estimate = Estimate::new(precision);
+            let (first, last) = estimate.edges(estimate.bucket(value));
+            prop_assert!((first..=last).contains(&value));
+            prop_assert!(last - first <= first >> precision);
+        }
+    }
+
+    /// A sample that missed the one hot key must not take its own reads for all of them.
+    #[test]
+    fn the_expected_number_of_reads_is_the_divisor() {
+        let mut estimate = Estimate::new(4);
+        estimate.others(980);
+        for _ in 0..5 {
+            estimate.read(Some(10));
+            estimate.read(None);
+        }
+        estimate.others(10);
+        // 1 000 reads at rate 0.02: 20 were to be expected, 10 came, 5 of them miss.
+        let curve = estimate.curve(0.02);
+        assert_eq!(curve.at(Bytes(10)), MissRatio(0.25));
+        assert_eq!(curve.at(Bytes(9)), MissRatio(0.5));
+    }
+}

@@ -1,0 +1,49 @@
+//! When watched objects expire: a heap of instants, with entries that no longer hold left in it
+//! until they are met.
+
+use base::Micros;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Ends of life by time. Whoever owns it knows when an object really expires; an entry that says
+/// otherwise is stale.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Expiry(BinaryHeap<Reverse<(Micros, u32)>>);
+
+impl Expiry {
+    /// No limit.
+    pub(crate) const NEVER: Micros = Micros(u64::MAX);
+
+    /// When an object written at `time` with `ttl` expires.
+    pub(crate) fn instant(time: Micros, ttl: Micros) -> Micros {
+        if ttl == Micros(0) { Self::NEVER } else { Micros(time.0.saturating_add(ttl.0)) }
+    }
+
+    /// Notes that `id` expires at `when`.
+    pub(crate) fn push(&mut self, when: Micros, id: u32) {
+        if when != Self::NEVER {
+            self.0.push(Reverse((when, id)));
+        }
+    }
+
+    /// The next object whose noted time is not after `now`, with that time.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Micros) -> Option<(Micros, u32)> {
+        let &Reverse((when, _)) = self.0.peek()?;
+        if when > now {
+            return None;
+        }
+        self.0.pop().map(|Reverse(entry)| entry)
+    }
+
+    /// Drops stale entries once they are most of the heap; `live` tells whether an entry holds.
+    pub(crate) fn tidy(&mut self, objects: usize, live: impl Fn(Micros, u32) -> bool) {
+        if self.0.len() > 2 * objects + 64 {
+            self.0.retain(|&Reverse((when, id))| live(when, id));
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<(Micros, u32)>()
+    }
+}

@@ -1,0 +1,169 @@
+//! A model around a stack: keys, sizes, sampling, expiry and counting, which every stack needs.
+
+use std::fmt::Debug;
+
+use base::{Access, Bytes, Micros, Op};
+
+use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
+use crate::{MissRatioCurve, Model, Params};
+
+/// Objects in an order in which the first bytes are what a cache of that many bytes holds.
+pub(crate) trait Stack: Debug + Send {
+    /// Object `id` is accessed and has `size` bytes from now on. Returns the bytes a cache must
+    /// have to hold it before this access, itself included; none where it is not in the stack.
+    fn access(&mut self, id: u32, size: u32) -> Option<u64>;
+    /// The bytes of object `id` before its next access.
+    fn size(&self, id: u32) -> u32;
+    /// Object `id` is deleted: it leaves room behind.
+    fn remove(&mut self, id: u32);
+    /// Forgets the objects that are not to be kept, as if they had never been.
+    fn retain(&mut self, keep: &dyn Fn(u32) -> bool);
+    /// Memory held.
+    fn bytes(&self) -> usize;
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    key: u64,
+    expires: Micros,
+}
+
+/// The end of life of an id in the free list: no time to live ends at the start.
+const GONE: Micros = Micros(0);
+
+#[derive(Debug)]
+pub(crate) struct StackModel<S> {
+    stack: S,
+    sampler: Sampler,
+    ids: KeyMap<u32>,
+    objects: Vec<Object>,
+    free: Vec<u32>,
+    expiry: Expiry,
+    estimate: Estimate,
+}
+
+impl<S: Stack> StackModel<S> {
+    /// Counts distances in buckets of a relative width of 2^-precision.
+    pub(crate) fn new(params: &Params, precision: u32, stack: S) -> Self {
+        Self {
+            stack,
+            sampler: Sampler::new(params),
+            ids: KeyMap::default(),
+            objects: vec![],
+            free: vec![],
+            expiry: Expiry::default(),
+            estimate: Estimate::new(precision),
+        }
+    }
+
+    fn insert(&mut self, key: u64) -> u32 {
+        let object = Object { key, expires: Expiry::NEVER };
+        let id = if let Some(id) = self.free.pop() {
+            self.objects[id as usize] = object;
+            id
+        } else {
+            self.objects.push(object);
+            (self.objects.len() - 1) as u32
+        };
+        self.ids.insert(key, id);
+        id
+    }
+
+    fn release(&mut self, id: u32) {
+        let object = &mut self.objects[id as usize];
+        object.expires = GONE;
+        self.ids.remove(&object.key);
+        self.free.push(id);
+    }
+
+    fn expire(&mut self, now: Micros) {
+        while let Some((when, id)) = self.expiry.pop(now) {
+            if self.objects[id as usize].expires == when {
+                self.stack.remove(id);
+                self.release(id);
+            }
+        }
+    }
+
+    fn expires_at(&mut self, id: u32, when: Micros) {
+        self.objects[id as usize].expires = when;
+        self.expiry.push(when, id);
+        let objects = &self.objects;
+        self.expiry.tidy(self.ids.len(), |when, id| objects[id as usize].expires == when);
+    }
+
+    fn lower_rate(&mut self) {
+        let factor = self.sampler.lower(self.ids.keys().copied());
+        self.estimate.lower(factor);
+        let (sampler, objects) = (&self.sampler, &self.objects);
+        self.stack.retain(&|id| sampler.keeps(objects[id as usize].key));
+        let gone: Vec<u32> =
+            self.ids.iter().filter(|(key, _)| !sampler.keeps(**key)).map(|(_, id)| *id).collect();
+        for id in gone {
+            self.release(id);
+        }
+    }
+
+    fn watch(&mut self, access: &Access) {
+        self.expire(access.time);
+        let known = self.ids.get(&access.key).copied();
+        if access.op == Op::Delete {
+            if let Some(id) = known {
+                self.stack.remove(id);
+                self.release(id);
+            }
+            return;
+        }
+        let id = known.unwrap_or_else(|| self.insert(access.key));
+        let before = if known.is_some() { u64::from(self.stack.size(id)) } else { 0 };
+        let distance = self.stack.access(id, access.size);
+        if access.op == Op::Get {
+            // The bytes of the others are a sample of all others; its own bytes are not.
+            let scaled = distance.map(|distance| {
+                let others = distance.saturating_sub(before) as f64 / self.sampler.rate();
+                before + others.round() as u64
+            });
+            self.estimate.read(scaled);
+        }
+        if known.is_none() || access.op == Op::Set {
+            self.expires_at(id, Expiry::instant(access.time, access.ttl));
+        }
+        if self.sampler.is_full(self.ids.len()) {
+            self.lower_rate();
+        }
+    }
+}
+
+impl<S: Stack> Model for StackModel<S> {
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        if self.sampler.keeps(access.key) {
+            self.watch(access);
+        } else if access.op == Op::Get {
+            self.estimate.others(1);
+        }
+    }
+
+    fn skip(&mut self, gets: u64) {
+        self.estimate.others(gets);
+    }
+
+    fn curve(&self) -> MissRatioCurve {
+        self.estimate.curve(self.sampler.rate())
+    }
+
+    fn bytes(&self) -> Bytes {
+        let objects = self.objects.capacity() * size_of::<Object>() + self.free.capacity() * 4;
+        let keys = map_bytes::<u32>(self.ids.capacity());
+        let counts = self.estimate.bytes() + self.expiry.bytes();
+        Bytes((self.stack.bytes() + objects + keys + counts) as u64)
+    }
+
+    fn forget(&mut self, factor: f64) {
+        self.estimate.forget(factor);
+    }
+
+    fn rate(&self) -> f64 {
+        self.sampler.rate()
+    }
+}
