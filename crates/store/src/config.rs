@@ -1,0 +1,85 @@
+//! What a store is made with, and what the pilot may change while it runs.
+
+use base::{Bytes, TenantId};
+use policy::Rank;
+use policy::rank::klru::Klru;
+use std::fmt;
+use std::sync::Arc;
+
+/// What a store is made with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes it may take for items and tables; 0 for no limit.
+    pub maxmemory: Bytes,
+    /// Parts with a lock each: a power of two up to 256, or it is rounded up to one. More than
+    /// four a thread gains nothing, and each takes a table per tenant.
+    pub shards: usize,
+    /// Seeds the hash and the draws.
+    pub seed: u64,
+    /// The tenants, numbered from 0. A store without a tenant gets one without bounds.
+    pub tenants: Vec<Bounds>,
+    /// Databases, from 1 to 256.
+    pub databases: u16,
+    /// The longest value, at most 4 GiB - 1.
+    pub max_item: Bytes,
+    /// How the pool that all tenants share at first evicts.
+    pub evictor: Evictor,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            maxmemory: Bytes(0),
+            shards: 16,
+            seed: 0,
+            tenants: vec![Bounds::default()],
+            databases: 16,
+            max_item: Bytes(512 << 20),
+            evictor: Evictor::default(),
+        }
+    }
+}
+
+/// The least and the most a tenant may be left with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// While it uses no more than this, no other tenant's write evicts its items.
+    pub min: Bytes,
+    /// It never uses more: its own items make room.
+    pub max: Option<Bytes>,
+}
+
+/// How a pool chooses who leaves.
+#[derive(Clone)]
+pub struct Evictor {
+    /// Scores candidates; the lowest goes.
+    pub rank: Arc<dyn Rank>,
+    /// Candidates drawn an eviction; 0 evicts nothing, and writes fail when memory is full.
+    pub k: u8,
+    /// Whether up to 16 good candidates are kept for later evictions.
+    pub pool: bool,
+}
+
+impl Default for Evictor {
+    /// K-LRU of 5 candidates with a pool: what Redis does.
+    fn default() -> Self {
+        Self { rank: Arc::new(Klru), k: 5, pool: true }
+    }
+}
+
+impl fmt::Debug for Evictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} k={} pool={}", self.rank, self.k, self.pool)
+    }
+}
+
+/// Items that compete only among themselves, for one budget, under one policy.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Whose items. A tenant belongs to the first pool that names it.
+    pub tenants: Vec<TenantId>,
+    /// The share of memory it may keep when all is in use.
+    pub budget: Bytes,
+    /// Who leaves.
+    pub evictor: Evictor,
+}

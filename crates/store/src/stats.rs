@@ -1,0 +1,98 @@
+//! What the store counts.
+
+use base::{Bytes, Micros};
+use std::ops::AddAssign;
+
+/// Events since the store was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Reads that found their item.
+    pub hits: u64,
+    /// Reads that did not.
+    pub misses: u64,
+    /// Of those, the reads that found their item dead.
+    pub misses_expired: u64,
+    /// Writes of a value.
+    pub sets: u64,
+    /// Removals on request that removed something.
+    pub deletes: u64,
+    /// Items that died of age.
+    pub expired: u64,
+    /// Items that left to make room.
+    pub evicted: u64,
+    /// Bytes charged for those.
+    pub evicted_bytes: u64,
+}
+
+impl Counters {
+    /// Reads.
+    pub const fn gets(&self) -> u64 {
+        self.hits + self.misses
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.misses_expired += other.misses_expired;
+        self.sets += other.sets;
+        self.deletes += other.deletes;
+        self.expired += other.expired;
+        self.evicted += other.evicted;
+        self.evicted_bytes += other.evicted_bytes;
+    }
+}
+
+/// How many items there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Len {
+    /// Items, also those dead but not yet met.
+    pub items: u64,
+    /// Items that have an expiry.
+    pub expires: u64,
+}
+
+impl AddAssign for Len {
+    fn add_assign(&mut self, other: Self) {
+        self.items += other.items;
+        self.expires += other.expires;
+    }
+}
+
+/// What fetching costs a tenant, as measured from a GET miss to the SET of the same key.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PenaltyStats {
+    /// Fetches timed, faded ones counted by their weight.
+    pub count: f64,
+    /// Their mean, with those above the 99th percentile counted as the 99th percentile.
+    pub mean: Micros,
+    /// Further reads that missed while the fetch of their key was under way.
+    pub waiters: f64,
+    /// Fetches that took longer than the time limit, or never ended.
+    pub abandoned: u64,
+}
+
+/// One tenant, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TenantStats {
+    /// Bytes charged: items, tables.
+    pub used: Bytes,
+    /// Items.
+    pub len: Len,
+    /// Events.
+    pub counters: Counters,
+    /// What its misses cost.
+    pub penalty: PenaltyStats,
+}
+
+/// What [`Store::sweep`](crate::Store::sweep) did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Buckets looked at.
+    pub buckets: usize,
+    /// Dead items removed.
+    pub expired: usize,
+    /// Items evicted because the store or a tenant was above its limit.
+    pub evicted: usize,
+}

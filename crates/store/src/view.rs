@@ -1,0 +1,74 @@
+//! What a caller sees of an item, and what it may ask to become of it.
+
+use base::TenantId;
+use std::borrow::Cow;
+
+/// A resident item, seen under its shard's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Item<'a> {
+    /// The value.
+    pub value: &'a [u8],
+    /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
+    pub expires: Option<u64>,
+    /// Bytes of the key.
+    pub key_len: usize,
+    /// Accesses to the item's shard since the last one to the item.
+    pub idle: u32,
+    /// Reads and overwrites since it became resident, up to 255.
+    pub hits: u8,
+    /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
+    pub penalty_class: u8,
+}
+
+impl Item<'_> {
+    /// Bytes charged for the item, its header and rounding included, its share of the table not.
+    pub const fn charge(&self) -> u64 {
+        crate::charge(self.key_len, self.value.len(), self.expires.is_some())
+    }
+}
+
+/// An item met by a walk: [`Store::scan`](crate::Store::scan),
+/// [`Store::random_key`](crate::Store::random_key).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanItem<'a> {
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// Its database.
+    pub db: u8,
+    /// Its key.
+    pub key: &'a [u8],
+    /// All else.
+    pub item: Item<'a>,
+}
+
+/// What becomes of an item after [`Store::update`](crate::Store::update) showed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<'v> {
+    /// It stays, or stays absent.
+    Keep,
+    /// It takes this value and this expiry, and comes into being if it was absent.
+    Set {
+        /// The new value.
+        value: Cow<'v, [u8]>,
+        /// The new expiry, in Unix milliseconds.
+        expires: Option<u64>,
+    },
+    /// The bytes are added to the end of its value; without an item they are the value.
+    Append(&'v [u8]),
+    /// Its expiry becomes this. Nothing happens without an item.
+    Expire(Option<u64>),
+    /// It goes. Nothing happens without an item.
+    Remove,
+}
+
+impl<'v> Change<'v> {
+    /// Sets a borrowed value.
+    pub const fn set(value: &'v [u8], expires: Option<u64>) -> Self {
+        Self::Set { value: Cow::Borrowed(value), expires }
+    }
+
+    /// Sets an owned value.
+    pub const fn set_owned(value: Vec<u8>, expires: Option<u64>) -> Self {
+        Self::Set { value: Cow::Owned(value), expires }
+    }
+}
