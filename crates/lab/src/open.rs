@@ -80,12 +80,17 @@ fn separator(text: &str) -> Result<u8, String> {
     }
 }
 
-/// Opens `name`: a path or `-` for standard input.
+/// Opens `name`: a path, `-` for standard input, or a generator such as
+/// `synth:zipf:keys=10000:skew=0.9`.
 ///
 /// # Errors
 /// A sentence that names what is known, or what the machine said.
 pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
-    let source = read_file(name, options)?;
+    let source = if name.starts_with("synth:") {
+        trace::synth::open(name, &options.trace_options())?
+    } else {
+        read_file(name, options)?
+    };
     let source = if options.skip_bad { Box::new(SkipBad::new(source)) } else { source };
     Ok(match options.limit {
         Some(left) => Box::new(Limit { inner: source, left }),

@@ -55,6 +55,11 @@ impl Error {
         Self::Malformed { unit: Unit::Line, at, problem: problem.into() }
     }
 
+    /// A record that cannot be understood.
+    pub(crate) fn record(at: u64, problem: impl Into<String>) -> Self {
+        Self::Malformed { unit: Unit::Record, at, problem: problem.into() }
+    }
+
     /// Whether the stream goes on behind what is wrong.
     pub const fn is_malformed(&self) -> bool {
         matches!(self, Self::Malformed { .. })

@@ -13,8 +13,13 @@
 mod charge;
 mod error;
 pub mod format;
+pub mod join;
 mod lines;
+mod object;
+mod records;
 mod skip_bad;
+pub mod synth;
+mod timeline;
 
 pub use base::{Access, Micros, Op, TenantId, Tick};
 pub use charge::Charge;

@@ -33,7 +33,7 @@ macro_rules! formats {
     };
 }
 
-formats! { csv }
+formats! { csv, oracle_general }
 
 /// The format of that name.
 ///

@@ -1,0 +1,104 @@
+//! libCacheSim's `oracleGeneral`: binary, with the time of each object's next request.
+//!
+//! ```text
+//!  0         4                   12        16                  24
+//! ┌─────────┬───────────────────┬─────────┬───────────────────┐
+//! │ time, s │ object            │ size    │ next request      │   little endian, no header
+//! └─────────┴───────────────────┴─────────┴───────────────────┘
+//! ```
+//!
+//! Objects are numbers; their text is the number in decimal. `next request` counts requests from
+//! the start and is -1 (some traces: the largest number) where the object is not asked for again.
+//! Every request is a read.
+//!
+//! Times are whole seconds: what is finer is lost when such a trace is written. The writer does not
+//! look ahead; it writes `next` where the source of the accesses knew it, and -1 where not.
+
+use super::Spec;
+use crate::object::{Number, next_field, next_request, number_of};
+use crate::records::{Fields, Records};
+use crate::timeline::Timeline;
+use crate::{Access, Charge, Error, Micros, Sink, Source, Unit};
+use base::hash;
+use std::io::{BufWriter, Write};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "oracleGeneral",
+    about: "binary: u32 seconds, u64 object, u32 size, i64 next request",
+    extensions: &["oracleGeneral", "oracleGeneral.bin"],
+    recognises: |_| false,
+    open: |reader, options| {
+        Ok(Box::new(Oracle {
+            records: Records::new(reader),
+            timeline: Timeline::default(),
+            charge: options.charge,
+            key: Number::default(),
+        }))
+    },
+    create: Some(|writer| {
+        Ok(Box::new(Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 }))
+    }),
+};
+
+struct Oracle {
+    records: Records,
+    timeline: Timeline,
+    charge: Charge,
+    key: Number,
+}
+
+impl Source for Oracle {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        let record = match self.records.take::<24>() {
+            Ok(record) => record?,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut fields = Fields(&record);
+        let (seconds, object) = (fields.u32(), fields.u64());
+        let (value_size, next) = (fields.u32(), fields.i64());
+        let key = self.key.write(object);
+        let key_size = key.len() as u32;
+        Some(Ok(Access {
+            time: self.timeline.at(Micros::from_secs(u64::from(seconds)).0),
+            key: hash::bytes(0, key),
+            key_size,
+            value_size,
+            size: self.charge.size(key_size, value_size),
+            next: next_request(next),
+            ..Access::get(0, 0)
+        }))
+    }
+
+    fn key(&self) -> &[u8] {
+        self.key.text()
+    }
+}
+
+struct Writer<W: Write> {
+    out: BufWriter<W>,
+    written: u64,
+}
+
+impl<W: Write> Writer<W> {
+    fn io(&self, source: std::io::Error) -> Error {
+        Error::Io { unit: Unit::Record, at: self.written, source }
+    }
+}
+
+impl<W: Write + Send> Sink for Writer<W> {
+    fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        let mut record = [0; 24];
+        let seconds = u32::try_from(access.time.0 / 1_000_000).unwrap_or(u32::MAX);
+        record[..4].copy_from_slice(&seconds.to_le_bytes());
+        record[4..12].copy_from_slice(&number_of(access, key).to_le_bytes());
+        record[12..16].copy_from_slice(&access.value_size.to_le_bytes());
+        record[16..].copy_from_slice(&next_field(access.next).to_le_bytes());
+        self.written += 1;
+        self.out.write_all(&record).map_err(|source| self.io(source))
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.out.flush().map_err(|source| self.io(source))
+    }
+}

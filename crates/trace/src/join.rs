@@ -1,0 +1,113 @@
+//! Sources joined into one.
+
+use crate::{Access, Error, Micros, Source};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Sources joined by time: of those whose next access is waiting, the earliest goes. Those of the
+/// same time go in the order of the sources.
+pub struct Merge {
+    sources: Vec<Box<dyn Source>>,
+    /// The next access of each source; its time and number are in `order`.
+    waiting: Vec<Option<Result<Access, Error>>>,
+    order: BinaryHeap<Reverse<(Micros, usize)>>,
+    /// The text of the waiting access' key, for a source may only be asked for its last.
+    keys: Vec<Vec<u8>>,
+    key: Vec<u8>,
+    left: Option<u64>,
+}
+
+impl Merge {
+    /// Joins `sources`, up to `requests` in all.
+    pub fn new(sources: Vec<Box<dyn Source>>, requests: Option<u64>) -> Self {
+        let n = sources.len();
+        let mut merge = Self {
+            sources,
+            waiting: (0..n).map(|_| None).collect(),
+            order: BinaryHeap::with_capacity(n),
+            keys: vec![vec![]; n],
+            key: vec![],
+            left: requests,
+        };
+        (0..n).for_each(|at| merge.pull(at, Micros(0)));
+        merge
+    }
+
+    /// Asks source `at` for its next access; one that cannot be read is due at once.
+    fn pull(&mut self, at: usize, now: Micros) {
+        let next = self.sources[at].next();
+        self.keys[at].clear();
+        self.keys[at].extend_from_slice(self.sources[at].key());
+        if let Some(next) = &next {
+            let time = next.as_ref().map_or(now, |access| access.time);
+            self.order.push(Reverse((time, at)));
+        }
+        self.waiting[at] = next;
+    }
+}
+
+impl Source for Merge {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let Reverse((time, at)) = self.order.pop()?;
+        let next = self.waiting[at].take();
+        std::mem::swap(&mut self.key, &mut self.keys[at]);
+        self.pull(at, time);
+        next
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn skipped(&self) -> u64 {
+        self.sources.iter().map(Source::skipped).sum()
+    }
+}
+
+/// Sources one after another; the time goes on where the one before ended.
+pub struct Chain {
+    sources: VecDeque<Box<dyn Source>>,
+    /// Time of the start of the present source, and of the last access.
+    start: Micros,
+    now: Micros,
+    skipped: u64,
+}
+
+impl Chain {
+    /// Chains `sources`.
+    pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
+        Self { sources: sources.into(), start: Micros(0), now: Micros(0), skipped: 0 }
+    }
+}
+
+impl Source for Chain {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        loop {
+            match self.sources.front_mut()?.next() {
+                Some(Ok(mut access)) => {
+                    access.time = Micros(self.start.0.saturating_add(access.time.0));
+                    self.now = access.time;
+                    return Some(Ok(access));
+                }
+                Some(error) => return Some(error),
+                // The last one stays, for its key may still be asked for.
+                None if self.sources.len() == 1 => return None,
+                None => {
+                    self.skipped += self.sources.pop_front().map_or(0, |source| source.skipped());
+                    self.start = self.now;
+                }
+            }
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        self.sources.front().map_or(&[], |source| source.key())
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped + self.sources.iter().map(Source::skipped).sum::<u64>()
+    }
+}

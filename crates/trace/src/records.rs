@@ -1,0 +1,91 @@
+//! Binary records, read without a copy for each.
+
+use crate::{Error, Unit};
+use std::io::{self, BufRead, Read};
+
+/// Bytes asked of the reader at a time.
+const CHUNK: usize = 1 << 18;
+
+/// The records of a reader.
+pub(crate) struct Records {
+    reader: Box<dyn BufRead + Send>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    at: u64,
+}
+
+impl Records {
+    pub(crate) fn new(reader: Box<dyn BufRead + Send>) -> Self {
+        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, at: 0 }
+    }
+
+    /// Takes the next `N` bytes; `None` at the end. Bytes that are fewer are an error, once.
+    #[inline]
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, Error> {
+        if self.end - self.start < N && !self.fill(N)? {
+            return Ok(None);
+        }
+        let mut record = [0; N];
+        record.copy_from_slice(&self.buffer[self.start..self.start + N]);
+        self.start += N;
+        self.at += 1;
+        Ok(Some(record))
+    }
+
+    #[cold]
+    fn fill(&mut self, wanted: usize) -> Result<bool, Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < wanted {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(0) if self.end == 0 => return Ok(false),
+                Ok(0) => {
+                    let problem = format!(
+                        "the trace ends after {} of its {wanted} bytes: it was cut off",
+                        self.end
+                    );
+                    self.end = 0;
+                    return Err(Error::record(self.at + 1, problem));
+                }
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    self.end = 0;
+                    return Err(Error::Io { unit: Unit::Record, at: self.at, source });
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Reads little-endian fields off a record, from left to right.
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+
+impl Fields<'_> {
+    #[inline]
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (head, tail) = self.0.split_at(N);
+        self.0 = tail;
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(head);
+        bytes
+    }
+
+    #[inline]
+    pub(crate) fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.take())
+    }
+
+    #[inline]
+    pub(crate) fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.take())
+    }
+
+    #[inline]
+    pub(crate) fn i64(&mut self) -> i64 {
+        i64::from_le_bytes(self.take())
+    }
+}

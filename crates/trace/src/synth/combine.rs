@@ -1,0 +1,63 @@
+//! Generators made of generators.
+//!
+//! `mix:A+B+C` gives each part a tenant and joins them by time: the rates are those of the parts.
+//! `sequence:A+B+C` runs them one after another, each for its own number of requests. Parameters
+//! before the first part (`mix:requests=1m:seed=3:zipf:keys=10k+loop`) are those of the whole.
+
+use super::one;
+use crate::join::{Chain, Merge};
+use crate::{Options, Source};
+
+/// What stands first in a text that this file reads.
+pub(super) const NAMES: &[&str] = &["mix", "sequence"];
+
+/// Opens `text` if it names a combination.
+pub(super) fn open(text: &str, options: &Options) -> Option<Result<Box<dyn Source>, String>> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let is_mix = match name {
+        "mix" => true,
+        "sequence" => false,
+        _ => return None,
+    };
+    Some(combine(rest, is_mix, options))
+}
+
+fn combine(text: &str, is_mix: bool, options: &Options) -> Result<Box<dyn Source>, String> {
+    let (mut requests, mut seed) = (None, 1);
+    let mut rest = text;
+    while let Some((name, value, behind)) = leading_parameter(rest) {
+        let number = || value.parse::<u64>().map_err(|_| format!("{name}={value}: not a number"));
+        match name {
+            "requests" if is_mix => requests = Some(number()?),
+            "seed" => seed = number()?,
+            _ => return Err(format!("no parameter '{name}': there are requests=N and seed=N")),
+        }
+        rest = behind;
+    }
+    if rest.is_empty() {
+        return Err("name its parts, joined by +, such as zipf:keys=10k+loop:keys=1k".into());
+    }
+    let mut parts: Vec<Box<dyn Source>> = vec![];
+    for (at, part) in rest.split('+').enumerate() {
+        let number = at + 1;
+        let mut defaults = vec![("seed", (seed + at as u64).to_string())];
+        if is_mix {
+            defaults.push(("tenant", number.to_string()));
+            defaults.push(("prefix", format!("t{number}_")));
+            if requests.is_some() {
+                defaults.push(("requests", u64::MAX.to_string()));
+            }
+        } else {
+            defaults.push(("prefix", format!("p{number}_")));
+        }
+        parts.push(Box::new(one(part, &defaults, options)?));
+    }
+    Ok(if is_mix { Box::new(Merge::new(parts, requests)) } else { Box::new(Chain::new(parts)) })
+}
+
+/// Takes `name=value` and the colon behind it off the front.
+fn leading_parameter(text: &str) -> Option<(&str, &str, &str)> {
+    let (first, behind) = text.split_once(':').unwrap_or((text, ""));
+    let (name, value) = first.split_once('=')?;
+    Some((name, value, behind))
+}

@@ -1,0 +1,23 @@
+//! The same keys in the same order, again and again: what LRU does worst. A cache of any size below
+//! the loop misses every time under LRU, while random replacement keeps some of it.
+
+use super::{Draw, Param, Pattern, Spec};
+use base::Prng;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "loop",
+    about: "the same keys in the same order, again and again",
+    params: &[Param::new("keys", "10000", "objects in the loop")],
+    build: |values| Ok(Box::new(Loop { keys: values.count("keys")? })),
+};
+
+struct Loop {
+    keys: u64,
+}
+
+impl Pattern for Loop {
+    fn draw(&mut self, tick: u64, _: &mut Prng) -> Draw {
+        Draw::of(tick % self.keys)
+    }
+}

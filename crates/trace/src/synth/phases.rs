@@ -1,0 +1,66 @@
+//! Three phases: one set of keys, a passage, another set.
+//!
+//! The stress test of the LAMA papers [1] has this shape: in the first phase all requests go to one
+//! set of keys, in the second they move over to another set step by step, in the third all go to
+//! the other. With sizes that differ between the sets the memory must follow; an allocation that
+//! cannot move (slab calcification) serves the third phase with what the first one left it. The
+//! numbers here are parameters, not the papers'.
+//!
+//! Keys of the second set follow those of the first; `first` and `second` are the exponents of
+//! popularity in each.
+//!
+//! [1] Hu et al. LAMA: Optimized locality-aware memory allocation for key-value cache. ATC '15.
+
+use super::sampler::Zipf;
+use super::{Draw, Param, Pattern, Spec};
+use base::Prng;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "phases",
+    about: "one set of keys, a passage, another set: LAMA's three phases",
+    params: &[
+        Param::new("keys", "100000", "objects in each set"),
+        Param::new("first", "0.9", "exponent of popularity in the first set"),
+        Param::new("second", "0.9", "exponent of popularity in the second set"),
+        Param::new("from", "0.3333", "share of the requests before the passage begins"),
+        Param::new("to", "0.6667", "share of the requests when it is over"),
+    ],
+    build: |values| {
+        let keys = values.count("keys")?;
+        let requests = values.number("requests")? as f64;
+        let (from, to) = (values.share("from")?, values.share("to")?);
+        if from > to {
+            return Err(format!("from={from} lies behind to={to}: swap them"));
+        }
+        Ok(Box::new(Phases {
+            keys,
+            sets: [
+                Zipf::new(keys, values.at_least("first", 0.0)?),
+                Zipf::new(keys, values.at_least("second", 0.0)?),
+            ],
+            from: from * requests,
+            to: to * requests,
+        }))
+    },
+};
+
+struct Phases {
+    keys: u64,
+    sets: [Zipf; 2],
+    from: f64,
+    to: f64,
+}
+
+impl Pattern for Phases {
+    fn draw(&mut self, tick: u64, prng: &mut Prng) -> Draw {
+        let tick = tick as f64;
+        let second = match tick {
+            t if t < self.from => false,
+            t if t >= self.to => true,
+            t => prng.chance((t - self.from) / (self.to - self.from)),
+        };
+        let rank = self.sets[usize::from(second)].draw(prng) - 1;
+        Draw::of(rank + if second { self.keys } else { 0 })
+    }
+}
