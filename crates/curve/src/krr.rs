@@ -25,12 +25,13 @@ use std::collections::BTreeSet;
 
 use base::Prng;
 
-use crate::Spec;
+use crate::{Params, Spec};
 use crate::track::{PrefixSums, Stack, StackModel};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "krr",
+    predicts: Params::klru,
     build: |params| {
         let k = f64::from(params.k.max(1));
         let candidates = if params.pool { 2.0 * k - 1.0 } else { k };

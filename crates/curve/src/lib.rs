@@ -16,6 +16,7 @@ mod track;
 
 pub use base::{Access, Bytes, MissRatio, Op};
 pub use miss_ratio_curve::MissRatioCurve;
+pub use policy::Choice;
 
 use std::fmt::Debug;
 
@@ -32,11 +33,39 @@ pub struct Params {
     pub keys_max: usize,
     /// Reproduces the run.
     pub seed: u64,
+    /// The sizes to simulate, for models that run caches instead of reckoning.
+    pub sizes: Vec<Bytes>,
+    /// The policy to simulate, for the same models; K-LRU with `k` and `pool` where none is given.
+    pub policy: Option<Choice>,
 }
+
+impl Params {
+    /// K-LRU as `k` and `pool` say.
+    pub fn klru(&self) -> Choice {
+        let pool = if self.pool { POOL } else { 0 };
+        let text = format!("klru:k={}:pool={pool}", self.k.max(1));
+        policy::parse(&text).unwrap_or_else(|error| unreachable!("{error}"))
+    }
+
+    fn lru(&self) -> Choice {
+        policy::parse("lru").unwrap_or_else(|error| unreachable!("{error} ({self:?})"))
+    }
+}
+
+/// Candidates that Redis keeps between evictions.
+const POOL: u32 = 16;
 
 impl Default for Params {
     fn default() -> Self {
-        Self { k: 5, pool: false, rate: 1.0, keys_max: usize::MAX, seed: 1 }
+        Self {
+            k: 5,
+            pool: false,
+            rate: 1.0,
+            keys_max: usize::MAX,
+            seed: 1,
+            sizes: vec![],
+            policy: None,
+        }
     }
 }
 
@@ -44,6 +73,13 @@ impl Default for Params {
 pub trait Model: Debug + Send {
     /// Sees one access. A model that samples filters for itself.
     fn access(&mut self, access: &Access);
+    /// Sees several accesses, in order. A model of many parts may show all of them to one part
+    /// after the other.
+    fn accesses(&mut self, accesses: &[Access]) {
+        for access in accesses {
+            self.access(access);
+        }
+    }
     /// Learns that `gets` reads passed which it was not shown, because their keys fall outside
     /// its rate. Where nobody says so, and every access shown was of a watched key, the watched
     /// keys stand for all: on skewed traffic that costs accuracy (SHARDS, section 3.4).
@@ -65,6 +101,8 @@ pub trait Model: Debug + Send {
 pub struct Spec {
     /// The name used in configuration, reports and file names.
     pub name: &'static str,
+    /// The policy whose curve it draws: what it is to be held against.
+    pub predicts: fn(&Params) -> Choice,
     /// Builds the model.
     pub build: fn(&Params) -> Box<dyn Model>,
 }
@@ -77,7 +115,7 @@ macro_rules! models {
     };
 }
 
-models! { olken, krr }
+models! { olken, krr, miniature, exact }
 
 /// The model of that name.
 ///

@@ -20,12 +20,13 @@
 //! [1] Olken. Efficient Methods for Calculating the Success Function of Fixed Space Replacement
 //!     Policies. LBL-12370, 1981.
 
-use crate::Spec;
+use crate::{Params, Spec};
 use crate::track::{Stack, StackModel};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "olken",
+    predicts: Params::lru,
     build: |params| Box::new(StackModel::new(params, PRECISION, Recency::default())),
 };
 

@@ -1,13 +1,334 @@
 //! The miss ratio at every size, from one pass over a trace.
+//!
+//! The trace is read twice: once to see how many keys and bytes it touches, which gives the sizes
+//! and the sampling rate, and once for the models. Nothing of it is kept, so a trace larger than
+//! memory works.
+
+mod answer;
+mod show;
+mod survey;
+
+use crate::open::{Options, open};
+use anyhow::{anyhow, bail, ensure};
+use base::{Access, Bytes, MissRatio};
+use curve::{Choice, MissRatioCurve, Model, Params, Spec};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Instant;
+use survey::Survey;
+
+/// Keys below which a sample is not to be trusted; what `--rate auto` aims at, with a margin so
+/// that chance does not leave fewer.
+const KEYS_MIN: u64 = 8_192;
+const KEYS_GOAL: f64 = 8_500.0;
+
+/// Accesses handed to the models at a time: a simulated cache of a grid then works on all of them
+/// while what it touches is near.
+const BLOCK: usize = 1 << 15;
 
 /// The miss ratio at every size, from one pass over a trace.
 #[derive(clap::Args, Debug)]
-pub struct Args {}
+#[command(after_help = "\
+Examples:
+  larder curve trace.csv.zst
+  larder curve trace.csv.zst --model krr,kaet --k 1,5,16 --rate auto --against exact
+  larder curve trace.csv.zst --model miniature --policy lru,klru:5 --rate 0.05
+  larder curve trace.csv.zst --model shards --rate 0.01 --goal 5% --at 4GiB --step 1GiB")]
+pub struct Args {
+    /// The trace: a file in any known format
+    trace: String,
+    /// Models, comma separated; `list` names them
+    #[arg(long, value_delimiter = ',', default_value = "krr", value_name = "MODEL")]
+    model: Vec<String>,
+    /// Candidates of an eviction, comma separated, for models of K-LRU
+    #[arg(long, value_delimiter = ',', default_value = "5", value_name = "K")]
+    k: Vec<u32>,
+    /// Evictions keep a pool of 16 candidates, as Redis does
+    #[arg(long)]
+    pool: bool,
+    /// Policies, comma separated, for `exact` and `miniature`; without it K-LRU
+    #[arg(long, value_delimiter = ',', value_name = "POLICY")]
+    policy: Vec<String>,
+    /// Share of the keys to watch, or `auto` for one that keeps 8192 keys
+    #[arg(long, default_value = "1", value_name = "RATE")]
+    rate: String,
+    /// Keys to watch at most: the rate falls as more come
+    #[arg(long, value_name = "N")]
+    keys_max: Option<usize>,
+    /// Sizes to report, spread evenly up to all bytes that the trace touches
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    sizes: u32,
+    /// Compare with this model at rate 1 and give the mean absolute error: `exact` simulates
+    #[arg(long, value_name = "MODEL")]
+    against: Option<String>,
+    /// How much memory for a miss ratio of at most this, such as 5%
+    #[arg(long, value_parser = answer::ratio, value_name = "RATIO")]
+    goal: Option<MissRatio>,
+    /// The miss ratio of a cache of this size, and what one step more buys
+    #[arg(long, value_parser = Bytes::parse, value_name = "SIZE")]
+    at: Option<Bytes>,
+    /// The step of --at
+    #[arg(long, value_parser = Bytes::parse, default_value = "1GiB", value_name = "SIZE")]
+    step: Bytes,
+    /// Reproduces the run
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Write a page with all curves on one chart
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    read: Options,
+}
+
+/// One model run over the trace.
+#[derive(Debug, Serialize)]
+struct Answer {
+    trace: String,
+    model: &'static str,
+    /// Candidates of an eviction, where the model is one of K-LRU.
+    k: Option<u32>,
+    pool: Option<bool>,
+    /// What it predicts.
+    policy: String,
+    /// Share of the keys watched, at the end.
+    rate: f64,
+    points: Vec<(u64, f64)>,
+    /// The same sizes in the model it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Vec<(u64, f64)>>,
+    /// Mean absolute error over the points.
+    mae: Option<f64>,
+    /// Largest absolute error.
+    error_max: Option<f64>,
+    seconds: f64,
+    model_bytes: u64,
+    requests: u64,
+    reads: u64,
+    keys: u64,
+    footprint: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goal: Option<answer::Goal>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<answer::Step>,
+}
+
+/// A model at work.
+struct Run {
+    spec: &'static Spec,
+    params: Params,
+    model: Box<dyn Model>,
+    seconds: f64,
+    /// The run it is compared with.
+    oracle: Option<usize>,
+    /// Whether it was asked for, and not only as an oracle.
+    wanted: bool,
+}
+
+impl Run {
+    fn new(spec: &'static Spec, params: Params, wanted: bool) -> Self {
+        let model = (spec.build)(&params);
+        Self { spec, params, model, seconds: 0.0, oracle: None, wanted }
+    }
+
+    fn predicts(&self) -> String {
+        (self.spec.predicts)(&self.params).to_string()
+    }
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not available in this build")
+pub fn run(args: Args) -> anyhow::Result<()> {
+    if args.model.iter().any(|name| name == "list") {
+        curve::ALL.iter().for_each(|spec| println!("{}", spec.name));
+        return Ok(());
+    }
+    let answers = answers(&args)?;
+    if let Some(path) = &args.html {
+        show::page(path, &args.trace, &answers)?;
+    }
+    if args.json {
+        return show::json(answers);
+    }
+    show::text(&args.trace, &answers);
+    Ok(())
+}
+
+fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
+    ensure!(args.sizes > 0, "--sizes must be at least 1");
+    ensure!(
+        args.trace != "-",
+        "the trace is read twice, which standard input cannot be: save it to a file"
+    );
+    let survey = Survey::of(&args.trace, &args.read)?;
+    ensure!(survey.reads > 0, "trace '{}' has no reads: there is no miss ratio", args.trace);
+    let sizes: Vec<Bytes> = (1..=u64::from(args.sizes))
+        .map(|step| u128::from(survey.footprint) * u128::from(step) / u128::from(args.sizes))
+        .map(|size| Bytes(size as u64))
+        .collect();
+    let mut runs = plan(args, &survey, &sizes)?;
+    feed(args, &survey, &mut runs)?;
+    Ok(collect(args, &survey, &sizes, &mut runs))
+}
+
+/// One run for each model and each K or policy it depends on, and one oracle for each policy.
+fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
+    let base = Params {
+        pool: args.pool,
+        rate: rate(&args.rate, survey)?,
+        keys_max: args.keys_max.unwrap_or(usize::MAX),
+        seed: args.seed,
+        sizes: sizes.to_vec(),
+        ..Params::default()
+    };
+    let policies = args.policy.iter().map(|text| policy::parse(text).map_err(|e| anyhow!(e)));
+    let policies: Vec<Choice> = policies.collect::<Result<_, _>>()?;
+    let mut runs = vec![];
+    for name in &args.model {
+        let spec = curve::find(name).map_err(|error| anyhow!(error))?;
+        for params in variants(spec, &base, &args.k, &policies)? {
+            runs.push(Run::new(spec, params, true));
+        }
+    }
+    if let Some(name) = &args.against {
+        let spec = curve::find(name).map_err(|error| anyhow!(error))?;
+        for at in 0..runs.len() {
+            let wanted = runs[at].predicts();
+            let known = runs.iter().position(|run| !run.wanted && run.predicts() == wanted);
+            let oracle = known.unwrap_or(runs.len());
+            if oracle == runs.len() {
+                let policy = Some((runs[at].spec.predicts)(&runs[at].params));
+                let params = runs[at].params.clone();
+                // The seed is another one, or a simulator would confirm itself.
+                let seed = !params.seed;
+                let keys_max = usize::MAX;
+                let params = Params { policy, rate: 1.0, keys_max, seed, ..params };
+                runs.push(Run::new(spec, params, false));
+            }
+            runs[at].oracle = Some(oracle);
+        }
+    }
+    Ok(runs)
+}
+
+/// The parameters that make a difference to the model.
+fn variants(
+    spec: &Spec,
+    base: &Params,
+    ks: &[u32],
+    policies: &[Choice],
+) -> anyhow::Result<Vec<Params>> {
+    ensure!(ks.iter().all(|&k| k > 0), "--k must be at least 1");
+    if runs_caches(spec) && !policies.is_empty() {
+        let with = |policy: &Choice| Params { policy: Some(policy.clone()), ..base.clone() };
+        return Ok(policies.iter().map(with).collect());
+    }
+    if !depends_on_k(spec) {
+        return Ok(vec![base.clone()]);
+    }
+    Ok(ks.iter().map(|&k| Params { k, ..base.clone() }).collect())
+}
+
+/// Whether the model simulates whatever policy it is given.
+fn runs_caches(spec: &Spec) -> bool {
+    let lru = policy::parse("lru").ok();
+    (spec.predicts)(&Params { policy: lru, k: 2, ..Params::default() }).to_string() == "lru"
+        && depends_on_k(spec)
+}
+
+fn depends_on_k(spec: &Spec) -> bool {
+    let of = |k| (spec.predicts)(&Params { k, ..Params::default() }).to_string();
+    of(2) != of(3)
+}
+
+fn rate(text: &str, survey: &Survey) -> anyhow::Result<f64> {
+    let rate = match text {
+        "auto" => (KEYS_GOAL / survey.keys.max(1) as f64).min(1.0),
+        _ => match text.parse::<f64>() {
+            Ok(rate) if rate > 0.0 && rate <= 1.0 => rate,
+            _ => bail!("--rate {text}: write a number above 0 and at most 1, or auto"),
+        },
+    };
+    let keys = rate * survey.keys as f64;
+    if rate < 1.0 && keys < KEYS_MIN as f64 {
+        eprintln!(
+            "larder: rate {rate} watches about {keys:.0} keys; below {KEYS_MIN} the curve is not \
+             to be trusted: use --rate auto"
+        );
+    }
+    Ok(rate)
+}
+
+fn feed(args: &Args, survey: &Survey, runs: &mut [Run]) -> anyhow::Result<()> {
+    let mut source = open(&args.trace, &args.read)?;
+    let progress = survey::progress("models", Some(survey.requests));
+    let mut block: Vec<Access> = Vec::with_capacity(BLOCK);
+    loop {
+        block.clear();
+        while block.len() < BLOCK {
+            let Some(access) = source.next() else { break };
+            block.push(access?);
+        }
+        if block.is_empty() {
+            break;
+        }
+        for run in &mut *runs {
+            let start = Instant::now();
+            run.model.accesses(&block);
+            run.seconds += start.elapsed().as_secs_f64();
+        }
+        progress.inc(block.len() as u64);
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
+fn collect(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> Vec<Answer> {
+    let curves: Vec<MissRatioCurve> = runs
+        .iter_mut()
+        .map(|run| {
+            let start = Instant::now();
+            let curve = run.model.curve();
+            run.seconds += start.elapsed().as_secs_f64();
+            curve
+        })
+        .collect();
+    let read = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
+        sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
+    };
+    let wanted = runs.iter().zip(&curves).filter(|(run, _)| run.wanted);
+    let answer = |(run, curve): (&Run, &MissRatioCurve)| {
+        let points = read(curve);
+        let against = run.oracle.map(|oracle| read(&curves[oracle]));
+        let errors: Option<Vec<f64>> = against.as_ref().map(|exact| {
+            points.iter().zip(exact).map(|(model, exact)| (model.1 - exact.1).abs()).collect()
+        });
+        let k = depends_on_k(run.spec).then_some(run.params.k);
+        let k = k.filter(|_| run.params.policy.is_none());
+        Answer {
+            trace: args.trace.clone(),
+            model: run.spec.name,
+            k,
+            pool: k.map(|_| run.params.pool),
+            policy: run.predicts(),
+            rate: run.model.rate(),
+            points,
+            against,
+            mae: errors.as_ref().map(|all| all.iter().sum::<f64>() / all.len() as f64),
+            error_max: errors.map(|all| all.into_iter().fold(0.0, f64::max)),
+            seconds: run.seconds,
+            model_bytes: run.model.bytes().0,
+            requests: survey.requests,
+            reads: survey.reads,
+            keys: survey.keys,
+            footprint: survey.footprint,
+            goal: args.goal.map(|goal| answer::Goal::of(curve, survey, goal)),
+            at: args.at.map(|size| answer::Step::of(curve, survey, size, args.step)),
+        }
+    };
+    wanted.map(answer).collect()
 }

@@ -3,12 +3,14 @@
 
 mod estimate;
 mod expiry;
+mod grid;
 mod prefix_sums;
 mod sampler;
 mod stack_model;
 
 pub(crate) use estimate::Estimate;
 pub(crate) use expiry::Expiry;
+pub(crate) use grid::Grid;
 pub(crate) use prefix_sums::PrefixSums;
 pub(crate) use sampler::Sampler;
 pub(crate) use stack_model::{Stack, StackModel};

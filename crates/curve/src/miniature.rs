@@ -1,0 +1,117 @@
+//! Miniature simulation: a cache scaled down by the sampling rate, for the sampled keys [1].
+//!
+//! The only way to a curve for policies that no formula describes, and any policy will do. A cache
+//! of C bytes becomes one of R·C bytes that sees the share R of the keys. Parameters that are
+//! counts (K, the pool) stay as they are; those that are shares of the capacity scale with it.
+//!
+//! Several sizes and policies run in one pass. A miniature of less than some 200 residents says
+//! little; neither does one in which the largest object is more than a fiftieth of the capacity.
+//!
+//! [1] Waldspurger, Saemundsson, Ahmad, Park. Cache Modeling and Optimization using Miniature
+//!     Simulations. ATC '17.
+
+use base::{Access, Bytes, Op};
+
+use crate::track::{Grid, KeyMap, Sampler, map_bytes};
+use crate::{MissRatioCurve, Model, Params, Spec};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "miniature",
+    predicts: |params| params.policy.clone().unwrap_or_else(|| params.klru()),
+    build: |params| Box::new(Miniature::new(params)),
+};
+
+/// Scaled caches of the policy that [`Params`] names, one for each of its sizes.
+#[derive(Debug)]
+pub struct Miniature {
+    grid: Grid,
+    sampler: Sampler,
+    /// Kept only where their number is limited.
+    keys: Option<KeyMap<()>>,
+    sampled: f64,
+    reads: f64,
+    saw_others: bool,
+    block: Vec<Access>,
+}
+
+impl Miniature {
+    fn new(params: &Params) -> Self {
+        let sampler = Sampler::new(params);
+        let choice = (SPEC.predicts)(params);
+        let grid = Grid::new(&choice, &params.sizes, sampler.rate(), params.seed);
+        let keys = (params.keys_max < usize::MAX).then(KeyMap::default);
+        let (sampled, reads) = (0.0, 0.0);
+        Self { grid, sampler, keys, sampled, reads, saw_others: false, block: vec![] }
+    }
+
+    fn flush(&mut self) {
+        self.grid.accesses(&self.block, 1);
+        self.block.clear();
+    }
+
+    fn note(&mut self, key: u64) {
+        let Some(keys) = &mut self.keys else { return };
+        keys.insert(key, ());
+        if !self.sampler.is_full(keys.len()) {
+            return;
+        }
+        let factor = self.sampler.lower(keys.keys().copied());
+        let sampler = &self.sampler;
+        let gone: Vec<u64> = keys.keys().copied().filter(|&key| !sampler.keeps(key)).collect();
+        for key in &gone {
+            keys.remove(key);
+        }
+        self.flush();
+        self.sampled *= factor;
+        self.grid.lower(self.sampler.rate(), factor, &gone);
+    }
+}
+
+impl Model for Miniature {
+    fn access(&mut self, access: &Access) {
+        self.accesses(std::slice::from_ref(access));
+    }
+
+    fn accesses(&mut self, accesses: &[Access]) {
+        for access in accesses {
+            let get = f64::from(u8::from(access.op == Op::Get));
+            self.reads += get;
+            if self.sampler.keeps(access.key) {
+                self.sampled += get;
+                self.block.push(*access);
+                self.note(access.key);
+            } else {
+                self.saw_others = true;
+            }
+        }
+        self.flush();
+    }
+
+    fn skip(&mut self, gets: u64) {
+        self.reads += gets as f64;
+        self.saw_others |= gets > 0;
+    }
+
+    fn curve(&self) -> MissRatioCurve {
+        // As for the models that count distances: divided by the reads to be expected.
+        let expected = self.reads * self.sampler.rate();
+        self.grid.curve(if self.saw_others { expected } else { self.sampled })
+    }
+
+    fn bytes(&self) -> Bytes {
+        let keys = self.keys.as_ref().map_or(0, |keys| map_bytes::<()>(keys.capacity()));
+        let block = self.block.capacity() * size_of::<Access>();
+        Bytes((self.grid.bytes() + keys + block) as u64)
+    }
+
+    fn forget(&mut self, factor: f64) {
+        self.reads *= factor;
+        self.sampled *= factor;
+        self.grid.forget(factor);
+    }
+
+    fn rate(&self) -> f64 {
+        self.sampler.rate()
+    }
+}

@@ -1,0 +1,94 @@
+//! Simulated caches at several sizes, all fed with the same accesses.
+
+use base::{Access, Bytes, MissRatio, Op};
+use policy::{Cache, Choice, Outcome};
+
+use crate::MissRatioCurve;
+
+/// Memory of a simulated cache for a resident: its entry in the map, in the table of residents and
+/// in the state of the policy.
+const RESIDENT_BYTES: usize = 96;
+
+#[derive(Debug)]
+struct Cell {
+    /// The size it stands for.
+    size: Bytes,
+    cache: Cache,
+    misses: f64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Grid {
+    cells: Vec<Cell>,
+}
+
+impl Grid {
+    /// Caches of the given sizes, scaled by `rate`.
+    pub(crate) fn new(choice: &Choice, sizes: &[Bytes], rate: f64, seed: u64) -> Self {
+        let cell = |&size: &Bytes| {
+            let cache = Cache::new(choice, scaled(size, rate), seed);
+            Cell { size, cache, misses: 0.0 }
+        };
+        Self { cells: sizes.iter().map(cell).collect() }
+    }
+
+    /// Shows `accesses` to one cache after the other, for what one of them touches is then near;
+    /// and to several of them at once if `threads` allow.
+    pub(crate) fn accesses(&mut self, accesses: &[Access], threads: usize) {
+        let run = |cell: &mut Cell| {
+            for access in accesses {
+                if cell.cache.access(access) == Outcome::Miss {
+                    cell.misses += 1.0;
+                }
+            }
+        };
+        if threads < 2 || accesses.len() < 1_000 {
+            self.cells.iter_mut().for_each(run);
+            return;
+        }
+        std::thread::scope(|scope| {
+            let mut shares: Vec<Vec<&mut Cell>> = (0..threads).map(|_| vec![]).collect();
+            // Neighbours in size take alike long: deal them out like cards.
+            for (at, cell) in self.cells.iter_mut().enumerate() {
+                shares[at % threads].push(cell);
+            }
+            for share in shares {
+                scope.spawn(move || share.into_iter().for_each(run));
+            }
+        });
+    }
+
+    /// The rate is now lower: smaller caches, and misses counted so far weigh less.
+    pub(crate) fn lower(&mut self, rate: f64, factor: f64, gone: &[u64]) {
+        for cell in &mut self.cells {
+            for &key in gone {
+                cell.cache.access(&Access { op: Op::Delete, ..Access::get(key, 0) });
+            }
+            cell.cache.resize(scaled(cell.size, rate));
+            cell.misses *= factor;
+        }
+    }
+
+    pub(crate) fn forget(&mut self, factor: f64) {
+        for cell in &mut self.cells {
+            cell.misses *= factor;
+        }
+    }
+
+    /// The curve through the sizes, if so many reads were to be expected.
+    pub(crate) fn curve(&self, reads: f64) -> MissRatioCurve {
+        MissRatioCurve::new(
+            self.cells.iter().map(|cell| (cell.size, MissRatio::of(cell.misses, reads))),
+        )
+    }
+
+    /// Residents of the smallest cache, and its capacity by the largest object would be a second
+    /// bound: below some 200 residents a miniature says little.
+    pub(crate) fn bytes(&self) -> usize {
+        self.cells.iter().map(|cell| cell.cache.len() * RESIDENT_BYTES).sum()
+    }
+}
+
+fn scaled(size: Bytes, rate: f64) -> Bytes {
+    Bytes((size.as_f64() * rate).round() as u64)
+}

@@ -1,0 +1,118 @@
+//! The answers as text, as one JSON document, as one page.
+
+use super::Answer;
+use crate::report::format::{Format, bytes};
+use crate::report::{Axis, Chart, Page, Series, Table, json as document};
+use anyhow::Context;
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// One object, or a list of them where several were asked for.
+pub(super) fn json(mut answers: Vec<Answer>) -> anyhow::Result<()> {
+    if answers.len() == 1 {
+        return document::print(&answers.remove(0));
+    }
+    document::print(&answers)
+}
+
+pub(super) fn text(trace: &str, answers: &[Answer]) {
+    println!("{}", chart(trace, answers).text(72, 18, std::io::stdout().is_terminal()));
+    println!("{}", table(answers));
+    for line in answers.iter().flat_map(sentences) {
+        println!("{line}");
+    }
+}
+
+pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Result<()> {
+    let mut page = Page::new(format!("Miss ratio curves of {trace}"));
+    page.chart(&chart(trace, answers)).table(&table(answers));
+    for line in answers.iter().flat_map(sentences) {
+        page.paragraph(&line);
+    }
+    std::fs::write(path, page.to_string())
+        .with_context(|| format!("cannot write the page '{}'", path.display()))
+}
+
+fn name(answer: &Answer) -> String {
+    format!("{} of {}", answer.model, answer.policy)
+}
+
+fn chart(trace: &str, answers: &[Answer]) -> Chart {
+    let line = |points: &[(u64, f64)]| {
+        std::iter::once((0.0, 1.0)).chain(points.iter().map(|&(x, y)| (x as f64, y))).collect()
+    };
+    let mut series: Vec<Series> = answers
+        .iter()
+        .map(|answer| Series { name: name(answer), points: line(&answer.points) })
+        .collect();
+    for answer in answers {
+        let name = format!("exact {}", answer.policy);
+        if let Some(points) = &answer.against
+            && series.iter().all(|known| known.name != name)
+        {
+            series.push(Series { name, points: line(points) });
+        }
+    }
+    Chart {
+        title: format!("miss ratio, {trace}"),
+        x: Axis::new("cache size", Format::Bytes),
+        y: Axis::new("miss ratio", Format::Percent),
+        series,
+    }
+}
+
+fn table(answers: &[Answer]) -> Table {
+    let mut table = Table::new([
+        "model", "policy", "rate", "at 10 %", "at 25 %", "at 50 %", "at 100 %", "error", "largest",
+        "seconds", "memory",
+    ]);
+    for answer in answers {
+        let at = |share: f64| {
+            let goal = (answer.footprint as f64 * share) as u64;
+            let near = answer.points.iter().min_by_key(|(size, _)| size.abs_diff(goal));
+            near.map_or(String::new(), |(_, ratio)| format!("{ratio:.4}"))
+        };
+        let error = |error: Option<f64>| error.map_or("-".into(), |error| format!("{error:.5}"));
+        table.row([
+            answer.model.to_owned(),
+            answer.policy.clone(),
+            format!("{:.6}", answer.rate),
+            at(0.1),
+            at(0.25),
+            at(0.5),
+            at(1.0),
+            error(answer.mae),
+            error(answer.error_max),
+            format!("{:.3}", answer.seconds),
+            bytes(answer.model_bytes),
+        ]);
+    }
+    table
+}
+
+fn sentences(answer: &Answer) -> Vec<String> {
+    let name = name(answer);
+    let mut lines = vec![];
+    if let Some(goal) = &answer.goal {
+        let text = match (goal.bytes, &goal.why) {
+            (Some(size), _) => {
+                format!("{} for a miss ratio of {:.2} %", bytes(size), goal.miss_ratio * 100.0)
+            }
+            (None, why) => why.clone().unwrap_or_default(),
+        };
+        lines.push(format!("{name}: {text}"));
+    }
+    if let Some(step) = &answer.at {
+        let percent = |ratio: f64| format!("{:.2} %", ratio * 100.0);
+        if let Some(ratio) = step.miss_ratio {
+            lines.push(format!("{name}: {} misses {}", bytes(step.bytes), percent(ratio)));
+        }
+        if let (Some(ratio), Some(more)) = (step.miss_ratio, step.miss_ratio_with_step) {
+            let gain = (ratio - more) * 100.0;
+            let step = bytes(step.step);
+            lines.push(format!("{name}: {step} more misses {}, {gain:.2} less", percent(more)));
+        }
+        lines.extend(step.why.iter().map(|why| format!("{name}: {why}")));
+    }
+    lines
+}
