@@ -1,0 +1,59 @@
+//! How a pool chooses its victims: a policy that works on samples, and how many it draws.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// The policy of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Evictor {
+    /// Name of a rank policy of the `policy` crate.
+    pub policy: &'static str,
+    /// Candidates drawn for an eviction.
+    pub k: u8,
+    /// Whether good candidates are kept from one eviction to the next, as Redis keeps sixteen.
+    pub pool: bool,
+}
+
+/// Candidates kept between evictions where an [`Evictor`] keeps any.
+pub const POOL: u32 = 16;
+
+impl Evictor {
+    /// K-LRU: of `k` items drawn, the one idle longest goes.
+    pub const fn klru(k: u8) -> Self {
+        Self { policy: "klru", k, pool: false }
+    }
+
+    /// K-LRU with candidates kept between evictions: what Redis does with K = 5.
+    pub const fn klru_pool(k: u8) -> Self {
+        Self { policy: "klru", k, pool: true }
+    }
+}
+
+impl fmt::Display for Evictor {
+    /// As `policy::parse` reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pool = if self.pool { format!(":pool={POOL}") } else { String::new() };
+        f.pad(&format!("{}:k={}{pool}", self.policy, self.k))
+    }
+}
+
+impl Serialize for Evictor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The simulator and the store read what a plan prints.
+    #[test]
+    fn its_name_is_a_policy() {
+        for evictor in [Evictor::klru(1), Evictor::klru(16), Evictor::klru_pool(5)] {
+            let choice = policy::parse(&evictor.to_string()).unwrap();
+            assert_eq!(choice.spec.name, evictor.policy);
+        }
+        assert_eq!(Evictor::klru_pool(5).to_string(), "klru:k=5:pool=16");
+    }
+}

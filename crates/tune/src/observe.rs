@@ -1,0 +1,223 @@
+//! From what the store saw to what the models are to see.
+//!
+//! A store sees a read that misses and, later, the write that fills it. To a model both are one
+//! access: counted apart, the fill would be a reuse at distance zero, seen in exactly the caches
+//! that miss most. So a miss is held until its fill comes, with the size.
+//!
+//! ```text
+//!   hit                        read
+//!   miss … write               read of the written size, when the write comes
+//!   miss … nothing             the key is known: a read of its last size
+//!                              else: read and removal; it misses at every size, and takes no room
+//!   write without a miss       write
+//!   removal                    removal
+//! ```
+//!
+//! A second miss of a key whose fill is awaited is the same want (many clients may ask at once),
+//! and is not a second access.
+
+use base::{Access, Micros, Op, Sample, Sighting, TenantId};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
+
+/// How long a miss waits for its fill: as long as a penalty may be.
+pub const FILL_WINDOW: Micros = Micros::from_secs(10);
+
+/// Misses that wait for their fill at once; of more, the oldest count as never filled.
+const PENDING_MAX: usize = 1 << 14;
+
+/// Keys whose size is remembered; of more, all are forgotten. The size serves only reads that are
+/// never filled.
+const KNOWN_MAX: usize = 1 << 18;
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    size: u32,
+    expires: Micros,
+}
+
+/// Joins misses with their fills.
+#[derive(Debug, Default)]
+pub struct Observer {
+    pending: HashMap<(TenantId, u64), Micros>,
+    /// The pending misses by age, and some that were filled since.
+    order: VecDeque<(Micros, TenantId, u64)>,
+    known: HashMap<(TenantId, u64), Known>,
+}
+
+impl Observer {
+    /// Takes one sample; `out` gets the accesses that are now complete.
+    pub fn see(&mut self, sample: &Sample, mut out: impl FnMut(Access)) {
+        let name = (sample.tenant, sample.key);
+        match sample.sighting {
+            Sighting::Hit => {
+                self.learn(sample);
+                out(access(sample, Op::Get));
+            }
+            Sighting::Miss => {
+                if let Entry::Vacant(place) = self.pending.entry(name) {
+                    place.insert(sample.time);
+                    self.order.push_back((sample.time, sample.tenant, sample.key));
+                }
+            }
+            Sighting::Write => {
+                self.learn(sample);
+                let filled = self.pending.remove(&name).is_some();
+                out(access(sample, if filled { Op::Get } else { Op::Set }));
+            }
+            Sighting::Delete => {
+                if self.pending.remove(&name).is_some() {
+                    self.never_filled(sample.time, sample.tenant, sample.key, &mut out);
+                }
+                self.known.remove(&name);
+                out(access(sample, Op::Delete));
+            }
+        }
+        self.settle(sample.time, out);
+    }
+
+    /// Gives up on fills that did not come in time.
+    pub fn settle(&mut self, now: Micros, mut out: impl FnMut(Access)) {
+        while let Some(&(time, tenant, key)) = self.order.front() {
+            let late = now.saturating_sub(time) > FILL_WINDOW;
+            if !late && self.order.len() <= PENDING_MAX {
+                break;
+            }
+            self.order.pop_front();
+            // The same key may have missed again since, and wait at a later place.
+            if self.pending.get(&(tenant, key)) == Some(&time) {
+                self.pending.remove(&(tenant, key));
+                self.never_filled(now, tenant, key, &mut out);
+            }
+        }
+    }
+
+    /// Misses that wait for their fill.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    fn learn(&mut self, sample: &Sample) {
+        if self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        let expires = match sample.ttl {
+            Micros(0) => Micros(u64::MAX),
+            ttl => sample.time + ttl,
+        };
+        self.known.insert((sample.tenant, sample.key), Known { size: sample.size, expires });
+    }
+
+    fn never_filled(&self, time: Micros, tenant: TenantId, key: u64, out: &mut impl FnMut(Access)) {
+        let known = self.known.get(&(tenant, key)).filter(|known| known.expires > time);
+        let size = known.map_or(0, |known| known.size);
+        out(Access { time, tenant, ..Access::get(key, size) });
+        if known.is_none() {
+            out(Access { time, tenant, ..Access::delete(key) });
+        }
+    }
+}
+
+fn access(sample: &Sample, op: Op) -> Access {
+    Access {
+        time: sample.time,
+        tenant: sample.tenant,
+        op,
+        ttl: sample.ttl,
+        ..Access::get(sample.key, sample.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at_ms: u64, key: u64, sighting: Sighting, size: u32) -> Sample {
+        let time = Micros::from_millis(at_ms);
+        Sample { time, key, tenant: 0, sighting, size, ttl: Micros(0) }
+    }
+
+    fn seen(samples: &[Sample]) -> Vec<(Op, u64, u32)> {
+        let mut observer = Observer::default();
+        let mut accesses = vec![];
+        for sample in samples {
+            observer.see(sample, |a| accesses.push((a.op, a.key, a.size)));
+        }
+        observer.settle(Micros::from_secs(3600), |a| accesses.push((a.op, a.key, a.size)));
+        assert_eq!(observer.pending(), 0);
+        accesses
+    }
+
+    use Sighting::{Delete, Hit, Miss, Write};
+
+    /// Counted twice, the fill would be a reuse at distance zero.
+    #[test]
+    fn a_miss_and_its_fill_are_one_read() {
+        assert_eq!(
+            seen(&[sample(0, 7, Miss, 0), sample(5, 7, Write, 90), sample(9, 7, Hit, 90)]),
+            [(Op::Get, 7, 90), (Op::Get, 7, 90)]
+        );
+    }
+
+    #[test]
+    fn a_write_nobody_waited_for_is_a_write() {
+        assert_eq!(
+            seen(&[sample(0, 7, Write, 50), sample(1, 7, Write, 60)]),
+            [(Op::Set, 7, 50), (Op::Set, 7, 60)]
+        );
+        // Too late to be a fill: first the read that nobody filled, then a write.
+        assert_eq!(
+            seen(&[sample(0, 7, Miss, 0), sample(10_001, 8, Hit, 9), sample(10_002, 7, Write, 60)]),
+            [(Op::Get, 8, 9), (Op::Get, 7, 0), (Op::Delete, 7, 0), (Op::Set, 7, 60)]
+        );
+    }
+
+    /// A look-up of what does not exist must not look like a one-byte item that hits next time.
+    #[test]
+    fn what_was_never_there_leaves_nothing_behind() {
+        assert_eq!(seen(&[sample(0, 7, Miss, 0)]), [(Op::Get, 7, 0), (Op::Delete, 7, 0)]);
+    }
+
+    /// A larger cache would have answered a read of an evicted item, filled afterwards or not.
+    #[test]
+    fn what_was_evicted_is_read_with_its_size() {
+        assert_eq!(
+            seen(&[sample(0, 7, Write, 80), sample(1, 7, Miss, 0)]),
+            [(Op::Set, 7, 80), (Op::Get, 7, 80)]
+        );
+        let mut dying = sample(0, 7, Write, 80);
+        dying.ttl = Micros::from_millis(500);
+        assert_eq!(
+            seen(&[dying, sample(501, 7, Miss, 0)]),
+            [(Op::Set, 7, 80), (Op::Get, 7, 0), (Op::Delete, 7, 0)],
+            "expired, not evicted"
+        );
+    }
+
+    #[test]
+    fn a_crowd_that_misses_together_wants_once() {
+        assert_eq!(
+            seen(&[sample(0, 7, Miss, 0), sample(1, 7, Miss, 0), sample(2, 7, Write, 30)]),
+            [(Op::Get, 7, 30)]
+        );
+    }
+
+    #[test]
+    fn a_removal_ends_the_wait() {
+        assert_eq!(
+            seen(&[sample(0, 7, Miss, 0), sample(1, 7, Delete, 0), sample(2, 7, Write, 30)]),
+            [(Op::Get, 7, 0), (Op::Delete, 7, 0), (Op::Delete, 7, 0), (Op::Set, 7, 30)]
+        );
+    }
+
+    #[test]
+    fn memory_is_bounded_whatever_never_comes() {
+        let mut observer = Observer::default();
+        let mut count = 0;
+        for key in 0..100_000 {
+            observer.see(&sample(0, key, Miss, 0), |_| count += 1);
+            assert!(observer.pending() <= PENDING_MAX && observer.order.len() <= PENDING_MAX);
+        }
+        assert!(count > 0);
+    }
+}

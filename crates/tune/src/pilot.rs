@@ -1,0 +1,655 @@
+//! The pilot: observe, model, plan, apply, once an epoch.
+//!
+//! What keeps the loop from doing harm is here, and not in the recipes:
+//!
+//! - **Minimum gain.** A plan must promise to save a share θ of what the plan in force costs under
+//!   the same curves. Curves are noisy, and the best of many divisions always looks a little
+//!   better than it is.
+//! - **Hysteresis.** θ doubles when a plan takes back most of what the one before it moved, and
+//!   decays slowly.
+//! - **Cooling off.** After a plan, and for each pool after a change of policy, nothing new is
+//!   decided for some epochs: the effect takes a turnover of the memory to show.
+//! - **A bound on moves.** The division walks towards its plan, at most a share of the memory an
+//!   epoch, and no pool loses more than a quarter of its memory at once. The goal of the walk is
+//!   the best division overall, not the best within reach: curves have cliffs, and a walk that
+//!   looked only at the next step would stop before them.
+//! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
+//! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
+//!   that were measured beside them one epoch later.
+//! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
+
+use crate::snapshot::{Candidate, Pool};
+use crate::watch::Watch;
+use crate::{Evictor, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
+use crate::{observe::Observer, planner, recipe::Pools};
+use base::{Bytes, Filter, Micros, MissRatio, TenantId};
+use curve::MissRatioCurve;
+use serde::Serialize;
+use std::collections::{HashMap, VecDeque};
+
+/// Epochs the pilot remembers.
+const HISTORY_MAX: usize = 240;
+
+/// The cost of a miss that nobody measured, anywhere: any number will do, for then only the
+/// proportions between pools count, and planning is by hits.
+const PENALTY_DEFAULT_US: f64 = 1_000.0;
+
+/// The least memory of a pool, so that it can be watched refilling: one megabyte, or less where
+/// that would be much.
+const FLOOR: Bytes = Bytes::MIB;
+
+/// Share of its memory that a pool loses in an epoch at most.
+const LOSS_MAX: f64 = 0.25;
+
+/// A plan of a recipe must promise at most this much, however often moves were taken back.
+const THRESHOLD_MAX: f64 = 0.32;
+
+/// Weight of an epoch's rates against those before.
+const RATE_WEIGHT: f64 = 0.5;
+
+/// Below this share of all reads a pool counts as idle: its memory is free to take.
+const IDLE: f64 = 1e-4;
+
+/// Steers a plant by a recipe.
+#[derive(Debug)]
+pub struct Pilot {
+    recipe: Recipe,
+    seed: u64,
+    observer: Observer,
+    pools: Vec<Steered>,
+    counts: HashMap<TenantId, Counts>,
+    limit: Bytes,
+    /// When the epoch began; `None` before the first reading.
+    begun: Option<Micros>,
+    epoch: u64,
+    threshold: f64,
+    /// The division in force: what the walk goes to.
+    goal: Option<Vec<(Bytes, Evictor)>>,
+    /// What the last plan moved: for each pool, in bytes.
+    last_moves: Vec<f64>,
+    decided: u64,
+    plan: Option<Plan>,
+    history: VecDeque<Epoch>,
+    samples: u64,
+    dropped: u64,
+    filter: Filter,
+}
+
+/// A pool as the pilot sees it.
+#[derive(Debug)]
+struct Steered {
+    name: String,
+    tenants: Vec<TenantId>,
+    budget: Bytes,
+    evictor: Evictor,
+    watch: Option<Watch>,
+    used: Bytes,
+    reads_per_s: f64,
+    ops_per_s: f64,
+    penalty_us: f64,
+    switched: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    gets: u64,
+    misses: u64,
+    sets: u64,
+}
+
+/// What became of the plan of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Nothing is known of any pool yet.
+    Learning,
+    /// The plan promised too little.
+    Kept,
+    /// The last decision is too young.
+    Cooling,
+    /// The plan is in force.
+    Adopted,
+    /// The plan is in force, and takes back most of what the one before it moved.
+    Reversed,
+}
+
+/// One round of the loop, for the record.
+#[derive(Clone, Debug, Serialize)]
+pub struct Epoch {
+    /// Its number, from one.
+    pub epoch: u64,
+    /// When it ended, in seconds on the clock of the plant.
+    pub at_s: f64,
+    /// What became of its plan.
+    pub decision: Decision,
+    /// What the plan promised to save, as a share of the cost of the plan in force.
+    pub gain: f64,
+    /// What it had to promise.
+    pub threshold: f64,
+    /// Bytes that changed hands.
+    #[serde(serialize_with = "crate::bytes")]
+    pub moved: Bytes,
+    /// The pools after the step.
+    pub pools: Vec<PoolEpoch>,
+}
+
+/// One pool in an [`Epoch`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoolEpoch {
+    /// The pool.
+    pub name: String,
+    /// Its memory after the step.
+    #[serde(serialize_with = "crate::bytes")]
+    pub budget: Bytes,
+    /// Its policy after the step.
+    pub evictor: Evictor,
+    /// Memory in use.
+    #[serde(serialize_with = "crate::bytes")]
+    pub used: Bytes,
+    /// Reads a second, smoothed.
+    pub reads_per_s: f64,
+    /// Mean cost of a miss in microseconds, as planned with.
+    pub penalty_us: f64,
+    /// Miss ratio expected for the next epoch, with this memory and policy.
+    pub forecast: Option<f64>,
+    /// Miss ratio measured in the next epoch.
+    pub outcome: Option<f64>,
+}
+
+/// All there is to show of a pilot.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// The recipe with its settings.
+    pub recipe: String,
+    /// Epochs so far.
+    pub epoch: u64,
+    /// The memory that is divided.
+    #[serde(serialize_with = "crate::bytes")]
+    pub memory: Bytes,
+    /// Share of the keys the plant samples.
+    pub rate: f64,
+    /// Samples seen.
+    pub samples: u64,
+    /// Samples lost.
+    pub dropped: u64,
+    /// Memory the models take.
+    #[serde(serialize_with = "crate::bytes")]
+    pub model_bytes: Bytes,
+    /// The last plan, adopted or not.
+    pub plan: Option<Plan>,
+    /// The last epochs, oldest first.
+    pub history: Vec<Epoch>,
+}
+
+impl Pilot {
+    /// A pilot that follows `recipe`.
+    pub fn new(recipe: Recipe, seed: u64) -> Self {
+        Self {
+            recipe,
+            seed,
+            observer: Observer::default(),
+            pools: vec![],
+            counts: HashMap::new(),
+            limit: Bytes(0),
+            begun: None,
+            epoch: 0,
+            threshold: recipe.gain_min,
+            goal: None,
+            last_moves: vec![],
+            decided: 0,
+            plan: None,
+            history: VecDeque::new(),
+            samples: 0,
+            dropped: 0,
+            filter: Filter::NONE,
+        }
+    }
+
+    /// The recipe in force.
+    pub const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Follows another recipe from the next tick on. What is cached stays.
+    pub fn set_recipe(&mut self, recipe: Recipe) {
+        *self = Self { epoch: self.epoch, ..Self::new(recipe, self.seed) };
+    }
+
+    /// One look at the plant, and at the end of an epoch a step. To be called several times an
+    /// epoch, so that the plant's queue of samples stays short. True if an epoch ended.
+    pub fn tick(&mut self, plant: &mut dyn Plant) -> bool {
+        let mut reading = plant.read();
+        if self.form_pools(&reading) {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        self.learn(&mut reading);
+        let begun = *self.begun.get_or_insert(reading.now);
+        if reading.now.saturating_sub(begun) < self.recipe.epoch || reading.limit == Bytes(0) {
+            return false;
+        }
+        self.begun = Some(reading.now);
+        self.epoch += 1;
+        let steered = self.end_epoch(&reading, reading.now.saturating_sub(begun));
+        if steered {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        true
+    }
+
+    /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
+    /// little was seen.
+    pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
+        let pool = self.pools.iter().find(|pool| pool.tenants.contains(&tenant));
+        pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
+    }
+
+    /// The last epochs, oldest first.
+    pub const fn history(&self) -> &VecDeque<Epoch> {
+        &self.history
+    }
+
+    /// All there is to show.
+    pub fn status(&self) -> Status {
+        let watches = self.pools.iter().filter_map(|pool| pool.watch.as_ref());
+        Status {
+            recipe: self.recipe.to_string(),
+            epoch: self.epoch,
+            memory: self.limit,
+            rate: self.filter.rate(),
+            samples: self.samples,
+            dropped: self.dropped,
+            model_bytes: watches.map(Watch::bytes).sum(),
+            plan: self.plan.clone(),
+            history: self.history.iter().cloned().collect(),
+        }
+    }
+
+    fn learn(&mut self, reading: &mut Reading) {
+        // Shards are drained one after the other; a stable sort joins them and keeps the order
+        // that each key has.
+        reading.samples.sort_by_key(|sample| sample.time);
+        self.samples += reading.samples.len() as u64;
+        self.dropped = reading.dropped;
+        let Self { observer, pools, .. } = self;
+        let mut show = |access: base::Access| {
+            let pool = pools.iter_mut().find(|pool| pool.tenants.contains(&access.tenant));
+            if let Some(watch) = pool.and_then(|pool| pool.watch.as_mut()) {
+                watch.access(&access);
+            }
+        };
+        for sample in &reading.samples {
+            observer.see(sample, &mut show);
+        }
+        observer.settle(reading.now, &mut show);
+    }
+
+    /// Makes the pools that the recipe wants of the tenants there are. True if anything changed.
+    fn form_pools(&mut self, reading: &Reading) -> bool {
+        let wanted: Vec<(String, Vec<TenantId>)> = match self.recipe.pools {
+            Pools::Whole => {
+                vec![("all".to_owned(), reading.tenants.iter().map(|tenant| tenant.id).collect())]
+            }
+            Pools::Tenant => {
+                let single = |tenant: &Tenant| (tenant.name.clone(), vec![tenant.id]);
+                reading.tenants.iter().map(single).collect()
+            }
+        };
+        let same = wanted.iter().map(|(_, tenants)| tenants);
+        if same.eq(self.pools.iter().map(|pool| &pool.tenants)) && self.limit == reading.limit {
+            return false;
+        }
+        let mut old = std::mem::take(&mut self.pools);
+        let used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
+        let free = reading.limit.saturating_sub(used).as_f64();
+        let weights: f64 = reading.tenants.iter().map(|tenant| tenant.weight).sum();
+        let model = self.recipe.model.map(|name| {
+            curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
+        });
+        let count = wanted.len();
+        for (name, tenants) in wanted {
+            let known = old.iter().position(|pool| pool.tenants == tenants);
+            let fresh = || {
+                // To begin with everybody keeps what the competition gave, and a part of the rest.
+                let members = members(reading, &tenants);
+                let used: Bytes = members.clone().map(|tenant| tenant.used).sum();
+                let weight: f64 = members.map(|tenant| tenant.weight).sum();
+                let part = if weights > 0.0 { weight / weights } else { 0.0 };
+                Steered {
+                    name: name.clone(),
+                    tenants: tenants.clone(),
+                    budget: used + Bytes((free * part) as u64),
+                    evictor: self.recipe.evictors[0],
+                    watch: model.map(|spec| Watch::new(spec, &self.recipe, count, self.seed)),
+                    used,
+                    reads_per_s: 0.0,
+                    ops_per_s: 0.0,
+                    penalty_us: PENALTY_DEFAULT_US,
+                    switched: 0,
+                }
+            };
+            let mut pool = known.map_or_else(fresh, |at| old.swap_remove(at));
+            pool.name = name;
+            self.pools.push(pool);
+        }
+        self.limit = reading.limit;
+        let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
+        let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&had, &bounds, reading.limit)) {
+            pool.budget = budget;
+        }
+        self.goal = None;
+        self.last_moves = vec![];
+        self.set_filter();
+        true
+    }
+
+    /// What a pool must and may have.
+    fn bounds(&self, reading: &Reading, pool: &Steered) -> (Bytes, Option<Bytes>) {
+        let members = || members(reading, &pool.tenants);
+        let cap = members().map(|tenant| tenant.max).sum::<Option<Bytes>>();
+        let own: Bytes = members().map(|tenant| tenant.min).sum();
+        let least = FLOOR.min(Bytes(reading.limit.0 / (20 * self.pools.len().max(1) as u64)));
+        (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
+    }
+
+    /// Samples what the widest of the models wants.
+    fn set_filter(&mut self) {
+        let filters = self.pools.iter().filter_map(|pool| Some(pool.watch.as_ref()?.filter()));
+        let widest = filters.max_by_key(|filter| filter.threshold());
+        self.filter = if self.limit == Bytes(0) { None } else { widest }.unwrap_or(Filter::NONE);
+    }
+
+    fn step(&self) -> Step {
+        let pools = self.pools.iter().map(|pool| PoolStep {
+            tenants: pool.tenants.clone(),
+            budget: pool.budget,
+            evictor: pool.evictor,
+        });
+        Step { pools: pools.collect(), filter: self.filter }
+    }
+
+    /// Measures, plans, decides and walks. True if the plant has to be told.
+    fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
+        self.measure(reading, length);
+        let before = self.step();
+        let snapshot = self.snapshot(reading);
+        let planner = planner::find(self.recipe.planner)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name));
+        let plan = (planner.plan)(&snapshot);
+        let (decision, gain, threshold) = self.decide(&snapshot, &plan);
+        let moved = self.walk();
+        self.plan = Some(plan);
+        let pools = self.pools.iter().zip(&snapshot.pools).map(|(pool, known)| PoolEpoch {
+            name: pool.name.clone(),
+            budget: pool.budget,
+            evictor: pool.evictor,
+            used: pool.used,
+            reads_per_s: pool.reads_per_s,
+            penalty_us: pool.penalty_us,
+            forecast: known.miss_ratio(pool.budget, pool.evictor).map(|ratio| ratio.0),
+            outcome: None,
+        });
+        let pools = pools.collect();
+        let at_s = reading.now.as_f64() / 1e6;
+        if self.history.len() == HISTORY_MAX {
+            self.history.pop_front();
+        }
+        self.history.push_back(Epoch {
+            epoch: self.epoch,
+            at_s,
+            decision,
+            gain,
+            threshold,
+            moved,
+            pools,
+        });
+        self.set_filter();
+        self.step() != before
+    }
+
+    /// Takes rates, outcomes and curves.
+    fn measure(&mut self, reading: &Reading, length: Micros) {
+        let seconds = length.as_f64().max(1.0) / 1e6;
+        let share = 1.0 / self.pools.len().max(1) as f64;
+        let last = self.history.back_mut();
+        let mut outcomes = last.map(|epoch| epoch.pools.iter_mut()).into_iter().flatten();
+        for pool in &mut self.pools {
+            let (mut now, mut used) = (Counts::default(), Bytes(0));
+            for tenant in members(reading, &pool.tenants) {
+                let seen = Counts { gets: tenant.gets, misses: tenant.misses, sets: tenant.sets };
+                // A tenant met for the first time has done nothing yet in this epoch.
+                let old = self.counts.insert(tenant.id, seen).unwrap_or(seen);
+                now.gets += seen.gets.saturating_sub(old.gets);
+                now.misses += seen.misses.saturating_sub(old.misses);
+                now.sets += seen.sets.saturating_sub(old.sets);
+                used += tenant.used;
+            }
+            let smooth = |old: f64, new: f64| {
+                if old > 0.0 { old + RATE_WEIGHT * (new - old) } else { new }
+            };
+            let fills = now.sets.min(now.misses);
+            pool.reads_per_s = smooth(pool.reads_per_s, now.gets as f64 / seconds);
+            pool.ops_per_s = smooth(pool.ops_per_s, (now.gets + now.sets - fills) as f64 / seconds);
+            pool.used = used;
+            if let Some(outcome) = outcomes.next().filter(|outcome| outcome.name == pool.name) {
+                let measured = MissRatio::of(now.misses as f64, now.gets as f64).0;
+                outcome.outcome = (now.gets > 0).then_some(measured);
+            }
+            if let Some(watch) = &mut pool.watch {
+                watch.epoch(now.gets, pool.ops_per_s, share, self.recipe.keep);
+            }
+        }
+        self.measure_penalties(reading);
+    }
+
+    /// The mean penalty of each pool by its reads; where none was measured, that of the others.
+    fn measure_penalties(&mut self, reading: &Reading) {
+        let mean = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (weight, value) in pairs {
+                sum += weight * value;
+                weights += weight;
+            }
+            (weights > 0.0).then_some(sum / weights)
+        };
+        let known = |tenants: &[TenantId]| {
+            let measured = members(reading, tenants)
+                .filter_map(|tenant| Some((tenant.gets.max(1) as f64, tenant.penalty?.as_f64())));
+            mean(&mut measured.collect::<Vec<_>>().into_iter())
+        };
+        let penalties: Vec<_> = self.pools.iter().map(|pool| known(&pool.tenants)).collect();
+        let rates = self.pools.iter().map(|pool| pool.reads_per_s.max(1e-9));
+        let others = mean(&mut rates.zip(&penalties).filter_map(|(rate, p)| Some((rate, (*p)?))));
+        for (pool, penalty) in self.pools.iter_mut().zip(penalties) {
+            pool.penalty_us = penalty.or(others).unwrap_or(PENALTY_DEFAULT_US);
+        }
+    }
+
+    fn snapshot(&self, reading: &Reading) -> Snapshot {
+        let reads: f64 = self.pools.iter().map(|pool| pool.reads_per_s).sum();
+        let pools = self.pools.iter().map(|pool| {
+            let (floor, cap) = self.bounds(reading, pool);
+            let mut candidates = pool.watch.as_ref().map_or(vec![], |w| w.curves().to_vec());
+            if pool.watch.is_some() && pool.reads_per_s <= IDLE * reads {
+                // Whoever asks for nothing misses nothing: no memory would help.
+                let curve = MissRatioCurve::new([]);
+                candidates = vec![Candidate { evictor: pool.evictor, curve }];
+            }
+            let weights = members(reading, &pool.tenants).map(|tenant| tenant.weight);
+            Pool {
+                name: pool.name.clone(),
+                candidates,
+                reads_per_s: pool.reads_per_s,
+                penalty_us: pool.penalty_us,
+                weight: weights.sum::<f64>() / pool.tenants.len().max(1) as f64,
+                floor,
+                cap,
+                budget: pool.budget,
+                evictor: pool.evictor,
+                asked: None,
+            }
+        });
+        Snapshot {
+            memory: reading.limit,
+            units_max: planner::dp::units_for(self.pools.len()),
+            band: None,
+            objective: self.recipe.objective,
+            switch_margin: self.recipe.switch_margin,
+            pools: pools.collect(),
+        }
+    }
+
+    /// Whether the plan comes into force, what it promises and what it had to.
+    fn decide(&mut self, snapshot: &Snapshot, plan: &Plan) -> (Decision, f64, f64) {
+        let threshold = self.threshold;
+        if snapshot.pools.iter().all(|pool| pool.candidates.is_empty()) {
+            return (Decision::Learning, 0.0, threshold);
+        }
+        let present: Vec<_> = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
+        let in_force = self.goal.clone().unwrap_or_else(|| present.clone());
+        let cost = snapshot.total(in_force);
+        let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
+        if gain < threshold {
+            self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
+            return (Decision::Kept, gain, threshold);
+        }
+        let cooling = u64::from(self.recipe.cooling_epochs);
+        if self.decided > 0 && self.epoch - self.decided < cooling {
+            return (Decision::Cooling, gain, threshold);
+        }
+        let moves: Vec<_> = plan
+            .pools
+            .iter()
+            .zip(&present)
+            .map(|(share, (budget, _))| share.budget.as_f64() - budget.as_f64())
+            .collect();
+        let taken_back: f64 = moves
+            .iter()
+            .zip(&self.last_moves)
+            .filter(|(new, old)| new.signum() != old.signum())
+            .map(|(new, old)| new.abs().min(old.abs()))
+            .sum();
+        let all: f64 = self.last_moves.iter().map(|old| old.abs()).sum();
+        self.goal = Some(plan.division());
+        self.decided = self.epoch;
+        self.last_moves = moves;
+        if all > 0.0 && taken_back > 0.5 * all {
+            self.threshold = (threshold * 2.0).min(THRESHOLD_MAX);
+            return (Decision::Reversed, gain, threshold);
+        }
+        (Decision::Adopted, gain, threshold)
+    }
+
+    /// One bounded step from the present division towards the goal. Returns the bytes that pools
+    /// gained.
+    fn walk(&mut self) -> Bytes {
+        let Some(goal) = &self.goal else { return Bytes(0) };
+        let cooling = u64::from(self.recipe.cooling_epochs);
+        let mut wants = vec![0.0; self.pools.len()];
+        for ((pool, want), &(budget, evictor)) in self.pools.iter_mut().zip(&mut wants).zip(goal) {
+            let cooled = pool.switched == 0 || self.epoch - pool.switched >= cooling;
+            if pool.evictor != evictor && cooled {
+                pool.evictor = evictor;
+                pool.switched = self.epoch;
+                continue;
+            }
+            *want = budget.as_f64() - pool.budget.as_f64();
+            // The last bit goes at once, or the walk would never end.
+            let loss = LOSS_MAX * pool.budget.as_f64() + self.limit.as_f64() / 256.0;
+            *want = want.max(-loss.min(pool.budget.as_f64()));
+        }
+        let given: f64 = wants.iter().map(|want| (-want).max(0.0)).sum();
+        let asked: f64 = wants.iter().map(|want| want.max(0.0)).sum();
+        let held: Bytes = self.pools.iter().map(|pool| pool.budget).sum();
+        let spare = self.limit.saturating_sub(held).as_f64();
+        let most = self.recipe.move_max * self.limit.as_f64();
+        let moved = asked.min(given + spare).min(most);
+        if moved < 1.0 {
+            return Bytes(0);
+        }
+        // What is spare is used before anything is taken.
+        let taken = (moved - spare).max(0.0).min(given);
+        let mut gained = Bytes(0);
+        for (pool, want) in self.pools.iter_mut().zip(wants) {
+            if want < 0.0 {
+                let loss = Bytes((-want * taken / given).ceil() as u64);
+                pool.budget = pool.budget.saturating_sub(loss);
+            } else if want > 0.0 {
+                let gain = Bytes((want * moved / asked) as u64);
+                pool.budget += gain;
+                gained += gain;
+            }
+        }
+        gained
+    }
+}
+
+fn members<'a>(
+    reading: &'a Reading,
+    tenants: &'a [TenantId],
+) -> impl Iterator<Item = &'a Tenant> + Clone {
+    reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
+}
+
+/// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never
+/// to more. Floors that do not fit are cut in proportion.
+fn fit(had: &[Bytes], bounds: &[(Bytes, Option<Bytes>)], limit: Bytes) -> Vec<Bytes> {
+    let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
+    if floors >= limit {
+        let scale = limit.as_f64() / floors.as_f64().max(1.0);
+        return bounds.iter().map(|(low, _)| Bytes((low.as_f64() * scale) as u64)).collect();
+    }
+    let scaled = |scale: f64| -> Vec<Bytes> {
+        let all = had.iter().zip(bounds);
+        all.map(|(had, (floor, cap))| {
+            let wanted = Bytes((had.as_f64().max(1.0) * scale) as u64);
+            cap.map_or(wanted, |cap| wanted.min(cap)).max(*floor)
+        })
+        .collect()
+    };
+    let sum =
+        |scale: f64| scaled(scale).into_iter().map(|budget| u128::from(budget.0)).sum::<u128>();
+    let (mut low, mut high) = (0.0, limit.as_f64());
+    for _ in 0..128 {
+        let middle = f64::midpoint(low, high);
+        if sum(middle) <= u128::from(limit.0) { low = middle } else { high = middle }
+    }
+    scaled(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the tenants held and whatever their bounds: never more than the limit, and
+        /// floors that fit are met.
+        #[test]
+        fn budgets_fit(
+            pools in proptest::collection::vec((0u64..1 << 30, 0u64..1 << 20, any::<bool>()), 1..9),
+            limit in 1u64..1 << 32,
+        ) {
+            let had: Vec<_> = pools.iter().map(|pool| Bytes(pool.0)).collect();
+            let bounds: Vec<_> = pools
+                .iter()
+                .map(|&(_, floor, capped)| (Bytes(floor), capped.then_some(Bytes(2 * floor))))
+                .collect();
+            let budgets = fit(&had, &bounds, Bytes(limit));
+            let sum: Bytes = budgets.iter().copied().sum();
+            prop_assert!(sum <= Bytes(limit));
+            let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
+            if floors <= Bytes(limit) {
+                for (budget, (floor, cap)) in budgets.iter().zip(&bounds) {
+                    prop_assert!(budget >= floor);
+                    prop_assert!(cap.is_none_or(|cap| *budget <= cap));
+                }
+            }
+            if bounds.iter().all(|(_, cap)| cap.is_none()) && floors < Bytes(limit) {
+                prop_assert!(sum.0 + pools.len() as u64 + limit / 1_000 >= limit, "{sum} of {limit}");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Planners: pure functions from a snapshot to a plan.
+//!
+//! A planner neither reads counters nor moves memory, so the same one runs in the lab on a trace,
+//! in a test on a literal, and in the server.
+
+use crate::{Plan, Snapshot};
+
+/// A planner's entry in the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The name used in configuration and reports.
+    pub name: &'static str,
+    /// Divides the memory.
+    pub plan: fn(&Snapshot) -> Plan,
+}
+
+macro_rules! planners {
+    ($($name:ident),* $(,)?) => {
+        $(pub mod $name;)*
+        /// Every planner, in the order reports list them.
+        pub const ALL: &[&Spec] = &[$(&$name::SPEC,)*];
+    };
+}
+
+planners! { dp, hull, manual, nothing }
+
+/// The planner of that name.
+///
+/// # Errors
+/// A sentence that names the known ones.
+pub fn find(name: &str) -> Result<&'static Spec, String> {
+    ALL.iter().copied().find(|spec| spec.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
+        format!("unknown planner '{name}': choose one of {}", known.join(", "))
+    })
+}

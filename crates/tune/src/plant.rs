@@ -1,0 +1,79 @@
+//! What the pilot steers, seen through what it can observe and what it can move.
+//!
+//! Behind the trait are our own store, a simulated store in virtual time, or somebody else's cache
+//! driven from outside. The pilot knows no more of any of them than this file.
+
+use crate::Evictor;
+use base::{Bytes, Filter, Micros, Sample, TenantId};
+
+/// A cache whose memory can be divided while it runs.
+pub trait Plant {
+    /// What there is to see, and the samples since the last call.
+    fn read(&mut self) -> Reading;
+    /// Carries out a step. It may take effect at the pace of the insertions that follow: nothing
+    /// is evicted only because a budget shrank.
+    fn apply(&mut self, step: &Step);
+}
+
+/// What a plant shows.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// When, on the clock of whoever drives the plant.
+    pub now: Micros,
+    /// Memory to divide; zero where there is no limit, and nothing to plan.
+    pub limit: Bytes,
+    /// Who competes for it.
+    pub tenants: Vec<Tenant>,
+    /// Sampled requests, per key in the order they came.
+    pub samples: Vec<Sample>,
+    /// Samples lost so far because nobody took them in time.
+    pub dropped: u64,
+}
+
+/// What a plant shows of one tenant. Counts are since the start.
+#[derive(Clone, Debug, Default)]
+pub struct Tenant {
+    /// Its number.
+    pub id: TenantId,
+    /// Its name.
+    pub name: String,
+    /// Memory it uses.
+    pub used: Bytes,
+    /// Items it holds.
+    pub items: u64,
+    /// Reads.
+    pub gets: u64,
+    /// Reads that found nothing.
+    pub misses: u64,
+    /// Writes.
+    pub sets: u64,
+    /// Mean cost of a miss, where one was measured.
+    pub penalty: Option<Micros>,
+    /// Memory it must have.
+    pub min: Bytes,
+    /// Memory it may have at most.
+    pub max: Option<Bytes>,
+    /// How much its misses count.
+    pub weight: f64,
+}
+
+/// What the pilot asks of a plant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Every pool, with the tenants that share it. Budgets sum to the limit at most, and differ
+    /// from those of the step before by a bounded number of bytes.
+    pub pools: Vec<PoolStep>,
+    /// Which keys to sample; [`Filter::NONE`] switches the tap off.
+    pub filter: Filter,
+}
+
+/// One pool of a [`Step`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolStep {
+    /// Its tenants.
+    pub tenants: Vec<TenantId>,
+    /// Its memory.
+    pub budget: Bytes,
+    /// Its policy.
+    pub evictor: Evictor,
+}

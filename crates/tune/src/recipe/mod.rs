@@ -1,0 +1,182 @@
+//! Recipes: what to observe, model, plan and apply, as values of a few lines.
+//!
+//! The loop is general; a recipe says how it is used. If one needed a branch of its own anywhere
+//! else, the loop would not be general enough.
+
+use crate::{Evictor, Objective};
+use base::Micros;
+use std::fmt;
+
+/// What makes a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pools {
+    /// One pool for everybody.
+    Whole,
+    /// A pool for each tenant.
+    Tenant,
+}
+
+/// A way to run the loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe {
+    /// The name used in configuration and reports.
+    pub name: &'static str,
+    /// What makes a pool.
+    pub pools: Pools,
+    /// Which model watches each pool, one per policy in `evictors`; none switches the tap off.
+    pub model: Option<&'static str>,
+    /// Policies a pool may have; it begins with the first.
+    pub evictors: &'static [Evictor],
+    /// Who divides the memory.
+    pub planner: &'static str,
+    /// What is to be minimised.
+    pub objective: Objective,
+    /// Time between plans.
+    pub epoch: Micros,
+    /// Least share of the present cost that a plan must promise to save. Below a percent or so the
+    /// noise of the curves alone promises that much.
+    pub gain_min: f64,
+    /// How much better another policy must be than the present one to replace it: as above.
+    pub switch_margin: f64,
+    /// Share of the memory that changes hands in an epoch at most. Taken memory arrives before the
+    /// receiver can fill it, so large steps lose hits on both sides.
+    pub move_max: f64,
+    /// Epochs before a pool may change its policy again: it takes a turnover to show its effect.
+    pub cooling_epochs: u32,
+    /// Weight of what the models saw until an epoch ago against what they saw since. Nearer to one
+    /// the curves are smoother and later.
+    pub keep: f64,
+}
+
+impl Recipe {
+    /// What recipes have in common, so that each says only what sets it apart.
+    const COMMON: Self = Self {
+        name: "",
+        pools: Pools::Whole,
+        model: None,
+        evictors: &[Evictor::klru_pool(5)],
+        planner: "nothing",
+        objective: Objective::Latency,
+        epoch: Micros::from_secs(1),
+        gain_min: 0.01,
+        switch_margin: 0.01,
+        move_max: 0.125,
+        cooling_epochs: 3,
+        keep: 0.85,
+    };
+}
+
+macro_rules! recipes {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+        /// Every recipe, in the order reports list them.
+        pub const ALL: &[&Recipe] = &[$(&$name::RECIPE,)*];
+    };
+}
+
+recipes! { r#static, kredis }
+
+impl fmt::Display for Recipe {
+    /// The shortest text that [`parse`] reads back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.name.to_owned();
+        let plain = ALL.iter().find(|recipe| recipe.name == self.name);
+        for (name, value) in settings(self) {
+            let changed =
+                plain.is_none_or(|plain| settings(plain).all(|(n, v)| n != name || v != value));
+            if changed {
+                text.extend([":", name, "=", &value]);
+            }
+        }
+        f.pad(&text)
+    }
+}
+
+fn settings(recipe: &Recipe) -> impl Iterator<Item = (&'static str, String)> {
+    [
+        ("objective", recipe.objective.to_string()),
+        ("planner", recipe.planner.to_owned()),
+        ("epoch", format!("{}", recipe.epoch.as_f64() / 1e6)),
+        ("gain", recipe.gain_min.to_string()),
+        ("move", recipe.move_max.to_string()),
+    ]
+    .into_iter()
+}
+
+/// Reads a recipe's name and what is to be different: `kredis`,
+/// `kredis:objective=hits:epoch=10:gain=0.02:move=0.05:planner=hull` (epochs in seconds).
+///
+/// # Errors
+/// A sentence that names what is known.
+pub fn parse(text: &str) -> Result<Recipe, String> {
+    let mut parts = text.trim().split(':');
+    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let Some(&&found) = ALL.iter().find(|recipe| recipe.name == name) else {
+        let known: Vec<_> = ALL.iter().map(|recipe| recipe.name).collect();
+        return Err(format!("unknown recipe '{name}': choose one of {}", known.join(", ")));
+    };
+    let mut recipe = found;
+    for part in parts {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let number = |low: f64, high: f64| {
+            let number = value.parse::<f64>().ok().filter(|n| (low..=high).contains(n));
+            number.ok_or_else(|| format!("'{part}': {name} is a number from {low} to {high}"))
+        };
+        match name {
+            "objective" => recipe.objective = Objective::parse(value)?,
+            "planner" => recipe.planner = crate::planner::find(value)?.name,
+            "epoch" => recipe.epoch = Micros((number(0.01, 86_400.0)? * 1e6) as u64),
+            "gain" => recipe.gain_min = number(0.0, 1.0)?,
+            "move" => recipe.move_max = number(0.0, 1.0)?,
+            _ => {
+                return Err(format!(
+                    "'{part}' is not a setting of a recipe: \
+                     there are objective, planner, epoch, gain and move"
+                ));
+            }
+        }
+    }
+    Ok(recipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for text in [
+            "static",
+            "kredis",
+            "kredis:objective=hits",
+            "kredis:planner=hull:epoch=0.5:gain=0.05:move=0.25",
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+        for (text, names) in [
+            ("lama2", "kredis"),
+            ("kredis:objective=fame", "hits"),
+            ("kredis:epoch=never", "epoch is a number"),
+            ("kredis:epoch=-1", "epoch is a number"),
+            ("kredis:gain=NaN", "gain is a number"),
+            ("kredis:colour=red", "objective, planner"),
+            ("kredis:planner=oracle", "manual"),
+        ] {
+            assert!(parse(text).unwrap_err().contains(names), "{text}");
+        }
+    }
+
+    /// A recipe that names a planner, a policy or a number that does not exist fails in the field.
+    #[test]
+    fn every_recipe_is_sound() {
+        for recipe in ALL {
+            crate::planner::find(recipe.planner).unwrap();
+            assert!(!recipe.evictors.is_empty() && recipe.evictors.len() < 256);
+            for evictor in recipe.evictors {
+                policy::parse(&evictor.to_string()).unwrap();
+            }
+            assert!(recipe.epoch > Micros(0) && (0.0..=1.0).contains(&recipe.keep));
+            assert!(recipe.move_max > 0.0 && recipe.move_max <= 1.0);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! A plain cache: one shared pool, five candidates and a pool of sixteen, which is what Redis
+//! does. Nothing is sampled, modelled or moved. The baseline of every experiment.
+
+use super::Recipe;
+
+pub(super) const RECIPE: Recipe = Recipe { name: "static", ..Recipe::COMMON };

@@ -1,0 +1,180 @@
+//! The models of one pool, and which share of its keys they watch.
+//!
+//! Two things bound the share. A model holds so many keys at most, and lowers its rate by itself as
+//! more come: that bounds memory. And the models of all pools together see so many requests a
+//! second at most, or their time would tell on the throughput: that is the rate they are built
+//! with. It is chosen anew when it is far off; then new models begin, and the last curves of the
+//! old ones serve until the new ones have seen enough.
+
+use crate::snapshot::Candidate;
+use crate::{Evictor, Recipe};
+use base::{Access, Filter, Op};
+use curve::{Bytes, Model, Params};
+use std::collections::HashSet;
+
+/// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
+/// on the mean error of a curve is below half a percent. A key costs some 300 bytes for four
+/// models.
+const KEYS_MAX: usize = 98_304;
+const KEYS_MAX_POOL: usize = 12_288;
+
+/// Sampled requests a second that the models of all pools together may see. Each costs some
+/// microseconds for all its models, so this is what holds the cost of the loop to a few percent of
+/// one core.
+const SAMPLES_PER_S: f64 = 4_000.0;
+
+/// Reads below which a curve is not used.
+const READS_MIN: f64 = 400.0;
+
+/// Keys below which the curve of a sample is not used; where every key is watched, few are enough.
+const KEYS_MIN: usize = 256;
+
+/// Epochs before new models replace the curves of old ones.
+const WARM_EPOCHS: u32 = 2;
+
+/// Epochs before the rate may be raised again.
+const RAISE_EPOCHS: u32 = 8;
+
+/// The rate to begin with, before it is known how busy the pool is.
+const FIRST_RATE: f64 = 1.0 / 64.0;
+
+/// Below this rate nothing can be learned.
+const RATE_MIN: f64 = 1.0 / 65_536.0;
+
+#[derive(Debug)]
+pub(crate) struct Watch {
+    spec: &'static curve::Spec,
+    evictors: &'static [Evictor],
+    seed: u64,
+    keys_max: usize,
+    /// The rate the models were built with. They may have lowered it since.
+    rate: f64,
+    models: Vec<Box<dyn Model>>,
+    /// Watched keys, as far as they are counted.
+    keys: HashSet<u64>,
+    /// Reads watched, with the same weights as the models'.
+    reads: f64,
+    /// Reads shown in this epoch, watched or not.
+    shown: u64,
+    /// Epochs with requests since the models began.
+    age: u32,
+    rate_is_known: bool,
+    curves: Vec<Candidate>,
+}
+
+impl Watch {
+    /// The models that `recipe` asks for, of one pool of `pools`.
+    pub(crate) fn new(
+        spec: &'static curve::Spec,
+        recipe: &Recipe,
+        pools: usize,
+        seed: u64,
+    ) -> Self {
+        let mut watch = Self {
+            spec,
+            evictors: recipe.evictors,
+            seed,
+            keys_max: (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL),
+            rate: 0.0,
+            models: vec![],
+            keys: HashSet::new(),
+            reads: 0.0,
+            shown: 0,
+            age: 0,
+            rate_is_known: false,
+            curves: vec![],
+        };
+        watch.begin(FIRST_RATE);
+        watch
+    }
+
+    fn begin(&mut self, rate: f64) {
+        self.rate = rate;
+        let build = |evictor: &Evictor| {
+            (self.spec.build)(&Params {
+                k: u32::from(evictor.k),
+                pool: evictor.pool,
+                rate,
+                keys_max: self.keys_max,
+                seed: self.seed,
+                ..Params::default()
+            })
+        };
+        self.models = self.evictors.iter().map(build).collect();
+        self.keys = HashSet::new();
+        (self.reads, self.age, self.shown) = (0.0, 0, 0);
+    }
+
+    pub(crate) fn access(&mut self, access: &Access) {
+        let read = access.op == Op::Get;
+        self.shown += u64::from(read);
+        if self.filter().keeps(access.key) {
+            self.reads += f64::from(u8::from(read));
+            if self.keys.len() < KEYS_MIN {
+                self.keys.insert(access.key);
+            }
+        }
+        self.models.iter_mut().for_each(|model| model.access(access));
+    }
+
+    /// Ends an epoch in which the pool had `gets` reads and, smoothed, `ops_per_s` requests: takes
+    /// the curves, forgets a little, and looks whether the rate still fits. `share` is the part of
+    /// the models' time that is this pool's.
+    pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, share: f64, keep: f64) {
+        if ops_per_s > 0.0 {
+            self.age += 1;
+        }
+        let unseen = gets.saturating_sub(self.shown);
+        self.shown = 0;
+        self.models.iter_mut().for_each(|model| model.skip(unseen));
+        let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
+        if self.age >= WARM_EPOCHS && self.reads >= READS_MIN && enough_keys {
+            let known = self.evictors.iter().zip(&self.models);
+            self.curves = known
+                .map(|(&evictor, model)| Candidate { evictor, curve: model.curve() })
+                .collect();
+        }
+        self.models.iter_mut().for_each(|model| model.forget(keep));
+        self.reads *= keep;
+        if let Some(rate) = self.better_rate(ops_per_s, share) {
+            self.rate_is_known = true;
+            self.begin(rate);
+        }
+    }
+
+    /// The rate to begin anew with, if the present one is far off.
+    fn better_rate(&self, ops_per_s: f64, share: f64) -> Option<f64> {
+        if ops_per_s <= 0.0 {
+            return None;
+        }
+        let in_time = share * SAMPLES_PER_S / ops_per_s;
+        // Whole octaves: a rate that followed every wobble would never be warm.
+        let wanted = in_time.min(1.0).log2().floor().exp2().max(RATE_MIN);
+        let now = self.filter().rate();
+        if now > 2.0 * in_time && wanted < now {
+            return Some(wanted);
+        }
+        // Models that lowered their rate themselves have all the keys they can hold.
+        let has_room = now >= 0.99 * self.rate;
+        let raise = if self.rate_is_known {
+            self.age >= RAISE_EPOCHS && wanted >= 4.0 * self.rate
+        } else {
+            wanted > self.rate
+        };
+        (raise && has_room).then_some(wanted)
+    }
+
+    /// What is known: a curve per policy, or nothing yet.
+    pub(crate) fn curves(&self) -> &[Candidate] {
+        &self.curves
+    }
+
+    /// The keys that are watched now.
+    pub(crate) fn filter(&self) -> Filter {
+        Filter::with_rate(self.models.first().map_or(self.rate, |model| model.rate()))
+    }
+
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.models.iter().map(|model| model.bytes()).sum()
+    }
+}
