@@ -1,0 +1,321 @@
+//! `larder replay`: sends traces to a live server, as applications that use it as a cache would.
+//!
+//! Cache-aside: GET; on a miss the backend is asked, and its answer is SET. Each tenant has its
+//! own connections, its own keys (by prefix or by database) and its own backend, so that what one
+//! waits for shows in its latencies alone. Values follow from key and length and are checked on
+//! every hit: a wrong answer is counted as an error.
+//!
+//! ```text
+//!                   ┌ queue of tenant 1 ─▶ connections ─▶ server, and on a miss the backend
+//!   traces ─▶ order ┤
+//!                   └ queue of tenant 2 ─▶ connections ─▶ …
+//! ```
+//!
+//! It speaks to anything that speaks RESP: Larder, Redis, Valkey.
+
+mod address;
+mod backend;
+mod latency;
+mod link;
+mod order;
+mod pace;
+mod report;
+mod run;
+mod value;
+mod wait;
+mod worker;
+
+pub use address::Address;
+pub use backend::{Backend, Distribution, Filler, Origin};
+pub use latency::Latency;
+pub use link::Link;
+pub use order::{Lane, Merge, Order, Owner, Request};
+pub use pace::Pace;
+pub use report::{Report, TenantReport};
+pub use run::{Options, Progress, Recent, Tenant, run_replay};
+
+use crate::open::{self, open};
+use crate::report::{Format, json};
+use anyhow::{Context, bail};
+use base::TenantId;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// More tenants than this have too many connections for one machine.
+const TENANTS_MAX: usize = 64;
+
+/// Send traces to a live server, cache-aside, and measure what the requests take.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  larder replay web.csv.zst --to redis://localhost --backend 'delay:exp 2ms'
+  larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
+      --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json")]
+pub struct Args {
+    /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<String>,
+    /// The server: redis://[user:password@]host[:port][/db]
+    #[arg(long, value_name = "URL")]
+    to: String,
+    /// Connections of each tenant
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    connections: usize,
+    /// Requests a connection sends at once, before it reads the replies
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    depth: usize,
+    /// Each connection sends its next request when it has the last answer (the default)
+    #[arg(long, conflicts_with_all = ["open_loop", "speed"])]
+    closed_loop: bool,
+    /// Closed loop, but never ahead of this many requests a second in all
+    #[arg(long, value_name = "RATE", conflicts_with_all = ["open_loop", "speed"])]
+    rate_max: Option<f64>,
+    /// Send this many requests a second, whatever the server does; latencies count from the
+    /// intended times
+    #[arg(long, value_name = "RATE")]
+    open_loop: Option<f64>,
+    /// Send at the times of the traces, this many times faster; latencies count from these times
+    #[arg(long, value_name = "FACTOR", conflicts_with = "open_loop")]
+    speed: Option<f64>,
+    /// Share of the requests, from the first, that warm the cache up and are not counted
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    warmup: f64,
+    /// Whose the requests are
+    #[arg(long, value_enum, default_value_t)]
+    tenants: By,
+    /// Names of the tenants in order, instead of t1, t2 and so on
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    names: Vec<String>,
+    /// How the keys of tenants are kept apart
+    #[arg(long, value_enum, default_value_t)]
+    namespace: Namespace,
+    /// What is asked on a miss: sqlite:PATH, delay:TIME, or both with a comma between. Given
+    /// several times: for the tenants in order, and from the first again [default: delay:0]
+    #[arg(long, value_name = "BACKEND")]
+    backend: Vec<String>,
+    /// Reproduces the waits of the backends
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: open::Options,
+}
+
+/// Whose the requests are.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum By {
+    /// Each trace is a tenant
+    #[default]
+    Trace,
+    /// Each client of the one trace is a tenant
+    ClientId,
+}
+
+/// How the keys of tenants are kept apart.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Namespace {
+    /// By a prefix: the name of the tenant and a colon
+    #[default]
+    Prefix,
+    /// By database: that of the URL for the first tenant, the next for the second
+    Db,
+    /// Not at all: keys are sent as they are in the trace
+    None,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let to = Address::parse(&args.to)?;
+    let pace = args.pace()?;
+    if !(0.0..1.0).contains(&args.warmup) {
+        bail!("a warm-up of {} leaves nothing to count: choose a share below 1", args.warmup);
+    }
+    let backends = args.backend.iter().map(|text| Backend::parse(text));
+    let mut backends: Vec<Backend> = backends.collect::<anyhow::Result<_>>()?;
+    if backends.is_empty() {
+        backends.push(Backend::default());
+    }
+    let (tenants, lanes) = args.tenants(&to, &backends)?;
+    let requests = lanes.iter().map(|lane| lane.requests).sum();
+    let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion };
+    let names: Vec<String> = tenants.iter().map(|tenant| tenant.name.clone()).collect();
+    let options = Options {
+        to,
+        tenants,
+        order: Order::new(lanes, merge),
+        requests,
+        connections: args.connections,
+        depth: args.depth,
+        pace,
+        warmup: args.warmup,
+        seed: args.seed,
+        interval: Duration::from_millis(500),
+    };
+    let bar = progress_bar(requests);
+    let report = run_replay(options, &mut |progress| show(&bar, &names, progress))?;
+    bar.finish_and_clear();
+    if args.json {
+        return json::print(&report);
+    }
+    println!("{report}");
+    Ok(())
+}
+
+impl Args {
+    fn pace(&self) -> anyhow::Result<Pace> {
+        let pace = match (self.open_loop, self.speed, self.rate_max) {
+            (Some(rate), ..) => Pace::Open(rate),
+            (_, Some(speed), _) => Pace::Trace(speed),
+            (.., Some(rate)) => Pace::ClosedAtMost(rate),
+            _ => Pace::Closed,
+        };
+        match pace {
+            Pace::Open(at) | Pace::Trace(at) | Pace::ClosedAtMost(at)
+                if at.is_nan() || at <= 0.0 =>
+            {
+                bail!("a pace of {at} never sends anything: choose a number above 0")
+            }
+            _ => Ok(pace),
+        }
+    }
+
+    /// The tenants and their requests. Where a number of requests, a list of clients or a filled
+    /// table is needed, each trace is read once before.
+    fn tenants(
+        &self,
+        to: &Address,
+        backends: &[Backend],
+    ) -> anyhow::Result<(Vec<Tenant>, Vec<Lane>)> {
+        let by_client = self.tenants == By::ClientId;
+        if by_client && self.traces.len() > 1 {
+            bail!("--tenants client-id takes one trace: with several, each is a tenant");
+        }
+        let tenant = |at: usize| {
+            let name = self.names.get(at).cloned().unwrap_or_else(|| format!("t{}", at + 1));
+            Tenant {
+                prefix: match self.namespace {
+                    Namespace::Prefix => format!("{name}:"),
+                    Namespace::Db | Namespace::None => String::new(),
+                },
+                db: to.db + if self.namespace == Namespace::Db { at as u32 } else { 0 },
+                backend: backends[at % backends.len()].clone(),
+                name,
+            }
+        };
+        let mut lanes = vec![];
+        let mut tenants: Vec<Tenant> = vec![];
+        for (at, trace) in self.traces.iter().enumerate() {
+            let stored = backends.iter().any(|backend| backend.database.is_some());
+            let survey = if self.traces.len() > 1 || by_client || self.warmup > 0.0 || stored {
+                if trace == "-" {
+                    bail!("this run reads its traces twice: name a file instead of -");
+                }
+                Some(self.survey(trace)?)
+            } else {
+                None
+            };
+            let owner = match &survey {
+                Some(survey) if by_client => {
+                    if survey.clients.len() > TENANTS_MAX {
+                        let clients = survey.clients.len();
+                        bail!("{clients} clients are too many tenants: at most {TENANTS_MAX}");
+                    }
+                    tenants = (0..survey.clients.len()).map(tenant).collect();
+                    Owner::Client(survey.clients.iter().copied().zip(0..).collect())
+                }
+                _ => {
+                    tenants.push(tenant(at));
+                    Owner::Tenant(at)
+                }
+            };
+            let requests = survey.as_ref().map(|survey| survey.requests);
+            if let Some(requests) = requests {
+                self.fill(trace, requests, &tenants, &owner)?;
+            }
+            lanes.push(Lane { source: open(trace, &self.reading)?, requests, owner });
+        }
+        Ok((tenants, lanes))
+    }
+
+    /// Reads a trace to count it.
+    fn survey(&self, trace: &str) -> anyhow::Result<Survey> {
+        let mut source = open(trace, &self.reading)?;
+        let mut survey = Survey::default();
+        while let Some(access) = source.next() {
+            survey.requests += 1;
+            survey.clients.insert(access.with_context(|| format!("trace '{trace}'"))?.tenant);
+        }
+        if survey.requests == 0 {
+            bail!("trace '{trace}' has no requests");
+        }
+        Ok(survey)
+    }
+
+    /// Fills the tables of the tenants that `trace` is for and whose backend has a database.
+    fn fill(
+        &self,
+        trace: &str,
+        requests: u64,
+        tenants: &[Tenant],
+        owner: &Owner,
+    ) -> anyhow::Result<()> {
+        // One after the other, for a database takes one writer at a time.
+        for (at, tenant) in tenants.iter().enumerate() {
+            let Some(database) = &tenant.backend.database else { continue };
+            let client = match owner {
+                Owner::Tenant(owner) if *owner == at => None,
+                Owner::Tenant(_) => continue,
+                Owner::Client(places) => {
+                    places.iter().find(|(_, place)| **place == at).map(|(client, _)| *client)
+                }
+            };
+            let origin = Origin { trace: trace.to_owned(), requests };
+            let Some(mut filler) = Filler::open(database, &tenant.name, &origin)? else { continue };
+            let mut source = open(trace, &self.reading)?;
+            while let Some(access) = source.next() {
+                let access = access?;
+                if client.is_none_or(|client| client == access.tenant) {
+                    filler.add(source.key(), access.value_size)?;
+                }
+            }
+            filler.finish(&origin)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a trace after it was read once.
+#[derive(Default)]
+struct Survey {
+    requests: u64,
+    clients: BTreeSet<TenantId>,
+}
+
+fn progress_bar(requests: Option<u64>) -> ProgressBar {
+    let bar = match requests {
+        Some(requests) => ProgressBar::new(requests),
+        None => ProgressBar::new_spinner(),
+    };
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}\n{msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// One line a tenant below the bar; nothing where stderr is no terminal.
+fn show(bar: &ProgressBar, names: &[String], progress: &Progress) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    let lines = names.iter().zip(&progress.tenants).map(|(name, recent)| {
+        let (mean, ratio) = (Format::Micros.show(recent.mean_us), recent.miss_ratio);
+        format!("{name}  miss ratio {ratio:.3}  mean {mean}")
+    });
+    bar.set_message(lines.collect::<Vec<_>>().join("\n"));
+    bar.set_position(progress.requests);
+}

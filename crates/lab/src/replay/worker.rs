@@ -1,0 +1,299 @@
+//! One connection and its thread: take requests, send them, time the answers.
+//!
+//! A round is up to `depth` requests in one write. Of the replies, hits are checked and done;
+//! misses ask the backend, whose waits then run beside each other, and are done when their value is
+//! here. The SET that follows is sent at once, but nobody waits for its reply: it is read with the
+//! replies of the next round. So a request is timed as an application feels it: the GET, and on a
+//! miss the backend.
+//!
+//! A thread a connection, because what it does most is wait, and a waiting thread costs nothing.
+
+use super::backend;
+use super::latency::Tally;
+use super::link::Link;
+use super::order::Request;
+use super::{value, wait};
+use base::{Micros, Op};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wire::resp::Reply;
+
+/// A request, and when it is to be sent.
+#[derive(Debug)]
+pub(super) struct Scheduled {
+    pub(super) request: Request,
+    /// Since the start of the run.
+    pub(super) due: Duration,
+    /// Whether it counts: the warm-up is over.
+    pub(super) measured: bool,
+}
+
+/// What the connections of a tenant take their requests from.
+#[derive(Debug)]
+pub(super) struct Intake(Mutex<(VecDeque<Scheduled>, Receiver<Vec<Scheduled>>)>);
+
+impl Intake {
+    pub(super) fn new(batches: Receiver<Vec<Scheduled>>) -> Self {
+        Self(Mutex::new((VecDeque::new(), batches)))
+    }
+
+    /// Takes the next request into `round`, and those behind it that are due by `now`, up to
+    /// `depth` in all. Waits while there is none; false where none comes any more.
+    fn take(&self, round: &mut Vec<Scheduled>, depth: usize, now: Duration) -> bool {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ready, batches) = &mut *inner;
+        if ready.is_empty() {
+            match batches.recv() {
+                Ok(batch) => ready.extend(batch),
+                Err(_) => return false,
+            }
+        }
+        while round.len() < depth {
+            match ready.front() {
+                Some(next) if round.is_empty() || next.due <= now => {
+                    round.extend(ready.pop_front());
+                }
+                _ => break,
+            }
+        }
+        true
+    }
+}
+
+/// What the connections of a tenant have done so far, for whoever watches.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    pub(super) requests: AtomicU64,
+    pub(super) gets: AtomicU64,
+    pub(super) misses: AtomicU64,
+    pub(super) latency_ns: AtomicU64,
+}
+
+impl Live {
+    /// Requests, reads, misses, and latency in nanoseconds.
+    pub(super) fn counts(&self) -> [u64; 4] {
+        [&self.requests, &self.gets, &self.misses, &self.latency_ns]
+            .map(|counter| counter.load(Relaxed))
+    }
+}
+
+/// What became of a reply to GET.
+enum Seen {
+    Right,
+    /// The value is right for a length the object had before.
+    Resized,
+    Absent,
+    Wrong(String),
+}
+
+/// A miss whose answer is on its way.
+struct Pending {
+    at: usize,
+    seed: u64,
+    asked: Instant,
+    ready: Instant,
+}
+
+/// One connection of a tenant.
+pub(super) struct Worker<'a> {
+    pub(super) link: Link,
+    pub(super) backend: backend::Connection,
+    pub(super) prefix: &'a [u8],
+    pub(super) intake: Arc<Intake>,
+    pub(super) live: &'a Live,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) start: Instant,
+    pub(super) depth: usize,
+    /// Latencies count from when a request was due, and not from when it was sent.
+    pub(super) open: bool,
+}
+
+struct Round {
+    requests: Vec<Scheduled>,
+    pending: Vec<Pending>,
+    /// Replies to SETs of earlier rounds that are still to be read.
+    owed: usize,
+    /// The key as it is sent; its first bytes, `prefix` of them, are the tenant's prefix.
+    key: Vec<u8>,
+    prefix: usize,
+    value: Vec<u8>,
+    tally: Tally,
+}
+
+impl Worker<'_> {
+    /// Sends requests until there are no more.
+    pub(super) fn run(mut self) -> anyhow::Result<Tally> {
+        wait::sharpen();
+        let mut round = Round {
+            requests: vec![],
+            pending: vec![],
+            owed: 0,
+            key: self.prefix.to_vec(),
+            prefix: self.prefix.len(),
+            value: vec![],
+            tally: Tally::default(),
+        };
+        while !self.stop.load(Relaxed) {
+            round.requests.clear();
+            if !self.intake.take(&mut round.requests, self.depth, self.start.elapsed()) {
+                break;
+            }
+            wait::until(self.start + round.requests[0].due);
+            self.send(&mut round)?;
+        }
+        self.settle(&mut round)?;
+        Ok(round.tally)
+    }
+
+    fn send(&mut self, round: &mut Round) -> anyhow::Result<()> {
+        for at in 0..round.requests.len() {
+            let request = &round.requests[at].request;
+            match request.op {
+                Op::Set => self.put_set(round, at, value::seed(&round.requests[at].request.key)),
+                Op::Get => self.link.put(&[&b"GET"[..], round.named(at)]),
+                Op::Delete => self.link.put(&[&b"DEL"[..], round.named(at)]),
+            }
+        }
+        let sent = Instant::now();
+        self.link.flush()?;
+        self.settle(round)?;
+        for at in 0..round.requests.len() {
+            self.answer(round, at, sent)?;
+        }
+        round.pending.sort_by_key(|pending| pending.ready);
+        for Pending { at, seed, asked, ready } in std::mem::take(&mut round.pending) {
+            wait::until(ready);
+            let now = Instant::now();
+            if round.requests[at].measured {
+                round.tally.penalty_sum += now - asked;
+            }
+            self.done(round, at, sent, now);
+            self.put_set(round, at, seed);
+            self.link.flush()?;
+            round.owed += 1;
+        }
+        Ok(())
+    }
+
+    /// Reads the reply to the request at `at`, and asks the backend if it is a miss.
+    fn answer(&mut self, round: &mut Round, at: usize, sent: Instant) -> anyhow::Result<()> {
+        let Scheduled { request, measured, .. } = &round.requests[at];
+        let measured = *measured;
+        if request.op != Op::Get {
+            let refused = self.link.reply(refusal)?;
+            self.done(round, at, sent, Instant::now());
+            round.refuse(refused, measured);
+            return Ok(());
+        }
+        self.live.gets.fetch_add(1, Relaxed);
+        round.tally.gets += u64::from(measured);
+        match self.link.reply(|reply| see(reply, request))? {
+            Seen::Right => self.done(round, at, sent, Instant::now()),
+            Seen::Resized => {
+                // The object has another size by now: whoever changed it writes it.
+                self.done(round, at, sent, Instant::now());
+                round.tally.resized += u64::from(measured);
+                self.put_set(round, at, value::seed(&round.requests[at].request.key));
+                self.link.flush()?;
+                round.owed += 1;
+            }
+            Seen::Wrong(text) => {
+                self.done(round, at, sent, Instant::now());
+                round.refuse(Some(text), measured);
+            }
+            Seen::Absent => {
+                let asked = Instant::now();
+                self.live.misses.fetch_add(1, Relaxed);
+                round.tally.misses += u64::from(measured);
+                match self.backend.ask(&request.key) {
+                    Ok((seed, wait)) => {
+                        let ready = Instant::now() + wait;
+                        round.pending.push(Pending { at, seed, asked, ready });
+                    }
+                    Err(error) => {
+                        self.done(round, at, sent, Instant::now());
+                        round.refuse(Some(error.to_string()), measured);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Times the request at `at`, which is done.
+    fn done(&self, round: &mut Round, at: usize, sent: Instant, now: Instant) {
+        let Scheduled { due, measured, .. } = round.requests[at];
+        let from = if self.open { self.start + due } else { sent };
+        let latency = now.saturating_duration_since(from);
+        self.live.requests.fetch_add(1, Relaxed);
+        self.live.latency_ns.fetch_add(latency.as_nanos() as u64, Relaxed);
+        if measured {
+            round.tally.record(latency);
+        }
+    }
+
+    fn put_set(&mut self, round: &mut Round, at: usize, seed: u64) {
+        let Request { value_size, ttl, .. } = round.requests[at].request;
+        round.value.clear();
+        value::write(seed, value_size as usize, &mut round.value);
+        round.named(at);
+        let (key, value) = (round.key.as_slice(), round.value.as_slice());
+        if ttl == Micros(0) {
+            self.link.put(&[&b"SET"[..], key, value]);
+        } else {
+            let ms = (ttl.0 / 1_000).max(1).to_string();
+            self.link.put(&[&b"SET"[..], key, value, b"PX", ms.as_bytes()]);
+        }
+    }
+
+    /// Reads the replies to the SETs of earlier rounds.
+    fn settle(&mut self, round: &mut Round) -> anyhow::Result<()> {
+        for _ in 0..std::mem::take(&mut round.owed) {
+            let refused = self.link.reply(refusal)?;
+            round.refuse(refused, true);
+        }
+        Ok(())
+    }
+}
+
+impl Round {
+    /// The key of the request at `at` as it is sent, with the tenant's prefix.
+    fn named(&mut self, at: usize) -> &[u8] {
+        let key = &self.requests[at].request.key;
+        self.key.truncate(self.prefix);
+        self.key.extend_from_slice(key);
+        &self.key
+    }
+
+    fn refuse(&mut self, refused: Option<String>, measured: bool) {
+        if let Some(text) = refused {
+            self.tally.errors += u64::from(measured);
+            self.tally.first_error.get_or_insert(text);
+        }
+    }
+}
+
+fn refusal(reply: &Reply<'_>) -> Option<String> {
+    match reply {
+        Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        _ => None,
+    }
+}
+
+fn see(reply: &Reply<'_>, request: &Request) -> Seen {
+    let seed = value::seed(&request.key);
+    match reply {
+        Reply::Null => Seen::Absent,
+        Reply::Bulk(bytes) if value::is_right(seed, bytes) => {
+            if bytes.len() == request.value_size as usize { Seen::Right } else { Seen::Resized }
+        }
+        Reply::Error(text) => Seen::Wrong(String::from_utf8_lossy(text).into_owned()),
+        _ => Seen::Wrong(format!(
+            "the value of key '{}' is not what was written",
+            String::from_utf8_lossy(&request.key)
+        )),
+    }
+}
