@@ -174,4 +174,8 @@ impl Source for Limit {
     fn skipped(&self) -> u64 {
         self.inner.skipped()
     }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
 }

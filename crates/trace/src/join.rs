@@ -65,6 +65,10 @@ impl Source for Merge {
     fn skipped(&self) -> u64 {
         self.sources.iter().map(Source::skipped).sum()
     }
+
+    fn lost(&self) -> u64 {
+        self.sources.iter().map(Source::lost).sum()
+    }
 }
 
 /// Sources one after another; the time goes on where the one before ended.
@@ -74,12 +78,13 @@ pub struct Chain {
     start: Micros,
     now: Micros,
     skipped: u64,
+    lost: u64,
 }
 
 impl Chain {
     /// Chains `sources`.
     pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
-        Self { sources: sources.into(), start: Micros(0), now: Micros(0), skipped: 0 }
+        Self { sources: sources.into(), start: Micros(0), now: Micros(0), skipped: 0, lost: 0 }
     }
 }
 
@@ -96,7 +101,10 @@ impl Source for Chain {
                 // The last one stays, for its key may still be asked for.
                 None if self.sources.len() == 1 => return None,
                 None => {
-                    self.skipped += self.sources.pop_front().map_or(0, |source| source.skipped());
+                    if let Some(done) = self.sources.pop_front() {
+                        self.skipped += done.skipped();
+                        self.lost += done.lost();
+                    }
                     self.start = self.now;
                 }
             }
@@ -109,5 +117,9 @@ impl Source for Chain {
 
     fn skipped(&self) -> u64 {
         self.skipped + self.sources.iter().map(Source::skipped).sum::<u64>()
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost + self.sources.iter().map(Source::lost).sum::<u64>()
     }
 }

@@ -19,12 +19,15 @@ mod object;
 mod records;
 mod skip_bad;
 pub mod synth;
+mod text;
 mod timeline;
+mod totals;
 
 pub use base::{Access, Micros, Op, TenantId, Tick};
 pub use charge::Charge;
 pub use error::{Error, Unit};
 pub use skip_bad::SkipBad;
+pub use totals::Totals;
 
 /// A stream of accesses, in the order of time.
 pub trait Source: Send {
@@ -40,6 +43,11 @@ pub trait Source: Send {
     fn skipped(&self) -> u64 {
         0
     }
+
+    /// Requests that the trace is known to lack, where whoever wrote it could not keep up.
+    fn lost(&self) -> u64 {
+        0
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -53,6 +61,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn skipped(&self) -> u64 {
         (**self).skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        (**self).lost()
     }
 }
 
@@ -76,6 +88,13 @@ pub struct Options {
     pub separator: Option<u8>,
     /// Bytes of a value where the format does not say.
     pub value_size: Option<u32>,
+}
+
+impl Options {
+    /// Bytes of a value of which the trace does not say more: one, unless the user does.
+    pub(crate) fn unknown_size(&self) -> u32 {
+        self.value_size.unwrap_or(1)
+    }
 }
 
 /// The tenant of a client number: the number itself. Those beyond the last tenant are one.

@@ -13,11 +13,12 @@ pub(crate) struct Records {
     start: usize,
     end: usize,
     at: u64,
+    ended: bool,
 }
 
 impl Records {
     pub(crate) fn new(reader: Box<dyn BufRead + Send>) -> Self {
-        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, at: 0 }
+        Self { reader, buffer: vec![0; CHUNK], start: 0, end: 0, at: 0, ended: false }
     }
 
     /// Takes the next `N` bytes; `None` at the end. Bytes that are fewer are an error, once.
@@ -33,12 +34,32 @@ impl Records {
         Ok(Some(record))
     }
 
+    /// Takes the next `len` bytes, without counting a record.
+    pub(crate) fn take_some(&mut self, len: usize) -> Result<Option<&[u8]>, Error> {
+        if len > self.buffer.len() {
+            self.buffer.resize(len, 0);
+        }
+        if self.end - self.start < len && !self.fill(len)? {
+            return Ok(None);
+        }
+        self.start += len;
+        Ok(Some(&self.buffer[self.start - len..self.start]))
+    }
+
+    /// The number of the record last taken, from 1.
+    pub(crate) const fn at(&self) -> u64 {
+        self.at
+    }
+
     #[cold]
     fn fill(&mut self, wanted: usize) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
         while self.end < wanted {
+            if self.ended {
+                return Ok(false);
+            }
             match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(0) if self.end == 0 => return Ok(false),
                 Ok(0) => {
@@ -52,6 +73,7 @@ impl Records {
                 Ok(n) => self.end += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
+                    self.ended = true;
                     self.end = 0;
                     return Err(Error::Io { unit: Unit::Record, at: self.at, source });
                 }

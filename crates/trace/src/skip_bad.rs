@@ -33,4 +33,8 @@ impl<S: Source> Source for SkipBad<S> {
     fn skipped(&self) -> u64 {
         self.skipped + self.inner.skipped()
     }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
 }

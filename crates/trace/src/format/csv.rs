@@ -37,10 +37,11 @@ pub const SPEC: Spec = Spec {
         let lines = Lines::new(reader);
         Ok(Box::new(Csv { lines, charge: options.charge, key: 0..0 }))
     },
-    create: Some(|writer| {
+    create: Some(|writer, _| {
         let writer = BufWriter::with_capacity(1 << 16, writer);
         Ok(Box::new(Writer { out: writer, line: vec![], written: 0 }))
     }),
+    looks_ahead: false,
 };
 
 struct Csv {
@@ -146,6 +147,23 @@ fn explain(problem: Problem, line: &[u8]) -> String {
     )
 }
 
+/// Writes the key and the comma behind it. What a column cannot hold is written as in a URL: `%2C`
+/// for a comma; an empty key as `%`.
+fn write_key(line: &mut Vec<u8>, key: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in key {
+        if byte > b' ' && byte != b',' && byte != 0x7f {
+            line.push(byte);
+        } else {
+            line.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        }
+    }
+    if key.is_empty() {
+        line.push(b'%');
+    }
+    line.push(b',');
+}
+
 struct Writer<W: Write> {
     out: BufWriter<W>,
     line: Vec<u8>,
@@ -154,13 +172,6 @@ struct Writer<W: Write> {
 
 impl<W: Write + Send> Sink for Writer<W> {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
-        if key.is_empty() || key.iter().any(|byte| matches!(byte, b',' | b'\n' | b'\r')) {
-            return Err(Error::Unusable(format!(
-                "key '{}' is empty or has a comma or an end of line, which this format cannot hold: \
-                 write another format",
-                excerpt(key)
-            )));
-        }
         let mut digits = itoa::Buffer::new();
         self.line.clear();
         let mut column = |line: &mut Vec<u8>, value: u64| {
@@ -168,8 +179,7 @@ impl<W: Write + Send> Sink for Writer<W> {
             line.push(b',');
         };
         column(&mut self.line, access.time.0);
-        self.line.extend_from_slice(key);
-        self.line.push(b',');
+        write_key(&mut self.line, key);
         column(&mut self.line, u64::from(access.key_size));
         column(&mut self.line, u64::from(access.value_size));
         column(&mut self.line, u64::from(access.tenant));

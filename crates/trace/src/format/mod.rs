@@ -1,12 +1,12 @@
 //! The formats of traces: one file each, and its name in the list below.
 
-use crate::{Error, Op, Options, Sink, Source};
+use crate::{Error, Op, Options, Sink, Source, Totals};
 use std::io::{BufRead, Write};
 
 /// Opens a trace for reading.
 pub type Open = fn(Box<dyn BufRead + Send>, &Options) -> Result<Box<dyn Source>, Error>;
-/// Begins a trace.
-pub type Create = fn(Box<dyn Write + Send>) -> Result<Box<dyn Sink>, Error>;
+/// Begins a trace. Totals that are zero are unknown.
+pub type Create = fn(Box<dyn Write + Send>, &Totals) -> Result<Box<dyn Sink>, Error>;
 
 /// A format's entry in the registry.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,9 @@ pub struct Spec {
     pub open: Open,
     /// Writes it, where that is possible.
     pub create: Option<Create>,
+    /// Whether what it writes can say when each object is next asked for, and what the whole trace
+    /// holds: it is then worth reading the accesses twice.
+    pub looks_ahead: bool,
 }
 
 macro_rules! formats {
@@ -33,7 +36,10 @@ macro_rules! formats {
     };
 }
 
-formats! { csv, oracle_general }
+formats! {
+    compact, lcs, memcached_watch, monitor, monitor_trace, kvcache, msr, csv, columns, twitter,
+    oracle_general, arc, lirs,
+}
 
 /// The format of that name.
 ///
@@ -46,8 +52,10 @@ pub fn find(name: &str) -> Result<&'static Spec, String> {
     })
 }
 
-/// The format of a file of that name whose first bytes, uncompressed, are `head`: what the bytes
-/// prove counts more than what the name says.
+/// The format of a file of that name whose first bytes, uncompressed, are `head`.
+///
+/// A name that spells the format out (`web.twitter.csv`) counts most, then what the bytes prove,
+/// then the end of the name.
 pub fn detect(file_name: &str, head: &[u8]) -> Option<&'static Spec> {
     let mut name = file_name.to_ascii_lowercase();
     for ending in [".zst", ".zstd", ".gz"] {
@@ -55,14 +63,17 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<&'static Spec> {
             name.truncate(stem.len());
         }
     }
-    let by_bytes = || ALL.iter().find(|spec| (spec.recognises)(head));
-    let by_name = || {
-        let ends = |extension: &&str| {
-            name.strip_suffix(&extension.to_ascii_lowercase()).is_some_and(|s| s.ends_with('.'))
-        };
-        ALL.iter().find(|spec| spec.extensions.iter().any(ends))
+    let ends = |extension: &str| {
+        name.strip_suffix(&extension.to_ascii_lowercase()).is_some_and(|stem| stem.ends_with('.'))
     };
-    by_bytes().or_else(by_name).copied()
+    let named = ALL
+        .iter()
+        .flat_map(|spec| spec.extensions.iter().map(move |extension| (*extension, *spec)))
+        .filter(|(extension, _)| ends(extension))
+        .max_by_key(|(extension, _)| extension.len());
+    let spelt_out = named.filter(|(extension, _)| extension.contains('.')).map(|(_, spec)| spec);
+    let proven = || ALL.iter().copied().find(|spec| (spec.recognises)(head));
+    spelt_out.or_else(proven).or(named.map(|(_, spec)| spec))
 }
 
 /// What a command of memcached, Redis or a published trace does to a cache; `None` for a word that

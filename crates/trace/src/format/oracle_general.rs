@@ -36,9 +36,10 @@ pub const SPEC: Spec = Spec {
             key: Number::default(),
         }))
     },
-    create: Some(|writer| {
+    create: Some(|writer, _| {
         Ok(Box::new(Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 }))
     }),
+    looks_ahead: true,
 };
 
 struct Oracle {

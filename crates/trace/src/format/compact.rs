@@ -1,0 +1,457 @@
+//! Our own compact form: everything an access holds, in a few bytes a request.
+//!
+//! Most requests repeat an object that was asked for shortly before, at its old size. So writer and
+//! reader keep the same table of recent objects, one for each value of some bits of the key's
+//! hash: a request for an object in the table names its place, and only what changed since. A new
+//! object brings its key and takes the place of whichever was there.
+//!
+//! ```text
+//! file    magic, then blocks
+//! block   u32 length packed │ u32 length plain │ zstd frame
+//! plain   varint requests │ five varint lengths │ five columns
+//!
+//! column  time     zigzag varint, microseconds since the request before
+//!         flags    one byte: see the constants
+//!         place    varint place in the table, for an object that is there
+//!         key      varint length and text, for one that is not
+//!         fields   varints: key size of a new object, then what the flags say has changed
+//! ```
+//!
+//! A block holds up to 65536 requests, so reading streams in a few megabytes besides the table
+//! (about 25 MB when full). Columns of a kind compress better side by side than request by request.
+
+use super::Spec;
+use crate::records::{Fields, Records};
+use crate::{Access, Charge, Error, Micros, Op, Sink, Source, Tick, Unit};
+use base::hash;
+use std::io::{self, Write};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "compact",
+    about: "binary, our own: all fields, a few bytes a request",
+    extensions: &["compact"],
+    recognises: |head| head.starts_with(&MAGIC),
+    open: |reader, options| {
+        let mut records = Records::new(reader);
+        match records.take_some(MAGIC.len()) {
+            Ok(Some(magic)) if magic == MAGIC => {}
+            Err(error) if !error.is_malformed() => return Err(error),
+            _ => {
+                return Err(Error::Unusable(
+                    "not a trace in the compact form: it does not begin with its magic number"
+                        .into(),
+                ));
+            }
+        }
+        Ok(Box::new(Compact::new(records, options.charge)))
+    },
+    create: Some(|writer, _| {
+        let mut writer = Writer::new(writer);
+        writer.out.write_all(&MAGIC).map_err(|source| writer.io(source))?;
+        Ok(Box::new(writer))
+    }),
+    looks_ahead: false,
+};
+
+const MAGIC: [u8; 8] = *b"larder\x001";
+const BLOCK_REQUESTS: usize = 1 << 16;
+/// A block is never larger than this, packed or plain; a longer length is damage.
+const BLOCK_BYTES_MAX: usize = 1 << 28;
+/// Places in the table of recent objects. More places keep more objects but take longer names.
+const PLACES: usize = 1 << 18;
+/// zstd's own default: higher levels gain a tenth of the size and halve the speed.
+const LEVEL: i32 = 3;
+
+const OP: u8 = 0b11;
+const NEW: u8 = 1 << 2;
+const VALUE: u8 = 1 << 3;
+const TENANT: u8 = 1 << 4;
+const TTL: u8 = 1 << 5;
+const PENALTY: u8 = 1 << 6;
+const NEXT: u8 = 1 << 7;
+
+/// An object in the table, as its last request left it.
+#[derive(Clone, Debug, Default)]
+struct Recent {
+    /// Whether this place is taken.
+    known: bool,
+    text: Vec<u8>,
+    key: u64,
+    key_size: u32,
+    value_size: u32,
+    tenant: u16,
+    ttl: u64,
+    penalty: u64,
+}
+
+fn place(key: u64) -> usize {
+    key as usize % PLACES
+}
+
+const TIMES: usize = 0;
+const FLAGS: usize = 1;
+const PLACE: usize = 2;
+const KEYS: usize = 3;
+const FIELDS: usize = 4;
+const COLUMNS: usize = 5;
+
+struct Writer {
+    out: Box<dyn Write + Send>,
+    table: Vec<Recent>,
+    columns: [Vec<u8>; COLUMNS],
+    pending: usize,
+    written: u64,
+    time: u64,
+}
+
+impl Writer {
+    fn new(out: Box<dyn Write + Send>) -> Self {
+        Self {
+            out,
+            table: vec![Recent::default(); PLACES],
+            columns: Default::default(),
+            pending: 0,
+            written: 0,
+            time: 0,
+        }
+    }
+
+    fn io(&self, source: io::Error) -> Error {
+        Error::Io { unit: Unit::Record, at: self.written, source }
+    }
+
+    fn write_block(&mut self) -> io::Result<()> {
+        if self.pending == 0 {
+            return Ok(());
+        }
+        let mut plain = vec![];
+        put_varint(&mut plain, self.pending as u64);
+        for column in &self.columns {
+            put_varint(&mut plain, column.len() as u64);
+        }
+        for column in &mut self.columns {
+            plain.append(column);
+        }
+        let packed = zstd::bulk::compress(&plain, LEVEL)?;
+        let too_large = |_| io::Error::other("a block above 4 GiB: keys this long are not kept");
+        let lengths = [packed.len(), plain.len()].map(u32::try_from);
+        for length in lengths {
+            self.out.write_all(&length.map_err(too_large)?.to_le_bytes())?;
+        }
+        self.pending = 0;
+        self.out.write_all(&packed)
+    }
+}
+
+impl Sink for Writer {
+    fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        let hash = hash::bytes(0, key);
+        let at = place(hash);
+        let recent = &mut self.table[at];
+        let is_new = !recent.known || recent.text != key || recent.key_size != access.key_size;
+        let [times, flags, places, keys, fields] = &mut self.columns;
+        put_varint(times, zigzag(access.time.0.wrapping_sub(self.time) as i64));
+        self.time = access.time.0;
+        let mut flag = match access.op {
+            Op::Get => 0,
+            Op::Set => 1,
+            Op::Delete => 2,
+        };
+        if is_new {
+            flag |= NEW;
+            put_varint(keys, key.len() as u64);
+            keys.extend_from_slice(key);
+            put_varint(fields, u64::from(access.key_size));
+            let mut text = std::mem::take(&mut recent.text);
+            text.clear();
+            text.extend_from_slice(key);
+            let key_size = access.key_size;
+            *recent = Recent { known: true, text, key: hash, key_size, ..Recent::default() };
+        } else {
+            put_varint(places, at as u64);
+        }
+        let mut change = |bit: u8, old: &mut u64, new: u64| {
+            if *old != new {
+                flag |= bit;
+                put_varint(fields, new);
+                *old = new;
+            }
+        };
+        let (mut value, mut tenant) = (u64::from(recent.value_size), u64::from(recent.tenant));
+        change(VALUE, &mut value, u64::from(access.value_size));
+        change(TENANT, &mut tenant, u64::from(access.tenant));
+        change(TTL, &mut recent.ttl, access.ttl.0);
+        change(PENALTY, &mut recent.penalty, access.penalty.0);
+        let mut never = Tick::NEVER.0;
+        change(NEXT, &mut never, access.next.0);
+        (recent.value_size, recent.tenant) = (access.value_size, access.tenant);
+        flags.push(flag);
+        self.pending += 1;
+        self.written += 1;
+        if self.pending == BLOCK_REQUESTS || self.columns[KEYS].len() > BLOCK_BYTES_MAX / 4 {
+            self.write_block().map_err(|source| self.io(source))?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        let done = self.write_block().and_then(|()| self.out.flush());
+        done.map_err(|source| self.io(source))
+    }
+}
+
+struct Compact {
+    records: Records,
+    charge: Charge,
+    table: Vec<Recent>,
+    plain: Vec<u8>,
+    /// Where each column goes on in `plain`, and where it ends.
+    columns: [(usize, usize); COLUMNS],
+    left: u64,
+    read: u64,
+    time: u64,
+    last: usize,
+    ended: bool,
+}
+
+/// What is wrong with a block.
+type Damage = &'static str;
+
+impl Compact {
+    fn new(records: Records, charge: Charge) -> Self {
+        Self {
+            records,
+            charge,
+            table: vec![Recent::default(); PLACES],
+            plain: vec![],
+            columns: [(0, 0); COLUMNS],
+            left: 0,
+            read: 0,
+            time: 0,
+            last: 0,
+            ended: false,
+        }
+    }
+
+    /// Behind damage nothing can be trusted, for the table is not what the writer's was.
+    fn damaged(&mut self, damage: Damage) -> Error {
+        self.ended = true;
+        let source = io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{damage}: the file is damaged, fetch or convert it again"),
+        );
+        Error::Io { unit: Unit::Record, at: self.read, source }
+    }
+
+    fn read_block(&mut self) -> Result<bool, Error> {
+        let cut = "the trace ends inside a block";
+        let lengths = match self.records.take_some(8) {
+            Ok(None) => return Ok(false),
+            Ok(Some(lengths)) => {
+                let mut fields = Fields(lengths);
+                (fields.u32() as usize, fields.u32() as usize)
+            }
+            Err(error) if error.is_malformed() => return Err(self.damaged(cut)),
+            Err(error) => return Err(error),
+        };
+        if lengths.0 > BLOCK_BYTES_MAX || lengths.1 > BLOCK_BYTES_MAX {
+            return Err(self.damaged("a block longer than any"));
+        }
+        let unpacked = match self.records.take_some(lengths.0) {
+            Ok(Some(packed)) => zstd::bulk::decompress(packed, lengths.1),
+            Ok(None) => return Err(self.damaged(cut)),
+            Err(error) if error.is_malformed() => return Err(self.damaged(cut)),
+            Err(error) => return Err(error),
+        };
+        match unpacked {
+            Ok(plain) if plain.len() == lengths.1 => self.plain = plain,
+            _ => return Err(self.damaged("a block that cannot be unpacked")),
+        }
+        self.lay_out().map_err(|damage| self.damaged(damage))?;
+        Ok(true)
+    }
+
+    /// Finds the columns of a block.
+    fn lay_out(&mut self) -> Result<(), Damage> {
+        let wrong = "a block whose columns do not fit";
+        let mut at = (0, self.plain.len());
+        self.left = varint(&self.plain, &mut at).ok_or(wrong)?;
+        let mut lengths = [0; COLUMNS];
+        for length in &mut lengths {
+            *length = varint(&self.plain, &mut at).ok_or(wrong)? as usize;
+        }
+        let mut start = at.0;
+        for (column, length) in self.columns.iter_mut().zip(lengths) {
+            let end = start.checked_add(length).filter(|end| *end <= self.plain.len());
+            *column = (start, end.ok_or(wrong)?);
+            start = column.1;
+        }
+        if self.left == 0 || lengths[FLAGS] as u64 != self.left {
+            return Err(wrong);
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, column: usize) -> Result<u64, Damage> {
+        varint(&self.plain, &mut self.columns[column]).ok_or("a column that ends too soon")
+    }
+
+    fn small(&mut self, column: usize) -> Result<u32, Damage> {
+        u32::try_from(self.number(column)?).map_err(|_| "a size above 4 GiB")
+    }
+
+    fn read_access(&mut self) -> Result<Access, Damage> {
+        let delta = unzigzag(self.number(TIMES)?);
+        self.time = self.time.wrapping_add(delta as u64);
+        let flag = self.plain[self.columns[FLAGS].0];
+        self.columns[FLAGS].0 += 1;
+        let op = match flag & OP {
+            0 => Op::Get,
+            1 => Op::Set,
+            2 => Op::Delete,
+            _ => return Err("an operation that is none"),
+        };
+        self.last = if flag & NEW != 0 { self.read_key()? } else { self.number(PLACE)? as usize };
+        let known = self.table.get(self.last).is_some_and(|recent| recent.known);
+        if !known {
+            return Err("a request for an object that is not in the table");
+        }
+        let mut recent = std::mem::take(&mut self.table[self.last]);
+        let changed = self.read_changes(flag, &mut recent);
+        let size = self.charge.size(recent.key_size, recent.value_size);
+        let access = Access {
+            time: Micros(self.time),
+            key: recent.key,
+            op,
+            tenant: recent.tenant,
+            key_size: recent.key_size,
+            value_size: recent.value_size,
+            size,
+            ttl: Micros(recent.ttl),
+            penalty: Micros(recent.penalty),
+            next: Tick::NEVER,
+        };
+        self.table[self.last] = recent;
+        changed?;
+        let next = if flag & NEXT != 0 { Tick(self.number(FIELDS)?) } else { Tick::NEVER };
+        Ok(Access { next, ..access })
+    }
+
+    /// Reads a new object into its place.
+    fn read_key(&mut self) -> Result<usize, Damage> {
+        let len = self.number(KEYS)? as usize;
+        let (start, end) = self.columns[KEYS];
+        let behind = start.checked_add(len).filter(|behind| *behind <= end);
+        let behind = behind.ok_or("a key that ends too soon")?;
+        self.columns[KEYS].0 = behind;
+        let key_size = self.small(FIELDS)?;
+        let text = &self.plain[start..behind];
+        let key = hash::bytes(0, text);
+        let recent = &mut self.table[place(key)];
+        let mut held = std::mem::take(&mut recent.text);
+        held.clear();
+        held.extend_from_slice(text);
+        *recent = Recent { known: true, text: held, key, key_size, ..Recent::default() };
+        Ok(place(key))
+    }
+
+    fn read_changes(&mut self, flag: u8, recent: &mut Recent) -> Result<(), Damage> {
+        if flag & VALUE != 0 {
+            recent.value_size = self.small(FIELDS)?;
+        }
+        if flag & TENANT != 0 {
+            let tenant = self.number(FIELDS)?;
+            recent.tenant = u16::try_from(tenant).map_err(|_| "a tenant above 65535")?;
+        }
+        if flag & TTL != 0 {
+            recent.ttl = self.number(FIELDS)?;
+        }
+        if flag & PENALTY != 0 {
+            recent.penalty = self.number(FIELDS)?;
+        }
+        Ok(())
+    }
+}
+
+impl Source for Compact {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        if self.ended {
+            return None;
+        }
+        if self.left == 0 {
+            match self.read_block() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.ended = true;
+                    return None;
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.left -= 1;
+        Some(match self.read_access() {
+            Ok(access) => {
+                self.read += 1;
+                Ok(access)
+            }
+            Err(damage) => Err(self.damaged(damage)),
+        })
+    }
+
+    fn key(&self) -> &[u8] {
+        self.table.get(self.last).map_or(&[], |recent| &recent.text)
+    }
+}
+
+fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+/// Takes a varint off a column, which goes from `column.0` to `column.1`.
+#[inline]
+fn varint(bytes: &[u8], column: &mut (usize, usize)) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.get(column.0).filter(|_| column.0 < column.1)?;
+        column.0 += 1;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+const fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+const fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_survive(value: u64, signed: i64) {
+            let mut bytes = vec![];
+            put_varint(&mut bytes, value);
+            let mut column = (0, bytes.len());
+            prop_assert_eq!(varint(&bytes, &mut column), Some(value));
+            prop_assert_eq!(column.0, bytes.len());
+            prop_assert_eq!(unzigzag(zigzag(signed)), signed);
+        }
+    }
+}

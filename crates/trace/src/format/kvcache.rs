@@ -1,0 +1,154 @@
+//! Traces of Meta's key-value cache, as CacheLib's cachebench replays them.
+//!
+//! ```text
+//! key,op,size,op_count,key_size
+//! 1668757755,SET,82,1,40
+//! 1665497896,GET,169,18,78
+//! ```
+//!
+//! The columns are found by the names in the first line, so newer releases, which have more of
+//! them (`op_time`, `ttl`, `usecase`) in another order, are read too. `op_count` equal requests
+//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case, of
+//! which each gets a number in the order of appearance, is the tenant.
+
+use super::{Spec, op};
+use crate::error::excerpt;
+use crate::lines::whole_number;
+use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, size};
+use crate::{Micros, Op, TenantId};
+use std::collections::HashMap;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "kvcache",
+    about: "key,op,size,op_count,key_size, and more by the names in the first line",
+    extensions: &["kvcache", "kvcache.csv"],
+    recognises: |head| {
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Columns::of(line.trim_ascii_end()).is_some()
+    },
+    open: |reader, options| Ok(text::open(reader, options, Kvcache::default())),
+    create: None,
+    looks_ahead: false,
+};
+
+/// Where each column stands.
+#[derive(Debug)]
+struct Columns {
+    names: Vec<Vec<u8>>,
+}
+
+impl Columns {
+    fn of(header: &[u8]) -> Option<Self> {
+        let names: Vec<_> = header.split(|byte| *byte == b',').map(<[u8]>::to_vec).collect();
+        let has = |name: &[u8]| names.iter().any(|known| known == name);
+        let needed: [&[u8]; 4] = [b"key", b"op", b"size", b"op_count"];
+        needed.iter().all(|name| has(name)).then_some(Self { names })
+    }
+}
+
+#[derive(Default)]
+struct Kvcache {
+    columns: Option<Columns>,
+    requests: u64,
+    /// The line that goes on, and how often.
+    repeated: Option<(Vec<u8>, Request, bool)>,
+    left: u64,
+    tenants: HashMap<Vec<u8>, TenantId>,
+}
+
+impl LineFormat for Kvcache {
+    fn read(&mut self, _: u64, line: &[u8], _: &mut Batch) -> Result<(), String> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        // Each file of a release begins with the names, also where several were joined.
+        if let Some(columns) = Columns::of(line) {
+            self.columns = Some(columns);
+            return Ok(());
+        }
+        if self.columns.is_none() {
+            return Err(format!(
+                "expected the names of the columns first, such as key,op,size,op_count,key_size, \
+                 and found '{}'",
+                excerpt(line)
+            ));
+        }
+        self.parse(line).map_err(|column| {
+            format!("column {column} is missing or wrong in '{}'", excerpt(line))
+        })
+    }
+
+    fn resume(&mut self, batch: &mut Batch) -> bool {
+        let Some((key, request, has_time)) = &self.repeated else { return false };
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        let micros = if *has_time { request.micros } else { self.requests * MADE_GAP_US };
+        self.requests += 1;
+        batch.push(key, Request { micros, ..*request });
+        true
+    }
+}
+
+impl Kvcache {
+    fn parse(&mut self, line: &[u8]) -> Result<(), &'static str> {
+        let Some(columns) = &self.columns else { return Err("names") };
+        let (mut key, mut what, mut count, mut time) = (&b""[..], None, None, None);
+        let mut request = Request::get(0, 0);
+        let mut has_size = false;
+        for (name, text) in columns.names.iter().zip(line.split(|byte| *byte == b',')) {
+            match name.as_slice() {
+                b"key" => key = text,
+                b"op" => what = operation(text),
+                b"size" => {
+                    request.value_size = size(text).ok_or("size")?;
+                    has_size = true;
+                }
+                b"op_count" => count = whole_number(text),
+                b"key_size" => request.key_size = Some(size(text).ok_or("key_size")?),
+                b"op_time" => time = Some(whole_number(text).ok_or("op_time")?),
+                b"ttl" if !text.is_empty() => {
+                    let ttl = whole_number(text).ok_or("ttl")?;
+                    request.ttl = Micros(ttl.saturating_mul(1_000_000));
+                }
+                b"usecase" => {
+                    let number = TenantId::try_from(self.tenants.len()).unwrap_or(TenantId::MAX);
+                    request.tenant = match self.tenants.get(text) {
+                        Some(tenant) => *tenant,
+                        None if number < TenantId::MAX => {
+                            *self.tenants.entry(text.to_vec()).or_insert(number)
+                        }
+                        None => number,
+                    };
+                }
+                _ => {}
+            }
+        }
+        if key.is_empty() {
+            return Err("key");
+        }
+        if !has_size {
+            return Err("size");
+        }
+        request.op = what.ok_or("op")?;
+        let count = count.filter(|count| *count <= REQUESTS_A_LINE_MAX).ok_or("op_count")?;
+        request.micros = time.unwrap_or(0).saturating_mul(1_000_000);
+        let (mut held, ..) = self.repeated.take().unwrap_or((vec![], request, false));
+        held.clear();
+        held.extend_from_slice(key);
+        self.repeated = Some((held, request, time.is_some()));
+        self.left = count;
+        Ok(())
+    }
+}
+
+/// Leases are gets and sets that several clients agree on.
+fn operation(text: &[u8]) -> Option<Op> {
+    match text {
+        b"GET_LEASE" => Some(Op::Get),
+        b"SET_LEASE" => Some(Op::Set),
+        _ => op(text),
+    }
+}

@@ -1,0 +1,203 @@
+//! What memcached tells those who `watch fetchers mutations deletions evictions`.
+//!
+//! ```text
+//! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
+//! ts=1786477627.620830 gid=5 type=item_store key=foo%3Abar status=stored cmd=set ttl=0 ... size=5
+//! ```
+//!
+//! Fetches are reads, stores that succeed are writes, deletions are removals; evictions and
+//! connections are no requests. A store looks its item up first and logs that as a fetch of its
+//! own: a fetch whose next line is a store of the same key by the same connection is dropped.
+//! Keys are decoded from their URL form.
+//!
+//! memcached drops lines for a watcher that is too slow. The lines are numbered (`gid`), so what is
+//! missing between the lowest number and the highest is counted as lost.
+
+use super::Spec;
+use crate::error::excerpt;
+use crate::lines::whole_number;
+use crate::text::{self, Batch, LineFormat, Request, hex_pair, scaled, size};
+use crate::{Micros, Op};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "memcached-watch",
+    about: "ts=… gid=… type=item_get|item_store|deleted key=… (memcached's watch)",
+    extensions: &["watch", "watch.log"],
+    recognises: |head| {
+        let mut lines = head.split(|byte| *byte == b'\n');
+        lines.any(|line| line.starts_with(b"ts=") && line.windows(5).any(|part| part == b" gid="))
+    },
+    open: |reader, options| {
+        Ok(text::open(reader, options, Watch { size: options.value_size, ..Watch::default() }))
+    },
+    create: None,
+    looks_ahead: false,
+};
+
+#[derive(Default)]
+struct Watch {
+    size: Option<u32>,
+    /// A fetch that may turn out to be part of a store: its key, its connection, the request.
+    held: Option<(Vec<u8>, Vec<u8>, Request)>,
+    gids: Option<(u64, u64)>,
+    lines: u64,
+    /// What memcached itself says it skipped.
+    told: u64,
+}
+
+/// The fields of a line, as they stand there.
+#[derive(Default)]
+struct Fields<'a> {
+    ts: &'a [u8],
+    gid: &'a [u8],
+    kind: &'a [u8],
+    key: &'a [u8],
+    status: &'a [u8],
+    ttl: &'a [u8],
+    cfd: &'a [u8],
+    size: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn of(line: &'a [u8]) -> Self {
+        let mut fields = Self::default();
+        for field in line.split(|byte| *byte == b' ') {
+            let Some(at) = memchr::memchr(b'=', field) else { continue };
+            let (name, value) = (&field[..at], &field[at + 1..]);
+            match name {
+                b"ts" => fields.ts = value,
+                b"gid" => fields.gid = value,
+                b"type" => fields.kind = value,
+                b"key" => fields.key = value,
+                b"status" => fields.status = value,
+                b"ttl" => fields.ttl = value,
+                b"cfd" => fields.cfd = value,
+                b"size" => fields.size = value,
+                _ => {}
+            }
+        }
+        fields
+    }
+}
+
+impl LineFormat for Watch {
+    fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
+        let line = line.trim_ascii();
+        if line.is_empty() || line == b"OK" {
+            return Ok(());
+        }
+        if let Some(skipped) = line.strip_prefix(b"skipped=") {
+            self.told = self.told.saturating_add(whole_number(skipped).unwrap_or(0));
+            return Ok(());
+        }
+        let fields = Fields::of(line);
+        let problem = |what: &str| format!("{what} is missing or wrong in '{}'", excerpt(line));
+        let micros = scaled(fields.ts, 1_000_000).ok_or_else(|| problem("ts"))?;
+        let gid = whole_number(fields.gid).ok_or_else(|| problem("gid"))?;
+        if fields.kind.is_empty() {
+            return Err(problem("type"));
+        }
+        self.count(gid);
+        let op = match fields.kind {
+            b"item_get" => Op::Get,
+            b"item_store" => Op::Set,
+            b"deleted" => Op::Delete,
+            _ => return Ok(()),
+        };
+        let mut key = vec![];
+        decode(fields.key, &mut key).ok_or_else(|| problem("key"))?;
+        if key.is_empty() {
+            return Err(problem("key"));
+        }
+        let held = self.held.take();
+        match held {
+            Some((text, cfd, _)) if op == Op::Set && text == key && cfd == fields.cfd => {}
+            Some((text, _, request)) => batch.push(&text, request),
+            None => {}
+        }
+        if op == Op::Set && fields.status != b"stored" {
+            return Ok(());
+        }
+        let value_size = size(fields.size).or(self.size).unwrap_or(0);
+        let ttl = whole_number(fields.ttl).unwrap_or(0);
+        // A longer life than thirty days is a date, as in memcached's protocol.
+        let now = micros / 1_000_000;
+        let ttl = if ttl > 30 * 86_400 { ttl.saturating_sub(now).max(1) } else { ttl };
+        let ttl = Micros(ttl.saturating_mul(1_000_000));
+        let request = Request { op, ttl, ..Request::get(micros, value_size) };
+        if op == Op::Get {
+            self.held = Some((key, fields.cfd.to_vec(), request));
+        } else {
+            batch.push(&key, request);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, batch: &mut Batch) {
+        if let Some((key, _, request)) = self.held.take() {
+            batch.push(&key, request);
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        let (low, high) = self.gids.unwrap_or((1, 0));
+        let span = high.saturating_sub(low).saturating_add(u64::from(self.gids.is_some()));
+        span.saturating_sub(self.lines).max(self.told)
+    }
+}
+
+impl Watch {
+    fn count(&mut self, gid: u64) {
+        self.lines += 1;
+        let (low, high) = self.gids.unwrap_or((gid, gid));
+        self.gids = Some((low.min(gid), high.max(gid)));
+    }
+}
+
+/// Undoes the URL form.
+fn decode(text: &[u8], to: &mut Vec<u8>) -> Option<()> {
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'%', rest) {
+        to.extend_from_slice(&rest[..at]);
+        to.push(hex_pair(&rest[at + 1..])?);
+        rest = &rest[at + 3..];
+    }
+    to.extend_from_slice(rest);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use std::io::Cursor;
+
+    /// A look-aside client's miss and set are three lines and two requests; a gap in the numbers is
+    /// loss; an eviction is no request.
+    #[test]
+    fn a_store_swallows_its_own_fetch_and_gaps_are_loss() {
+        let text = "OK\r\n\
+            ts=10.000001 gid=5 type=item_get key=a%2Cb status=not_found clsid=0 cfd=30 size=0\n\
+            ts=10.000002 gid=6 type=item_get key=a%2Cb status=not_found clsid=0 cfd=30 size=0\n\
+            ts=10.000003 gid=7 type=item_store key=a%2Cb status=stored cmd=set ttl=60 clsid=1 \
+            cfd=30 size=7\n\
+            ts=10.000004 gid=8 type=eviction key=z fetch=yes ttl=-1 la=5 clsid=1 size=9\n\
+            ts=10.000009 gid=12 type=item_get key=c status=found clsid=1 cfd=31 size=3\n";
+        let reader = Box::new(Cursor::new(text.to_owned()));
+        let mut source = (SPEC.open)(reader, &Options::default()).unwrap();
+        let mut found = vec![];
+        while let Some(access) = source.next() {
+            let access = access.unwrap();
+            let key = String::from_utf8(source.key().to_vec()).unwrap();
+            found.push((access.time.0, access.op, key, access.value_size, access.ttl.0));
+        }
+        let expected = [
+            (0, Op::Get, "a,b".to_owned(), 0, 0),
+            (2, Op::Set, "a,b".to_owned(), 7, 60_000_000),
+            (8, Op::Get, "c".to_owned(), 3, 0),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(source.lost(), 3);
+    }
+}

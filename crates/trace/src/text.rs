@@ -1,0 +1,271 @@
+//! What formats of text share: lines in, accesses out.
+//!
+//! A format says what one line means. A line may mean no request, one, or several; those it means
+//! wait in a [`Batch`] until they are asked for.
+
+use crate::lines::Lines;
+use crate::timeline::Timeline;
+use crate::{Access, Charge, Error, Micros, Op, Options, Source, TenantId, Tick};
+use base::hash;
+use std::io::BufRead;
+use std::ops::Range;
+
+/// Microseconds between requests where a trace has no times: a thousand a second.
+pub(crate) const MADE_GAP_US: u64 = 1_000;
+
+/// A line that stands for more requests than this is malformed: it would run for hours.
+pub(crate) const REQUESTS_A_LINE_MAX: u64 = 1 << 24;
+
+/// What a line of a format means.
+pub(crate) trait LineFormat: Send {
+    /// Reads line number `at`. A line without a request adds nothing and is no error.
+    fn read(&mut self, at: u64, line: &[u8], batch: &mut Batch) -> Result<(), String>;
+
+    /// Goes on with a line that stands for many requests: adds the next of them, or says that
+    /// there is none.
+    fn resume(&mut self, _batch: &mut Batch) -> bool {
+        false
+    }
+
+    /// Adds what was held back until the end of the trace.
+    fn end(&mut self, _batch: &mut Batch) {}
+
+    /// Requests that the trace is known to lack.
+    fn lost(&self) -> u64 {
+        0
+    }
+}
+
+/// One request, as a line gives it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// On the trace's own clock.
+    pub(crate) micros: u64,
+    pub(crate) op: Op,
+    pub(crate) tenant: TenantId,
+    /// The length of the key's text where `None`.
+    pub(crate) key_size: Option<u32>,
+    pub(crate) value_size: u32,
+    pub(crate) ttl: Micros,
+    pub(crate) penalty: Micros,
+    pub(crate) next: Tick,
+}
+
+impl Request {
+    /// A read of a value of that size.
+    pub(crate) const fn get(micros: u64, value_size: u32) -> Self {
+        Self {
+            micros,
+            op: Op::Get,
+            tenant: 0,
+            key_size: None,
+            value_size,
+            ttl: Micros(0),
+            penalty: Micros(0),
+            next: Tick::NEVER,
+        }
+    }
+}
+
+/// Accesses that wait to be asked for.
+pub(crate) struct Batch {
+    accesses: Vec<(Access, Range<usize>)>,
+    text: Vec<u8>,
+    taken: usize,
+    charge: Charge,
+    timeline: Timeline,
+}
+
+impl Batch {
+    /// Adds a request for `key`.
+    pub(crate) fn push(&mut self, key: &[u8], request: Request) {
+        let start = self.text.len();
+        self.text.extend_from_slice(key);
+        let key_size = request.key_size.unwrap_or(key.len() as u32);
+        let access = Access {
+            time: self.timeline.at(request.micros),
+            key: hash::bytes(0, key),
+            op: request.op,
+            tenant: request.tenant,
+            key_size,
+            value_size: request.value_size,
+            size: self.charge.size(key_size, request.value_size),
+            ttl: request.ttl,
+            penalty: request.penalty,
+            next: request.next,
+        };
+        self.accesses.push((access, start..self.text.len()));
+    }
+
+    fn take(&mut self) -> Option<Access> {
+        let (access, _) = self.accesses.get(self.taken)?;
+        self.taken += 1;
+        Some(*access)
+    }
+
+    fn key(&self) -> &[u8] {
+        let last = self.taken.checked_sub(1).and_then(|last| self.accesses.get(last));
+        last.map_or(&[], |(_, range)| &self.text[range.clone()])
+    }
+
+    fn clear(&mut self) {
+        self.accesses.clear();
+        self.text.clear();
+        self.taken = 0;
+    }
+}
+
+/// A trace of lines.
+pub(crate) struct Text<F> {
+    lines: Lines,
+    format: F,
+    batch: Batch,
+    ended: bool,
+}
+
+/// Reads `format` from `reader`.
+pub(crate) fn open<F: LineFormat + 'static>(
+    reader: Box<dyn BufRead + Send>,
+    options: &Options,
+    format: F,
+) -> Box<dyn Source> {
+    let batch = Batch {
+        accesses: vec![],
+        text: vec![],
+        taken: 0,
+        charge: options.charge,
+        timeline: Timeline::default(),
+    };
+    Box::new(Text { lines: Lines::new(reader), format, batch, ended: false })
+}
+
+impl<F: LineFormat> Source for Text<F> {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        loop {
+            if let Some(access) = self.batch.take() {
+                return Some(Ok(access));
+            }
+            if self.ended {
+                return None;
+            }
+            self.batch.clear();
+            if self.format.resume(&mut self.batch) {
+                continue;
+            }
+            match self.lines.advance() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.ended = true;
+                    self.format.end(&mut self.batch);
+                    continue;
+                }
+                Err(error) => {
+                    self.ended = !error.is_malformed();
+                    return Some(Err(error));
+                }
+            }
+            let (at, line) = (self.lines.at(), self.lines.line());
+            if let Err(problem) = self.format.read(at, line, &mut self.batch) {
+                self.batch.clear();
+                return Some(Err(Error::line(at, problem)));
+            }
+        }
+    }
+
+    fn key(&self) -> &[u8] {
+        self.batch.key()
+    }
+
+    fn lost(&self) -> u64 {
+        self.format.lost()
+    }
+}
+
+/// A decimal number with a fraction, times `scale`, rounded down: `"1.5"` seconds are 1 500 000
+/// microseconds with a scale of a million.
+pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
+    let mut rest = text;
+    let whole = crate::lines::number(&mut rest)?.checked_mul(scale)?;
+    let digits = match rest.split_first() {
+        None => return Some(whole),
+        Some((b'.', digits)) => digits,
+        Some(_) => return None,
+    };
+    let (mut fraction, mut unit) = (0, scale);
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        unit /= 10;
+        fraction += unit * u64::from(digit - b'0');
+    }
+    whole.checked_add(fraction)
+}
+
+/// A size below 4 GiB.
+pub(crate) fn size(text: &[u8]) -> Option<u32> {
+    crate::lines::whole_number(text).and_then(|size| u32::try_from(size).ok())
+}
+
+/// Reads text as Redis quotes it (`"a\x00\"b"`) off the front of `rest`, to the end of `to`.
+/// `None` where the quotes are not closed.
+pub(crate) fn unquote(rest: &mut &[u8], to: &mut Vec<u8>) -> Option<()> {
+    let mut bytes = rest.strip_prefix(b"\"")?;
+    loop {
+        let plain = memchr::memchr2(b'"', b'\\', bytes)?;
+        to.extend_from_slice(&bytes[..plain]);
+        let quote = bytes[plain] == b'"';
+        bytes = &bytes[plain + 1..];
+        if quote {
+            *rest = bytes;
+            return Some(());
+        }
+        let (&escaped, behind) = bytes.split_first()?;
+        bytes = behind;
+        to.push(match escaped {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'a' => 7,
+            b'b' => 8,
+            b'x' => {
+                let byte = hex_pair(bytes)?;
+                bytes = &bytes[2..];
+                byte
+            }
+            other => other,
+        });
+    }
+}
+
+/// The byte that two hexadecimal digits stand for.
+pub(crate) fn hex_pair(text: &[u8]) -> Option<u8> {
+    let digit = |at: usize| text.get(at).and_then(|d| char::from(*d).to_digit(16));
+    Some((digit(0)? * 16 + digit(1)?) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fractions_are_scaled() {
+        assert_eq!(scaled(b"1339518083.107412", 1_000_000), Some(1_339_518_083_107_412));
+        assert_eq!(scaled(b"7", 1_000), Some(7_000));
+        assert_eq!(scaled(b"0.9999999999", 1_000_000), Some(999_999));
+        for wrong in [&b""[..], b".5", b"1.2.3", b"1e3", b"-1", b"18446744073709551615"] {
+            assert_eq!(scaled(wrong, 1_000_000), None);
+        }
+    }
+
+    #[test]
+    fn quotes_are_undone() {
+        let mut text = Vec::new();
+        let mut rest = &br#""a\x00\"\\\n" "b""#[..];
+        assert_eq!(unquote(&mut rest, &mut text), Some(()));
+        assert_eq!((text.as_slice(), rest), (&b"a\0\"\\\n"[..], &b" \"b\""[..]));
+        for open in [&b"\"a"[..], b"\"a\\", b"\"\\x0", b"a"] {
+            assert_eq!(unquote(&mut &*open, &mut vec![]), None);
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! What must hold for every format in the list: a valid sample is read whole, no bytes make a
+//! reader panic or run forever, and what a format writes it reads back.
+
+use base::hash;
+use proptest::prelude::*;
+use std::io::{BufReader, Cursor, Read, Write};
+use std::sync::{Arc, Mutex};
+use trace::format::{self, Spec};
+use trace::{Access, Error, Micros, Op, Options, Source, Tick, Totals};
+
+/// More calls than any sample or random bytes have requests, but for extents and repeats, whose
+/// length is their author's wish.
+const CALLS_MAX: usize = 20_000;
+
+fn open(spec: &Spec, bytes: Vec<u8>) -> Result<Box<dyn Source>, Error> {
+    (spec.open)(Box::new(Cursor::new(bytes)), &Options::default())
+}
+
+/// Reads all there is, malformed records too.
+fn read(spec: &Spec, bytes: Vec<u8>) -> (Vec<(Access, Vec<u8>)>, Vec<String>) {
+    let mut source = match open(spec, bytes) {
+        Ok(source) => source,
+        Err(error) => return (vec![], vec![error.to_string()]),
+    };
+    let (mut found, mut errors) = (vec![], vec![]);
+    for _ in 0..CALLS_MAX {
+        match source.next() {
+            None => break,
+            Some(Ok(access)) => {
+                let key = source.key().to_vec();
+                assert_eq!(access.key, hash::bytes(0, &key), "{}: the key's hash", spec.name);
+                found.push((access, key));
+            }
+            Some(Err(error)) => {
+                let ends = !error.is_malformed();
+                errors.push(error.to_string());
+                assert!(!ends || source.next().is_none(), "{}: it has ended", spec.name);
+            }
+        }
+    }
+    (found, errors)
+}
+
+/// A few requests that every format which writes can hold.
+fn requests() -> Vec<(Access, Vec<u8>)> {
+    [(0, "17", 100), (1, "4", 7), (1, "17", 100), (3, "99", 0), (9, "4", 8)]
+        .into_iter()
+        .map(|(seconds, key, size)| access(seconds * 1_000_000, key.as_bytes(), size))
+        .collect()
+}
+
+fn access(time: u64, key: &[u8], value_size: u32) -> (Access, Vec<u8>) {
+    let access = Access {
+        time: Micros(time),
+        key_size: key.len() as u32,
+        ..Access::get(hash::bytes(0, key), value_size)
+    };
+    (access, key.to_vec())
+}
+
+/// A file that can still be looked at when its writer is gone.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn write(spec: &Spec, requests: &[(Access, Vec<u8>)]) -> Option<Vec<u8>> {
+    let file = Shared::default();
+    let mut sink = spec.create?(Box::new(file.clone()), &Totals::default()).unwrap();
+    for (access, key) in requests {
+        sink.put(access, key).unwrap();
+    }
+    sink.finish().unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    Some(bytes)
+}
+
+/// A valid trace, and how many requests it holds.
+fn sample(spec: &Spec) -> (Vec<u8>, usize) {
+    let text = match spec.name {
+        "csv" => "# made\n0,17,2,100,0,get,0\n1000,k,1,7,3,set,60\n1000,17,2,100,0,delete,0\n",
+        "columns" => "time,key,op,size\n0.5,a,get,10\n0.75,\"b\",set,20\n1,a,get,10\n",
+        "twitter" => "0,nz:u:e,1W51,22,304,5,get,0\n0,q7,18,0,1,gets,0\n9,q7,18,75,1,add,86400\n",
+        "msr" => {
+            "128166372003061629,hm,1,Read,383496192,32768,413\n\
+             128166372016382155,hm,1,Write,2822144,4096,127\n\
+             128166372026382245,hm,0,Read,383496192,32768,30000\n"
+        }
+        "arc" => "2565 2 0 1\n17 1 0 2\n",
+        "lirs" => "1\n2\n*\n1\n",
+        "kvcache" => "key,op,size,op_count,key_size\n17,SET,82,1,40\n16,GET,169,2,78\n",
+        "memcached-watch" => {
+            "ts=10.000001 gid=5 type=item_get key=a%2Cb status=found clsid=1 cfd=30 size=4\n\
+             ts=10.000003 gid=6 type=item_store key=c status=stored cmd=set ttl=60 clsid=1 cfd=30 \
+             size=7\n\
+             ts=10.000004 gid=7 type=deleted key=c cmd=delete clsid=1 cfd=30 size=7\n"
+        }
+        "monitor" => {
+            "OK\n1339518083.107412 [0 127.0.0.1:60866] \"keys\" \"*\"\n\
+             1339518090.420270 [0 127.0.0.1:60866] \"set\" \"x\\x00\" \"6\"\n\
+             1339518096.506257 [0 127.0.0.1:60866] \"mget\" \"x\\x00\" \"y\"\n"
+        }
+        "monitor-trace" => {
+            "OK\n1778474345309397,76,0,set,\"ke,y\",WRITE,1,string,32,160\n\
+             1778474345309399,77,2,get,\"k\",READ,0,none,32,0\n\
+             1778474345309400,78,2,del,\"k\",DELETE,1,string,32,60\n"
+        }
+        _ => {
+            let requests = requests();
+            let bytes = write(spec, &requests)
+                .unwrap_or_else(|| panic!("{}: give it a sample in this test", spec.name));
+            return (bytes, requests.len());
+        }
+    };
+    (text.as_bytes().to_vec(), 3)
+}
+
+#[test]
+fn a_sample_is_read_whole() {
+    for spec in format::ALL {
+        let (bytes, requests) = sample(spec);
+        let (found, errors) = read(spec, bytes);
+        assert!(errors.is_empty(), "{}: {errors:?}", spec.name);
+        assert_eq!(found.len(), requests, "{}", spec.name);
+        assert_eq!(found[0].0.time, Micros(0), "{}: time starts with the first", spec.name);
+        assert!(found.is_sorted_by_key(|(access, _)| access.time), "{}: time goes on", spec.name);
+    }
+}
+
+/// A format that claims bytes of another would misread them without a word.
+#[test]
+fn nobody_claims_the_bytes_of_another() {
+    for spec in format::ALL {
+        let (bytes, _) = sample(spec);
+        let claims: Vec<_> =
+            format::ALL.iter().filter(|s| (s.recognises)(&bytes)).map(|s| s.name).collect();
+        let alike = spec.name == "twitter" && claims == ["csv"];
+        assert!(claims.is_empty() || claims[0] == spec.name || alike, "{}: {claims:?}", spec.name);
+        for extension in spec.extensions {
+            let by_name = format::detect(&format!("web.{extension}.zst"), b"").map(|s| s.name);
+            assert_eq!(by_name, Some(spec.name), "{extension}");
+        }
+    }
+}
+
+/// However a file was cut off, the reader says so or reads what is there, and stops.
+#[test]
+fn a_sample_cut_off_anywhere_is_no_panic() {
+    for spec in format::ALL {
+        let (bytes, requests) = sample(spec);
+        for len in 0..bytes.len() {
+            let (found, _) = read(spec, bytes[..len].to_vec());
+            assert!(found.len() <= requests, "{} cut to {len}", spec.name);
+        }
+    }
+}
+
+/// The requests do not depend on how the bytes arrive.
+#[test]
+fn a_sample_read_a_byte_at_a_time_is_the_same() {
+    struct Slow(Cursor<Vec<u8>>);
+    impl Read for Slow {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let most = to.len().min(1);
+            self.0.read(&mut to[..most])
+        }
+    }
+    for spec in format::ALL {
+        let (bytes, _) = sample(spec);
+        let slow = BufReader::with_capacity(1, Slow(Cursor::new(bytes.clone())));
+        let mut source = (spec.open)(Box::new(slow), &Options::default()).unwrap();
+        for (expected, key) in read(spec, bytes).0 {
+            assert_eq!(source.next().unwrap().unwrap(), expected, "{}", spec.name);
+            assert_eq!(source.key(), key, "{}", spec.name);
+        }
+        assert!(source.next().is_none());
+    }
+}
+
+/// An error in the reader underneath is told once and ends the trace.
+#[test]
+fn a_failing_disk_is_an_error_and_the_end() {
+    struct Failing;
+    impl Read for Failing {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("disk on fire"))
+        }
+    }
+    for spec in format::ALL {
+        let (bytes, _) = sample(spec);
+        let reader = BufReader::new(Cursor::new(bytes).chain(Failing));
+        let Ok(mut source) = (spec.open)(Box::new(reader), &Options::default()) else { continue };
+        let mut failed = false;
+        while let Some(next) = source.next() {
+            assert!(!failed, "{}: nothing comes after the failure", spec.name);
+            failed = next.is_err_and(|error| error.to_string().contains("disk on fire"));
+        }
+        assert!(failed, "{}", spec.name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_bytes_are_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        for spec in format::ALL {
+            read(spec, bytes.clone());
+            (spec.recognises)(&bytes);
+        }
+    }
+
+    /// Nearly valid traces reach further into a reader than noise does.
+    #[test]
+    fn no_damage_is_a_panic(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..8),
+    ) {
+        for spec in format::ALL {
+            let (mut bytes, _) = sample(spec);
+            for (at, byte, how) in &damage {
+                if bytes.is_empty() {
+                    break;
+                }
+                let at = at.index(bytes.len());
+                match how {
+                    0 => bytes[at] = *byte,
+                    1 => bytes.insert(at, *byte),
+                    _ => { bytes.remove(at); }
+                }
+            }
+            read(spec, bytes.clone());
+            (spec.recognises)(&bytes);
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back(requests in prop::collection::vec(any_request(), 0..300)) {
+        let requests = in_order_of_time(requests);
+        for spec in format::ALL.iter().filter(|spec| spec.create.is_some()) {
+            let bytes = write(spec, &requests).unwrap();
+            let (found, errors) = read(spec, bytes);
+            prop_assert!(errors.is_empty(), "{}: {errors:?}", spec.name);
+            let expected: Vec<_> = requests.iter().map(|request| kept(spec.name, request)).collect();
+            prop_assert_eq!(found, expected, "{}", spec.name);
+        }
+    }
+}
+
+fn any_request() -> impl Strategy<Value = (Access, Vec<u8>)> {
+    let op = prop_oneof![Just(Op::Get), Just(Op::Set), Just(Op::Delete)];
+    let next = prop_oneof![Just(Tick::NEVER), (0u64..1 << 40).prop_map(Tick)];
+    let numbers = (0u64..3_000_000, 0u32..40, any::<u32>(), 0u16..5, 0u64..100, 0u64..1 << 40);
+    (numbers, op, next).prop_map(|((gap, key, value_size, tenant, ttl, penalty), op, next)| {
+        let (access, key) = access(gap, key.to_string().as_bytes(), value_size);
+        let (ttl, penalty) = (Micros::from_secs(ttl), Micros(penalty));
+        (Access { op, tenant, ttl, penalty, next, ..access }, key)
+    })
+}
+
+/// Gaps become times; the first is zero, as readers that count from the first request give it.
+fn in_order_of_time(mut requests: Vec<(Access, Vec<u8>)>) -> Vec<(Access, Vec<u8>)> {
+    let mut now = 0;
+    for (at, (access, _)) in requests.iter_mut().enumerate() {
+        now += if at == 0 { 0 } else { access.time.0 };
+        access.time = Micros(now);
+    }
+    requests
+}
+
+/// What of a request a format holds.
+fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
+    let whole_seconds = Micros(access.time.0 / 1_000_000 * 1_000_000);
+    let kept = match format {
+        "compact" => *access,
+        "csv" => Access { penalty: Micros(0), next: Tick::NEVER, ..*access },
+        "lcs" => Access { time: whole_seconds, penalty: Micros(0), ..*access },
+        "oracleGeneral" => Access {
+            time: whole_seconds,
+            key_size: access.key_size,
+            next: access.next,
+            ..Access::get(access.key, access.value_size)
+        },
+        other => panic!("{other}: say here what it keeps"),
+    };
+    (kept, key.clone())
+}
+
+/// Keys that a column cannot hold are written as in a URL, not lost and not split.
+#[test]
+fn a_key_with_a_comma_fits_the_common_format() {
+    let spec = format::find("csv").unwrap();
+    let requests = [access(0, b"a,b c\n", 1), access(5, b"", 1)];
+    let (found, errors) = read(spec, write(spec, &requests).unwrap());
+    assert!(errors.is_empty(), "{errors:?}");
+    let keys: Vec<_> = found.iter().map(|(_, key)| key.as_slice()).collect();
+    assert_eq!(keys, [&b"a%2Cb%20c%0A"[..], b"%"]);
+}
+
+/// Versions 1 and 2, and the short header of old files, built by hand from the layout.
+#[test]
+fn old_lcs_files_are_read() {
+    let magic = 0x1234_5678_9abc_def0_u64.to_le_bytes();
+    let spec = format::find("lcs").unwrap();
+    for version in [1u64, 2] {
+        let mut bytes = vec![0; 1024];
+        bytes[..8].copy_from_slice(&magic);
+        bytes[8..16].copy_from_slice(&version.to_le_bytes());
+        bytes[1016..].copy_from_slice(&magic);
+        for (seconds, object, next) in [(100u32, 7u64, 2i64), (103, 8, -1), (104, 7, -1)] {
+            bytes.extend(seconds.to_le_bytes());
+            bytes.extend(object.to_le_bytes());
+            bytes.extend(512u32.to_le_bytes());
+            if version == 2 {
+                bytes.extend((5u32 << 8 | 3).to_le_bytes());
+            }
+            bytes.extend(next.to_le_bytes());
+        }
+        let (found, errors) = read(spec, bytes);
+        assert!(errors.is_empty(), "{errors:?}");
+        let all: Vec<_> = found.iter().map(|(a, key)| (a.time.0, key.as_slice(), a.next)).collect();
+        let expected = [
+            (0, &b"7"[..], Tick(2)),
+            (3_000_000, &b"8"[..], Tick::NEVER),
+            (4_000_000, &b"7"[..], Tick::NEVER),
+        ];
+        assert_eq!(all, expected);
+        let (op, tenant) = if version == 2 { (Op::Set, 5) } else { (Op::Get, 0) };
+        assert!(found.iter().all(|(a, _)| (a.op, a.tenant, a.value_size) == (op, tenant, 512)));
+    }
+}
+
+/// The compact form must pay: a popular object's request in a few bytes.
+#[test]
+fn the_compact_form_is_compact() {
+    let text = "zipf:requests=100000:keys=10000:prefix=some-service_user_:size=pareto/0/214/0.3";
+    let mut source = trace::synth::open(text, &Options::default()).unwrap();
+    let mut requests = vec![];
+    while let Some(access) = source.next() {
+        requests.push((access.unwrap(), source.key().to_vec()));
+    }
+    let spec = format::find("compact").unwrap();
+    let compact = write(spec, &requests).unwrap();
+    let csv = write(format::find("csv").unwrap(), &requests).unwrap();
+    assert!(compact.len() < csv.len() / 10, "{} of {}", compact.len(), csv.len());
+    let mut back = open(spec, compact).unwrap();
+    for (access, key) in requests {
+        assert_eq!(back.next().unwrap().unwrap(), access);
+        assert_eq!(back.key(), key);
+    }
+    assert!(back.next().is_none());
+}
