@@ -4,6 +4,7 @@
 pub mod curve_command;
 pub mod open;
 pub mod plan_command;
+pub mod plant;
 pub mod replay;
 pub mod report;
 pub mod simulate;

@@ -44,10 +44,6 @@ impl Row {
     pub fn new(costs: Vec<f64>, now: usize) -> Self {
         Self { costs, now, ..Self::default() }
     }
-
-    pub(crate) fn without_floor(&self) -> Self {
-        Self { low: 0, ..self.clone() }
-    }
 }
 
 impl<'a> Problem<'a> {
@@ -68,6 +64,12 @@ impl<'a> Problem<'a> {
             row_of.push(known(pool).then_some(rows.len()));
             if known(pool) {
                 rows.push(row(snapshot, pool, floor, unit, total));
+            }
+        }
+        // Pools that hold more than there is (the limit fell) cannot all stay within a band.
+        if rows.iter().map(|row| row.low).sum::<usize>() > total {
+            for row in &mut rows {
+                row.low = 0;
             }
         }
         Self { snapshot, unit, total, rows, row_of, floors, notes }
@@ -181,14 +183,16 @@ fn row(snapshot: &Snapshot, pool: &Pool, floor: Bytes, unit: Bytes, total: usize
         costs.push(least);
         chosen.push(least_by);
     }
-    let now = (pool.budget.saturating_sub(floor).as_f64() / unit.as_f64()).round() as usize;
-    let now = now.min(most);
+    let above = pool.budget.saturating_sub(floor).as_f64() / unit.as_f64();
+    let now = (above.round() as usize).min(most);
     // A band never keeps a pool from its floor.
     match snapshot.band {
         None => Row { costs, low: 0, now, chosen },
         Some(band) => {
             costs.truncate(now + band + 1);
-            Row { costs, low: now.saturating_sub(band), now, chosen }
+            // Rounded down: together the low ends never exceed what there is.
+            let low = (above as usize).min(most).saturating_sub(band);
+            Row { costs, low, now, chosen }
         }
     }
 }

@@ -97,6 +97,12 @@ struct Counts {
     sets: u64,
 }
 
+impl Counts {
+    const fn of(tenant: &Tenant) -> Self {
+        Self { gets: tenant.gets, misses: tenant.misses, sets: tenant.sets }
+    }
+}
+
 /// What became of the plan of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -333,6 +339,9 @@ impl Pilot {
             pool.name = name;
             self.pools.push(pool);
         }
+        for tenant in &reading.tenants {
+            self.counts.entry(tenant.id).or_insert_with(|| Counts::of(tenant));
+        }
         self.limit = reading.limit;
         let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
         let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
@@ -418,8 +427,7 @@ impl Pilot {
         for pool in &mut self.pools {
             let (mut now, mut used) = (Counts::default(), Bytes(0));
             for tenant in members(reading, &pool.tenants) {
-                let seen = Counts { gets: tenant.gets, misses: tenant.misses, sets: tenant.sets };
-                // A tenant met for the first time has done nothing yet in this epoch.
+                let seen = Counts::of(tenant);
                 let old = self.counts.insert(tenant.id, seen).unwrap_or(seen);
                 now.gets += seen.gets.saturating_sub(old.gets);
                 now.misses += seen.misses.saturating_sub(old.misses);

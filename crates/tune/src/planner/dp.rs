@@ -37,13 +37,7 @@ pub fn units_for(pools: usize) -> usize {
 
 fn plan(snapshot: &Snapshot) -> Plan {
     let problem = Problem::new(snapshot);
-    // Within a band the pools may be unable to take everything, never too little: their low ends
-    // are at most what they have. A limit that shrank is the exception: then the band is dropped.
-    let table = Table::new(&problem.rows, problem.total).unwrap_or_else(|| {
-        let free: Vec<_> =
-            problem.rows.iter().map(Row::without_floor).collect();
-        Table::new(&free, problem.total).expect("rows without floors always fit")
-    });
+    let table = Table::new(&problem.rows, problem.total).expect("a problem's floors fit");
     let (division, notes) = problem.division(&table.units(problem.total));
     Plan::of(SPEC.name, snapshot, &division, notes)
 }

@@ -1,0 +1,527 @@
+//! A cache in virtual time for the pilot to steer: the live store's rules, without its memory.
+//!
+//! Requests are look-aside: a read that misses is filled after the penalty of the object, by the
+//! same client, before it does anything else. So the store's clock need not run, and hours pass in
+//! seconds. What the plant does is what the live store does, and in few lines: memory is shared as
+//! long as there is any; when there is none, the pool that is furthest above its budget evicts,
+//! by sampling its items and asking a rank of the `policy` crate; a tenant at its minimum is no
+//! victim of another, one at its maximum makes its own room.
+
+use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
+use policy::rank::klru::Klru;
+use policy::{Meta, Outcome, Rank};
+use std::collections::HashMap;
+use tune::{POOL, Plant, PoolStep, Reading, Step, Tenant};
+
+/// Samples kept for the pilot; of more, the newest are dropped and counted.
+const SAMPLES_MAX: usize = 1 << 16;
+
+/// Draws from tenants that are no victims, before another way to make room is taken.
+const DRAWS_MAX: u32 = 64;
+
+/// A simulated store, shared by tenants.
+#[derive(Debug)]
+pub struct SimulatedPlant {
+    limit: Bytes,
+    used: Bytes,
+    now: Micros,
+    tick: Tick,
+    members: Vec<Member>,
+    pools: Vec<Pool>,
+    filter: Filter,
+    samples: Vec<Sample>,
+    dropped: u64,
+    prng: Prng,
+}
+
+/// What a tenant is made with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Its name.
+    pub name: String,
+    /// Memory it must have.
+    pub min: Bytes,
+    /// Memory it may have at most.
+    pub max: Option<Bytes>,
+    /// How much its misses count.
+    pub weight: f64,
+}
+
+impl Bounds {
+    /// A tenant without bounds.
+    pub fn none(name: &str) -> Self {
+        Self { name: name.to_owned(), min: Bytes(0), max: None, weight: 1.0 }
+    }
+}
+
+/// What a tenant asked for and got.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Reads.
+    pub gets: u64,
+    /// Reads that missed.
+    pub misses: u64,
+    /// Writes, those that fill a miss included.
+    pub sets: u64,
+    /// Time waited for misses.
+    pub waited: Micros,
+}
+
+#[derive(Debug)]
+struct Member {
+    bounds: Bounds,
+    pool: usize,
+    used: Bytes,
+    counts: Counts,
+    places: HashMap<u64, usize>,
+    items: Vec<Item>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    key: u64,
+    size: u32,
+    hits: u32,
+    last: Tick,
+    born: Tick,
+    expires: Micros,
+    penalty: Micros,
+}
+
+#[derive(Debug)]
+struct Pool {
+    step: PoolStep,
+    used: Bytes,
+    /// Good candidates of earlier draws, the best last.
+    kept: Vec<Candidate>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    member: usize,
+    key: u64,
+    last: Tick,
+    rank: f32,
+}
+
+impl SimulatedPlant {
+    /// An empty store with these tenants, numbered in their order, in one pool.
+    pub fn new(limit: Bytes, tenants: &[Bounds], seed: u64) -> Self {
+        let member = |bounds: &Bounds| Member {
+            bounds: bounds.clone(),
+            pool: 0,
+            used: Bytes(0),
+            counts: Counts::default(),
+            places: HashMap::new(),
+            items: vec![],
+        };
+        let step = PoolStep {
+            tenants: (0..tenants.len() as TenantId).collect(),
+            budget: limit,
+            evictor: tune::Evictor::klru_pool(5),
+        };
+        Self {
+            limit,
+            used: Bytes(0),
+            now: Micros(0),
+            tick: Tick(0),
+            members: tenants.iter().map(member).collect(),
+            pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
+            filter: Filter::NONE,
+            samples: vec![],
+            dropped: 0,
+            prng: Prng::new(seed),
+        }
+    }
+
+    /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
+    pub fn access(&mut self, access: &Access) -> Outcome {
+        self.now = self.now.max(access.time);
+        self.tick += Tick(1);
+        let at = usize::from(access.tenant);
+        let found = self.find(at, access.key);
+        match access.op {
+            Op::Delete => {
+                if let Some(place) = found {
+                    self.remove(at, place);
+                }
+                self.tap(access, Sighting::Delete, self.now);
+                Outcome::Done
+            }
+            Op::Set => {
+                self.write(at, access, self.now);
+                Outcome::Done
+            }
+            Op::Get => {
+                self.members[at].counts.gets += 1;
+                if let Some(place) = found {
+                    let item = &mut self.members[at].items[place];
+                    item.last = self.tick;
+                    item.hits = item.hits.saturating_add(1);
+                    self.tap(access, Sighting::Hit, self.now);
+                    return Outcome::Hit;
+                }
+                let counts = &mut self.members[at].counts;
+                counts.misses += 1;
+                counts.waited += access.penalty;
+                self.tap(access, Sighting::Miss, self.now);
+                self.write(at, access, self.now + access.penalty);
+                Outcome::Miss
+            }
+        }
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, now: Micros) {
+        self.now = self.now.max(now);
+    }
+
+    /// Changes the limit; what does not fit leaves with the writes that follow.
+    pub const fn set_limit(&mut self, limit: Bytes) {
+        self.limit = limit;
+    }
+
+    /// What a tenant asked for and got so far.
+    pub fn counts(&self, tenant: TenantId) -> Counts {
+        self.members[usize::from(tenant)].counts
+    }
+
+    /// The limit in force.
+    pub const fn limit(&self) -> Bytes {
+        self.limit
+    }
+
+    /// Memory in use.
+    pub const fn used(&self) -> Bytes {
+        self.used
+    }
+
+    /// Memory in use by a tenant.
+    pub fn used_by(&self, tenant: TenantId) -> Bytes {
+        self.members[usize::from(tenant)].used
+    }
+
+    /// The pools, as they were set last.
+    pub fn pools(&self) -> impl Iterator<Item = &PoolStep> {
+        self.pools.iter().map(|pool| &pool.step)
+    }
+
+    /// Which keys are sampled.
+    pub const fn filter(&self) -> Filter {
+        self.filter
+    }
+
+    fn find(&mut self, at: usize, key: u64) -> Option<usize> {
+        let place = *self.members[at].places.get(&key)?;
+        if self.members[at].items[place].expires <= self.now {
+            self.remove(at, place);
+            return None;
+        }
+        Some(place)
+    }
+
+    fn write(&mut self, at: usize, access: &Access, done: Micros) {
+        if let Some(&place) = self.members[at].places.get(&access.key) {
+            self.remove(at, place);
+        }
+        self.members[at].counts.sets += 1;
+        self.tap(access, Sighting::Write, done);
+        let size = Bytes(u64::from(access.size));
+        let most = self.members[at].bounds.max.map_or(self.limit, |max| max.min(self.limit));
+        if size > most || !self.make_room(at, size) {
+            return;
+        }
+        let item = Item {
+            key: access.key,
+            size: access.size,
+            hits: 0,
+            last: self.tick,
+            born: self.tick,
+            expires: if access.ttl == Micros(0) { Micros(u64::MAX) } else { done + access.ttl },
+            penalty: access.penalty,
+        };
+        let member = &mut self.members[at];
+        member.places.insert(access.key, member.items.len());
+        member.items.push(item);
+        member.used += size;
+        self.pools[member.pool].used += size;
+        self.used += size;
+    }
+
+    /// Evicts until the tenant may take `size`. False where that cannot be.
+    fn make_room(&mut self, at: usize, size: Bytes) -> bool {
+        let max = self.members[at].bounds.max;
+        while max.is_some_and(|max| self.members[at].used + size > max) {
+            if self.members[at].items.is_empty() {
+                return false;
+            }
+            let victim = self.draw_from(at);
+            self.evict(victim);
+        }
+        while self.used + size > self.limit {
+            let pool = self.victim_pool(self.members[at].pool);
+            let Some(victim) = self
+                .victim(pool, at)
+                .or_else(|| (0..self.pools.len()).find_map(|other| self.victim(other, at)))
+            else {
+                return false;
+            };
+            self.evict(victim);
+        }
+        true
+    }
+
+    /// The pool furthest above its budget, in proportion; the asker's own if none is.
+    fn victim_pool(&self, own: usize) -> usize {
+        let excess = |pool: &Pool| {
+            let budget = pool.step.budget.as_f64();
+            (pool.used.as_f64() - budget) / budget.max(1.0)
+        };
+        let over = self.pools.iter().enumerate().filter(|(_, pool)| pool.used > pool.step.budget);
+        over.max_by(|(_, a), (_, b)| excess(a).total_cmp(&excess(b))).map_or(own, |(at, _)| at)
+    }
+
+    /// The item of a pool that leaves for a write of tenant `asker`.
+    fn victim(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
+        let evictor = self.pools[pool].step.evictor;
+        let k = usize::from(evictor.k.max(1));
+        if !evictor.pool {
+            let draws: Vec<_> = (0..k).filter_map(|_| self.draw(pool, asker)).collect();
+            return draws.into_iter().min_by(|a, b| a.rank.total_cmp(&b.rank));
+        }
+        for _ in 0..k {
+            let Some(candidate) = self.draw(pool, asker) else { break };
+            let kept = &mut self.pools[pool].kept;
+            if kept.iter().any(|k| k.key == candidate.key && k.member == candidate.member) {
+                continue;
+            }
+            let place = kept.partition_point(|known| known.rank > candidate.rank);
+            kept.insert(place, candidate);
+            if kept.len() > POOL as usize {
+                kept.remove(0);
+            }
+        }
+        while let Some(candidate) = self.pools[pool].kept.pop() {
+            let member = &self.members[candidate.member];
+            let current = member.places.get(&candidate.key).map(|&place| member.items[place].last);
+            if current == Some(candidate.last) && self.may_lose(candidate.member, asker) {
+                return Some(candidate);
+            }
+        }
+        self.draw(pool, asker)
+    }
+
+    fn may_lose(&self, member: usize, asker: usize) -> bool {
+        member == asker || self.members[member].used > self.members[member].bounds.min
+    }
+
+    /// An item of a pool at random, of a tenant that may lose it.
+    fn draw(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
+        let tenants = &self.pools[pool].step.tenants;
+        let items = |at: &TenantId| self.members[usize::from(*at)].items.len() as u64;
+        let all: u64 = tenants.iter().map(items).sum();
+        if all == 0 {
+            return None;
+        }
+        for _ in 0..DRAWS_MAX {
+            let mut left = self.prng.below(all);
+            let tenants = &self.pools[pool].step.tenants;
+            let at = tenants.iter().map(|at| usize::from(*at)).find(|&at| {
+                let items = self.members[at].items.len() as u64;
+                let here = left < items;
+                left -= if here { 0 } else { items };
+                here
+            })?;
+            if self.may_lose(at, asker) {
+                return Some(self.draw_from(at));
+            }
+        }
+        None
+    }
+
+    fn draw_from(&mut self, at: usize) -> Candidate {
+        let items = &self.members[at].items;
+        let item = items[self.prng.below(items.len() as u64) as usize];
+        let meta = Meta {
+            age: self.tick.since(item.last),
+            life: self.tick.since(item.born),
+            hits: item.hits,
+            size: item.size,
+            penalty: item.penalty,
+        };
+        let rank = Klru.rank(&meta, self.tick);
+        Candidate { member: at, key: item.key, last: item.last, rank }
+    }
+
+    fn evict(&mut self, victim: Candidate) {
+        let place = self.members[victim.member].places[&victim.key];
+        self.remove(victim.member, place);
+    }
+
+    fn remove(&mut self, at: usize, place: usize) {
+        let member = &mut self.members[at];
+        let item = member.items.swap_remove(place);
+        member.places.remove(&item.key);
+        if let Some(moved) = member.items.get(place) {
+            member.places.insert(moved.key, place);
+        }
+        let size = Bytes(u64::from(item.size));
+        member.used -= size;
+        self.pools[member.pool].used -= size;
+        self.used -= size;
+    }
+
+    fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros) {
+        if !self.filter.keeps(access.key) {
+            return;
+        }
+        if self.samples.len() >= SAMPLES_MAX {
+            self.dropped += 1;
+            return;
+        }
+        let size = if sighting == Sighting::Miss { 0 } else { access.size };
+        let (key, tenant, ttl) = (access.key, access.tenant, access.ttl);
+        self.samples.push(Sample { time, key, tenant, sighting, size, ttl });
+    }
+}
+
+impl Plant for SimulatedPlant {
+    fn read(&mut self) -> Reading {
+        let tenant = |(id, member): (usize, &Member)| Tenant {
+            id: id as TenantId,
+            name: member.bounds.name.clone(),
+            used: member.used,
+            items: member.items.len() as u64,
+            gets: member.counts.gets,
+            misses: member.counts.misses,
+            sets: member.counts.sets,
+            penalty: mean(member.counts),
+            min: member.bounds.min,
+            max: member.bounds.max,
+            weight: member.bounds.weight,
+        };
+        Reading {
+            now: self.now,
+            limit: self.limit,
+            tenants: self.members.iter().enumerate().map(tenant).collect(),
+            samples: std::mem::take(&mut self.samples),
+            dropped: self.dropped,
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.filter = step.filter;
+        for (at, pool) in step.pools.iter().enumerate() {
+            for &tenant in &pool.tenants {
+                self.members[usize::from(tenant)].pool = at;
+            }
+        }
+        let mut kept: HashMap<Vec<TenantId>, _> = std::mem::take(&mut self.pools)
+            .into_iter()
+            .map(|pool| (pool.step.tenants, pool.kept))
+            .collect();
+        let used = |pool: &PoolStep| {
+            pool.tenants.iter().map(|&tenant| self.members[usize::from(tenant)].used).sum()
+        };
+        self.pools = step
+            .pools
+            .iter()
+            .map(|pool| Pool {
+                used: used(pool),
+                kept: kept.remove(&pool.tenants).unwrap_or_default(),
+                step: pool.clone(),
+            })
+            .collect();
+    }
+}
+
+/// The mean penalty of the misses so far, where any had one.
+fn mean(counts: Counts) -> Option<Micros> {
+    (counts.waited > Micros(0)).then(|| Micros(counts.waited.0 / counts.misses.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tune::Evictor;
+
+    fn get(tenant: TenantId, key: u64, size: u32) -> Access {
+        Access { tenant, ..Access::get(base::hash::mix(key), size) }
+    }
+
+    /// The plant must be the cache that the policies' own simulator is, or a pilot tuned on it is
+    /// tuned on something else.
+    #[test]
+    fn one_pool_misses_as_the_simulator_does() {
+        let text = "synth:zipf:keys=20000:skew=0.8:requests=400000:size=const/100";
+        for (evictor, band) in [(Evictor::klru(1), 0.003), (Evictor::klru_pool(5), 0.003)] {
+            let limit = Bytes(400_000);
+            let mut plant = SimulatedPlant::new(limit, &[Bounds::none("a")], 1);
+            let pools = vec![PoolStep { tenants: vec![0], budget: limit, evictor }];
+            plant.apply(&Step { pools, filter: Filter::NONE });
+            let choice = policy::parse(&evictor.to_string()).unwrap();
+            let mut cache = policy::Cache::new(&choice, limit, 1);
+            let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
+            while let Some(access) = source.next() {
+                let access = access.unwrap();
+                plant.access(&access);
+                cache.access(&access);
+            }
+            let counts = plant.counts(0);
+            let ratio = counts.misses as f64 / counts.gets as f64;
+            let simulated = cache.stats().miss_ratio();
+            assert!((ratio - simulated).abs() < band, "{evictor}: {ratio} {simulated}");
+        }
+    }
+
+    /// Nobody is evicted while there is room, whatever the budgets; then the excess goes first.
+    #[test]
+    fn budgets_bind_only_when_memory_is_full() {
+        let tenants = [Bounds::none("a"), Bounds::none("b")];
+        let mut plant = SimulatedPlant::new(Bytes(100), &tenants, 1);
+        let pool = |tenant, budget| PoolStep {
+            tenants: vec![tenant],
+            budget: Bytes(budget),
+            evictor: Evictor::klru(5),
+        };
+        plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)], filter: Filter::NONE });
+        (0..100).for_each(|key| drop(plant.access(&get(0, key, 1))));
+        assert_eq!(plant.used_by(0), Bytes(100));
+        (0..1000).for_each(|key| drop(plant.access(&get(1, key, 1))));
+        assert_eq!((plant.used_by(0), plant.used_by(1)), (Bytes(30), Bytes(70)));
+    }
+
+    #[test]
+    fn bounds_of_tenants_hold_in_a_shared_pool() {
+        let tenants = [
+            Bounds { min: Bytes(40), ..Bounds::none("safe") },
+            Bounds { max: Some(Bytes(10)), ..Bounds::none("small") },
+            Bounds::none("greedy"),
+        ];
+        let mut plant = SimulatedPlant::new(Bytes(100), &tenants, 1);
+        (0..60).for_each(|key| drop(plant.access(&get(0, key, 1))));
+        for key in 0..1000 {
+            plant.access(&get(1, key, 1));
+            plant.access(&get(2, key, 1));
+            assert!(plant.used() <= Bytes(100) && plant.used_by(1) <= Bytes(10));
+        }
+        assert!(plant.used_by(0) >= Bytes(40), "{}", plant.used_by(0));
+    }
+
+    #[test]
+    fn samples_say_what_happened() {
+        let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a")], 1);
+        let step = PoolStep { tenants: vec![0], budget: Bytes(100), evictor: Evictor::klru(5) };
+        plant.apply(&Step { pools: vec![step], filter: Filter::ALL });
+        let miss = Access { penalty: Micros(500), time: Micros(10), ..get(0, 1, 7) };
+        assert_eq!(plant.access(&miss), Outcome::Miss);
+        assert_eq!(plant.access(&Access { time: Micros(600), ..miss }), Outcome::Hit);
+        let reading = plant.read();
+        let seen: Vec<_> = reading.samples.iter().map(|s| (s.sighting, s.time.0, s.size)).collect();
+        let expected =
+            [(Sighting::Miss, 10, 0), (Sighting::Write, 510, 7), (Sighting::Hit, 600, 7)];
+        assert_eq!(seen, expected);
+        assert_eq!(reading.tenants[0].penalty, Some(Micros(500)));
+        assert!(plant.read().samples.is_empty());
+    }
+}
