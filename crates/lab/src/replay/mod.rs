@@ -131,6 +131,7 @@ enum Namespace {
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     let to = Address::parse(&args.to)?;
     let pace = args.pace()?;

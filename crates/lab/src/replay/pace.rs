@@ -14,8 +14,8 @@ use std::time::Duration;
 pub enum Pace {
     /// Each connection sends when it has the last answer.
     Closed,
-    /// The same, but the run never gets ahead of so many requests a second in all. Latencies
-    /// count from the sending.
+    /// The same, but the run never gets ahead of so many requests a second in all. A run that
+    /// fell behind shifts its times and does not catch up, for a burst would be timed as latency.
     ClosedAtMost(f64),
     /// So many requests a second, evenly spaced; latencies count from the intended time.
     Open(f64),

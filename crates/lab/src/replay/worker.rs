@@ -12,6 +12,7 @@ use super::backend;
 use super::latency::Tally;
 use super::link::Link;
 use super::order::Request;
+use super::pace::Pace;
 use super::{value, wait};
 use base::{Micros, Op};
 use std::collections::VecDeque;
@@ -20,6 +21,9 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::resp::Reply;
+
+/// So far behind its times a closed loop may be before it gives them up.
+const LATE_MAX: Duration = Duration::from_millis(5);
 
 /// A request, and when it is to be sent.
 #[derive(Debug)]
@@ -107,8 +111,9 @@ pub(super) struct Worker<'a> {
     pub(super) stop: &'a AtomicBool,
     pub(super) start: Instant,
     pub(super) depth: usize,
-    /// Latencies count from when a request was due, and not from when it was sent.
-    pub(super) open: bool,
+    pub(super) pace: Pace,
+    /// By how many nanoseconds the run is later than its times; see [`Pace::ClosedAtMost`].
+    pub(super) late: &'a AtomicU64,
 }
 
 struct Round {
@@ -141,11 +146,24 @@ impl Worker<'_> {
             if !self.intake.take(&mut round.requests, self.depth, self.start.elapsed()) {
                 break;
             }
-            wait::until(self.start + round.requests[0].due);
+            wait::until(self.start + self.due(round.requests[0].due));
             self.send(&mut round)?;
         }
         self.settle(&mut round)?;
         Ok(round.tally)
+    }
+
+    /// When a request is to be sent whose time is `due`.
+    fn due(&self, due: Duration) -> Duration {
+        if !matches!(self.pace, Pace::ClosedAtMost(_)) {
+            return due;
+        }
+        let now = self.start.elapsed();
+        let shifted = due + Duration::from_nanos(self.late.load(Relaxed));
+        if now.saturating_sub(shifted) > LATE_MAX {
+            self.late.fetch_max(now.saturating_sub(due).as_nanos() as u64, Relaxed);
+        }
+        shifted
     }
 
     fn send(&mut self, round: &mut Round) -> anyhow::Result<()> {
@@ -226,7 +244,7 @@ impl Worker<'_> {
     /// Times the request at `at`, which is done.
     fn done(&self, round: &mut Round, at: usize, sent: Instant, now: Instant) {
         let Scheduled { due, measured, .. } = round.requests[at];
-        let from = if self.open { self.start + due } else { sent };
+        let from = if self.pace.is_open() { self.start + due } else { sent };
         let latency = now.saturating_duration_since(from);
         self.live.requests.fetch_add(1, Relaxed);
         self.live.latency_ns.fetch_add(latency.as_nanos() as u64, Relaxed);
