@@ -6,14 +6,24 @@
 
 mod config;
 mod error;
+mod evict;
+mod expire;
+mod item;
 mod key;
+mod memory;
+mod penalty;
+mod shard;
 mod stats;
 mod store;
+mod table;
+mod tap;
+mod tenant;
 mod view;
 
 pub use config::{Bounds, Config, Evictor, Pool};
 pub use error::Error;
+pub use item::charge;
 pub use key::{Key, Now, Scope};
 pub use stats::{Counters, Len, PenaltyStats, Swept, TenantStats};
-pub use store::{Store, charge};
+pub use store::Store;
 pub use view::{Change, Item, ScanItem};

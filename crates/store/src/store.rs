@@ -1,135 +1,116 @@
-//! A store behind one lock.
+//! The whole surface of the engine.
+//!
+//! Keys are spread over *shards* by bits of their hash; each shard is a lock and what it guards
+//! (`shard.rs`). A call about one key locks its shard, once. Walks and reports lock one shard
+//! after the other, so what they tell is not of one instant.
+//!
+//! # Who locks what
+//!
+//! ```text
+//!   admin ──▶ a shard ──▶ elsewhere ──▶ (try only) any other shard
+//!                  └────▶ a tenant's measured fetches
+//! ```
+//!
+//! - `admin` guards the list of tenants and pools. Whoever changes them holds it and then locks
+//!   the shards one by one; nobody takes it with a shard in hand.
+//! - A thread with a shard in hand waits for no other shard. If a write needs room and nothing in
+//!   its own shard may be evicted, it takes its turn at `elsewhere` and only *tries* the locks of
+//!   the others. Whoever has the turn never waits, so the turn always comes round: no cycle.
+//! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
+//!   for the turn; and then it found nothing to evict in it either. So memory is called full when
+//!   no more shards are locked than threads wait for the turn.
+//! - The fetches measured of a tenant are a leaf: nothing is locked under it.
+//!
+//! Byte counters are atomics of their own (`memory.rs`, `tenant.rs`): reserved before memory is
+//! taken and given back after it is freed, so that they are never below the truth, and a limit on
+//! them is a limit on memory at every instant.
 
+use crate::evict::{Pools, Want};
+use crate::expire::Sweeper;
+use crate::memory::{Memory, Padded};
+use crate::penalty::Stopwatch;
+use crate::shard::{Shard, view};
+use crate::table::END;
+use crate::tap::Tap;
+use crate::tenant::{Account, Tenant};
 use crate::{
     Bounds, Change, Config, Counters, Error, Item, Key, Len, Now, Pool, ScanItem, Scope, Swept,
     TenantStats,
 };
-use base::{Bytes, Filter, Micros, Sample, Sighting, TenantId};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use base::{Bytes, Filter, Prng, Sample, TenantId};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-/// Bytes charged for an item.
-pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
-    let size = 16 + key_len as u64 + value_len as u64 + if expires { 8 } else { 0 };
-    let step = if size <= 128 { 16 } else { (size - 1).next_power_of_two() / 8 };
-    size.next_multiple_of(step)
-}
+/// Samples all taps hold together.
+const SAMPLES_MAX: usize = 1 << 16;
+/// Fetches all stopwatches time at once.
+const FETCHES_MAX: usize = 1 << 14;
+/// Buckets swept, or items trimmed, while one shard is locked.
+const SWEEP_STEP: usize = 32;
 
-type Place = (TenantId, u64, u8, Vec<u8>);
-
-#[derive(Debug)]
-struct Entry {
-    value: Vec<u8>,
-    expires: Option<u64>,
-    last: u32,
-    hits: u8,
-}
-
-#[derive(Debug)]
-struct Inner {
-    items: BTreeMap<Place, Entry>,
-    used: u64,
-    tenants: Vec<(u64, Counters)>,
-    limit: u64,
-    tick: u32,
-    filter: Filter,
-    samples: Vec<Sample>,
-}
-
-/// The live engine.
-#[derive(Debug)]
+/// The live engine. Threads share it.
 pub struct Store {
+    shards: Box<[Padded<Mutex<Shard>>]>,
+    pub(crate) memory: Memory,
+    pub(crate) value_max: u64,
     seed: u64,
-    max_item: u64,
-    inner: Mutex<Inner>,
+    databases: usize,
+    admin: Mutex<Admin>,
+    elsewhere: Mutex<()>,
+    waiting: AtomicUsize,
+    /// The shard where the next sweep begins.
+    sweep_at: AtomicUsize,
 }
 
-fn place(key: &Key) -> Place {
-    (key.tenant, key.hash, key.db, key.bytes.to_vec())
+struct Admin {
+    accounts: Vec<Arc<Account>>,
+    pools: Vec<Pool>,
 }
 
-impl Entry {
-    fn view(&self, key_len: usize, tick: u32) -> Item<'_> {
-        Item {
-            value: &self.value,
-            expires: self.expires,
-            key_len,
-            idle: tick.wrapping_sub(self.last),
-            hits: self.hits,
-            penalty_class: 0,
-        }
-    }
-}
-
-impl Inner {
-    fn remove(&mut self, at: &Place) -> Option<Entry> {
-        let entry = self.items.remove(at)?;
-        let bytes = charge(at.3.len(), entry.value.len(), entry.expires.is_some());
-        self.used -= bytes;
-        self.tenants[at.0 as usize].0 -= bytes;
-        Some(entry)
-    }
-
-    fn live(&mut self, at: &Place, now: Now) -> bool {
-        let Some(entry) = self.items.get(at) else { return false };
-        if entry.expires.is_some_and(|when| now.unix_ms > when) {
-            self.remove(at);
-            self.tenants[at.0 as usize].1.expired += 1;
-            return false;
-        }
-        true
-    }
-
-    fn put(&mut self, at: Place, value: Vec<u8>, expires: Option<u64>) -> Result<(), Error> {
-        let need = charge(at.3.len(), value.len(), expires.is_some());
-        if need > self.limit {
-            return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(self.limit) });
-        }
-        self.remove(&at);
-        while self.used + need > self.limit {
-            let victim = self.items.keys().next().cloned().ok_or(Error::Full)?;
-            self.remove(&victim);
-            self.tenants[victim.0 as usize].1.evicted += 1;
-        }
-        self.used += need;
-        self.tenants[at.0 as usize].0 += need;
-        self.items.insert(at, Entry { value, expires, last: self.tick, hits: 0 });
-        Ok(())
-    }
-
-    fn tap(&mut self, key: &Key, now: Now, sighting: Sighting, size: u64, expires: Option<u64>) {
-        if self.filter.keeps(key.hash) {
-            let ttl = expires.map_or(0, |when| when.saturating_sub(now.unix_ms).max(1));
-            self.samples.push(Sample {
-                time: now.micros,
-                key: key.hash,
-                tenant: key.tenant,
-                sighting,
-                size: size as u32,
-                ttl: Micros::from_millis(ttl),
-            });
-        }
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A caller's closure that panicked left its item as it was.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Store {
     /// An empty store.
     pub fn new(config: Config) -> Self {
-        let limit = if config.maxmemory.0 == 0 { u64::MAX } else { config.maxmemory.0 };
-        let inner = Inner {
-            items: BTreeMap::new(),
-            used: 0,
-            tenants: vec![Default::default(); config.tenants.len().max(1)],
-            limit,
+        let shards = config.shards.clamp(1, 256).next_power_of_two();
+        let databases = usize::from(config.databases.clamp(1, 256));
+        let budget = config.maxmemory;
+        let pool = Pool { tenants: vec![], budget, evictor: config.evictor };
+        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[]));
+        let shard = |at: usize| Shard {
             tick: 0,
-            filter: Filter::NONE,
-            samples: vec![],
+            tenants: vec![],
+            tap: Tap::new((SAMPLES_MAX / shards).max(256)),
+            stopwatch: Stopwatch::default(),
+            prng: Prng::new(config.seed ^ at as u64),
+            seed: config.seed,
+            at,
+            pools: Arc::clone(&pools),
+            kept: vec![vec![]],
+            shares: vec![],
+            sweeper: Sweeper::default(),
         };
-        Self { seed: config.seed, max_item: config.max_item.0, inner: Mutex::new(inner) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let store = Self {
+            shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
+            memory: Memory::new(config.maxmemory.0),
+            value_max: config.max_item.0.min(u64::from(u32::MAX)),
+            seed: config.seed,
+            databases,
+            admin: Mutex::new(Admin { accounts: vec![], pools: vec![pool] }),
+            elsewhere: Mutex::new(()),
+            waiting: AtomicUsize::new(0),
+            sweep_at: AtomicUsize::new(0),
+        };
+        for &bounds in &config.tenants {
+            store.add_tenant(bounds);
+        }
+        if config.tenants.is_empty() {
+            store.add_tenant(Bounds::default());
+        }
+        store
     }
 
     /// The seed keys are hashed with.
@@ -138,44 +119,43 @@ impl Store {
     }
 
     /// The key `bytes` of `tenant` in database `db`, hashed for this store.
+    #[inline]
     pub fn key<'a>(&self, tenant: TenantId, db: u8, bytes: &'a [u8]) -> Key<'a> {
         Key::new(self.seed, tenant, db, bytes)
     }
 
+    #[inline]
+    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+        let at = (key.hash >> 32) as usize & (self.shards.len() - 1);
+        lock(&self.shards[at].0)
+    }
+
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
+    #[inline]
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
-        let (at, mut inner) = (place(key), self.lock());
-        inner.tick = inner.tick.wrapping_add(1);
-        let tick = inner.tick;
-        if !inner.live(&at, now) {
-            inner.tenants[at.0 as usize].1.misses += 1;
-            inner.tap(key, now, Sighting::Miss, 0, None);
-            return None;
-        }
-        inner.tenants[at.0 as usize].1.hits += 1;
-        let entry = inner.items.get_mut(&at)?;
-        entry.last = tick;
-        entry.hits = entry.hits.saturating_add(1);
-        let item = entry.view(at.3.len(), tick);
-        let (size, expires) = (item.charge(), item.expires);
-        let result = read(&item);
-        inner.tap(key, now, Sighting::Hit, size, expires);
-        Some(result)
+        let mut shard = self.shard(key);
+        let place = shard.read(key, now, &self.memory)?;
+        Some(read(&view(shard.get(key, place), shard.tick)))
     }
 
     /// Looks at an item without a trace: no recency, no counters, no tap.
+    #[inline]
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
-        let (at, mut inner) = (place(key), self.lock());
-        inner.live(&at, now).then(|| read(&inner.items[&at].view(at.3.len(), inner.tick)))
+        let mut shard = self.shard(key);
+        let place = shard.find(key, now, &self.memory).ok()?;
+        Some(read(&view(shard.get(key, place), shard.tick)))
     }
 
     /// Refreshes an item as a read does, uncounted and untapped. Whether there is one.
     pub fn touch(&self, key: &Key, now: Now) -> bool {
-        let (at, mut inner) = (place(key), self.lock());
-        inner.live(&at, now)
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let place = shard.find(key, now, &self.memory);
+        place.map(|place| shard.hit(key, place)).is_ok()
     }
 
     /// Writes an item.
+    #[inline]
     pub fn set(
         &self,
         key: &Key,
@@ -183,56 +163,31 @@ impl Store {
         expires: Option<u64>,
         now: Now,
     ) -> Result<(), Error> {
-        self.update(key, now, |_| (Change::set(value, expires), ()))
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let found = shard.find(key, now, &self.memory).ok();
+        shard.set(self, key, found, value, expires, now)
     }
 
     /// Shows the item, or that there is none, to `f`, and does what it answers: a
-    /// read-modify-write that no other thread comes between. Not counted as a read.
+    /// read-modify-write that no other thread comes between. Refreshes the item; not counted as a
+    /// read.
+    #[inline]
     pub fn update<'v, R>(
         &self,
         key: &Key,
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
-        let (at, mut inner) = (place(key), self.lock());
-        inner.tick = inner.tick.wrapping_add(1);
-        let live = inner.live(&at, now);
-        let tick = inner.tick;
-        let item = live.then(|| inner.items[&at].view(at.3.len(), tick));
-        let (change, result) = f(item.as_ref());
-        let old_expires = item.and_then(|item| item.expires);
-        match change {
-            Change::Keep => {}
-            Change::Set { value, expires } => {
-                if value.len() as u64 > self.max_item {
-                    let (need, limit) = (Bytes(value.len() as u64), Bytes(self.max_item));
-                    return Err(Error::TooLarge { need, limit });
-                }
-                let size = charge(at.3.len(), value.len(), expires.is_some());
-                inner.put(at, value.into_owned(), expires)?;
-                inner.tenants[key.tenant as usize].1.sets += 1;
-                inner.tap(key, now, Sighting::Write, size, expires);
-            }
-            Change::Append(more) => {
-                let mut value = if live { inner.items[&at].value.clone() } else { vec![] };
-                value.extend_from_slice(more);
-                inner.put(at, value, old_expires)?;
-                inner.tenants[key.tenant as usize].1.sets += 1;
-            }
-            Change::Expire(expires) => {
-                if live {
-                    let value = inner.items[&at].value.clone();
-                    inner.put(at, value, expires)?;
-                }
-            }
-            Change::Remove => {
-                if live {
-                    inner.remove(&at);
-                    inner.tenants[at.0 as usize].1.deletes += 1;
-                    inner.tap(key, now, Sighting::Delete, 0, None);
-                }
-            }
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let found = shard.find(key, now, &self.memory).ok();
+        if let Some(place) = found {
+            shard.hit(key, place);
         }
+        let item = found.map(|place| view(shard.get(key, place), shard.tick));
+        let (change, result) = f(item.as_ref());
+        shard.apply(self, key, found, &change, now)?;
         Ok(result)
     }
 
@@ -243,18 +198,26 @@ impl Store {
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
-        self.get(key, now, |_| ());
-        self.update(key, now, f)
+        let mut shard = self.shard(key);
+        let found = shard.read(key, now, &self.memory);
+        let item = found.map(|place| view(shard.get(key, place), shard.tick));
+        let (change, result) = f(item.as_ref());
+        shard.apply(self, key, found, &change, now)?;
+        Ok(result)
     }
 
     /// Removes an item. Whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
-        let removed = self.update(key, now, |item| (Change::Remove, item.is_some()));
-        removed.unwrap_or(false)
+        let mut shard = self.shard(key);
+        let place = shard.find(key, now, &self.memory);
+        if place.is_err() {
+            shard.stopwatch.forget(key.hash);
+        }
+        place.map(|place| shard.delete(&self.memory, key, place, now)).is_ok()
     }
 
-    /// Walks the items of `scope`, about `count` a call: pass 0 first, then what the last call
-    /// returned, until it returns 0.
+    /// Walks the live items of `scope`, about `count` a call: pass 0 first, then what the last
+    /// call returned, until it returns 0. What is there all the time is shown exactly once.
     pub fn scan(
         &self,
         scope: Scope,
@@ -263,18 +226,43 @@ impl Store {
         now: Now,
         mut visit: impl FnMut(&ScanItem),
     ) -> u64 {
-        let _ = (cursor, count);
-        let inner = self.lock();
-        for (at, entry) in &inner.items {
-            let fits = scope.tenant.is_none_or(|tenant| tenant == at.0)
-                && scope.db.is_none_or(|db| db == at.2)
-                && entry.expires.is_none_or(|when| now.unix_ms <= when);
-            if fits {
-                let item = entry.view(at.3.len(), inner.tick);
-                visit(&ScanItem { tenant: at.0, db: at.2, key: &at.3, item });
+        let mut cursor = Cursor::from(cursor);
+        if let Some(tenant) = scope.tenant
+            && cursor.tenant < usize::from(tenant)
+        {
+            cursor = Cursor { tenant: tenant.into(), shard: 0, position: 0 };
+        }
+        let (mut shown, mut steps) = (0, 0);
+        // Empty buckets and foreign databases are steps too, or a call could take for ever.
+        while shown < count && steps < 16 + 4 * count {
+            if cursor.shard >= self.shards.len() {
+                cursor = Cursor { tenant: cursor.tenant + 1, shard: 0, position: 0 };
+            }
+            let shard = lock(&self.shards[cursor.shard].0);
+            let is_over = scope.tenant.is_some_and(|tenant| usize::from(tenant) != cursor.tenant);
+            let Some(tenant) = shard.tenants.get(cursor.tenant).filter(|_| !is_over) else {
+                return 0;
+            };
+            if scope.db.is_some() && tenant.len(scope.db).items == 0 {
+                cursor.position = END;
+            }
+            while cursor.position < END && shown < count && steps < 16 + 4 * count {
+                steps += 1;
+                cursor.position = tenant.table.walk(self.seed, cursor.position, |item| {
+                    let (tenant, db) = (cursor.tenant as TenantId, item.db());
+                    if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
+                        let (key, item) = (item.key(), view(item, shard.tick));
+                        visit(&ScanItem { tenant, db, key, item });
+                        shown += 1;
+                    }
+                });
+            }
+            if cursor.position >= END {
+                steps += 1;
+                cursor = Cursor { shard: cursor.shard + 1, position: 0, ..cursor };
             }
         }
-        0
+        cursor.into()
     }
 
     /// Shows a live item of `scope` drawn at random; `None` where there is none.
@@ -284,119 +272,273 @@ impl Store {
         now: Now,
         read: impl FnOnce(&ScanItem) -> R,
     ) -> Option<R> {
-        let (mut read, mut result) = (Some(read), None);
-        self.scan(scope, 0, 1, now, |item| {
-            if let Some(read) = read.take() {
-                result = Some(read(item));
+        let first = lock(&self.shards[0].0).prng.below(self.shards.len() as u64) as usize;
+        for at in 0..self.shards.len() {
+            let mut shard = lock(&self.shards[(first + at) % self.shards.len()].0);
+            if let Some((tenant, place)) = shard.draw(scope, now) {
+                let item = shard.tenants[tenant as usize].table.get(place);
+                let (db, key, item) = (item.db(), item.key(), view(item, shard.tick));
+                return Some(read(&ScanItem { tenant, db, key, item }));
             }
-        });
-        result
+        }
+        None
     }
 
-    /// How many items `scope` has.
+    /// How many items `scope` has, counting the dead that nobody has met yet.
     pub fn len(&self, scope: Scope) -> Len {
-        let mut len = Len::default();
-        self.scan(scope, 0, 0, Now::default(), |found| {
-            len += Len { items: 1, expires: u64::from(found.item.expires.is_some()) };
-        });
-        len
+        let mut sum = Len::default();
+        for shard in &self.shards {
+            for (at, tenant) in lock(&shard.0).tenants.iter().enumerate() {
+                if scope.tenant.is_none_or(|only| usize::from(only) == at) {
+                    sum += tenant.len(scope.db);
+                }
+            }
+        }
+        sum
     }
 
     /// Whether there is no item at all.
     pub fn is_empty(&self) -> bool {
-        self.lock().items.is_empty()
+        self.len(Scope::ALL).items == 0
     }
 
-    /// Removes every item of `scope`, and says how many there were.
+    /// Removes every item of `scope`, and says how many there were. The tap does not tell.
     pub fn flush(&self, scope: Scope) -> u64 {
-        let mut inner = self.lock();
-        let fits = |at: &&Place| {
-            scope.tenant.is_none_or(|tenant| tenant == at.0) && scope.db.is_none_or(|db| db == at.2)
-        };
-        let all: Vec<_> = inner.items.keys().filter(fits).cloned().collect();
-        for at in &all {
-            inner.remove(at);
+        let mut removed = 0;
+        for padded in &self.shards {
+            let tenants = lock(&padded.0).tenants.len();
+            for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
+                let mut shard = lock(&padded.0);
+                let tenant = &mut shard.tenants[at];
+                if tenant.len(scope.db).items < tenant.table.len() as u64 {
+                    removed += shard.flush_db(&self.memory, at as TenantId, scope.db);
+                    continue;
+                }
+                // The whole table goes, and is taken apart without the lock.
+                let table = tenant.take_table();
+                let account = Arc::clone(&tenant.account);
+                drop(shard);
+                removed += table.len() as u64;
+                let bytes = table.bytes() + table.charged();
+                drop(table);
+                account.give(bytes);
+                self.memory.give(bytes);
+            }
         }
-        all.len() as u64
+        removed
     }
 
-    /// Bytes charged now.
+    /// Bytes charged now: items, tables, and what the tenants take in each shard.
     pub fn used(&self) -> Bytes {
-        Bytes(self.lock().used)
+        Bytes(self.memory.used())
     }
 
     /// Bytes it may take; 0 for no limit.
     pub fn limit(&self) -> Bytes {
-        let limit = self.lock().limit;
-        Bytes(if limit == u64::MAX { 0 } else { limit })
+        Bytes(self.memory.limit())
     }
 
-    /// Changes the limit; 0 for none. A lower one is reached by and by.
+    /// Changes the limit; 0 for none. A lower one is reached by and by: each write frees a little
+    /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
-        self.lock().limit = if limit.0 == 0 { u64::MAX } else { limit.0 };
+        self.memory.set_limit(limit.0);
     }
 
-    /// Sets bytes of the limit aside for what the allocator takes beyond what is charged.
+    /// Bytes of the limit set aside.
+    pub fn reserve(&self) -> Bytes {
+        Bytes(self.memory.reserve())
+    }
+
+    /// Sets bytes of the limit aside, for what the allocator takes beyond what is charged. Has no
+    /// effect without a limit.
     pub fn set_reserve(&self, reserve: Bytes) {
-        let _ = reserve;
+        self.memory.set_reserve(reserve.0);
     }
 
-    /// Divides the memory anew.
+    /// Divides the memory anew. Tenants that no pool names join the first. Nothing is evicted at
+    /// once: what is above its budget is the first to go when a write needs room.
     pub fn set_pools(&self, pools: &[Pool]) {
-        let _ = pools;
+        let mut admin = lock(&self.admin);
+        if !pools.is_empty() {
+            admin.pools = pools.to_vec();
+            self.publish(&admin);
+        }
     }
 
-    /// Changes a tenant's bounds.
+    fn publish(&self, admin: &Admin) {
+        let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts));
+        for shard in &self.shards {
+            let mut shard = lock(&shard.0);
+            for account in admin.accounts.iter().skip(shard.tenants.len()) {
+                shard.tenants.push(Tenant::new(Arc::clone(account), self.databases));
+            }
+            shard.kept = vec![vec![]; pools.len()];
+            shard.pools = Arc::clone(&pools);
+        }
+    }
+
+    /// Changes a tenant's bounds. A lower max is reached by and by.
     pub fn set_bounds(&self, tenant: TenantId, bounds: Bounds) {
-        let _ = (tenant, bounds);
+        if let Some(account) = lock(&self.admin).accounts.get(usize::from(tenant)) {
+            account.set_bounds(bounds);
+        }
     }
 
     /// Adds a tenant, to the first pool, and returns its number.
     pub fn add_tenant(&self, bounds: Bounds) -> TenantId {
-        let _ = bounds;
-        let mut inner = self.lock();
-        inner.tenants.push(Default::default());
-        (inner.tenants.len() - 1) as TenantId
+        let mut admin = lock(&self.admin);
+        let account = Account::new(bounds);
+        let bytes = self.fixed_bytes(1);
+        account.take(bytes);
+        self.memory.take(bytes);
+        admin.accounts.push(account);
+        self.publish(&admin);
+        (admin.accounts.len() - 1) as TenantId
     }
 
     /// How many tenants there are.
     pub fn tenants(&self) -> usize {
-        self.lock().tenants.len()
+        lock(&self.admin).accounts.len()
     }
 
-    /// A tenant now.
+    /// Bytes that tenants take without an item.
+    pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
+        (tenants * self.shards.len()) as u64 * Tenant::fixed_bytes(self.databases)
+    }
+
+    /// A tenant now; all zero for a number that was not given.
     pub fn tenant_stats(&self, tenant: TenantId) -> TenantStats {
-        let len = self.len(Scope::tenant(tenant));
-        let inner = self.lock();
-        let (used, counters) = inner.tenants[tenant as usize];
-        TenantStats { used: Bytes(used), len, counters, ..Default::default() }
+        let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
+        let Some(account) = account else { return TenantStats::default() };
+        let (mut len, mut counters) = (Len::default(), Counters::default());
+        for shard in &self.shards {
+            if let Some(tenant) = lock(&shard.0).tenants.get(usize::from(tenant)) {
+                len += tenant.len(None);
+                counters += tenant.counters;
+            }
+        }
+        let penalty = lock(&account.measured).stats();
+        TenantStats { used: Bytes(account.used()), len, counters, penalty }
     }
 
     /// Chooses the keys whose requests are reported; [`Filter::NONE`] to begin with.
     pub fn set_tap(&self, filter: Filter) {
-        self.lock().filter = filter;
+        for shard in &self.shards {
+            lock(&shard.0).tap.set_filter(filter);
+        }
     }
 
     /// Switches the timing of fetches on or off; off to begin with.
     pub fn set_stopwatch(&self, on: bool) {
-        let _ = on;
+        let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
+        for shard in &self.shards {
+            lock(&shard.0).stopwatch.set_places(places);
+        }
     }
 
-    /// Lets timed fetches count `factor` times as much as before.
+    /// Lets the fetches timed so far count `factor` times as much: how a pilot forgets.
     pub fn fade_penalties(&self, factor: f64) {
-        let _ = factor;
+        for account in &lock(&self.admin).accounts {
+            lock(&account.measured).fade(factor);
+        }
     }
 
     /// Adds the samples since the last call to `samples`, in order of time. Returns how many were
     /// lost because nobody drained in time.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
-        samples.append(&mut self.lock().samples);
-        0
+        let begin = samples.len();
+        let lost = self.shards.iter().map(|shard| lock(&shard.0).tap.drain(samples)).sum();
+        // Stable, so that requests to one key, all in one shard, keep their order.
+        samples[begin..].sort_by_key(|sample| sample.time);
+        lost
     }
 
-    /// Removes dead items and comes down to the limits: bounded work, to be called over and over.
+    /// Removes dead items, then evicts if the store or a tenant is above a limit that was
+    /// lowered: bounded work, to be called over and over. Looks at up to `budget` buckets and
+    /// evicts up to `budget` items, a few for each time that a shard is locked.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
-        let _ = (now, budget);
-        Swept::default()
+        let mut swept = Swept::default();
+        let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
+        for _ in 0..rounds {
+            let left = budget - swept.buckets.min(budget);
+            let trims = budget - swept.evicted.min(budget);
+            if left == 0 && (trims == 0 || self.memory.excess() == 0) {
+                break;
+            }
+            let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
+            let mut shard = lock(&self.shards[at].0);
+            let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
+            swept.buckets += step.buckets;
+            swept.expired += step.expired;
+            swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
+        }
+        swept
+    }
+
+    /// Evicts one item in any shard but the one at `at`, which the caller has locked, and returns
+    /// its bytes, as [`Shard::evict`] does.
+    pub(crate) fn evict_elsewhere(&self, at: usize, first: usize, want: &Want) -> u64 {
+        let want = Want { spare: 0, ..*want };
+        self.waiting.fetch_add(1, Relaxed);
+        let turn = lock(&self.elsewhere);
+        self.waiting.fetch_sub(1, Relaxed);
+        let mut quiet = 0;
+        loop {
+            let mut locked = 0;
+            let others = (0..self.shards.len()).map(|i| (first + i) % self.shards.len());
+            for other in others.filter(|&other| other != at) {
+                let freed = match self.shards[other].0.try_lock() {
+                    Ok(mut shard) => shard.evict(&want),
+                    Err(TryLockError::Poisoned(shard)) => shard.into_inner().evict(&want),
+                    Err(TryLockError::WouldBlock) => {
+                        locked += 1;
+                        0
+                    }
+                };
+                if freed > 0 {
+                    return freed;
+                }
+            }
+            if locked <= self.waiting.load(Relaxed) {
+                // A shard may have changed hands between the try and the count.
+                quiet += 1;
+                if locked == 0 || quiet == 3 {
+                    drop(turn);
+                    return 0;
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Where a scan stands: 16 bits of tenant, 8 of shard, 32 of position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cursor {
+    tenant: usize,
+    shard: usize,
+    position: u64,
+}
+
+impl From<u64> for Cursor {
+    fn from(cursor: u64) -> Self {
+        let (tenant, shard) = ((cursor >> 40) as usize, (cursor >> 32) as usize & 0xff);
+        Self { tenant, shard, position: cursor & (END - 1) }
+    }
+}
+
+impl From<Cursor> for u64 {
+    fn from(cursor: Cursor) -> Self {
+        // The shard may be one past the last, and then carries over into the tenant.
+        ((cursor.tenant as Self) << 40) + ((cursor.shard as Self) << 32) + cursor.position
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (shards, tenants) = (self.shards.len(), self.tenants());
+        let mut f = f.debug_struct("Store");
+        f.field("shards", &shards).field("tenants", &tenants);
+        f.field("used", &self.used()).field("limit", &self.limit()).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,379 @@
+//! Who leaves: sampled eviction in one shard.
+//!
+//! Every shard holds a random sample of every tenant, so a shard that needs room evicts among its
+//! own items and asks nobody. First the pool is chosen, the one furthest above its budget; then
+//! up to K of its items are drawn, each entry of its tables with equal chance, and scored by the
+//! pool's rank: the very file that scores them in the simulator. The lowest goes.
+//!
+//! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does. This doubles
+//! the effective K at no cost, and nothing younger than the recency rank 1 - 1/K is ever evicted.
+//! A candidate is kept as numbers, not as a pointer: it is looked up again when its turn comes,
+//! and dropped if it was used or left since then, lest a hot key be evicted for its past.
+//!
+//! A tenant at or below its min is passed over, unless the room is for itself. A dead item that is
+//! drawn goes at once, whatever its rank.
+
+use crate::item::Ref;
+use crate::key::hash_of;
+use crate::penalty;
+use crate::shard::Shard;
+use crate::table::{END, Place};
+use crate::tenant::{Account, Tenant};
+use crate::{Evictor, Now, Pool};
+use base::{Prng, TenantId, Tick};
+use policy::Meta;
+use std::sync::Arc;
+
+/// Candidates kept by a pool, as in Redis.
+const KEPT_MAX: usize = 16;
+/// Buckets searched for anything evictable when draws met nothing.
+const SEARCH_MAX: usize = 1024;
+
+/// What room is needed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    /// Whose write it is; `None` for the sweep.
+    pub(crate) tenant: Option<TenantId>,
+    /// Whether only the tenant's own items may go: it is at its max.
+    pub(crate) own: bool,
+    /// The [`Table::word`](crate::table::Table::word) of the item that is being written.
+    pub(crate) spare: usize,
+    pub(crate) now: Now,
+}
+
+/// The pools, with their tenants' accounts at hand: replaced as a whole.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    pools: Vec<Members>,
+    /// By tenant.
+    of: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Members {
+    budget: u64,
+    evictor: Evictor,
+    accounts: Vec<(TenantId, Arc<Account>)>,
+}
+
+impl Members {
+    /// Bytes above the budget as a share of it; below 0 for bytes below.
+    fn overdraft(&self) -> f64 {
+        let used: u64 = self.accounts.iter().map(|(_, account)| account.used()).sum();
+        (used as f64 - self.budget as f64) / self.budget.max(1) as f64
+    }
+}
+
+impl Pools {
+    /// Tenants that no pool names join the first.
+    pub(crate) fn new(pools: &[Pool], accounts: &[Arc<Account>]) -> Self {
+        let of: Vec<_> = (0..accounts.len() as TenantId)
+            .map(|tenant| pools.iter().position(|p| p.tenants.contains(&tenant)).unwrap_or(0))
+            .collect();
+        let members = |at: usize, pool: &Pool| Members {
+            budget: pool.budget.0,
+            evictor: pool.evictor.clone(),
+            accounts: (of.iter().zip(accounts).enumerate())
+                .filter(|(_, (home, _))| **home == at)
+                .map(|(tenant, (_, account))| (tenant as TenantId, Arc::clone(account)))
+                .collect(),
+        };
+        let pools = pools.iter().enumerate().map(|(at, pool)| members(at, pool)).collect();
+        Self { pools, of }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.pools.len()
+    }
+
+    /// Whether any pool evicts at all.
+    pub(crate) fn evict(&self) -> bool {
+        self.pools.iter().any(|pool| pool.evictor.k > 0)
+    }
+
+    /// The pool that is to give: the one furthest above its budget, or the requester's if none
+    /// is; for the sweep, which has no pool of its own, the one nearest to its budget then.
+    fn victim(&self, tenant: Option<TenantId>) -> usize {
+        if self.pools.len() == 1 {
+            return 0;
+        }
+        let overdrafts = self.pools.iter().map(Members::overdraft).enumerate();
+        let worst = overdrafts.max_by(|a, b| a.1.total_cmp(&b.1));
+        match (worst, tenant) {
+            (Some((at, overdraft)), Some(_)) if overdraft > 0.0 => at,
+            (_, Some(tenant)) => self.of[tenant as usize],
+            (Some((at, _)), None) => at,
+            (None, None) => 0,
+        }
+    }
+}
+
+/// A candidate kept for later.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    rank: f32,
+    tenant: TenantId,
+    last: u32,
+    hash: u64,
+    word: usize,
+}
+
+/// A tenant that may lose items now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    tenant: TenantId,
+    /// Items here: its weight in draws.
+    len: usize,
+    /// Bytes it may lose.
+    loose: u64,
+}
+
+/// An item drawn.
+struct Candidate {
+    rank: f32,
+    tenant: TenantId,
+    place: Place,
+}
+
+impl Shard {
+    /// Makes one item leave and returns the bytes charged for it, which stay reserved in the
+    /// store's memory and are the caller's now; 0 if nothing here may leave.
+    pub(crate) fn evict(&mut self, want: &Want) -> u64 {
+        if let (Some(tenant), true) = (want.tenant, want.own) {
+            return self.evict_from(self.pools.of[tenant as usize], want);
+        }
+        let first = self.pools.victim(want.tenant);
+        let freed = self.evict_from(first, want);
+        if freed > 0 {
+            return freed;
+        }
+        // Nothing of that pool is here: the requester's own, then any.
+        let own = want.tenant.map_or(first, |tenant| self.pools.of[tenant as usize]);
+        let others = (0..self.pools.len()).filter(|&pool| pool != own);
+        let order = std::iter::once(own).chain(others).filter(|&pool| pool != first);
+        order.map(|pool| self.evict_from(pool, want)).find(|&freed| freed > 0).unwrap_or(0)
+    }
+
+    fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
+        let Self { pools, tenants, kept, shares, prng, tick, seed, .. } = self;
+        let members = &pools.pools[pool];
+        if members.evictor.k == 0 {
+            return 0;
+        }
+        shares.clear();
+        shares.extend(members.accounts.iter().filter_map(|(tenant, account)| {
+            let len = tenants[*tenant as usize].table.len();
+            let loose = match want.tenant {
+                Some(own) if own == *tenant => u64::MAX,
+                _ if want.own => 0,
+                _ => account.loose(),
+            };
+            (len > 0 && loose > 0).then_some(Share { tenant: *tenant, len, loose })
+        }));
+        let total = shares.iter().map(|share| share.len).sum();
+        if total == 0 {
+            return 0;
+        }
+        let evictor = &members.evictor;
+        Round {
+            evictor,
+            tenants,
+            kept: &mut kept[pool],
+            shares,
+            total,
+            prng,
+            want,
+            tick: *tick,
+            seed: *seed,
+        }
+        .run()
+    }
+}
+
+/// One eviction from one pool.
+struct Round<'a> {
+    evictor: &'a Evictor,
+    tenants: &'a mut [Tenant],
+    kept: &'a mut Vec<Kept>,
+    shares: &'a [Share],
+    /// Items of all shares.
+    total: usize,
+    prng: &'a mut Prng,
+    want: &'a Want,
+    tick: u64,
+    seed: u64,
+}
+
+/// What became of a draw.
+enum Drawn {
+    /// It met no item that may leave.
+    Nothing,
+    /// It met a dead one, which was removed.
+    Freed(u64),
+    Candidate(Candidate),
+}
+
+impl Round<'_> {
+    fn run(&mut self) -> u64 {
+        let k = usize::from(self.evictor.k);
+        let mut best: Option<Candidate> = None;
+        let mut found = 0;
+        // A table is two thirds full, so that far fewer draws than this find K items. It is left
+        // with fewer, or none, only in tables of a few items.
+        for _ in 0..4 * k + 16 {
+            match self.draw() {
+                Drawn::Nothing => continue,
+                Drawn::Freed(bytes) => return bytes,
+                Drawn::Candidate(candidate) => {
+                    if self.evictor.pool {
+                        self.keep(&candidate);
+                    }
+                    if best.as_ref().is_none_or(|best| candidate.rank < best.rank) {
+                        best = Some(candidate);
+                    }
+                }
+            }
+            found += 1;
+            if found == k {
+                break;
+            }
+        }
+        let kept = if self.evictor.pool { self.take_kept() } else { None };
+        match kept.or(best).or_else(|| self.search()) {
+            Some(victim) => self.remove(&victim),
+            None => 0,
+        }
+    }
+
+    /// Draws one entry of the tables, each with the same chance.
+    fn draw(&mut self) -> Drawn {
+        let share = match self.shares {
+            [only] => only,
+            shares => {
+                let mut r = self.prng.below(self.total as u64) as usize;
+                let mine = shares.iter().find(|share| {
+                    let is_mine = r < share.len;
+                    r = r.wrapping_sub(share.len);
+                    is_mine
+                });
+                mine.expect("r is below the sum of the lengths")
+            }
+        };
+        let tenant = &self.tenants[share.tenant as usize];
+        let Some(place) = tenant.table.draw(self.prng) else { return Drawn::Nothing };
+        let item = tenant.table.get(place);
+        if self.is_spared(share, item, || tenant.table.word(place)) {
+            return Drawn::Nothing;
+        }
+        if item.is_dead(self.want.now.unix_ms) {
+            let tenant = &mut self.tenants[share.tenant as usize];
+            return Drawn::Freed(tenant.expire(place));
+        }
+        let rank = self.rank(item);
+        Drawn::Candidate(Candidate { rank, tenant: share.tenant, place })
+    }
+
+    #[inline]
+    fn is_spared(&self, share: &Share, item: Ref, word: impl FnOnce() -> usize) -> bool {
+        let floor = share.loose != u64::MAX && item.charge() > share.loose;
+        floor || (self.want.spare != 0 && self.want.spare == word())
+    }
+
+    #[inline]
+    fn rank(&self, item: Ref) -> f32 {
+        let stamps = item.stamps();
+        let meta = Meta {
+            age: u64::from(stamps.age(self.tick)),
+            life: u64::from(stamps.life(self.tick)),
+            hits: u32::from(stamps.hits()),
+            size: item.charge().try_into().unwrap_or(u32::MAX),
+            penalty: penalty::of_class(stamps.penalty_class),
+        };
+        self.evictor.rank.rank(&meta, Tick(self.tick))
+    }
+
+    /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
+    /// there is room.
+    fn keep(&mut self, candidate: &Candidate) {
+        let full = self.kept.len() == KEPT_MAX;
+        if full && candidate.rank >= self.kept[0].rank {
+            return;
+        }
+        let table = &self.tenants[candidate.tenant as usize].table;
+        let word = table.word(candidate.place);
+        if self.kept.iter().any(|kept| kept.word == word) {
+            return;
+        }
+        let item = table.get(candidate.place);
+        let kept = Kept {
+            rank: candidate.rank,
+            tenant: candidate.tenant,
+            last: item.stamps().last(),
+            hash: hash_of(self.seed, item.db(), item.key()),
+            word,
+        };
+        let at = self.kept.partition_point(|kept| kept.rank > candidate.rank);
+        if full {
+            self.kept.remove(0);
+            self.kept.insert(at - 1, kept);
+        } else {
+            self.kept.insert(at, kept);
+        }
+    }
+
+    /// Takes the best kept candidate that is still there, unused since, and may leave.
+    fn take_kept(&mut self) -> Option<Candidate> {
+        for at in (0..self.kept.len()).rev() {
+            let kept = self.kept[at];
+            let table = &self.tenants[kept.tenant as usize].table;
+            let place = table
+                .find_word(kept.hash, kept.word)
+                .filter(|&place| table.get(place).stamps().last() == kept.last);
+            let Some(place) = place else {
+                self.kept.remove(at);
+                continue;
+            };
+            let Some(share) = self.shares.iter().find(|share| share.tenant == kept.tenant) else {
+                continue;
+            };
+            if self.is_spared(share, table.get(place), || kept.word) {
+                continue;
+            }
+            self.kept.remove(at);
+            return Some(Candidate { rank: kept.rank, tenant: kept.tenant, place });
+        }
+        None
+    }
+
+    /// Walks from a random point on to the first item that may leave.
+    fn search(&mut self) -> Option<Candidate> {
+        for share in self.shares {
+            let table = &self.tenants[share.tenant as usize].table;
+            let mut position = self.prng.below(END);
+            for _ in 0..SEARCH_MAX.min(table.buckets() + 1) {
+                let place =
+                    table.find_at(position, |item, word| !self.is_spared(share, item, || word));
+                if let Some(place) = place {
+                    return Some(Candidate { rank: 0.0, tenant: share.tenant, place });
+                }
+                position = table.next(position) % END;
+            }
+        }
+        None
+    }
+
+    fn remove(&mut self, victim: &Candidate) -> u64 {
+        let tenant = &mut self.tenants[victim.tenant as usize];
+        let bytes = tenant.table.get(victim.place).charge();
+        if self.want.tenant == Some(victim.tenant) {
+            tenant.account.give(bytes);
+        } else if !tenant.account.try_give(bytes) {
+            // Other shards took what it could spare in the meantime.
+            return 0;
+        }
+        tenant.remove(victim.place);
+        tenant.counters.evicted += 1;
+        tenant.counters.evicted_bytes += bytes;
+        bytes
+    }
+}

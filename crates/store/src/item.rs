@@ -1,0 +1,589 @@
+//! One item, one allocation: the header, the key and the value side by side, so that a hit that
+//! fits a few cache lines touches no more than those.
+//!
+//! ```text
+//!   0        4           8         10      12   13      14      15     16
+//!  ┌────────┬───────────┬─────────┬───────┬────┬───────┬───────┬──────┬─────────┬───────┐
+//!  │ last   │ value_len │ key_len │ born  │ db │ flags │ class │ hits │ options │ key…  │ value…
+//!  └────────┴───────────┴─────────┴───────┴────┴───────┴───────┴──────┴─────────┴───────┘
+//!     options, each only where its flag is set:  8 bytes expiry (Unix ms), 8 bytes key length
+//! ```
+//!
+//! The header holds what every eviction policy may ask for, whichever is active, so a change of
+//! policy touches no item. `last` counts accesses to the shard; `born` counts them in steps of
+//! 4096; both wrap, and the sweep refreshes stamps long before they would be read wrongly.
+//!
+//! The allocation is as large as the *size class* of the contents: the classes of today's
+//! allocators, so what is charged is what is taken, and a value may change within its class
+//! without a new allocation. The class follows from the lengths in the header alone; it is never
+//! stored.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
+use std::ptr::{NonNull, copy, copy_nonoverlapping};
+
+const HEADER: usize = 16;
+const OPTION: usize = 8;
+const ALIGN: usize = 8;
+
+const EXPIRES: u8 = 1;
+const LONG_KEY: u8 = 2;
+
+/// One step of `born`, in accesses, as a power of two.
+const BORN_STEP: u32 = 12;
+/// Beyond this age `last` is moved on: half of what it can tell apart.
+const AGE_MAX: u32 = 1 << 31;
+/// The same for `born`, in its steps.
+const LIFE_MAX: u16 = 1 << 15;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    last: u32,
+    value_len: u32,
+    key_len: u16,
+    born: u16,
+    db: u8,
+    flags: u8,
+    class: u8,
+    hits: u8,
+}
+
+const _: () = assert!(size_of::<Header>() == HEADER && align_of::<Header>() <= ALIGN);
+
+/// Above this size allocators map memory by whole runs of pages.
+const CLASSES_MAX: u64 = 512 << 10;
+const RUN: u64 = 64 << 10;
+
+/// Bytes charged for an item: its header, options, key and value, rounded up to the size class
+/// that an allocator such as mimalloc or jemalloc takes for them (steps of 16 to 128, then four
+/// to the doubling, then runs of pages). The share of the table is charged apart.
+#[inline]
+pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
+    class_of(contents(key_len, value_len, expires))
+}
+
+#[inline]
+const fn contents(key_len: usize, value_len: usize, expires: bool) -> u64 {
+    (HEADER + OPTION * (expires as usize + is_long(key_len) as usize)) as u64
+        + key_len as u64
+        + value_len as u64
+}
+
+const fn is_long(key_len: usize) -> bool {
+    key_len > u16::MAX as usize
+}
+
+#[inline]
+const fn class_of(size: u64) -> u64 {
+    let step = if size <= 128 {
+        16
+    } else if size <= CLASSES_MAX {
+        1 << (61 - (size - 1).leading_zeros())
+    } else {
+        RUN
+    };
+    (size + step - 1) & !(step - 1)
+}
+
+/// What an item is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) db: u8,
+    pub(crate) key: &'a [u8],
+    /// The value, in two pieces that are stored as one.
+    pub(crate) value: [&'a [u8]; 2],
+    pub(crate) expires: Option<u64>,
+}
+
+impl Parts<'_> {
+    pub(crate) const fn charge(&self) -> u64 {
+        let len = self.value[0].len() + self.value[1].len();
+        charge(self.key.len(), len, self.expires.is_some())
+    }
+}
+
+/// When an item was used and made, how often used, and what its fetch cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamps {
+    last: u32,
+    born: u16,
+    pub(crate) penalty_class: u8,
+    hits: u8,
+}
+
+impl Stamps {
+    /// Those of an item made at `tick`.
+    pub(crate) const fn new(tick: u64, penalty_class: u8) -> Self {
+        Self { last: tick as u32, born: (tick >> BORN_STEP) as u16, penalty_class, hits: 0 }
+    }
+
+    /// Used at `tick`; counted once, however often a command asks for it.
+    #[inline]
+    pub(crate) fn hit(&mut self, tick: u64) {
+        self.hits = self.hits.saturating_add(u8::from(self.last != tick as u32));
+        self.last = tick as u32;
+    }
+
+    pub(crate) const fn last(self) -> u32 {
+        self.last
+    }
+
+    pub(crate) const fn hits(self) -> u8 {
+        self.hits
+    }
+
+    /// Accesses since the last one.
+    #[inline]
+    pub(crate) const fn age(self, tick: u64) -> u32 {
+        (tick as u32).wrapping_sub(self.last)
+    }
+
+    /// Accesses since it was made, to a step.
+    #[inline]
+    pub(crate) const fn life(self, tick: u64) -> u32 {
+        let steps = ((tick >> BORN_STEP) as u16).wrapping_sub(self.born);
+        let (life, age) = ((steps as u32) << BORN_STEP, self.age(tick));
+        if life < age { age } else { life }
+    }
+
+    /// Moves stamps on that are so old that they would soon seem young.
+    pub(crate) fn refresh(&mut self, tick: u64) {
+        if self.age(tick) > AGE_MAX {
+            self.last = (tick as u32).wrapping_sub(AGE_MAX);
+        }
+        let step = (tick >> BORN_STEP) as u16;
+        if step.wrapping_sub(self.born) > LIFE_MAX {
+            self.born = step.wrapping_sub(LIFE_MAX);
+        }
+    }
+}
+
+/// A pointer to a live item: what [`Owned`], [`Ref`] and [`Mut`] share. Whoever makes one vouches
+/// that it points to an allocation made by `Raw::new` and not freed while the `Raw` is used.
+#[derive(Clone, Copy)]
+struct Raw(NonNull<u8>);
+
+impl Raw {
+    fn new(parts: &Parts, stamps: Stamps) -> Self {
+        let [head, tail] = parts.value;
+        let header = Header {
+            last: stamps.last,
+            value_len: (head.len() + tail.len()) as u32,
+            key_len: parts.key.len() as u16,
+            born: stamps.born,
+            db: parts.db,
+            flags: if parts.expires.is_some() { EXPIRES } else { 0 }
+                | if is_long(parts.key.len()) { LONG_KEY } else { 0 },
+            class: stamps.penalty_class,
+            hits: stamps.hits,
+        };
+        let layout = layout(parts.charge());
+        // SAFETY: the layout is at least a header large.
+        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        let raw = Self(base);
+        // SAFETY: the layout has room for the header, the options that `header.flags` names, the
+        // key and both pieces of the value, in this order; the memory is fresh, so nothing
+        // overlaps; the base is aligned for a header.
+        unsafe {
+            base.cast::<Header>().write(header);
+            if let Some(expires) = parts.expires {
+                base.add(HEADER).cast::<u64>().write_unaligned(expires);
+            }
+            if is_long(parts.key.len()) {
+                let at = HEADER + OPTION * usize::from(parts.expires.is_some());
+                base.add(at).cast::<u64>().write_unaligned(parts.key.len() as u64);
+            }
+            let key_at = raw.key_at();
+            raw.write(key_at, parts.key);
+            raw.write(key_at + parts.key.len(), head);
+            raw.write(key_at + parts.key.len() + head.len(), tail);
+        }
+        raw
+    }
+
+    #[inline]
+    fn header(self) -> Header {
+        // SAFETY: the item is live, and a header stands at its base.
+        unsafe { self.0.cast::<Header>().read() }
+    }
+
+    fn set_header(self, header: Header) {
+        // SAFETY: as in `header`; only `Mut` and `Owned`, which nothing else aliases, call this.
+        unsafe { self.0.cast::<Header>().write(header) }
+    }
+
+    #[inline]
+    fn key_at(self) -> usize {
+        let flags = self.header().flags;
+        HEADER + OPTION * usize::from(flags & EXPIRES) + OPTION * usize::from(flags >> 1 & 1)
+    }
+
+    #[inline]
+    fn key_len(self) -> usize {
+        let header = self.header();
+        if header.flags & LONG_KEY == 0 {
+            return usize::from(header.key_len);
+        }
+        let at = HEADER + OPTION * usize::from(header.flags & EXPIRES);
+        // SAFETY: the flag says that the length of the key stands here.
+        unsafe { self.0.add(at).cast::<u64>().read_unaligned() as usize }
+    }
+
+    #[inline]
+    fn expires(self) -> Option<u64> {
+        // SAFETY: the flag says that the expiry stands behind the header.
+        (self.header().flags & EXPIRES != 0)
+            .then(|| unsafe { self.0.add(HEADER).cast::<u64>().read_unaligned() })
+    }
+
+    fn contents(self) -> u64 {
+        let header = self.header();
+        self.key_at() as u64 + self.key_len() as u64 + u64::from(header.value_len)
+    }
+
+    #[inline]
+    fn charge(self) -> u64 {
+        class_of(self.contents())
+    }
+
+    /// # Safety
+    /// `at + bytes.len()` is within the allocation, nothing aliases it, `bytes` is not in it.
+    unsafe fn write(self, at: usize, bytes: &[u8]) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_nonoverlapping(bytes.as_ptr(), self.0.add(at).as_ptr(), bytes.len()) }
+    }
+
+    /// # Safety
+    /// `at + len` is within what is initialised, which nobody changes during `'a`.
+    #[inline]
+    unsafe fn slice<'a>(self, at: usize, len: usize) -> &'a [u8] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.0.add(at).as_ptr(), len) }
+    }
+}
+
+fn layout(size: u64) -> Layout {
+    Layout::from_size_align(size as usize, ALIGN).expect("an item is smaller than memory")
+}
+
+/// An item outside of the table.
+pub(crate) struct Owned(Raw);
+
+impl Owned {
+    pub(crate) fn new(parts: &Parts, stamps: Stamps) -> Self {
+        Self(Raw::new(parts, stamps))
+    }
+
+    /// Gives the item up as a pointer.
+    pub(crate) fn into_raw(self) -> NonNull<u8> {
+        std::mem::ManuallyDrop::new(self).0.0
+    }
+
+    /// # Safety
+    /// `base` came from [`Owned::into_raw`] and is taken back once.
+    pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
+        Self(Raw(base))
+    }
+
+    pub(crate) fn view(&self) -> Ref<'_> {
+        Ref { raw: self.0, lifetime: PhantomData }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let layout = layout(self.0.charge());
+        // SAFETY: the item was allocated with this very layout: whatever changes the lengths in
+        // the header keeps the class.
+        unsafe { dealloc(self.0.0.as_ptr(), layout) }
+    }
+}
+
+/// An item to look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Ref<'a> {
+    raw: Raw,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Ref<'a> {
+    /// # Safety
+    /// `base` came from [`Owned::into_raw`], and during `'a` the item is neither freed nor changed.
+    #[inline]
+    pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
+        Self { raw: Raw(base), lifetime: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn key(self) -> &'a [u8] {
+        // SAFETY: the key stands here, initialised, and `'a` is a shared borrow of the item.
+        unsafe { self.raw.slice(self.raw.key_at(), self.raw.key_len()) }
+    }
+
+    #[inline]
+    pub(crate) fn value(self) -> &'a [u8] {
+        let at = self.raw.key_at() + self.raw.key_len();
+        // SAFETY: the value follows the key, initialised; `'a` is a shared borrow of the item.
+        unsafe { self.raw.slice(at, self.raw.header().value_len as usize) }
+    }
+
+    #[inline]
+    pub(crate) fn db(self) -> u8 {
+        self.raw.header().db
+    }
+
+    #[inline]
+    pub(crate) fn expires(self) -> Option<u64> {
+        self.raw.expires()
+    }
+
+    /// Alive until the end of the millisecond in which it expires, as in Redis.
+    #[inline]
+    pub(crate) fn is_dead(self, unix_ms: u64) -> bool {
+        self.expires().is_some_and(|when| unix_ms > when)
+    }
+
+    #[inline]
+    pub(crate) fn charge(self) -> u64 {
+        self.raw.charge()
+    }
+
+    #[inline]
+    pub(crate) fn stamps(self) -> Stamps {
+        let header = self.raw.header();
+        Stamps {
+            last: header.last,
+            born: header.born,
+            penalty_class: header.class,
+            hits: header.hits,
+        }
+    }
+
+    /// The same contents with another value or expiry.
+    pub(crate) fn parts(self, value: [&'a [u8]; 2], expires: Option<u64>) -> Parts<'a> {
+        Parts { db: self.db(), key: self.key(), value, expires }
+    }
+}
+
+/// An item to change.
+pub(crate) struct Mut<'a> {
+    raw: Raw,
+    lifetime: PhantomData<&'a mut [u8]>,
+}
+
+impl Mut<'_> {
+    /// # Safety
+    /// `base` came from [`Owned::into_raw`], and during `'a` only this reaches the item.
+    #[inline]
+    pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
+        Self { raw: Raw(base), lifetime: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn view(&self) -> Ref<'_> {
+        Ref { raw: self.raw, lifetime: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn set_stamps(&mut self, stamps: Stamps) {
+        let header = Header {
+            last: stamps.last,
+            born: stamps.born,
+            class: stamps.penalty_class,
+            hits: stamps.hits,
+            ..self.raw.header()
+        };
+        self.raw.set_header(header);
+    }
+
+    /// Replaces value and expiry if the class stays the same; says whether it did.
+    #[inline]
+    pub(crate) fn overwrite(&mut self, value: &[u8], expires: Option<u64>) -> bool {
+        let key_len = self.raw.key_len();
+        if charge(key_len, value.len(), expires.is_some()) != self.raw.charge() {
+            return false;
+        }
+        self.move_key(expires);
+        let at = self.raw.key_at() + key_len;
+        // SAFETY: the class has room for the key where it now stands and `value` behind it;
+        // `value` is borrowed from elsewhere, as this is the only way to the item.
+        unsafe { self.raw.write(at, value) };
+        let header = Header { value_len: value.len() as u32, ..self.raw.header() };
+        self.raw.set_header(header);
+        true
+    }
+
+    /// Adds to the end of the value if the class stays the same; says whether it did.
+    pub(crate) fn append(&mut self, more: &[u8]) -> bool {
+        let size = self.raw.contents();
+        if class_of(size + more.len() as u64) != class_of(size) {
+            return false;
+        }
+        // SAFETY: the class has room for `more` behind the contents; `more` is from elsewhere.
+        unsafe { self.raw.write(size as usize, more) };
+        let header = self.raw.header();
+        self.raw.set_header(Header { value_len: header.value_len + more.len() as u32, ..header });
+        true
+    }
+
+    /// Replaces the expiry if the class stays the same; says whether it did.
+    pub(crate) fn set_expires(&mut self, expires: Option<u64>) -> bool {
+        let (key_len, value_len) = (self.raw.key_len(), self.raw.header().value_len as usize);
+        if charge(key_len, value_len, expires.is_some()) != self.raw.charge() {
+            return false;
+        }
+        let (from, len) = (self.raw.key_at(), key_len + value_len);
+        if self.raw.expires().is_some() == expires.is_some() {
+            self.move_key(expires);
+            return true;
+        }
+        let to = if expires.is_some() { from + OPTION } else { from - OPTION };
+        // SAFETY: key and value lie at `from`, and the class has room for them at `to`; `copy`
+        // allows the two to overlap.
+        unsafe {
+            let base = self.raw.0.as_ptr();
+            copy(base.add(from), base.add(to), len);
+        }
+        self.write_options(expires, key_len);
+        true
+    }
+
+    /// Makes the options agree with `expires`, the key following; the value is left behind.
+    fn move_key(&mut self, expires: Option<u64>) {
+        if self.raw.expires().is_some() == expires.is_some() {
+            if let Some(when) = expires {
+                // SAFETY: the item has its expiry here already.
+                unsafe { self.raw.0.add(HEADER).cast::<u64>().write_unaligned(when) }
+            }
+            return;
+        }
+        let (from, key_len) = (self.raw.key_at(), self.raw.key_len());
+        let to = if expires.is_some() { from + OPTION } else { from - OPTION };
+        // SAFETY: the key lies at `from`; the caller saw to it that the class has room for the
+        // key at `to`; `copy` allows the two to overlap.
+        unsafe {
+            let base = self.raw.0.as_ptr();
+            copy(base.add(from), base.add(to), key_len);
+        }
+        self.write_options(expires, key_len);
+    }
+
+    fn write_options(&mut self, expires: Option<u64>, key_len: usize) {
+        let mut header = self.raw.header();
+        header.flags = header.flags & !EXPIRES | if expires.is_some() { EXPIRES } else { 0 };
+        self.raw.set_header(header);
+        // SAFETY: the class has room for the options that the flags name, and what follows them
+        // was moved behind them.
+        unsafe {
+            if let Some(when) = expires {
+                self.raw.0.add(HEADER).cast::<u64>().write_unaligned(when);
+            }
+            if header.flags & LONG_KEY != 0 {
+                let at = HEADER + OPTION * usize::from(expires.is_some());
+                self.raw.0.add(at).cast::<u64>().write_unaligned(key_len as u64);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Owned {
+        Owned::new(&Parts { db: 3, key, value: [value, b""], expires }, Stamps::new(77, 5))
+    }
+
+    fn change(item: &mut Owned) -> Mut<'_> {
+        Mut { raw: item.0, lifetime: PhantomData }
+    }
+
+    fn shows(item: &Owned, key: &[u8], value: &[u8], expires: Option<u64>) {
+        let view = item.view();
+        assert_eq!((view.key(), view.value(), view.expires()), (key, value, expires));
+        assert_eq!(view.db(), 3);
+        assert_eq!(view.charge(), charge(key.len(), value.len(), expires.is_some()));
+    }
+
+    /// An allocator would take more than is charged if a class were missed.
+    #[test]
+    fn classes_are_those_of_allocators() {
+        let sizes = [(1, 16), (16, 16), (17, 32), (113, 128), (128, 128), (129, 160), (160, 160)];
+        for (size, class) in sizes {
+            assert_eq!(class_of(size), class, "{size}");
+        }
+        for (size, class) in [(161, 192), (257, 320), (1025, 1280), (1281, 1536), (2048, 2048)] {
+            assert_eq!(class_of(size), class, "{size}");
+        }
+        assert_eq!(class_of(512 << 10), 512 << 10);
+        assert_eq!(class_of((512 << 10) + 1), 576 << 10);
+    }
+
+    #[test]
+    fn keys_longer_than_two_bytes_can_count() {
+        let key = vec![7; 70_000];
+        let mut item = made(&key, b"value", None);
+        shows(&item, &key, b"value", None);
+        assert!(change(&mut item).set_expires(Some(9)));
+        shows(&item, &key, b"value", Some(9));
+        assert!(change(&mut item).overwrite(b"other", None));
+        shows(&item, &key, b"other", None);
+    }
+
+    /// Stamps that wrapped would make the oldest item look like the newest.
+    #[test]
+    fn old_stamps_are_moved_on_before_they_wrap() {
+        let mut stamps = Stamps::new(5, 0);
+        for tick in (0..1u64 << 36).step_by(1 << 26) {
+            stamps.refresh(tick + 5);
+            assert!(u64::from(stamps.age(tick + 5)) >= tick.min(1 << 31), "{tick}");
+            assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 27), "{tick}");
+        }
+        stamps.hit(1 << 36);
+        assert_eq!((stamps.age((1 << 36) + 3), stamps.hits()), (3, 1));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: if cfg!(miri) { 8 } else { 256 },
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        /// Against a plain tuple; a refused change must leave everything as it was.
+        #[test]
+        fn changes_in_place_are_those_of_a_tuple(
+            key in prop::collection::vec(any::<u8>(), 0..40),
+            value in prop::collection::vec(any::<u8>(), 0..200),
+            expires: Option<u64>,
+            changes in prop::collection::vec(
+                (0u8..3, prop::collection::vec(any::<u8>(), 0..200), any::<Option<u64>>()), 0..12),
+        ) {
+            let mut item = made(&key, &value, expires);
+            let (mut value, mut expires) = (value, expires);
+            for (kind, bytes, when) in changes {
+                let mut item_mut = change(&mut item);
+                let old = item_mut.view().charge();
+                let (new_value, new_expires) = match kind {
+                    0 => (bytes.clone(), when),
+                    1 => ([&value[..], &bytes].concat(), expires),
+                    _ => (value.clone(), when),
+                };
+                let done = match kind {
+                    0 => item_mut.overwrite(&bytes, when),
+                    1 => item_mut.append(&bytes),
+                    _ => item_mut.set_expires(when),
+                };
+                let class = charge(key.len(), new_value.len(), new_expires.is_some());
+                prop_assert_eq!(done, class == old);
+                if done {
+                    (value, expires) = (new_value, new_expires);
+                }
+                shows(&item, &key, &value, expires);
+                prop_assert_eq!(item.view().stamps(), Stamps::new(77, 5));
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Bytes taken, as promises: reserved before memory is taken, given back after it is freed.
+//!
+//! So the counters are never below what is really in use, and a counter that never passes its
+//! limit keeps the memory within it, whatever the threads do in between.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Keeps what different threads write off each other's cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Padded<T>(pub(crate) T);
+
+/// The bytes of the whole store.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    used: Padded<AtomicU64>,
+    /// The limit less the reserve: what writes look at.
+    effective: AtomicU64,
+    limit: AtomicU64,
+    reserve: AtomicU64,
+}
+
+impl Memory {
+    pub(crate) fn new(limit: u64) -> Self {
+        let memory = Self {
+            used: Padded::default(),
+            effective: AtomicU64::new(0),
+            limit: AtomicU64::new(limit),
+            reserve: AtomicU64::new(0),
+        };
+        memory.settle();
+        memory
+    }
+
+    pub(crate) fn used(&self) -> u64 {
+        self.used.0.load(Relaxed)
+    }
+
+    /// 0 for none.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit.load(Relaxed)
+    }
+
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.limit.store(limit, Relaxed);
+        self.settle();
+    }
+
+    pub(crate) fn reserve(&self) -> u64 {
+        self.reserve.load(Relaxed)
+    }
+
+    pub(crate) fn set_reserve(&self, reserve: u64) {
+        self.reserve.store(reserve, Relaxed);
+        self.settle();
+    }
+
+    fn settle(&self) {
+        let effective = match self.limit() {
+            0 => u64::MAX,
+            limit => limit.saturating_sub(self.reserve()),
+        };
+        self.effective.store(effective, Relaxed);
+    }
+
+    /// What may be in use.
+    #[inline]
+    pub(crate) fn effective(&self) -> u64 {
+        self.effective.load(Relaxed)
+    }
+
+    /// Bytes in use beyond what may be, after a limit was lowered.
+    #[inline]
+    pub(crate) fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.effective())
+    }
+
+    /// Reserves `bytes`, or nothing if they are not free.
+    #[inline]
+    pub(crate) fn try_take(&self, bytes: u64) -> bool {
+        try_add(&self.used.0, bytes, self.effective())
+    }
+
+    /// Takes `bytes` that do not depend on any write: what the store needs to exist.
+    pub(crate) fn take(&self, bytes: u64) {
+        self.used.0.fetch_add(bytes, Relaxed);
+    }
+
+    /// Gives `bytes` back.
+    #[inline]
+    pub(crate) fn give(&self, bytes: u64) {
+        if bytes > 0 {
+            self.used.0.fetch_sub(bytes, Relaxed);
+        }
+    }
+}
+
+/// Adds `bytes` if the sum stays within `max`.
+#[inline]
+pub(crate) fn try_add(counter: &AtomicU64, bytes: u64, max: u64) -> bool {
+    let within = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= max);
+    counter.fetch_update(Relaxed, Relaxed, within).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_is_part_of_the_limit() {
+        let memory = Memory::new(100);
+        assert!(memory.try_take(100) && !memory.try_take(1));
+        memory.set_reserve(30);
+        assert_eq!((memory.excess(), memory.limit(), memory.used()), (30, 100, 100));
+        memory.give(50);
+        assert!(memory.try_take(20) && !memory.try_take(1));
+        memory.set_limit(0);
+        assert!(memory.try_take(1 << 40));
+        assert_eq!(memory.excess(), 0);
+    }
+}

@@ -1,0 +1,520 @@
+//! One part of the store: what a lock guards.
+//!
+//! A shard has a table for each tenant, and all that the hot path writes: its counter of accesses
+//! (items age by it), the tap's queue, the stopwatch. So a request takes one lock and nothing
+//! else, but for the byte counters when bytes change.
+
+use crate::evict::{Kept, Pools, Share, Want};
+use crate::item::{Owned, Parts, Ref, Stamps};
+use crate::memory::Memory;
+use crate::penalty::{self, Fetched, Stopwatch};
+use crate::table::{END, Place};
+use crate::tap::Tap;
+use crate::tenant::Tenant;
+use crate::{Change, Error, Item, Key, Now, Scope, Store};
+use base::{Bytes, Prng, Sighting, TenantId};
+use std::sync::{Arc, PoisonError};
+
+/// Draws for a random key before a walk looks for one.
+const DRAWS: usize = 64;
+
+/// One part of the store.
+pub(crate) struct Shard {
+    /// Accesses so far.
+    pub(crate) tick: u64,
+    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) tap: Tap,
+    pub(crate) stopwatch: Stopwatch,
+    pub(crate) prng: Prng,
+    pub(crate) seed: u64,
+    /// Its number.
+    pub(crate) at: usize,
+    pub(crate) pools: Arc<Pools>,
+    /// Candidates kept, by pool.
+    pub(crate) kept: Vec<Vec<Kept>>,
+    /// Room for the tenants of an eviction.
+    pub(crate) shares: Vec<Share>,
+    pub(crate) sweeper: crate::expire::Sweeper,
+}
+
+/// How a caller sees an item.
+#[inline]
+pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
+    let stamps = item.stamps();
+    Item {
+        value: item.value(),
+        expires: item.expires(),
+        key_len: item.key().len(),
+        idle: stamps.age(tick),
+        hits: stamps.hits(),
+        penalty_class: stamps.penalty_class,
+    }
+}
+
+impl Shard {
+    /// The live item of a key; a dead one is removed.
+    #[inline]
+    pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Result<Place, Absent> {
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let place = tenant.table.find(key.hash, key.db, key.bytes).ok_or(Absent { died: false })?;
+        if tenant.table.get(place).is_dead(now.unix_ms) {
+            memory.give(tenant.expire(place));
+            return Err(Absent { died: true });
+        }
+        Ok(place)
+    }
+
+    /// A read: counted, refreshed, tapped, and a miss timed.
+    #[inline]
+    pub(crate) fn read(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
+        self.tick += 1;
+        match self.find(key, now, memory) {
+            Ok(place) => {
+                self.hit(key, place);
+                let tenant = &mut self.tenants[key.tenant as usize];
+                tenant.counters.hits += 1;
+                let item = tenant.table.get(place);
+                let seen = || (item.charge(), item.expires());
+                self.tap.see(key, now, Sighting::Hit, seen);
+                Some(place)
+            }
+            Err(absent) => {
+                let counters = &mut self.tenants[key.tenant as usize].counters;
+                counters.misses += 1;
+                counters.misses_expired += u64::from(absent.died);
+                self.tap.see(key, now, Sighting::Miss, || (0, None));
+                self.stopwatch.start(key.hash, now.micros);
+                None
+            }
+        }
+    }
+
+    /// Refreshes an item.
+    #[inline]
+    pub(crate) fn hit(&mut self, key: &Key, place: Place) {
+        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
+        let mut stamps = item.view().stamps();
+        stamps.hit(self.tick);
+        item.set_stamps(stamps);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: &Key, place: Place) -> Ref<'_> {
+        self.tenants[key.tenant as usize].table.get(place)
+    }
+
+    /// Writes a value.
+    #[inline]
+    pub(crate) fn set(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        found: Option<Place>,
+        value: &[u8],
+        expires: Option<u64>,
+        now: Now,
+    ) -> Result<(), Error> {
+        if value.len() as u64 > store.value_max {
+            let (need, limit) = (Bytes(value.len() as u64), Bytes(store.value_max));
+            return Err(Error::TooLarge { need, limit });
+        }
+        let parts = Parts { db: key.db, key: key.bytes, value: [value, b""], expires };
+        if let Some(place) = found {
+            self.overwrite(store, key, place, &parts, now)?;
+        } else {
+            self.insert(store, key, &parts, Stamps::new(self.tick, 0), now)?;
+        }
+        self.written(key, now, parts.charge(), expires);
+        Ok(())
+    }
+
+    fn overwrite(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        mut place: Place,
+        parts: &Parts,
+        now: Now,
+    ) -> Result<(), Error> {
+        let tick = self.tick;
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let mut item = tenant.table.get_mut(place);
+        let mut stamps = item.view().stamps();
+        stamps.hit(tick);
+        let (old, had_expiry) = (item.view().charge(), item.view().expires().is_some());
+        if item.overwrite(parts.value[0], parts.expires) {
+            item.set_stamps(stamps);
+            tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+            return Ok(());
+        }
+        // The old item's memory is freed first, so only the difference is new.
+        let new = parts.charge();
+        if new > old {
+            place = self.room_beside(store, key, place, new - old, now)?;
+        }
+        let tenant = &mut self.tenants[key.tenant as usize];
+        tenant.table.replace(place, key.hash, || Owned::new(parts, stamps));
+        tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+        self.give(&store.memory, key.tenant, old.saturating_sub(new));
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        parts: &Parts,
+        stamps: Stamps,
+        now: Now,
+    ) -> Result<(), Error> {
+        let at = key.tenant as usize;
+        let charge = parts.charge();
+        let mut reserved = 0;
+        loop {
+            // Evictions may change what the table needs.
+            let need = charge + self.tenants[at].table.insert_cost(key.hash);
+            if need <= reserved {
+                break;
+            }
+            if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
+                self.give(&store.memory, key.tenant, reserved);
+                return Err(error);
+            }
+            reserved = need;
+        }
+        let tenant = &mut self.tenants[at];
+        let before = tenant.table.bytes();
+        tenant.table.insert(self.seed, key.hash, Owned::new(parts, stamps));
+        let rest = reserved + before - charge - tenant.table.bytes();
+        tenant.enters(key.db, parts.expires.is_some());
+        self.give(&store.memory, key.tenant, rest);
+        Ok(())
+    }
+
+    /// Adds to the end of a value.
+    pub(crate) fn append(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        more: &[u8],
+        now: Now,
+    ) -> Result<(), Error> {
+        let item = self.get(key, place);
+        let (len, expires) = (item.value().len() as u64 + more.len() as u64, item.expires());
+        if len > store.value_max {
+            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
+        }
+        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
+        let charge = if item.append(more) {
+            item.view().charge()
+        } else {
+            self.rebuild(store, key, place, more, expires, now)?
+        };
+        self.written(key, now, charge, expires);
+        Ok(())
+    }
+
+    /// Changes the expiry.
+    fn set_expires(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        expires: Option<u64>,
+        now: Now,
+    ) -> Result<(), Error> {
+        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
+        let had_expiry = item.view().expires().is_some();
+        if !item.set_expires(expires) {
+            self.rebuild(store, key, place, b"", expires, now)?;
+        }
+        let tenant = &mut self.tenants[key.tenant as usize];
+        tenant.expiry_changes(key.db, had_expiry, expires.is_some());
+        Ok(())
+    }
+
+    /// Replaces an item by a copy with `more` at its end and this expiry. Both exist for a moment,
+    /// and both have their bytes. Returns the charge of the new one.
+    fn rebuild(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        more: &[u8],
+        expires: Option<u64>,
+        now: Now,
+    ) -> Result<u64, Error> {
+        let item = self.get(key, place);
+        let old = item.charge();
+        let new = item.parts([item.value(), more], expires).charge();
+        let place = self.room_beside(store, key, place, new, now)?;
+        let table = &mut self.tenants[key.tenant as usize].table;
+        let item = table.get(place);
+        let copy = Owned::new(&item.parts([item.value(), more], expires), item.stamps());
+        table.replace(place, key.hash, || copy);
+        self.give(&store.memory, key.tenant, old);
+        Ok(new)
+    }
+
+    /// Does what [`Store::update`](crate::Store::update) was answered.
+    pub(crate) fn apply(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        found: Option<Place>,
+        change: &Change,
+        now: Now,
+    ) -> Result<(), Error> {
+        match (change, found) {
+            (Change::Set { value, expires }, _) => {
+                self.set(store, key, found, value, *expires, now)
+            }
+            (Change::Append(value), None) => self.set(store, key, None, value, None, now),
+            (Change::Append(more), Some(place)) => self.append(store, key, place, more, now),
+            (Change::Expire(expires), Some(place)) => {
+                self.set_expires(store, key, place, *expires, now)
+            }
+            (Change::Remove, Some(place)) => {
+                self.delete(&store.memory, key, place, now);
+                Ok(())
+            }
+            (Change::Keep, _) | (Change::Expire(_) | Change::Remove, None) => Ok(()),
+        }
+    }
+
+    /// Removes an item on request.
+    pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let item = tenant.table.get(place);
+        let bytes = item.charge();
+        self.tap.see(key, now, Sighting::Delete, || (bytes, item.expires()));
+        tenant.remove(place);
+        tenant.counters.deletes += 1;
+        self.stopwatch.forget(key.hash);
+        self.give(memory, key.tenant, bytes);
+        self.shrink(memory, key.tenant);
+    }
+
+    /// Counts, taps and stops the watch after a write.
+    #[inline]
+    fn written(&mut self, key: &Key, now: Now, charge: u64, expires: Option<u64>) {
+        self.tenants[key.tenant as usize].counters.sets += 1;
+        self.tap.see(key, now, Sighting::Write, || (charge, expires));
+        if let Some(fetched) = self.stopwatch.stop(key.hash, now.micros) {
+            self.fetched(key, fetched);
+        }
+    }
+
+    #[cold]
+    fn fetched(&mut self, key: &Key, fetched: Fetched) {
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let measured = tenant.account.measured.lock();
+        measured.unwrap_or_else(PoisonError::into_inner).add(fetched);
+        if let Fetched::In(took, _) = fetched
+            && let Some(place) = tenant.table.find(key.hash, key.db, key.bytes)
+        {
+            let mut item = tenant.table.get_mut(place);
+            let mut stamps = item.view().stamps();
+            stamps.penalty_class = penalty::class_of(took);
+            item.set_stamps(stamps);
+        }
+    }
+
+    /// Removes the items of a tenant in a database, or in all; returns how many.
+    pub(crate) fn flush_db(&mut self, memory: &Memory, at: TenantId, db: Option<u8>) -> u64 {
+        let (mut removed, mut position) = (0, 0);
+        while position < END {
+            let tenant = &mut self.tenants[at as usize];
+            let is_wanted = |item: Ref, _| db.is_none_or(|db| item.db() == db);
+            let Some(place) = tenant.table.find_at(position, is_wanted) else {
+                position = tenant.table.next(position);
+                continue;
+            };
+            let bytes = tenant.table.get(place).charge();
+            tenant.remove(place);
+            self.give(memory, at, bytes);
+            removed += 1;
+        }
+        while self.shrink(memory, at) {}
+        removed
+    }
+
+    /// A live item of `scope` at random, if one is found here by a few draws and a walk.
+    pub(crate) fn draw(&mut self, scope: Scope, now: Now) -> Option<(TenantId, Place)> {
+        let len = |at: usize, tenant: &Tenant| match scope.tenant {
+            Some(only) if usize::from(only) != at => 0,
+            _ => tenant.len(scope.db).items,
+        };
+        let lens: Vec<_> = self.tenants.iter().enumerate().map(|(at, t)| len(at, t)).collect();
+        let total = lens.iter().sum::<u64>();
+        if total == 0 {
+            return None;
+        }
+        let mut r = self.prng.below(total);
+        let at = lens.iter().position(|&len| {
+            let is_mine = r < len;
+            r = r.wrapping_sub(len);
+            is_mine
+        })?;
+        let fits =
+            |item: Ref| scope.db.is_none_or(|db| item.db() == db) && !item.is_dead(now.unix_ms);
+        let table = &self.tenants[at].table;
+        for _ in 0..DRAWS {
+            let drawn = table.draw(&mut self.prng);
+            if let Some(place) = drawn.filter(|&place| fits(table.get(place))) {
+                return Some((at as TenantId, place));
+            }
+        }
+        for start in [self.prng.below(END), 0] {
+            let mut position = start;
+            while position < END {
+                if let Some(place) = table.find_at(position, |item, _| fits(item)) {
+                    return Some((at as TenantId, place));
+                }
+                position = table.next(position);
+            }
+        }
+        None
+    }
+
+    /// Gives back bytes of a tenant.
+    #[inline]
+    pub(crate) fn give(&self, memory: &Memory, tenant: TenantId, bytes: u64) {
+        self.tenants[tenant as usize].account.give(bytes);
+        memory.give(bytes);
+    }
+
+    /// Merges a bucket of the tenant's table if it has become too empty and there is room for the
+    /// merge. Whether it did.
+    pub(crate) fn shrink(&mut self, memory: &Memory, tenant: TenantId) -> bool {
+        let seed = self.seed;
+        let Tenant { table, account, .. } = &mut self.tenants[tenant as usize];
+        if !table.is_sparse() {
+            return false;
+        }
+        let (cost, before) = (table.merge_cost(), table.bytes());
+        if !account.try_take(cost) {
+            return false;
+        }
+        if !memory.try_take(cost) {
+            account.give(cost);
+            return false;
+        }
+        table.merge(seed);
+        let bytes = before + cost - table.bytes();
+        self.give(memory, tenant, bytes);
+        true
+    }
+
+    /// [`Shard::make_room`] while the item at `place` is being written: it is spared, and its
+    /// place, which evictions may change, is returned.
+    fn room_beside(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        need: u64,
+        now: Now,
+    ) -> Result<Place, Error> {
+        let word = self.tenants[key.tenant as usize].table.word(place);
+        self.make_room(store, key.tenant, need, word, now)?;
+        let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Reserves `need` bytes for a write of the tenant, evicting what must go for it.
+    #[inline]
+    fn make_room(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        need: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let memory = &store.memory;
+        let account = &self.tenants[tenant as usize].account;
+        if account.try_take(need) {
+            if memory.try_take(need) {
+                return Ok(());
+            }
+            account.give(need);
+        }
+        self.evict_for(store, Want { tenant: Some(tenant), own: false, spare, now }, tenant, need)
+    }
+
+    fn evict_for(
+        &mut self,
+        store: &Store,
+        want: Want,
+        tenant: TenantId,
+        need: u64,
+    ) -> Result<(), Error> {
+        let memory = &store.memory;
+        self.check_fit(store, tenant, need)?;
+        let account = Arc::clone(&self.tenants[tenant as usize].account);
+        // What is evicted stays reserved, so that nobody else can take it before this write does.
+        let mut credit = 0;
+        let own = Want { own: true, ..want };
+        while !account.try_take(need) {
+            match self.evict_anywhere(store, &own) {
+                0 => {
+                    memory.give(credit);
+                    return Err(Error::Full);
+                }
+                freed => credit += freed,
+            }
+        }
+        while credit < need && !memory.try_take(need - credit) {
+            match self.evict_anywhere(store, &want) {
+                0 => {
+                    account.give(need);
+                    memory.give(credit);
+                    return Err(Error::Full);
+                }
+                freed => credit += freed,
+            }
+        }
+        memory.give(credit.saturating_sub(need));
+        // After a limit was lowered each write also lowers what is in use, by a little.
+        if memory.excess() > 0 {
+            memory.give(self.evict(&want));
+        }
+        Ok(())
+    }
+
+    fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
+        match self.evict(want) {
+            0 if self.pools.evict() => {
+                let first = self.prng.below(256) as usize;
+                store.evict_elsewhere(self.at, first, want)
+            }
+            freed => freed,
+        }
+    }
+
+    /// Refuses a write before anything is evicted in vain for it. Only writes that are large
+    /// beside the limit can fail to fit once something is evicted, so only those are checked.
+    fn check_fit(&self, store: &Store, tenant: TenantId, need: u64) -> Result<(), Error> {
+        let max = self.tenants[tenant as usize].account.max();
+        let effective = store.memory.effective();
+        if need < max.min(effective) / 16 {
+            return Ok(());
+        }
+        let most = effective.saturating_sub(store.fixed_bytes(self.tenants.len())).min(max);
+        if need > most {
+            return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(most) });
+        }
+        let others = self.tenants.iter().enumerate().filter(|(at, _)| *at != tenant as usize);
+        let protected: u64 = others.map(|(_, tenant)| tenant.account.protected()).sum();
+        if need > most.saturating_sub(protected) { Err(Error::Full) } else { Ok(()) }
+    }
+}
+
+/// No live item has the key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Absent {
+    /// A dead one had it until now.
+    died: bool,
+}

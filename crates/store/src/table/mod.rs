@@ -1,0 +1,424 @@
+//! The dictionary of one tenant in one shard: linear hashing with small buckets.
+//!
+//! With n buckets, 2^l ≤ n < 2^(l+1), a key lives in the bucket that the low l+1 bits of its hash
+//! name, or, where there is no such bucket yet, the low l bits. The table grows by *splitting* one
+//! bucket, the next in order, into itself and a new one at the end, and shrinks by *merging* the
+//! last bucket into the one it came from [1]. So no operation ever moves more than two chains:
+//! there is no rehash to wait for and no second table while it lasts, and the load stays put.
+//!
+//! A bucket that is full chains to overflow buckets. These lie in a list of their own that is kept
+//! dense: when one is freed the last one moves into its place. So every entry of the table has an
+//! equal chance under a draw of (bucket, place), which sampled eviction rests on.
+//!
+//! A walk goes through the hashes in the order of their reversed bits. In that order each bucket
+//! is an interval, a split halves it, and a merge joins two neighbours: a walk that has come up to
+//! some point has met every item before it that was there all the time, whatever happened to the
+//! buckets, and meets none twice.
+//!
+//! At 5.5 items a bucket, a sixth of the chains has an overflow bucket, a tenth of the items lives
+//! in one, and an item takes 14 bytes of table. At 4.5 it would take 16, at 6.5 it would take 13
+//! and every sixth look-up a second bucket.
+//!
+//! [1] Litwin. Linear Hashing: A New Tool for File and Table Addressing. VLDB '80.
+
+mod bucket;
+mod segments;
+
+use crate::item::{Mut, Owned, Ref};
+use crate::key::hash_of;
+use base::Prng;
+use bucket::{Bucket, ENTRIES, Entry, NIL};
+use segments::Segments;
+
+/// Twice the items to a primary bucket above which one is split.
+const SPLIT_ABOVE: usize = 11;
+/// Twice the items to a primary bucket below which two are merged: far from the above, so that
+/// a table that only fluctuates does neither.
+const MERGE_BELOW: usize = 5;
+
+/// The buckets with an index from here up are overflow buckets.
+const OVERFLOW: u32 = 1 << 31;
+
+/// The end of a walk: positions are reversed 32-bit hashes, and this is one more than the last.
+pub(crate) const END: u64 = 1 << 32;
+
+/// Where an item is, until the table changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    bucket: u32,
+    at: u8,
+}
+
+/// Items by key.
+#[derive(Default)]
+pub(crate) struct Table {
+    primary: Segments,
+    overflow: Segments,
+    len: usize,
+}
+
+#[inline]
+const fn fingerprint(hash: u64) -> u16 {
+    (hash >> 40) as u16
+}
+
+impl Table {
+    /// Items.
+    #[inline]
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes taken for buckets.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.primary.bytes() + self.overflow.bytes()
+    }
+
+    /// Bytes charged for the items, by a walk through them all.
+    pub(crate) fn charged(&self) -> u64 {
+        let (mut sum, mut position) = (0, 0);
+        while position < END {
+            position = self.walk(0, position, |item| sum += item.charge());
+        }
+        sum
+    }
+
+    /// The primary bucket of a hash. The table must have one.
+    #[inline]
+    fn home(&self, hash: u64) -> u32 {
+        let n = self.primary.len() as u32;
+        let low = 1u32 << n.ilog2();
+        let long = hash as u32 & (2 * low - 1);
+        if long < n { long } else { hash as u32 & (low - 1) }
+    }
+
+    #[inline]
+    fn bucket(&self, id: u32) -> &Bucket {
+        if id < OVERFLOW {
+            &self.primary[id as usize]
+        } else {
+            &self.overflow[(id - OVERFLOW) as usize]
+        }
+    }
+
+    #[inline]
+    fn bucket_mut(&mut self, id: u32) -> &mut Bucket {
+        if id < OVERFLOW {
+            &mut self.primary[id as usize]
+        } else {
+            &mut self.overflow[(id - OVERFLOW) as usize]
+        }
+    }
+
+    fn chain(&self, home: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors((self.primary.len() > 0).then_some(home), |&id| {
+            let next = self.bucket(id).next;
+            (next != NIL).then_some(next)
+        })
+    }
+
+    fn last_of_chain(&self, from: u32) -> u32 {
+        let mut id = from;
+        loop {
+            match self.bucket(id).next {
+                NIL => return id,
+                next => id = next,
+            }
+        }
+    }
+
+    /// Finds a key.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, db: u8, key: &[u8]) -> Option<Place> {
+        if self.len == 0 {
+            return None;
+        }
+        let mut id = self.home(hash);
+        loop {
+            let bucket = self.bucket(id);
+            if let Some(at) = bucket.find(fingerprint(hash), db, key) {
+                return Some(Place { bucket: id, at: at as u8 });
+            }
+            id = bucket.next;
+            if id == NIL {
+                return None;
+            }
+        }
+    }
+
+    /// Finds the entry that [`Table::word`] told apart, in the chain of its hash.
+    pub(crate) fn find_word(&self, hash: u64, word: usize) -> Option<Place> {
+        if self.len == 0 {
+            return None;
+        }
+        self.chain(self.home(hash)).find_map(|id| {
+            let at = self.bucket(id).find_word(word)?;
+            Some(Place { bucket: id, at: at as u8 })
+        })
+    }
+
+    /// A number that tells this entry from every other of the table, as long as it stays.
+    pub(crate) fn word(&self, place: Place) -> usize {
+        self.bucket(place.bucket).word(place.at.into())
+    }
+
+    /// The item at a place that is still good.
+    #[inline]
+    pub(crate) fn get(&self, place: Place) -> Ref<'_> {
+        self.bucket(place.bucket).get(place.at.into()).expect("a place names an item")
+    }
+
+    /// The item at a place that is still good, to change.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, place: Place) -> Mut<'_> {
+        self.bucket_mut(place.bucket).get_mut(place.at.into()).expect("a place names an item")
+    }
+
+    /// Whether an insertion should be followed by a split.
+    #[inline]
+    fn is_dense(&self, len: usize) -> bool {
+        2 * len > SPLIT_ABOVE * self.primary.len()
+    }
+
+    /// Bytes of buckets that inserting this hash may take, the split that follows it included.
+    #[inline]
+    pub(crate) fn insert_cost(&self, hash: u64) -> u64 {
+        if self.primary.len() == 0 {
+            return self.primary.push_cost();
+        }
+        let last = self.last_of_chain(self.home(hash));
+        let chain =
+            if self.bucket(last).word(ENTRIES - 1) == 0 { 0 } else { self.overflow.push_cost() };
+        chain + if self.is_dense(self.len + 1) { self.primary.push_cost() } else { 0 }
+    }
+
+    /// Inserts an item whose key is not in the table, and splits a bucket if they have become
+    /// too full.
+    #[inline]
+    pub(crate) fn insert(&mut self, seed: u64, hash: u64, item: Owned) {
+        if self.primary.len() == 0 {
+            self.primary.push();
+        }
+        self.place(hash, Entry::new(fingerprint(hash), item));
+        self.len += 1;
+        if self.is_dense(self.len) {
+            self.split(seed);
+        }
+    }
+
+    #[inline]
+    fn place(&mut self, hash: u64, entry: Entry) {
+        let last = self.last_of_chain(self.home(hash));
+        let at = self.bucket(last).len();
+        if at < ENTRIES {
+            self.bucket_mut(last).put(at, entry);
+            return;
+        }
+        let new = self.overflow.push();
+        let id = new as u32 | OVERFLOW;
+        self.bucket_mut(last).next = id;
+        let bucket = &mut self.overflow[new];
+        bucket.prev = last;
+        bucket.put(0, entry);
+    }
+
+    /// Puts another item in the place of one with the same key.
+    pub(crate) fn replace(&mut self, place: Place, hash: u64, new: impl FnOnce() -> Owned) {
+        let bucket = self.bucket_mut(place.bucket);
+        drop(bucket.take(place.at.into()).map(Entry::into_item));
+        bucket.put(place.at.into(), Entry::new(fingerprint(hash), new()));
+    }
+
+    /// Takes an item out. Other places are not good any more.
+    #[inline]
+    pub(crate) fn remove(&mut self, place: Place) -> Owned {
+        self.len -= 1;
+        self.take(place).expect("a place names an item").into_item()
+    }
+
+    /// Takes an entry out and fills the gap with the last of its chain.
+    #[inline]
+    fn take(&mut self, place: Place) -> Option<Entry> {
+        let at = usize::from(place.at);
+        let taken = self.bucket_mut(place.bucket).take(at)?;
+        let last = self.last_of_chain(place.bucket);
+        let end = if last == place.bucket {
+            // The gap itself does not count, and what is behind it does.
+            (at + 1..ENTRIES).take_while(|&i| self.bucket(last).word(i) != 0).last()
+        } else {
+            self.bucket(last).len().checked_sub(1)
+        };
+        if let Some(filler) = end.and_then(|end| self.bucket_mut(last).take(end)) {
+            self.bucket_mut(place.bucket).put(at, filler);
+        }
+        if last >= OVERFLOW && self.bucket(last).word(0) == 0 {
+            self.free_overflow(last);
+        }
+        Some(taken)
+    }
+
+    /// Gives back an empty overflow bucket at the end of its chain.
+    fn free_overflow(&mut self, id: u32) {
+        let before = self.bucket(id).prev;
+        self.bucket_mut(before).next = NIL;
+        let last = self.overflow.len() - 1;
+        let last_id = last as u32 | OVERFLOW;
+        if last_id != id {
+            let moved = std::mem::replace(&mut self.overflow[last], Bucket::empty());
+            let (next, prev) = (moved.next, moved.prev);
+            *self.bucket_mut(id) = moved;
+            self.bucket_mut(prev).next = id;
+            if next != NIL {
+                self.bucket_mut(next).prev = id;
+            }
+        }
+        self.overflow.pop();
+    }
+
+    /// Takes out all entries of a chain.
+    fn take_chain(&mut self, home: u32) -> Vec<Entry> {
+        let mut all = Vec::with_capacity(2 * ENTRIES);
+        loop {
+            let last = self.last_of_chain(home);
+            let bucket = self.bucket_mut(last);
+            all.extend((0..ENTRIES).filter_map(|at| bucket.take(at)));
+            if last == home {
+                return all;
+            }
+            self.free_overflow(last);
+        }
+    }
+
+    /// Two chains need no more overflow buckets than the one they were, so that a split takes no
+    /// more than its new primary bucket.
+    fn split(&mut self, seed: u64) {
+        let n = self.primary.len() as u32;
+        let source = n - (1 << n.ilog2());
+        let entries = self.take_chain(source);
+        self.primary.push();
+        for entry in entries {
+            let item = entry.view();
+            self.place(hash_of(seed, item.db(), item.key()), entry);
+        }
+    }
+
+    /// Whether buckets are to be merged, one by each call of [`Table::merge`].
+    #[inline]
+    pub(crate) fn is_sparse(&self) -> bool {
+        let n = self.primary.len();
+        2 * self.len < MERGE_BELOW * n && (n > 1 || self.len == 0)
+    }
+
+    /// Bytes a merge may take: the one overflow bucket that two chains may need more as one.
+    pub(crate) fn merge_cost(&self) -> u64 {
+        if self.len == 0 { 0 } else { self.overflow.push_cost() }
+    }
+
+    /// Merges the last primary bucket into the one it was split from.
+    pub(crate) fn merge(&mut self, seed: u64) {
+        if self.len == 0 {
+            *self = Self::default();
+            return;
+        }
+        let last = self.primary.len() as u32 - 1;
+        let entries = self.take_chain(last);
+        self.primary.pop();
+        for entry in entries {
+            let item = entry.view();
+            self.place(hash_of(seed, item.db(), item.key()), entry);
+        }
+    }
+
+    /// Draws an entry: every one has the same chance, and a draw that meets an empty place says
+    /// `None`, one time in three. The table must not be empty.
+    #[inline]
+    pub(crate) fn draw(&self, prng: &mut Prng) -> Option<Place> {
+        let primary = self.primary.len();
+        let r = prng.below(((primary + self.overflow.len()) * ENTRIES) as u64) as usize;
+        let (bucket, at) = (r / ENTRIES, r % ENTRIES);
+        let id =
+            if bucket < primary { bucket as u32 } else { (bucket - primary) as u32 | OVERFLOW };
+        (self.bucket(id).word(at) != 0).then_some(Place { bucket: id, at: at as u8 })
+    }
+
+    /// Shows the items of the bucket at `position` of a walk that lie at or behind it, and returns
+    /// the position to go on from; [`END`] ends the walk.
+    pub(crate) fn walk(&self, seed: u64, position: u64, mut visit: impl FnMut(Ref)) -> u64 {
+        let Some((home, from, to)) = self.interval(position) else { return END };
+        for id in self.chain(home) {
+            let bucket = self.bucket(id);
+            for item in (0..ENTRIES).map_while(|at| bucket.get(at)) {
+                // A walk begun before a merge may stand in the middle of a bucket.
+                if position == from || reversed(hash_of(seed, item.db(), item.key())) >= position {
+                    visit(item);
+                }
+            }
+        }
+        to
+    }
+
+    /// The bucket at `position` of a walk, and the interval of positions that it holds.
+    fn interval(&self, position: u64) -> Option<(u32, u64, u64)> {
+        let n = self.primary.len() as u32;
+        if n == 0 || position >= END {
+            return None;
+        }
+        let home = self.home(u64::from((position as u32).reverse_bits()));
+        let level = n.ilog2();
+        let is_split = home >= 1 << level || home < n - (1 << level);
+        let width = END >> (level + u32::from(is_split));
+        let from = position & !(width - 1);
+        Some((home, from, from + width))
+    }
+
+    /// The first item of the bucket at `position` that `is_wanted`, told its
+    /// [`word`](Table::word).
+    pub(crate) fn find_at(
+        &self,
+        position: u64,
+        mut is_wanted: impl FnMut(Ref, usize) -> bool,
+    ) -> Option<Place> {
+        let (home, _, _) = self.interval(position)?;
+        self.chain(home).find_map(|id| {
+            let bucket = self.bucket(id);
+            (0..ENTRIES)
+                .map_while(|at| Some((at, bucket.get(at)?)))
+                .find(|&(at, item)| is_wanted(item, bucket.word(at)))
+                .map(|(at, _)| Place { bucket: id, at: at as u8 })
+        })
+    }
+
+    /// The position behind the bucket at `position`.
+    pub(crate) fn next(&self, position: u64) -> u64 {
+        self.interval(position).map_or(END, |(_, _, to)| to)
+    }
+
+    /// Primary buckets: the steps of a walk.
+    pub(crate) const fn buckets(&self) -> usize {
+        self.primary.len()
+    }
+
+    /// Shows the items of the bucket at `position`, to change, and returns the next position.
+    pub(crate) fn walk_mut(&mut self, position: u64, mut visit: impl FnMut(Mut)) -> u64 {
+        let Some((home, _, to)) = self.interval(position) else { return END };
+        let mut id = home;
+        while id != NIL {
+            let bucket = self.bucket_mut(id);
+            for at in 0..ENTRIES {
+                let Some(item) = bucket.get_mut(at) else { break };
+                visit(item);
+            }
+            id = bucket.next;
+        }
+        to
+    }
+}
+
+/// The position of a hash in a walk.
+#[inline]
+fn reversed(hash: u64) -> u64 {
+    u64::from((hash as u32).reverse_bits())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Sampled requests out of the store, for the models.
+//!
+//! An unsampled key costs one comparison of a hash that is there already. A sampled one goes into
+//! a queue under the shard's lock, which is held anyway; a queue that nobody empties in time
+//! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
+
+use crate::{Key, Now};
+use base::{Filter, Micros, Sample, Sighting};
+
+/// One shard's queue.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    filter: Filter,
+    samples: Vec<Sample>,
+    capacity: usize,
+    lost: u64,
+}
+
+impl Tap {
+    pub(crate) const fn new(capacity: usize) -> Self {
+        Self { filter: Filter::NONE, samples: vec![], capacity, lost: 0 }
+    }
+
+    pub(crate) const fn set_filter(&mut self, filter: Filter) {
+        self.filter = filter;
+    }
+
+    /// Notes a request to an item of `size` charged bytes, if its key is sampled.
+    #[inline]
+    pub(crate) fn see(
+        &mut self,
+        key: &Key,
+        now: Now,
+        sighting: Sighting,
+        item: impl FnOnce() -> (u64, Option<u64>),
+    ) {
+        if self.filter.keeps(key.hash) {
+            let (size, expires) = item();
+            self.push(key, now, sighting, size, expires);
+        }
+    }
+
+    #[cold]
+    fn push(&mut self, key: &Key, now: Now, sighting: Sighting, size: u64, expires: Option<u64>) {
+        if self.samples.len() >= self.capacity {
+            self.lost += 1;
+            return;
+        }
+        // An item in its last millisecond is still alive; no time at all would mean no limit.
+        let left_ms = expires.map_or(0, |when| when.saturating_sub(now.unix_ms).max(1));
+        self.samples.push(Sample {
+            time: now.micros,
+            key: key.hash,
+            tenant: key.tenant,
+            sighting,
+            size: size.try_into().unwrap_or(u32::MAX),
+            ttl: Micros(left_ms.saturating_mul(1_000)),
+        });
+    }
+
+    /// Moves the samples to the end of `all`; returns how many were lost since the last time.
+    pub(crate) fn drain(&mut self, all: &mut Vec<Sample>) -> u64 {
+        all.append(&mut self.samples);
+        std::mem::take(&mut self.lost)
+    }
+}

@@ -1,0 +1,179 @@
+//! Who owns items: an [`Account`] shared by all shards, and in each shard a [`Tenant`] with its
+//! dictionary.
+
+use crate::Bounds;
+use crate::memory::{Padded, try_add};
+use crate::penalty::Measured;
+use crate::stats::{Counters, Len};
+use crate::table::{Place, Table};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// The bytes of one tenant in all shards, its bounds, and what its fetches took.
+#[derive(Debug)]
+pub(crate) struct Account {
+    used: Padded<AtomicU64>,
+    min: AtomicU64,
+    /// `u64::MAX` for none.
+    max: AtomicU64,
+    /// A leaf lock: taken under a shard's lock, and nothing is taken under it.
+    pub(crate) measured: Mutex<Measured>,
+}
+
+impl Account {
+    pub(crate) fn new(bounds: Bounds) -> Arc<Self> {
+        let account = Self {
+            used: Padded::default(),
+            min: AtomicU64::new(0),
+            max: AtomicU64::new(0),
+            measured: Mutex::default(),
+        };
+        account.set_bounds(bounds);
+        Arc::new(account)
+    }
+
+    pub(crate) fn set_bounds(&self, bounds: Bounds) {
+        self.min.store(bounds.min.0, Relaxed);
+        self.max.store(bounds.max.map_or(u64::MAX, |max| max.0), Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn used(&self) -> u64 {
+        self.used.0.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn max(&self) -> u64 {
+        self.max.load(Relaxed)
+    }
+
+    /// Bytes in use beyond the max, after it was lowered.
+    pub(crate) fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.max())
+    }
+
+    /// Bytes that others can never make it lose.
+    pub(crate) fn protected(&self) -> u64 {
+        self.used().min(self.min.load(Relaxed))
+    }
+
+    /// Bytes that others may make it lose.
+    #[inline]
+    pub(crate) fn loose(&self) -> u64 {
+        self.used().saturating_sub(self.min.load(Relaxed))
+    }
+
+    /// Takes `bytes` that do not depend on any write.
+    pub(crate) fn take(&self, bytes: u64) {
+        self.used.0.fetch_add(bytes, Relaxed);
+    }
+
+    /// Reserves `bytes`, or nothing if the max does not allow it.
+    #[inline]
+    pub(crate) fn try_take(&self, bytes: u64) -> bool {
+        match self.max() {
+            u64::MAX => {
+                self.used.0.fetch_add(bytes, Relaxed);
+                true
+            }
+            max => try_add(&self.used.0, bytes, max),
+        }
+    }
+
+    /// Gives `bytes` back.
+    #[inline]
+    pub(crate) fn give(&self, bytes: u64) {
+        if bytes > 0 {
+            self.used.0.fetch_sub(bytes, Relaxed);
+        }
+    }
+
+    /// Gives `bytes` back for the sake of another tenant, or nothing if the min forbids it.
+    #[inline]
+    pub(crate) fn try_give(&self, bytes: u64) -> bool {
+        let min = self.min.load(Relaxed);
+        let above = |used: u64| used.checked_sub(bytes).filter(|&rest| rest >= min);
+        self.used.0.fetch_update(Relaxed, Relaxed, above).is_ok()
+    }
+}
+
+/// One tenant in one shard.
+pub(crate) struct Tenant {
+    pub(crate) table: Table,
+    pub(crate) counters: Counters,
+    pub(crate) account: Arc<Account>,
+    /// By database.
+    lens: Box<[Len]>,
+}
+
+impl Tenant {
+    /// Bytes that a tenant takes in a shard before it has an item.
+    pub(crate) const fn fixed_bytes(databases: usize) -> u64 {
+        (size_of::<Self>() + databases * size_of::<Len>()) as u64
+    }
+
+    pub(crate) fn new(account: Arc<Account>, databases: usize) -> Self {
+        Self {
+            table: Table::default(),
+            counters: Counters::default(),
+            account,
+            lens: vec![Len::default(); databases].into(),
+        }
+    }
+
+    /// Counts an item that is about to come.
+    #[inline]
+    pub(crate) fn enters(&mut self, db: u8, expires: bool) {
+        if let Some(len) = self.lens.get_mut(usize::from(db)) {
+            len.items += 1;
+            len.expires += u64::from(expires);
+        }
+    }
+
+    /// Removes an item. Giving its bytes back is up to the caller.
+    #[inline]
+    pub(crate) fn remove(&mut self, place: Place) {
+        let item = self.table.remove(place);
+        let item = item.view();
+        if let Some(len) = self.lens.get_mut(usize::from(item.db())) {
+            len.items -= 1;
+            len.expires -= u64::from(item.expires().is_some());
+        }
+    }
+
+    /// Removes a dead item, and returns its bytes, which the account has back already.
+    pub(crate) fn expire(&mut self, place: Place) -> u64 {
+        let bytes = self.table.get(place).charge();
+        self.remove(place);
+        self.account.give(bytes);
+        self.counters.expired += 1;
+        bytes
+    }
+
+    /// Counts an item whose expiry came or went.
+    #[inline]
+    pub(crate) fn expiry_changes(&mut self, db: u8, from: bool, to: bool) {
+        if let Some(len) = self.lens.get_mut(usize::from(db))
+            && from != to
+        {
+            len.expires = if to { len.expires + 1 } else { len.expires - 1 };
+        }
+    }
+
+    /// Leaves the tenant without items and table, and hands out both. Giving their bytes back is
+    /// up to the caller.
+    pub(crate) fn take_table(&mut self) -> Table {
+        self.lens.fill(Len::default());
+        std::mem::take(&mut self.table)
+    }
+
+    pub(crate) fn len(&self, db: Option<u8>) -> Len {
+        match db {
+            Some(db) => self.lens.get(usize::from(db)).copied().unwrap_or_default(),
+            None => self.lens.iter().fold(Len::default(), |mut sum, &len| {
+                sum += len;
+                sum
+            }),
+        }
+    }
+}
