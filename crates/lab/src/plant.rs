@@ -449,6 +449,12 @@ mod tests {
         Access { tenant, ..Access::get(base::hash::mix(key), size) }
     }
 
+    fn fill(plant: &mut SimulatedPlant, tenant: TenantId, keys: u64) {
+        for key in 0..keys {
+            plant.access(&get(tenant, key, 1));
+        }
+    }
+
     /// The plant must be the cache that the policies' own simulator is, or a pilot tuned on it is
     /// tuned on something else.
     #[test]
@@ -485,9 +491,9 @@ mod tests {
             evictor: Evictor::klru(5),
         };
         plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)], filter: Filter::NONE });
-        (0..100).for_each(|key| drop(plant.access(&get(0, key, 1))));
+        fill(&mut plant, 0, 100);
         assert_eq!(plant.used_by(0), Bytes(100));
-        (0..1000).for_each(|key| drop(plant.access(&get(1, key, 1))));
+        fill(&mut plant, 1, 1000);
         assert_eq!((plant.used_by(0), plant.used_by(1)), (Bytes(30), Bytes(70)));
     }
 
@@ -499,7 +505,7 @@ mod tests {
             Bounds::none("greedy"),
         ];
         let mut plant = SimulatedPlant::new(Bytes(100), &tenants, 1);
-        (0..60).for_each(|key| drop(plant.access(&get(0, key, 1))));
+        fill(&mut plant, 0, 60);
         for key in 0..1000 {
             plant.access(&get(1, key, 1));
             plant.access(&get(2, key, 1));
