@@ -56,6 +56,10 @@ impl List {
     pub fn push(&mut self, links: &mut Links, slot: u32) {
         let at = slot as usize;
         if at >= links.0.len() {
+            if at >= links.0.capacity() {
+                // By a quarter: doubling would leave up to half of a large table unused.
+                links.0.reserve_exact(at + 1 - links.0.len() + links.0.len() / 4);
+            }
             links.0.resize(at + 1, Link { newer: NIL, older: NIL });
         }
         links.0[at] = Link { newer: NIL, older: self.newest };

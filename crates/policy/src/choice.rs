@@ -1,14 +1,18 @@
-//! How a policy is named: `lru`, `klru:16`, `klru:k=16:pool=16`.
+//! How a policy is named: `lru`, `klru:16`, `klru:k=16:pool=16`, `lru+adaptsize`.
 
+use crate::admit::{self, Admit};
 use crate::{ALL, Bytes, Policy, Spec};
-use std::fmt;
+use std::fmt::{self, Write};
 
-/// A policy with the values of its parameters.
+type Defaults = &'static [(&'static str, f64)];
+
+/// A policy with the values of its parameters, and the filter in front of it, if any.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Which policy.
     pub spec: &'static Spec,
     values: Vec<f64>,
+    filter: Option<(&'static admit::Spec, Vec<f64>)>,
 }
 
 /// What a policy is built from.
@@ -18,71 +22,140 @@ pub struct Params<'a> {
     pub capacity: Bytes,
     /// Reproduces the run.
     pub seed: u64,
-    spec: &'static Spec,
+    names: Defaults,
     values: &'a [f64],
 }
 
 impl Params<'_> {
     /// The value of a parameter that the policy's [`Spec`] lists.
     pub fn get(&self, name: &str) -> f64 {
-        let at = self.spec.params.iter().position(|(known, _)| *known == name);
-        self.values[at.unwrap_or_else(|| panic!("{} lists no parameter {name}", self.spec.name))]
+        let at = self.names.iter().position(|(known, _)| *known == name);
+        self.values[at.unwrap_or_else(|| panic!("no parameter {name} among {:?}", self.names))]
     }
 }
 
 impl Choice {
     /// `spec` with its defaults.
     pub fn of(spec: &'static Spec) -> Self {
-        Self { spec, values: spec.params.iter().map(|(_, default)| *default).collect() }
+        Self { spec, values: defaults(spec.params), filter: None }
+    }
+
+    /// The value of a parameter that the policy's [`Spec`] lists.
+    pub fn param(&self, name: &str) -> Option<f64> {
+        let at = self.spec.params.iter().position(|(known, _)| *known == name)?;
+        self.values.get(at).copied()
     }
 
     /// Builds the policy for a cache of `capacity`.
     pub fn build(&self, capacity: Bytes, seed: u64) -> Box<dyn Policy> {
-        (self.spec.build)(&Params { capacity, seed, spec: self.spec, values: &self.values })
+        let (names, values) = (self.spec.params, &*self.values);
+        (self.spec.build)(&Params { capacity, seed, names, values })
     }
+
+    /// Builds the filter in front of the policy.
+    pub fn build_admission(&self, capacity: Bytes, seed: u64) -> Option<Box<dyn Admit>> {
+        let (spec, values) = self.filter.as_ref()?;
+        // The filter draws from a stream of its own, or its draws would follow the policy's.
+        let seed = base::hash::mix(seed ^ 0xad);
+        Some((spec.build)(&Params { capacity, seed, names: spec.params, values }))
+    }
+}
+
+fn defaults(params: Defaults) -> Vec<f64> {
+    params.iter().map(|(_, default)| *default).collect()
 }
 
 impl fmt::Display for Choice {
     /// The shortest text that [`parse`] reads back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.spec.name.to_owned();
-        for ((name, default), value) in self.spec.params.iter().zip(&self.values) {
-            if value != default {
-                text += &format!(":{name}={value}");
-            }
+        let mut text = show(self.spec.name, self.spec.params, &self.values);
+        if let Some((spec, values)) = &self.filter {
+            text += "+";
+            text += &show(spec.name, spec.params, values);
         }
         f.pad(&text)
     }
 }
 
-/// Reads a policy's name and parameters.
+fn show(name: &str, params: Defaults, values: &[f64]) -> String {
+    let mut text = name.to_owned();
+    for ((name, default), value) in params.iter().zip(values) {
+        if value != default {
+            let _ = write!(text, ":{name}={value}");
+        }
+    }
+    text
+}
+
+/// Reads a policy's name and parameters, with a filter before or behind a `+`. Capitals, hyphens
+/// and underscores make no difference.
 ///
 /// # Errors
 /// A sentence that names what is known.
 pub fn parse(text: &str) -> Result<Choice, String> {
-    let mut parts = text.trim().split(':');
-    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let Some(spec) = ALL.iter().find(|spec| spec.name == name) else {
+    let mut choice: Option<Choice> = None;
+    let mut filter = None;
+    for part in text.trim().split('+') {
+        let (name, params) = part.split_once(':').map_or((part, None), |(n, p)| (n, Some(p)));
+        if let Some(spec) = admit::ALL.iter().copied().find(|spec| same(spec.name, name)) {
+            let values = read_params(spec.name, spec.params, params)?;
+            if filter.replace((spec, values)).is_some() {
+                return Err(format!("'{text}' has two admission filters: name one"));
+            }
+        } else {
+            let spec = find(name)?;
+            let values = read_params(spec.name, spec.params, params)?;
+            if choice.replace(Choice { spec, values, filter: None }).is_some() {
+                return Err(format!("'{text}' has two policies: separate them with a comma"));
+            }
+        }
+    }
+    let mut choice = choice.ok_or_else(|| {
+        format!("'{text}' only says who gets in: name a policy with it, as in lru+{text}")
+    })?;
+    choice.filter = filter;
+    Ok(choice)
+}
+
+/// The policy of that name.
+fn find(name: &str) -> Result<&'static Spec, String> {
+    let wanted = if same(name, "twoq") { "2q" } else { name };
+    ALL.iter().copied().find(|spec| same(spec.name, wanted)).ok_or_else(|| {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
-        return Err(format!("unknown policy '{name}': choose one of {}", known.join(", ")));
-    };
-    let mut choice = Choice::of(spec);
-    for (place, part) in parts.enumerate() {
+        let filters: Vec<_> = admit::ALL.iter().map(|spec| spec.name).collect();
+        format!(
+            "unknown policy '{name}': choose one of {}, with +{} in front if wanted",
+            known.join(", "),
+            filters.join(" or +")
+        )
+    })
+}
+
+/// Whether two names differ in nothing but capitals, hyphens and underscores.
+fn same(a: &str, b: &str) -> bool {
+    let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', '_'], "");
+    plain(a) == plain(b)
+}
+
+fn read_params(name: &str, params: Defaults, text: Option<&str>) -> Result<Vec<f64>, String> {
+    let mut values = defaults(params);
+    for (place, part) in text.into_iter().flat_map(|text| text.split(':')).enumerate() {
         let (at, value) = match part.split_once('=') {
-            Some((name, value)) => (spec.params.iter().position(|(n, _)| *n == name), value),
-            None => ((place < spec.params.len()).then_some(place), part),
+            Some((name, value)) => (params.iter().position(|(n, _)| *n == name), value),
+            None => ((place < params.len()).then_some(place), part),
         };
-        let (Some(at), Ok(value)) = (at, value.parse::<f64>()) else {
+        let value = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+        let (Some(at), Some(value)) = (at, value) else {
             let known: Vec<_> =
-                spec.params.iter().map(|(name, default)| format!("{name}={default}")).collect();
+                params.iter().map(|(name, default)| format!("{name}={default}")).collect();
             return Err(format!(
                 "'{part}' is not a parameter of {name}: it has {}",
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             ));
         };
-        choice.values[at] = value;
+        values[at] = value;
     }
-    Ok(choice)
+    Ok(values)
 }
 
 #[cfg(test)]
@@ -91,12 +164,46 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for text in ["lru", "klru", "klru:k=16", "klru:pool=16", "klru:k=1:pool=16"] {
+        for text in [
+            "lru",
+            "klru",
+            "klru:k=16",
+            "klru:pool=16",
+            "klru:k=1:pool=16",
+            "lru+adaptsize",
+            "klru:k=16+tinylfu",
+        ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
         assert_eq!(parse("klru:16").unwrap().to_string(), "klru:k=16");
-        for (text, names) in [("lfru", "klru"), ("klru:q=3", "k=5"), ("lru:3", "none")] {
-            assert!(parse(text).unwrap_err().contains(names), "{text}");
+        assert_eq!(parse("adaptsize+LRU").unwrap().to_string(), "lru+adaptsize");
+        for (text, name) in [("twoq", "2q"), ("S3-FIFO", "s3fifo"), ("wtinylfu", "w-tinylfu")] {
+            assert_eq!(parse(text).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_answered_with_what_is() {
+        for (text, answer) in [
+            ("lfru", "klru"),
+            ("klru:q=3", "k=5"),
+            ("klru:-3", "k=5"),
+            ("klru:nan", "k=5"),
+            ("lru:3", "none"),
+            ("adaptsize", "lru+adaptsize"),
+            ("lru+fifo", "comma"),
+            ("lru+tinylfu+adaptsize", "name one"),
+            ("", "choose one of"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(answer), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_name_is_its_own() {
+        for spec in ALL {
+            assert_eq!(parse(spec.name).unwrap().spec.name, spec.name);
         }
     }
 }

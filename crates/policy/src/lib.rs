@@ -4,14 +4,22 @@
 //! map, the byte accounting, expiry, the eviction loop and the counters. So a policy is one short
 //! file and its name in the list below.
 //!
-//! There are two families, and the difference matters. A *queue* policy keeps an order of its own
-//! and works in the simulator alone. A *rank* policy needs only an item's metadata ([`Meta`]): it
-//! samples candidates and the lowest rank goes. The very same rank file scores items in the
-//! simulator ([`rank::Sampled`]) and in the live store.
+//! There are three families, and the difference matters. A *rank* policy needs only an item's
+//! metadata ([`Meta`]): it samples candidates and the lowest rank goes. The very same rank file
+//! scores items in the simulator ([`rank::Sampled`]) and in the live store. A *queue* policy keeps
+//! an order of its own and works in the simulator alone. A *bound* looks into the future, or has
+//! no limit, to show what could be reached.
+//!
+//! Beside them stand filters ([`admit`]), which decide who gets in: `lru+tinylfu` is LRU behind
+//! one.
 #![forbid(unsafe_code)]
 
+pub mod admit;
 mod cache;
 pub mod choice;
+mod ghost;
+mod heap;
+mod index;
 mod stats;
 
 pub use base::{Access, Bytes, Op, Tick};
@@ -30,13 +38,23 @@ pub type Slot = u32;
 pub trait Policy: Debug + Send {
     /// `slot` just became resident, by `access`.
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick);
-    /// `slot` was hit, or overwritten (then `access.op` is [`Op::Set`] and its size is new).
+    /// `slot` was hit, or overwritten (then `access.op` is [`Op::Set`]); its size may be new.
     fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick);
-    /// `slot` left; `evicted` unless it was deleted or expired.
-    fn on_remove(&mut self, slot: Slot, evicted: bool, now: Tick);
-    /// Names the resident to evict. Called only while something is resident; the answer is
-    /// removed at once.
+    /// `slot`, which held `key`, left; `evicted` unless it was deleted or expired.
+    fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, now: Tick);
+    /// Names the resident to evict. Called only while something is resident. The answer is removed
+    /// at once, unless an admission filter prefers it to the newcomer: then it stays.
     fn victim(&mut self, incoming: &Access, now: Tick) -> Slot;
+    /// `incoming` is not resident and about to be let in, before anything is evicted for it.
+    fn on_miss(&mut self, _incoming: &Access, _now: Tick) {}
+    /// Whether the policy has room for such an object at all.
+    fn admits(&self, _incoming: &Access) -> bool {
+        true
+    }
+    /// Whether the capacity binds it; only a bound on what can be reached says no.
+    fn is_bounded(&self) -> bool {
+        true
+    }
     /// The cache now holds up to `capacity`: only policies that size parts of themselves by it
     /// care.
     fn on_resize(&mut self, _capacity: Bytes) {}
@@ -63,6 +81,7 @@ macro_rules! policies {
 }
 
 policies! {
-    queue::{ lru }
-    rank::{ random, klru }
+    queue::{ fifo, lru, clock, slru, two_q, arc, lirs, lru_k, s3fifo, sieve, w_tinylfu }
+    rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd }
+    bound::{ belady, belady_size, unbounded }
 }

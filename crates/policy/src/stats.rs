@@ -13,6 +13,10 @@ pub struct Stats {
     pub miss_bytes: u64,
     /// Objects that left to make room.
     pub evictions: u64,
+    /// Objects whose time was over when they were next asked for.
+    pub expirations: u64,
+    /// Objects that were not let in: larger than the policy takes, or turned away by admission.
+    pub refusals: u64,
     /// Penalty of all reads, in microseconds, where penalties are known.
     pub get_penalty_us: f64,
     /// Penalty of the reads that missed.

@@ -25,7 +25,7 @@ impl Policy for Lru {
         self.list.refresh(&mut self.links, slot);
     }
 
-    fn on_remove(&mut self, slot: Slot, _: bool, _: Tick) {
+    fn on_remove(&mut self, slot: Slot, _: u64, _: bool, _: Tick) {
         self.list.remove(&mut self.links, slot);
     }
 

@@ -1,3 +1,110 @@
 //! Policies whose order is their state: each keeps lists of slots and cannot be had as a rank.
+//!
+//! Where a policy has more than one queue, they share one set of links ([`Queues`]): an object
+//! moves between them without an allocation.
 
+pub mod arc;
+pub mod clock;
+pub mod fifo;
+pub mod lirs;
 pub mod lru;
+pub mod lru_k;
+pub mod s3fifo;
+pub mod sieve;
+pub mod slru;
+pub mod two_q;
+pub mod w_tinylfu;
+
+use crate::Slot;
+use base::list::{Links, List, NIL};
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    size: u32,
+    queue: u8,
+    /// For the policy's own use: a frequency, a mark.
+    count: u8,
+}
+
+/// Several queues over the same slots, and the bytes in each.
+#[derive(Clone, Debug)]
+pub(crate) struct Queues {
+    links: Links,
+    nodes: Vec<Node>,
+    lists: Vec<List>,
+    bytes: Vec<u64>,
+}
+
+impl Queues {
+    pub(crate) fn new(count: usize) -> Self {
+        let (links, nodes) = (Links::default(), vec![]);
+        Self { links, nodes, lists: vec![List::default(); count], bytes: vec![0; count] }
+    }
+
+    /// Adds `slot` as the newest of `queue`, its count 0.
+    pub(crate) fn push(&mut self, queue: usize, slot: Slot, size: u32) {
+        let at = slot as usize;
+        if at >= self.nodes.len() {
+            self.nodes.resize(at + 1, Node::default());
+        }
+        self.nodes[at] = Node { size, queue: queue as u8, count: 0 };
+        self.lists[queue].push(&mut self.links, slot);
+        self.bytes[queue] += u64::from(size);
+    }
+
+    /// Takes `slot` out of its queue; says which that was, and the size.
+    pub(crate) fn remove(&mut self, slot: Slot) -> (usize, u32) {
+        let Node { size, queue, .. } = self.nodes[slot as usize];
+        let queue = usize::from(queue);
+        self.lists[queue].remove(&mut self.links, slot);
+        self.bytes[queue] -= u64::from(size);
+        (queue, size)
+    }
+
+    /// Moves `slot` to the newest end of `queue`, its own or another; its count stays.
+    pub(crate) fn shift(&mut self, slot: Slot, queue: usize) {
+        let (_, size) = self.remove(slot);
+        self.nodes[slot as usize].queue = queue as u8;
+        self.lists[queue].push(&mut self.links, slot);
+        self.bytes[queue] += u64::from(size);
+    }
+
+    /// `slot` now takes `size`.
+    pub(crate) fn resize(&mut self, slot: Slot, size: u32) {
+        let node = &mut self.nodes[slot as usize];
+        let bytes = &mut self.bytes[usize::from(node.queue)];
+        *bytes = *bytes - u64::from(node.size) + u64::from(size);
+        node.size = size;
+    }
+
+    /// The oldest of `queue`, if it has any.
+    pub(crate) fn oldest(&self, queue: usize) -> Option<Slot> {
+        Some(self.lists[queue].oldest()).filter(|&slot| slot != NIL)
+    }
+
+    pub(crate) fn bytes(&self, queue: usize) -> u64 {
+        self.bytes[queue]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lists.iter().map(List::len).sum()
+    }
+
+    pub(crate) fn queue_of(&self, slot: Slot) -> usize {
+        usize::from(self.nodes[slot as usize].queue)
+    }
+
+    pub(crate) fn size_of(&self, slot: Slot) -> u32 {
+        self.nodes[slot as usize].size
+    }
+
+    pub(crate) fn count(&mut self, slot: Slot) -> &mut u8 {
+        &mut self.nodes[slot as usize].count
+    }
+
+    /// The oldest of the first queue that has any.
+    pub(crate) fn any_oldest(&self, order: impl IntoIterator<Item = usize>) -> Slot {
+        let found = order.into_iter().find_map(|queue| self.oldest(queue));
+        found.expect("a victim is asked for only while something is resident")
+    }
+}

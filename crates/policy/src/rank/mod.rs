@@ -3,11 +3,21 @@
 //! The same [`Rank`] runs in the simulator, through [`Sampled`], and in the live store, which
 //! keeps the fields of [`Meta`] in each item's header whatever policy is active. So a live store
 //! changes policy without touching an item.
+//!
+//! Two need more than a rank of the metadata and say why in their head comments: `gdsf` and `lfu`
+//! age by a priority that is fixed when an object is used, and `lhd` learns.
 
+pub mod cost_lhd;
+mod dense;
+pub mod gdsf;
+pub mod hyperbolic;
 pub mod klru;
+pub mod lfu;
+pub mod lhd;
 pub mod random;
 mod sampled;
 
+pub(crate) use dense::Dense;
 pub use sampled::Sampled;
 
 use base::{Micros, Tick};
@@ -26,6 +36,13 @@ pub struct Meta {
     pub size: u32,
     /// What a miss of it costs; zero where it is unknown.
     pub penalty: Micros,
+}
+
+impl Meta {
+    /// What a miss costs, relative: one where it is unknown.
+    pub fn cost(&self) -> f32 {
+        self.penalty.0.max(1) as f32
+    }
 }
 
 /// Scores a resident item: of the candidates drawn, the one with the lowest rank goes.

@@ -1,0 +1,19 @@
+//! Everyone gets in: the baseline that filters are measured against.
+
+use super::{Admit, Spec};
+use crate::Access;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec { name: "always", params: &[], build: |_| Box::new(Always) };
+
+/// Turns nobody away.
+#[derive(Clone, Copy, Debug)]
+pub struct Always;
+
+impl Admit for Always {
+    fn on_access(&mut self, _: &Access, _: bool) {}
+
+    fn admit(&mut self, _: &Access, _: Option<u64>) -> bool {
+        true
+    }
+}

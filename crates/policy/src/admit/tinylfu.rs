@@ -1,0 +1,43 @@
+//! TinyLFU: a newcomer enters only if it was asked for more often lately than whoever would leave
+//! for it.
+//!
+//! Frequencies come from a sketch that remembers far more keys than the cache holds, in four bits
+//! a counter. Compared by requests, not by bytes: a large newcomer is compared with its first
+//! victim only.
+//!
+//! [1] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
+//! Transactions on Storage 2017.
+
+use super::{Admit, Sketch, Spec};
+use crate::Access;
+
+/// The registry entry.
+pub const SPEC: Spec =
+    Spec { name: "tinylfu", params: &[], build: |_| Box::new(TinyLfu::default()) };
+
+/// Admits by recent frequency.
+#[derive(Clone, Debug, Default)]
+pub struct TinyLfu {
+    sketch: Sketch,
+    /// Objects that entered while there was room: about what the cache holds.
+    objects: usize,
+}
+
+impl Admit for TinyLfu {
+    fn on_access(&mut self, access: &Access, _: bool) {
+        self.sketch.add(access.key, self.objects);
+    }
+
+    fn compares(&self) -> bool {
+        true
+    }
+
+    fn admit(&mut self, incoming: &Access, rival: Option<u64>) -> bool {
+        let Some(rival) = rival else {
+            self.objects += 1;
+            self.sketch.fit(self.objects);
+            return true;
+        };
+        self.sketch.frequency(incoming.key) > self.sketch.frequency(rival)
+    }
+}

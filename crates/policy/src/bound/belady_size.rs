@@ -1,0 +1,69 @@
+//! Belady with sizes: whoever holds the most bytes for the longest until its next use goes.
+//!
+//! The best choice among objects of different sizes cannot be computed for real traces; this greedy
+//! one is close, and what is used as a bound. Its score, size × time to the next use, changes as
+//! time passes, so the highest of 128 candidates goes. What is never used again does not enter.
+
+use crate::rank::Dense;
+use crate::{Access, Policy, Slot, Spec, Tick};
+use base::Prng;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "belady-size",
+    params: &[("k", 128.0)],
+    build: |params| {
+        let (k, prng) = ((params.get("k") as usize).max(1), Prng::new(params.seed));
+        Box::new(BeladySize { k, prng, dense: Dense::default() })
+    },
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    next: Tick,
+    size: u32,
+}
+
+/// The residents with size and next use.
+#[derive(Debug)]
+pub struct BeladySize {
+    k: usize,
+    prng: Prng,
+    dense: Dense<Entry>,
+}
+
+impl Policy for BeladySize {
+    fn on_insert(&mut self, slot: Slot, access: &Access, _: Tick) {
+        self.dense.push(slot, Entry { next: access.next, size: access.size });
+    }
+
+    fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
+        *self.dense.get_mut(slot) = Entry { next: access.next, size: access.size };
+    }
+
+    fn on_remove(&mut self, slot: Slot, _: u64, _: bool, _: Tick) {
+        self.dense.remove(slot);
+    }
+
+    fn victim(&mut self, _: &Access, now: Tick) -> Slot {
+        let mut best = (-1.0, 0);
+        for _ in 0..self.k {
+            let place = self.prng.below(self.dense.len() as u64) as usize;
+            let (slot, entry) = self.dense.at(place);
+            let wait = if entry.next == Tick::NEVER {
+                f64::MAX
+            } else {
+                entry.next.since(now).max(1) as f64
+            };
+            let score = wait * f64::from(entry.size.max(1));
+            if score > best.0 {
+                best = (score, slot);
+            }
+        }
+        best.1
+    }
+
+    fn admits(&self, incoming: &Access) -> bool {
+        incoming.next != Tick::NEVER
+    }
+}

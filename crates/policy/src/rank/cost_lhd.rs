@@ -1,0 +1,16 @@
+//! LHD that counts what a miss costs: keep what will save the most waiting for its bytes and time.
+//!
+//!     rank = penalty · hit density(class, age) / size
+//!
+//! The penalty multiplies; it does not make classes of its own, which would leave each class fewer
+//! lifetimes to learn from.
+
+use super::lhd::Lhd;
+use crate::Spec;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "cost-lhd",
+    params: &[("k", 64.0), ("global", 0.0)],
+    build: |params| Box::new(Lhd::new(params, true)),
+};

@@ -1,0 +1,68 @@
+//! What is known of each resident, without gaps, so that a random resident is one index.
+//!
+//! The entry itself moves (the last fills a gap), not a pointer to it: a draw then costs one cache
+//! line. A place by slot leads back.
+
+use crate::Slot;
+
+/// Entries of the residents in no order.
+#[derive(Clone, Debug)]
+pub(crate) struct Dense<T> {
+    entries: Vec<(Slot, T)>,
+    places: Vec<u32>,
+}
+
+impl<T> Default for Dense<T> {
+    fn default() -> Self {
+        Self { entries: vec![], places: vec![] }
+    }
+}
+
+const ABSENT: u32 = u32::MAX;
+
+impl<T> Dense<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Adds the entry of `slot`, which has none.
+    pub(crate) fn push(&mut self, slot: Slot, entry: T) {
+        if slot as usize >= self.places.len() {
+            self.places.resize(slot as usize + 1, ABSENT);
+        }
+        self.places[slot as usize] = self.entries.len() as u32;
+        self.entries.push((slot, entry));
+    }
+
+    /// Takes out the entry of `slot`.
+    pub(crate) fn remove(&mut self, slot: Slot) -> T {
+        let place = std::mem::replace(&mut self.places[slot as usize], ABSENT) as usize;
+        let (_, entry) = self.entries.swap_remove(place);
+        if let Some(&(moved, _)) = self.entries.get(place) {
+            self.places[moved as usize] = place as u32;
+        }
+        entry
+    }
+
+    /// The entry of `slot`, if it is resident.
+    pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
+        let place = *self.places.get(slot as usize)?;
+        self.entries.get(place as usize).map(|(_, entry)| entry)
+    }
+
+    /// The entry of `slot`, which is resident.
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut T {
+        &mut self.entries[self.places[slot as usize] as usize].1
+    }
+
+    /// The resident at a place below [`Dense::len`].
+    #[inline]
+    pub(crate) fn at(&self, place: usize) -> (Slot, &T) {
+        let (slot, entry) = &self.entries[place];
+        (*slot, entry)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &T)> + Clone {
+        self.entries.iter().map(|(slot, entry)| (*slot, entry))
+    }
+}

@@ -1,0 +1,43 @@
+//! Hyperbolic caching: keep what earned the most per byte and per unit of time resident.
+//!
+//!     rank = cost · (hits + 1) / (size · life)
+//!
+//! A hit is worth less the older its item grows, so nothing needs to be decayed and no half-life
+//! chosen; but a burst of long ago still counts. The lowest of 64 candidates goes: a rank that
+//! moves with time cannot be kept in order.
+//!
+//! With `cost=1` what a miss costs multiplies the rank; with `size=0` bytes do not count.
+//!
+//! [1] Blankstein, Sen, Freedman. Hyperbolic Caching: Flexible Caching for Web Applications.
+//! ATC '17.
+
+use super::{Meta, Rank, Sampled};
+use crate::{Spec, Tick};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "hyperbolic",
+    params: &[("k", 64.0), ("pool", 0.0), ("cost", 0.0), ("size", 1.0)],
+    build: |params| {
+        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
+        let rank = Hyperbolic { cost: params.get("cost") > 0.0, size: params.get("size") > 0.0 };
+        Box::new(Sampled::new(rank, k.max(1), pool, params.seed))
+    },
+};
+
+/// Uses per byte and time.
+#[derive(Clone, Copy, Debug)]
+pub struct Hyperbolic {
+    /// Whether what a miss costs counts.
+    pub cost: bool,
+    /// Whether bytes count.
+    pub size: bool,
+}
+
+impl Rank for Hyperbolic {
+    fn rank(&self, item: &Meta, _: Tick) -> f32 {
+        let size = if self.size { item.size.max(1) as f32 } else { 1.0 };
+        let cost = if self.cost { item.cost() } else { 1.0 };
+        cost * (item.hits as f32 + 1.0) / (size * item.life.max(1) as f32)
+    }
+}

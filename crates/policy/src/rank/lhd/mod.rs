@@ -1,0 +1,238 @@
+//! LHD: keep what will earn the most hits for the bytes and the time it will take.
+//!
+//!     rank = hit density(class, age) / size            hits to come / (bytes · time to come)
+//!
+//! How an object's future depends on its age is not assumed but measured ([`model`]), for classes
+//! of objects that behave alike: by who asks, and by how soon the last two hits came. The lowest of
+//! a sample goes. Loops, scans and recency all come out of the same measured curve.
+//!
+//! What cannot be seen cannot be learnt, so some newcomers are *explorers*: a hundredth of the
+//! bytes is held by objects that stay, whatever their rank, until they are hit or too old to be
+//! seen. And the most recent newcomers that ranked below the usual victim are always among the
+//! candidates: large useless objects then leave at once instead of waiting to be drawn.
+//!
+//! Learning: the densities are computed anew whenever an eighth has been added to the requests seen,
+//! and every 2^20 requests at most, with the past weighing 0.9. So a short trace is learnt from at
+//! all (the released code looks first after a million requests), and a long one is not read as if
+//! its beginning were its present.
+//!
+//! Not a [`crate::Rank`]: the rank needs the ages of the last two hits and tables that follow the
+//! cache, beside an item's common metadata.
+//!
+//! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
+
+mod model;
+
+use super::Dense;
+use crate::{Access, Bytes, Params, Policy, Slot, Spec, Tick};
+use base::Prng;
+use base::hash::mix;
+use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "lhd",
+    params: &[("k", 64.0), ("cost", 0.0), ("global", 0.0)],
+    build: |params| Box::new(Lhd::new(params, params.get("cost") > 0.0)),
+};
+
+/// Requests before the densities are computed first.
+const FIRST_LOOK: u64 = 1 << 12;
+/// Requests between two looks, at most.
+const LOOK_MAX: u64 = 1 << 20;
+/// Requests seen, by the requests to the next look.
+const LOOK_SHARE: u64 = 8;
+/// What the past weighs at each look.
+const DECAY: f32 = 0.9;
+/// A newcomer or a hit becomes an explorer one time in so many, while there is room for one.
+const EXPLORE_ONE_IN: u64 = 32;
+/// Share of the capacity that explorers may hold.
+const EXPLORE_SHARE: u64 = 100;
+/// Age, in requests by object cached, at which an explorer has seen enough.
+const EXPLORE_AGE: u32 = 64;
+/// Recent newcomers that are always candidates.
+const RECENT: usize = 8;
+/// Neighbours read at each draw. Entries lie in no order (the last fills every gap), so a run is as
+/// good as single draws, and costs fewer cache lines.
+const RUN: usize = 4;
+/// What an earlier victim weighs in the usual victim's rank.
+const VICTIM_MEMORY: f32 = 0.9;
+
+/// 20 bytes, so that a draw seldom reads two cache lines.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Tick of the last use, wrapping: ages beyond 2^32 requests are mistaken.
+    last: u32,
+    /// Age at the last hit; [`NEVER_HIT`] before there was one.
+    last_hit: u32,
+    size: u32,
+    cost: f32,
+    class: Class,
+    explorer: bool,
+}
+
+const NEVER_HIT: u32 = u32::MAX;
+
+impl Entry {
+    #[inline]
+    fn age(&self, now: Tick) -> u32 {
+        (now.0 as u32).wrapping_sub(self.last)
+    }
+}
+
+/// The residents, and what was learnt.
+#[derive(Debug)]
+pub struct Lhd {
+    model: Model,
+    dense: Dense<Entry>,
+    prng: Prng,
+    k: usize,
+    /// Whether what a miss costs multiplies the rank.
+    cost: bool,
+    /// Whether all residents are candidates: an ideal to compare with, slow beyond thousands.
+    global: bool,
+    explore_budget: i64,
+    recent: [Slot; RECENT],
+    recent_at: usize,
+    usual_victim: f32,
+    look_at: u64,
+    capacity: u64,
+    explorer_age_max: u32,
+}
+
+impl Lhd {
+    pub(crate) fn new(params: &Params, cost: bool) -> Self {
+        Self {
+            model: Model::new(),
+            dense: Dense::default(),
+            prng: Prng::new(params.seed),
+            k: (params.get("k") as usize).max(1),
+            cost,
+            global: params.get("global") > 0.0,
+            explore_budget: (params.capacity.0 / EXPLORE_SHARE) as i64,
+            recent: [Slot::MAX; RECENT],
+            recent_at: 0,
+            usual_victim: 0.0,
+            look_at: FIRST_LOOK,
+            capacity: params.capacity.0,
+            explorer_age_max: u32::MAX,
+        }
+    }
+
+    /// Hit density by byte; explorers above everything.
+    #[inline]
+    fn rank(&self, entry: &Entry, now: Tick) -> f32 {
+        let age = entry.age(now);
+        if entry.explorer && age < self.explorer_age_max {
+            return f32::INFINITY;
+        }
+        entry.cost * self.model.density(entry.class, bucket(age)) / entry.size as f32
+    }
+
+    /// The entry of an object just used, and whether it is an explorer now.
+    fn enter(&mut self, access: &Access, last_hit: u32, sum: Option<u64>, now: Tick) -> Entry {
+        let app = match access.tenant {
+            0 => 0,
+            tenant => mix(u64::from(tenant)) as usize % APP_CLASSES,
+        };
+        let class = (app * HIT_CLASSES) as Class + self.model.hit_class(sum);
+        let size = access.size.max(1);
+        let explorer =
+            self.explore_budget > 0 && self.prng.below(EXPLORE_ONE_IN) == 0;
+        if explorer {
+            self.explore_budget -= i64::from(size);
+        }
+        let cost = if self.cost { access.penalty.0.max(1) as f32 } else { 1.0 };
+        Entry { last: now.0 as u32, last_hit, size, cost, class, explorer }
+    }
+
+    fn look(&mut self, now: Tick) {
+        if now.0 >= self.look_at {
+            let lasting = self.dense.iter().map(|(_, entry)| (entry.class, entry.age(now)));
+            self.model.learn(DECAY, self.dense.len(), lasting);
+            self.explorer_age_max = EXPLORE_AGE.saturating_mul(self.dense.len() as u32);
+            self.look_at = now.0 + (now.0 / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
+        }
+    }
+}
+
+impl Policy for Lhd {
+    fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick) {
+        self.look(now);
+        let entry = self.enter(access, NEVER_HIT, None, now);
+        if !entry.explorer && self.rank(&entry, now) < self.usual_victim {
+            self.recent[self.recent_at] = slot;
+            self.recent_at = (self.recent_at + 1) % RECENT;
+        }
+        self.dense.push(slot, entry);
+    }
+
+    fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick) {
+        self.look(now);
+        let old = *self.dense.get_mut(slot);
+        let age = old.age(now);
+        if access.op == crate::Op::Set {
+            // The value that was there ends its life unread.
+            self.model.count_end(old.class, age);
+        } else {
+            self.model.count_hit(old.class, age);
+        }
+        if old.explorer {
+            self.explore_budget += i64::from(old.size);
+        }
+        let before = if old.last_hit == NEVER_HIT { 0 } else { old.last_hit };
+        let sum = u64::from(age) + u64::from(before);
+        let entry = self.enter(access, age.min(NEVER_HIT - 1), Some(sum), now);
+        *self.dense.get_mut(slot) = entry;
+    }
+
+    fn on_remove(&mut self, slot: Slot, _: u64, evicted: bool, now: Tick) {
+        let entry = self.dense.remove(slot);
+        self.model.count_end(entry.class, entry.age(now));
+        if entry.explorer {
+            self.explore_budget += i64::from(entry.size);
+        }
+        if evicted {
+            let rank = self.rank(&entry, now);
+            if rank.is_finite() {
+                self.usual_victim =
+                    VICTIM_MEMORY * self.usual_victim + (1.0 - VICTIM_MEMORY) * rank;
+            }
+        }
+    }
+
+    fn victim(&mut self, _: &Access, now: Tick) -> Slot {
+        let mut best = (f32::INFINITY, self.dense.at(0).0);
+        let mut consider = |rank: f32, slot: Slot| {
+            if rank < best.0 {
+                best = (rank, slot);
+            }
+        };
+        if self.global {
+            for (slot, entry) in self.dense.iter() {
+                consider(self.rank(entry, now), slot);
+            }
+            return best.1;
+        }
+        let len = self.dense.len();
+        for _ in 0..self.k.div_ceil(RUN) {
+            let start = self.prng.below(len as u64) as usize;
+            for place in start..start + RUN {
+                let (slot, entry) = self.dense.at(if place < len { place } else { place % len });
+                consider(self.rank(entry, now), slot);
+            }
+        }
+        for slot in self.recent {
+            if let Some(entry) = self.dense.get(slot) {
+                consider(self.rank(entry, now), slot);
+            }
+        }
+        best.1
+    }
+
+    fn on_resize(&mut self, capacity: Bytes) {
+        let share = |capacity: u64| (capacity / EXPLORE_SHARE) as i64;
+        self.explore_budget += share(capacity.0) - share(self.capacity);
+        self.capacity = capacity.0;
+    }
+}

@@ -1,0 +1,233 @@
+//! What LHD learns: hits and ends of lifetimes by class and age, and the hit density they give.
+//!
+//! For each class, with h(a) lifetimes that ended in a hit at age a and v(a) that ended otherwise,
+//!
+//!     density(a) = Σ h(y) / Σ (y - a + 1) · (h(y) + v(y)),    both sums over y ≥ a,
+//!
+//! hits to come by time to come, from one backward pass over the ages.
+//!
+//! Ages fall into buckets that widen with the age: 2^P buckets an octave. Why not buckets of one
+//! width, as the paper has them? On a loop over M objects, the worst case, an object may stay one
+//! bucket too long, which costs the share bucket / M of the hits [1, appendix]; and a loop longer
+//! than the buckets reach is not seen at all. With one width both together ask for 1/ε² buckets and
+//! for a width that follows the number of objects. With widths in proportion to the age the loss is
+//! at most ε = 2^-P for a loop of any length, with 32 · 2^P buckets, and nothing needs to follow.
+//!
+//! Lifetimes that still last count as well, as if they ended now. Without them a young cache looks
+//! as if every old object were hit at last: those that were not are still there.
+
+/// Buckets an octave, as a power of two: at most 1/32 of the hits is lost to them.
+const PRECISION: u32 = 5;
+/// Buckets that cover every age below 2^32 requests.
+const AGES: usize = (33 - PRECISION as usize) << PRECISION;
+/// Classes by the ages of the last two hits.
+pub(super) const HIT_CLASSES: usize = 16;
+/// Classes by who asks.
+pub(super) const APP_CLASSES: usize = 16;
+
+/// Lifetimes that the whole weighs in each class: fewer, and a class with few of its own ranks by
+/// chance; many more, and classes are all alike.
+const PRIOR: f32 = 20.0;
+/// Sums of two ages from here on, in requests by object cached, make the slowest class.
+const REACH: u64 = 32;
+
+const _: () = assert!(APP_CLASSES * HIT_CLASSES <= 256);
+
+/// The bucket of an age in requests.
+#[inline]
+pub(super) const fn bucket(age: u32) -> usize {
+    let msb = (age | 1).ilog2();
+    let shift = msb.saturating_sub(PRECISION);
+    ((shift << PRECISION) + (age >> shift)) as usize
+}
+
+/// Requests that a bucket spans.
+fn width(bucket: usize) -> f32 {
+    let octave = bucket >> PRECISION;
+    if octave < 2 { 1.0 } else { (1u64 << (octave - 1)) as f32 }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    hits: f32,
+    ends: f32,
+}
+
+/// An app class and a hit class: the row of the tables.
+pub(super) type Class = u8;
+
+const fn row(class: Class) -> usize {
+    class as usize * AGES
+}
+
+/// Hits, ends and densities by app class, hit class and age.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    /// By app class; most caches have one.
+    counts: [Option<Box<[Count]>>; APP_CLASSES],
+    densities: Vec<f32>,
+    /// Sums of ages from here on fall into the class of the slowest.
+    reach: u64,
+}
+
+impl Model {
+    /// Before anything is known: old is bad, and not to have been hit is worse.
+    pub(super) fn new() -> Self {
+        let row = |class: usize| {
+            let worth = (class % HIT_CLASSES + 1) as f32;
+            let mut age = 0.0;
+            (0..AGES).map(move |bucket| {
+                age += width(bucket);
+                worth / age
+            })
+        };
+        Self {
+            counts: Default::default(),
+            densities: (0..APP_CLASSES * HIT_CLASSES).flat_map(row).collect(),
+            reach: REACH << 12,
+        }
+    }
+
+    /// The hit class of an object whose last two hits came after `sum` requests together; `None` if
+    /// it was never hit. Each class spans a factor of two, relative to the number of objects.
+    #[inline]
+    pub(super) fn hit_class(&self, sum: Option<u64>) -> u8 {
+        let Some(sum) = sum else { return 0 };
+        let halvings = (self.reach / sum.max(1)).max(1).ilog2() as u8;
+        1 + halvings.min(HIT_CLASSES as u8 - 2)
+    }
+
+    #[inline]
+    pub(super) fn density(&self, class: Class, bucket: usize) -> f32 {
+        self.densities[row(class) + bucket]
+    }
+
+    pub(super) fn count_hit(&mut self, class: Class, age: u32) {
+        self.count(class, age).hits += 1.0;
+    }
+
+    pub(super) fn count_end(&mut self, class: Class, age: u32) {
+        self.count(class, age).ends += 1.0;
+    }
+
+    fn count(&mut self, class: Class, age: u32) -> &mut Count {
+        let counts = self.counts[usize::from(class) / HIT_CLASSES]
+            .get_or_insert_with(|| vec![Count::default(); HIT_CLASSES * AGES].into());
+        &mut counts[usize::from(class) % HIT_CLASSES * AGES + bucket(age)]
+    }
+
+    /// Forgets by `decay` and computes the densities anew, with the classes and ages of the
+    /// `objects` lifetimes that still last.
+    pub(super) fn learn(
+        &mut self,
+        decay: f32,
+        objects: usize,
+        lasting: impl Iterator<Item = (Class, u32)> + Clone,
+    ) {
+        for count in self.counts.iter_mut().flatten().flat_map(|counts| counts.iter_mut()) {
+            count.hits *= decay;
+            count.ends *= decay;
+        }
+        for (class, age) in lasting.clone() {
+            self.count(class, age).ends += 1.0;
+        }
+        let whole = self.aggregate();
+        for app in 0..APP_CLASSES {
+            let Some(counts) = &self.counts[app] else { continue };
+            for hit in 0..HIT_CLASSES {
+                let into = row((app * HIT_CLASSES + hit) as Class);
+                let own = &counts[hit * AGES..][..AGES];
+                densities(own, &whole, &mut self.densities[into..][..AGES]);
+            }
+        }
+        for (class, age) in lasting {
+            self.count(class, age).ends -= 1.0;
+        }
+        self.reach = REACH * (objects as u64).max(1);
+    }
+
+    /// The counts of all classes together.
+    fn aggregate(&self) -> Vec<Count> {
+        let mut whole = vec![Count::default(); AGES];
+        for counts in self.counts.iter().flatten() {
+            for (at, count) in counts.iter().enumerate() {
+                whole[at % AGES].hits += count.hits;
+                whole[at % AGES].ends += count.ends;
+            }
+        }
+        whole
+    }
+}
+
+/// Sums over the ages from one on.
+#[derive(Clone, Copy, Default)]
+struct Tail {
+    hits: f32,
+    events: f32,
+    time: f32,
+}
+
+impl Tail {
+    /// Takes in the next younger bucket. What happens in it happens in its middle.
+    fn extend(&mut self, count: Count, width: f32) {
+        let events = count.hits + count.ends;
+        self.time += width * self.events + f32::midpoint(width, 1.0) * events;
+        self.hits += count.hits;
+        self.events += events;
+    }
+}
+
+fn densities(own: &[Count], whole: &[Count], into: &mut [f32]) {
+    let (mut tail, mut all) = (Tail::default(), Tail::default());
+    for age in (0..own.len()).rev() {
+        tail.extend(own[age], width(age));
+        all.extend(whole[age], width(age));
+        let weight = if all.events > 1e-5 { PRIOR / all.events } else { 0.0 };
+        let time = tail.time + weight * all.time;
+        into[age] = if time > 1e-5 { (tail.hits + weight * all.hits) / time } else { 0.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(hits: [f32; 4], ends: [f32; 4]) -> Vec<Count> {
+        hits.into_iter().zip(ends).map(|(hits, ends)| Count { hits, ends }).collect()
+    }
+
+    /// Three hits at age 1, one at age 3, and two evictions at age 3: by hand, from age 0 there are
+    /// 4 hits in 18 request-lives, and so on.
+    #[test]
+    fn densities_of_a_hand_made_class() {
+        let own = counts([0.0, 3.0, 0.0, 1.0], [0.0, 0.0, 0.0, 2.0]);
+        let mut got = [0.0; 4];
+        densities(&own, &counts([0.0; 4], [0.0; 4]), &mut got);
+        let want = [2.0 / 9.0, 1.0 / 3.0, 1.0 / 6.0, 1.0 / 3.0];
+        for (got, want) in got.iter().zip(want) {
+            assert!((got - want).abs() < 1e-6, "{got} for {want}");
+        }
+    }
+
+    #[test]
+    fn a_class_without_data_is_like_all_the_others() {
+        let whole = counts([0.0, 3.0, 0.0, 1.0], [0.0, 0.0, 0.0, 2.0]);
+        let mut got = [0.0; 4];
+        densities(&counts([0.0; 4], [0.0; 4]), &whole, &mut got);
+        assert!((got[0] - 2.0 / 9.0).abs() < 1e-6, "{got:?}");
+    }
+
+    /// Every age has a bucket, buckets are adjacent, and none is wider than its age by 2^P.
+    #[test]
+    fn buckets_cover_all_ages_to_their_precision() {
+        let mut start = 0u64;
+        for at in 0..AGES {
+            let width = width(at) as u64;
+            assert_eq!(bucket(start as u32), at);
+            assert_eq!(bucket((start + width - 1) as u32), at);
+            assert!(width == 1 || width << PRECISION <= start, "{at}: {width} at {start}");
+            start += width;
+        }
+        assert_eq!(start, 1 << 32);
+    }
+}
