@@ -1,4 +1,5 @@
-//! Opens whatever a user names as a trace: a file of any format, standard input, a generator.
+//! Opens whatever a user names as a trace: a file of any format, standard input, a generator. And
+//! begins a file that is to be one.
 //!
 //! Files are read through their compression, which is known by the first bytes and not by the
 //! name; the format is known by `--format`, by the first bytes behind the compression, or by the
@@ -6,9 +7,11 @@
 
 use anyhow::{Context, anyhow};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, SkipBad, Source};
+use trace::{Access, Charge, Error, Sink, SkipBad, Source, Totals};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
@@ -50,8 +53,8 @@ pub enum ChargeBy {
     /// Its value: what other simulators charge
     #[default]
     Value,
-    /// Its key and its value
-    KeyValue,
+    /// The item with its key and its header, rounded up: what the store charges
+    Item,
 }
 
 impl Options {
@@ -60,7 +63,7 @@ impl Options {
         let charge = match self.charge {
             _ if self.ignore_size => Charge::One,
             ChargeBy::Value => Charge::Value,
-            ChargeBy::KeyValue => Charge::Item(u32::saturating_add),
+            ChargeBy::Item => Charge::Item(item),
         };
         trace::Options {
             charge,
@@ -69,6 +72,12 @@ impl Options {
             value_size: self.value_size,
         }
     }
+}
+
+/// What the store charges for an item without a time to live.
+fn item(key_size: u32, value_size: u32) -> u32 {
+    let charge = store::charge(key_size as usize, value_size as usize, false);
+    u32::try_from(charge).unwrap_or(u32::MAX)
 }
 
 fn separator(text: &str) -> Result<u8, String> {
@@ -177,5 +186,93 @@ impl Source for Limit {
 
     fn lost(&self) -> u64 {
         self.inner.lost()
+    }
+}
+
+/// A trace being written. It is whole once [`Output::finish`] has said so.
+pub struct Output {
+    sink: Box<dyn Sink>,
+    /// What became of the end of the compressed stream, which is written when the sink is dropped.
+    closed: Arc<Mutex<Option<io::Error>>>,
+}
+
+/// The format in which a trace of that name is written: the one that is asked for, or the one the
+/// name ends with, or the common one.
+///
+/// # Errors
+/// A sentence that names the formats that can be written.
+pub fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static Spec> {
+    let spec = match wanted {
+        Some(wanted) => format::find(wanted).map_err(|error| anyhow!(error))?,
+        None => match format::detect(name, b"") {
+            Some(spec) => spec,
+            None if name == "-" => format::find("csv").map_err(|error| anyhow!(error))?,
+            None => anyhow::bail!(
+                "cannot tell from the name '{name}' which format to write: name it with --to, one \
+                 of {}",
+                writable()
+            ),
+        },
+    };
+    if spec.create.is_none() {
+        anyhow::bail!("{} is only read: choose one of {} with --to", spec.name, writable());
+    }
+    Ok(spec)
+}
+
+fn writable() -> String {
+    let known: Vec<_> =
+        format::ALL.iter().filter(|spec| spec.create.is_some()).map(|spec| spec.name).collect();
+    known.join(", ")
+}
+
+/// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
+/// output.
+///
+/// # Errors
+/// What the machine said.
+pub fn create(name: &str, spec: &Spec, totals: &Totals) -> anyhow::Result<Output> {
+    let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
+    let closed = Arc::new(Mutex::new(None));
+    let raw: Box<dyn Write + Send> = if name == "-" {
+        Box::new(io::stdout())
+    } else {
+        Box::new(File::create(name).with_context(|| format!("cannot write trace '{name}'"))?)
+    };
+    let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+    let writer = if ending == "zst" || ending == "zstd" {
+        let closed = Arc::clone(&closed);
+        let encoder = zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        Box::new(encoder.on_finish(move |end| {
+            *closed.lock().unwrap_or_else(PoisonError::into_inner) = end.err();
+        }))
+    } else if ending == "gz" {
+        anyhow::bail!("gzip is only read: let the name of '{name}' end with .zst");
+    } else {
+        raw
+    };
+    Ok(Output { sink: create(writer, totals)?, closed })
+}
+
+impl Output {
+    /// Writes one access.
+    ///
+    /// # Errors
+    /// What the machine said.
+    pub fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        self.sink.put(access, key)
+    }
+
+    /// Writes what is still held back and the end of the compressed stream.
+    ///
+    /// # Errors
+    /// What the machine said: the trace is then not whole.
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.sink.finish()?;
+        drop(self.sink);
+        match self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            None => Ok(()),
+            Some(error) => Err(error).context("cannot end the compressed stream"),
+        }
     }
 }

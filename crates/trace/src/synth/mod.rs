@@ -210,7 +210,7 @@ impl Generated {
                 other => return Err(format!("arrivals={other}: write constant or poisson")),
             },
             size: per_object("size", SIZE)?,
-            key_size: per_object("key_size", KEY_SIZE)?,
+            key_size: per_object("key-size", KEY_SIZE)?,
             penalty: per_object("penalty", PENALTY)?,
             ttl: per_object("ttl", TTL)?,
             set,

@@ -36,7 +36,9 @@ impl Values {
         Self(own.chain(common).map(|param| (param.name, param.default.to_owned())).collect())
     }
 
+    /// Sets a parameter; `key_size` is as good as `key-size`.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let name = name.replace('_', "-");
         let known = |values: &Self| {
             let known: Vec<_> = values.0.iter().map(|(n, value)| format!("{n}={value}")).collect();
             known.join(", ")

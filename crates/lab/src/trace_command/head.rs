@@ -1,0 +1,94 @@
+//! `larder trace head`.
+
+use super::copy::in_trace;
+use super::print_line;
+use crate::open::{self, Options};
+use crate::report;
+use crate::report::table::Table;
+use anyhow::Context;
+use base::{Access, Op, Tick};
+use serde::Serialize;
+
+/// Print the first requests of a trace
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Example: larder trace head -n 5 web.csv.zst")]
+pub(super) struct Args {
+    /// Trace to read: a file, - for standard input, or synth:NAME:…
+    trace: String,
+    /// Requests to print
+    #[arg(short, long = "requests", value_name = "N", default_value_t = 10)]
+    n: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: Options,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    time_us: u64,
+    key: String,
+    key_size: u32,
+    value_size: u32,
+    tenant: u16,
+    op: &'static str,
+    ttl_us: u64,
+    penalty_us: u64,
+    /// `None` where the trace does not say it.
+    next: Option<u64>,
+}
+
+impl Row {
+    fn new(access: &Access, key: &[u8]) -> Self {
+        Self {
+            time_us: access.time.0,
+            key: String::from_utf8_lossy(key).into_owned(),
+            key_size: access.key_size,
+            value_size: access.value_size,
+            tenant: access.tenant,
+            op: word(access.op),
+            ttl_us: access.ttl.0,
+            penalty_us: access.penalty.0,
+            next: (access.next != Tick::NEVER).then_some(access.next.0),
+        }
+    }
+}
+
+const fn word(op: Op) -> &'static str {
+    match op {
+        Op::Get => "get",
+        Op::Set => "set",
+        Op::Delete => "delete",
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut source = open::open(&args.trace, &args.reading)?;
+    let mut rows = vec![];
+    for _ in 0..args.n {
+        let Some(access) = source.next() else { break };
+        let access = access.with_context(|| in_trace(&args.trace))?;
+        rows.push(Row::new(&access, source.key()));
+    }
+    if args.json {
+        return report::json::print(&rows);
+    }
+    let names =
+        ["time_us", "key", "key_size", "value_size", "tenant", "op", "ttl_us", "penalty_us"];
+    let mut table = Table::new(names.into_iter().chain(["next"]));
+    for row in &rows {
+        table.row([
+            row.time_us.to_string(),
+            row.key.escape_debug().to_string(),
+            row.key_size.to_string(),
+            row.value_size.to_string(),
+            row.tenant.to_string(),
+            row.op.to_owned(),
+            row.ttl_us.to_string(),
+            row.penalty_us.to_string(),
+            row.next.map_or_else(|| "-".to_owned(), |next| next.to_string()),
+        ]);
+    }
+    Ok(print_line(&table.to_string())?)
+}

@@ -1,0 +1,59 @@
+//! `larder trace`: look into, convert and generate traces.
+
+mod convert;
+mod copy;
+mod generate;
+mod head;
+mod progress;
+mod sensitivity;
+mod stat;
+
+use std::io::{self, Write};
+
+/// Look into, convert and generate traces.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Example: larder trace stat web.csv.zst")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Stat(stat::Args),
+    Convert(convert::Args),
+    Generate(generate::Args),
+    Head(head::Args),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let done = match args.command {
+        Command::Stat(args) => stat::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Head(args) => head::run(&args),
+    };
+    match done {
+        Err(error) if is_closed_pipe(&error) => Ok(()),
+        done => done,
+    }
+}
+
+/// Whether whoever read our output has read enough, as `| head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>();
+        let json = cause.downcast_ref::<serde_json::Error>();
+        io.map(io::Error::kind).or(json.and_then(serde_json::Error::io_error_kind))
+            == Some(io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// Prints a line to standard output.
+fn print_line(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}

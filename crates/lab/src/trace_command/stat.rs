@@ -1,0 +1,459 @@
+//! `larder trace stat`: what a trace holds.
+
+use super::copy::in_trace;
+use super::print_line;
+use super::progress::Progress;
+use super::sensitivity::{self, Kept, Sensitivity};
+use crate::open::{self, Options};
+use crate::report;
+use crate::report::table::Table;
+use anyhow::Context;
+use base::histogram::Histogram;
+use base::{Access, Micros, Op, TenantId};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Print what a trace holds
+///
+/// Requests, keys, bytes, sizes, operations, lives, reuse times, tenants, the misses no cache can
+/// avoid, and whether it matters how many candidates an eviction draws (K). Takes 32 bytes of
+/// memory for each key.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  larder trace stat web.csv.zst
+  larder trace stat --json --quick synth:zipf:keys=1m")]
+pub(super) struct Args {
+    /// Trace to read: a file, - for standard input, or synth:NAME:…
+    trace: String,
+    /// Leave out the simulations that tell whether K matters
+    #[arg(long)]
+    quick: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: Options,
+}
+
+/// What a trace holds.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Stat {
+    pub(super) trace: String,
+    pub(super) requests: u64,
+    pub(super) keys: u64,
+    /// Bytes of the values, by each request.
+    pub(super) bytes: u64,
+    /// Bytes of the objects, each of the largest size it had.
+    pub(super) footprint_bytes: u64,
+    pub(super) span_us: u64,
+    /// Malformed records passed over, and requests the trace is known to lack.
+    pub(super) skipped: u64,
+    pub(super) lost: u64,
+    /// Bytes of an object's value, the largest it had.
+    pub(super) sizes: Spread,
+    pub(super) key_sizes: Spread,
+    pub(super) operations: Operations,
+    pub(super) ttls: Ttls,
+    /// Requests since the last one to the same key.
+    pub(super) reuse_requests: Quantiles,
+    /// Microseconds since then.
+    pub(super) reuse_us: Quantiles,
+    /// Requests to a key never asked for before: no cache can avoid these misses.
+    pub(super) compulsory_misses: u64,
+    pub(super) compulsory_miss_ratio: f64,
+    /// Share of the keys that are asked for once.
+    pub(super) one_hit_keys: f64,
+    /// Share of the requests that go to the hundredth of the keys asked for most.
+    pub(super) top_requests: f64,
+    /// Exponent of Zipf's law that fits the popularity.
+    pub(super) zipf: Option<f64>,
+    pub(super) tenants: Vec<Tenant>,
+    pub(super) k_sensitivity: Option<Sensitivity>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Spread {
+    pub(super) min: u64,
+    pub(super) p50: u64,
+    pub(super) mean: f64,
+    pub(super) p99: u64,
+    pub(super) max: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Operations {
+    pub(super) get: u64,
+    pub(super) set: u64,
+    pub(super) delete: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Ttls {
+    /// Requests with a life.
+    pub(super) requests: u64,
+    /// Different lives; counted up to [`TTLS_MAX`].
+    pub(super) distinct: usize,
+    pub(super) min_us: u64,
+    pub(super) p50_us: u64,
+    pub(super) max_us: u64,
+}
+
+/// To the width of a histogram's bucket: a sixteenth.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Quantiles {
+    pub(super) p10: u64,
+    pub(super) p50: u64,
+    pub(super) p90: u64,
+    pub(super) p99: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Tenant {
+    #[serde(rename = "tenant")]
+    pub(super) number: TenantId,
+    pub(super) requests: u64,
+    /// Keys whose first request was the tenant's.
+    pub(super) keys: u64,
+    pub(super) bytes: u64,
+    pub(super) footprint_bytes: u64,
+}
+
+/// Different lives that are counted; a trace with a random life for each key has millions.
+const TTLS_MAX: usize = 1 << 16;
+
+/// Keys are hashes already.
+#[derive(Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = base::hash::bytes(self.0, bytes);
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    last: u64,
+    last_time: Micros,
+    requests: u32,
+    size: u32,
+    key_size: u32,
+    tenant: TenantId,
+}
+
+/// Counts the requests of a trace.
+#[derive(Default)]
+pub(super) struct Survey {
+    requests: u64,
+    bytes: u64,
+    first: Option<Micros>,
+    end: Micros,
+    objects: HashMap<u64, Object, BuildHasherDefault<Ready>>,
+    operations: Operations,
+    ttls: BTreeMap<u64, u64>,
+    ttl_requests: u64,
+    ttl_max: u64,
+    reuse_requests: Histogram,
+    reuse_us: Histogram,
+    tenants: BTreeMap<TenantId, Tenant>,
+    kept: Option<Kept>,
+}
+
+impl Survey {
+    /// Also keeps requests to tell whether K matters.
+    pub(super) fn with_sensitivity() -> Self {
+        Self { kept: Some(Kept::default()), ..Self::default() }
+    }
+
+    /// Counts one request.
+    pub(super) fn add(&mut self, access: &Access) {
+        let now = self.requests;
+        self.requests += 1;
+        self.bytes += u64::from(access.value_size);
+        self.first.get_or_insert(access.time);
+        self.end = self.end.max(access.time);
+        *match access.op {
+            Op::Get => &mut self.operations.get,
+            Op::Set => &mut self.operations.set,
+            Op::Delete => &mut self.operations.delete,
+        } += 1;
+        if access.ttl != Micros(0) {
+            self.ttl_requests += 1;
+            self.ttl_max = self.ttl_max.max(access.ttl.0);
+            if self.ttls.len() < TTLS_MAX || self.ttls.contains_key(&access.ttl.0) {
+                *self.ttls.entry(access.ttl.0).or_default() += 1;
+            }
+        }
+        let tenant = self.tenants.entry(access.tenant).or_default();
+        tenant.requests += 1;
+        tenant.bytes += u64::from(access.value_size);
+        let object = self.objects.entry(access.key).or_insert(Object {
+            last: now,
+            last_time: access.time,
+            requests: 0,
+            size: 0,
+            key_size: access.key_size,
+            tenant: access.tenant,
+        });
+        if object.requests > 0 {
+            self.reuse_requests.add(now - object.last, 1.0);
+            self.reuse_us.add(access.time.saturating_sub(object.last_time).0, 1.0);
+        }
+        object.last = now;
+        object.last_time = access.time;
+        object.requests = object.requests.saturating_add(1);
+        object.size = object.size.max(access.value_size);
+        if let Some(kept) = &mut self.kept {
+            kept.add(access);
+        }
+    }
+
+    /// What was counted.
+    pub(super) fn stat(mut self, trace: &str, skipped: u64, lost: u64) -> Stat {
+        let k_sensitivity = self.kept.take().as_ref().and_then(sensitivity::measure);
+        let keys = self.objects.len();
+        let mut sizes: Vec<u32> = self.objects.values().map(|object| object.size).collect();
+        let mut key_sizes: Vec<u32> = self.objects.values().map(|object| object.key_size).collect();
+        let mut counts: Vec<u32> = self.objects.values().map(|object| object.requests).collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        for object in self.objects.values() {
+            let tenant = self.tenants.entry(object.tenant).or_default();
+            tenant.keys += 1;
+            tenant.footprint_bytes += u64::from(object.size);
+        }
+        for (number, tenant) in &mut self.tenants {
+            tenant.number = *number;
+        }
+        let top = counts[..keys.div_ceil(100)].iter().map(|count| u64::from(*count)).sum::<u64>();
+        let once = counts.iter().rev().take_while(|count| **count == 1).count();
+        Stat {
+            trace: trace.to_owned(),
+            requests: self.requests,
+            keys: keys as u64,
+            bytes: self.bytes,
+            footprint_bytes: sizes.iter().map(|size| u64::from(*size)).sum(),
+            span_us: self.end.saturating_sub(self.first.unwrap_or_default()).0,
+            skipped,
+            lost,
+            sizes: Spread::of(&mut sizes),
+            key_sizes: Spread::of(&mut key_sizes),
+            operations: self.operations,
+            ttls: ttls(&self.ttls, self.ttl_requests, self.ttl_max),
+            reuse_requests: Quantiles::of(&self.reuse_requests),
+            reuse_us: Quantiles::of(&self.reuse_us),
+            compulsory_misses: keys as u64,
+            compulsory_miss_ratio: keys as f64 / self.requests.max(1) as f64,
+            one_hit_keys: once as f64 / keys.max(1) as f64,
+            top_requests: top as f64 / self.requests.max(1) as f64,
+            zipf: zipf(&counts),
+            tenants: self.tenants.into_values().collect(),
+            k_sensitivity,
+        }
+    }
+}
+
+impl Spread {
+    fn of(values: &mut [u32]) -> Self {
+        values.sort_unstable();
+        let at = |q: f64| {
+            let place = (q * values.len() as f64).ceil() as usize;
+            values.get(place.saturating_sub(1)).map_or(0, |value| u64::from(*value))
+        };
+        let sum: u64 = values.iter().map(|value| u64::from(*value)).sum();
+        Self {
+            min: at(0.0),
+            p50: at(0.5),
+            mean: sum as f64 / values.len().max(1) as f64,
+            p99: at(0.99),
+            max: at(1.0),
+        }
+    }
+}
+
+impl Quantiles {
+    fn of(histogram: &Histogram) -> Self {
+        let at = |q| histogram.quantile(q);
+        Self { p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
+    }
+}
+
+fn ttls(counts: &BTreeMap<u64, u64>, requests: u64, max_us: u64) -> Ttls {
+    let half = counts.values().sum::<u64>().div_ceil(2);
+    let mut sum = 0;
+    let p50 = counts.iter().find(|(_, count)| {
+        sum += **count;
+        sum >= half
+    });
+    Ttls {
+        requests,
+        distinct: counts.len(),
+        min_us: counts.keys().next().copied().unwrap_or(0),
+        p50_us: p50.map_or(0, |(ttl, _)| *ttl),
+        max_us,
+    }
+}
+
+/// The slope of log count over log rank, over the keys asked for at least three times: below that
+/// the counts are steps. `None` with fewer than three such keys.
+fn zipf(counts: &[u32]) -> Option<f64> {
+    let often = counts.iter().take_while(|count| **count >= 3).count();
+    if often < 3 {
+        return None;
+    }
+    let points = counts[..often]
+        .iter()
+        .enumerate()
+        .map(|(rank, count)| (((rank + 1) as f64).ln(), f64::from(*count).ln()));
+    let n = often as f64;
+    let (x, y) = points.clone().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
+    let (xy, xx) = points
+        .fold((0.0, 0.0), |(xy, xx), p| (xy + (p.0 - x) * (p.1 - y), xx + (p.0 - x) * (p.0 - x)));
+    Some(-xy / xx)
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut source = open::open(&args.trace, &args.reading)?;
+    let mut survey = if args.quick { Survey::default() } else { Survey::with_sensitivity() };
+    let mut progress = Progress::new("reading");
+    while let Some(access) = source.next() {
+        survey.add(&access.with_context(|| in_trace(&args.trace))?);
+        progress.step();
+    }
+    drop(progress);
+    let stat = survey.stat(&args.trace, source.skipped(), source.lost());
+    if args.json { report::json::print(&stat) } else { Ok(print_line(&stat.text())?) }
+}
+
+/// Tenants in the table; the rest is one row.
+const TENANTS_SHOWN: usize = 20;
+
+impl Stat {
+    fn text(&self) -> String {
+        let bytes = report::format::bytes;
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let quantiles = |q: &Quantiles, show: &dyn Fn(u64) -> String| {
+            let [p10, p50, p90, p99] = [q.p10, q.p50, q.p90, q.p99].map(show);
+            format!("p10 {p10}, p50 {p50}, p90 {p90}, p99 {p99}")
+        };
+        let spread = |s: &Spread| {
+            format!(
+                "min {}, p50 {}, mean {}, p99 {}, max {}",
+                bytes(s.min),
+                bytes(s.p50),
+                bytes(s.mean.round() as u64),
+                bytes(s.p99),
+                bytes(s.max)
+            )
+        };
+        let mut table = Table::new(["", &self.trace]);
+        table.row(["requests", &self.requests.to_string()]);
+        if self.skipped + self.lost > 0 {
+            let text = format!("{} malformed, {} known to be lost", self.skipped, self.lost);
+            table.row(["missing", &text]);
+        }
+        table.row(["span", &Micros(self.span_us).to_string()]);
+        table.row(["keys", &self.keys.to_string()]);
+        table.row(["bytes requested", &bytes(self.bytes)]);
+        table.row(["footprint", &bytes(self.footprint_bytes)]);
+        table.row(["value sizes", &spread(&self.sizes)]);
+        table.row(["key sizes", &spread(&self.key_sizes)]);
+        let Operations { get, set, delete } = self.operations;
+        table.row(["operations", &format!("{get} get, {set} set, {delete} delete")]);
+        table.row(["lives", &self.ttls.text()]);
+        table.row([
+            "reuse, requests",
+            &quantiles(&self.reuse_requests, &|requests| requests.to_string()),
+        ]);
+        table.row(["reuse, time", &quantiles(&self.reuse_us, &|us| Micros(us).to_string())]);
+        let ratio = percent(self.compulsory_miss_ratio);
+        table.row(["compulsory misses", &format!("{} ({ratio})", self.compulsory_misses)]);
+        table.row(["keys asked for once", &percent(self.one_hit_keys)]);
+        table.row(["requests to the top 1 %", &percent(self.top_requests)]);
+        if let Some(zipf) = self.zipf {
+            table.row(["Zipf's exponent", &format!("{zipf:.2}")]);
+        }
+        if let Some(sensitivity) = &self.k_sensitivity {
+            table.row(["sensitive to K", &sensitivity.text()]);
+        }
+        let mut parts = vec![table.to_string()];
+        if let Some(sensitivity) = &self.k_sensitivity {
+            parts.push(sensitivity.table().to_string());
+        }
+        if self.tenants.len() > 1 {
+            parts.push(self.tenant_table().to_string());
+        }
+        parts.join("\n\n")
+    }
+
+    fn tenant_table(&self) -> Table {
+        let mut table = Table::new(["tenant", "requests", "keys", "bytes requested", "footprint"]);
+        let mut tenants: Vec<_> = self.tenants.iter().collect();
+        tenants.sort_by_key(|tenant| std::cmp::Reverse(tenant.requests));
+        let mut add = |name: String, tenant: &Tenant| {
+            table.row([
+                name,
+                tenant.requests.to_string(),
+                tenant.keys.to_string(),
+                report::format::bytes(tenant.bytes),
+                report::format::bytes(tenant.footprint_bytes),
+            ]);
+        };
+        for tenant in tenants.iter().take(TENANTS_SHOWN) {
+            add(tenant.number.to_string(), tenant);
+        }
+        if let Some(rest) = tenants.get(TENANTS_SHOWN..).filter(|rest| !rest.is_empty()) {
+            let sum = rest.iter().fold(Tenant::default(), |sum, tenant| Tenant {
+                number: 0,
+                requests: sum.requests + tenant.requests,
+                keys: sum.keys + tenant.keys,
+                bytes: sum.bytes + tenant.bytes,
+                footprint_bytes: sum.footprint_bytes + tenant.footprint_bytes,
+            });
+            add(format!("{} more", rest.len()), &sum);
+        }
+        table
+    }
+}
+
+impl Ttls {
+    fn text(&self) -> String {
+        if self.requests == 0 {
+            return "none".to_owned();
+        }
+        let [min, p50, max] = [self.min_us, self.p50_us, self.max_us].map(Micros);
+        let Self { requests, distinct, .. } = self;
+        format!("{requests} requests, {distinct} different, min {min}, p50 {p50}, max {max}")
+    }
+}
+
+impl Sensitivity {
+    fn text(&self) -> String {
+        let verdict = match self.better {
+            "more" => ": more candidates miss less",
+            "fewer" => ": fewer candidates miss less",
+            "crossing" => ": the best K depends on the size",
+            _ => "",
+        };
+        format!(
+            "{}{verdict} (K=1 less K=16: {:+.3} to {:+.3})",
+            self.class, self.difference_min, self.difference_max
+        )
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(["K-LRU, objects", "miss ratio, K=1", "K=5", "K=16"]);
+        for point in &self.points {
+            let ratio = |ratio: f64| format!("{ratio:.4}");
+            let share = format!("{} %", point.share * 100.0);
+            table.row([share, ratio(point.k1), ratio(point.k5), ratio(point.k16)]);
+        }
+        table
+    }
+}
