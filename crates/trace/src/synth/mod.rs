@@ -69,7 +69,9 @@ macro_rules! generators {
     };
 }
 
-generators! { zipf, uniform, cycle, scan, phases }
+generators! {
+    zipf, uniform, cycle, scan, phases, two_phase, periodic, etc, ycsb,
+}
 
 /// The parameters that every generator has.
 pub const COMMON: &[Param] = &[
@@ -79,7 +81,7 @@ pub const COMMON: &[Param] = &[
     Param::new("arrivals", "constant", "constant gaps, or poisson"),
     Param::new("size", "const/512", "bytes of a value: a distribution, drawn once for each object"),
     Param::new(
-        "key_size",
+        "key-size",
         "const/0",
         "least bytes of a key: a distribution; keys are padded to it",
     ),
@@ -129,6 +131,9 @@ fn one(text: &str, defaults: &[(&str, String)], options: &Options) -> Result<Gen
     }
     Generated::new(spec, &values, options)
 }
+
+/// One request in twelve days; below that times leave the range of exact floats.
+const RATE_MIN: f64 = 1e-6;
 
 /// Salts for what is drawn once for each object.
 const SIZE: u64 = 1;
@@ -185,7 +190,7 @@ struct Generated {
 impl Generated {
     fn new(spec: &Spec, values: &Values, options: &Options) -> Result<Self, String> {
         let seed = values.number("seed")?;
-        let rate = values.at_least("rate", f64::MIN_POSITIVE)?;
+        let rate = values.at_least("rate", RATE_MIN)?;
         let per_object = |name: &str, salt| {
             values.distribution(name).map(|found| PerObject::new(found, seed, salt))
         };
