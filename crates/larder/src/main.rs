@@ -20,6 +20,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(server::Args),
     Demo(demo::Args),
     Replay(lab::replay::Args),
     Simulate(lab::simulate::Args),
@@ -30,6 +31,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Serve(args) => server::run(args).map_err(Into::into),
         Command::Demo(args) => demo::run(args),
         Command::Replay(args) => lab::replay::run(args),
         Command::Simulate(args) => lab::simulate::run(args),

@@ -1,2 +1,190 @@
 //! The daemon: sockets, commands, configuration.
+//!
+//! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
+//! threads share one store (`worker.rs`); an acceptor hands them connections (`listen.rs`); a
+//! thread keeps house (`housekeeping.rs`). Commands are one list (`commands/mod.rs`), directives
+//! another (`config/directive.rs`).
 #![forbid(unsafe_code)]
+
+mod clients;
+mod clock;
+mod commands;
+pub mod config;
+mod connection;
+mod decimal;
+mod glob;
+mod housekeeping;
+mod listen;
+mod owners;
+mod pools;
+mod pubsub;
+mod serve;
+mod session;
+mod shared;
+mod stats;
+mod worker;
+
+pub use config::{Error, Settings};
+pub use serve::{Args, run};
+
+use listen::{Acceptor, Bell};
+use shared::Shared;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use store::Store;
+use worker::{Mailbox, Worker};
+
+/// A running server. Dropping it ends the server.
+#[derive(Debug)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    bell: Arc<Bell>,
+    address: SocketAddr,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Ends a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    shared: Arc<Shared>,
+    bell: Arc<Bell>,
+}
+
+/// Starts a server inside this process.
+///
+/// # Errors
+/// What does not fit together in the settings, or why it cannot listen.
+pub fn start(settings: Settings) -> Result<Handle, Error> {
+    start_from(settings, None)
+}
+
+/// Starts a server whose settings came from `file`, which CONFIG REWRITE writes.
+fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
+    let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
+    settings.check()?;
+    let listeners = listen::open(&settings)?;
+    let address = listeners.iter().find_map(listen::Listener::address);
+    let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
+    let listening = listeners.iter().map(listen::Listener::describe).collect();
+    let mut polls = vec![];
+    let mut mailboxes = vec![];
+    for _ in 0..settings.io_threads {
+        let poll = mio::Poll::new().map_err(failed)?;
+        mailboxes.push(Mailbox::new(poll.registry()).map_err(failed)?);
+        polls.push(poll);
+    }
+    let shared = Arc::new(Shared::new(settings, mailboxes, listening, file)?);
+    announce(&shared);
+    let (acceptor, bell) = Acceptor::new(listeners, shared.clone()).map_err(failed)?;
+    let mut handle = Handle { shared, bell: Arc::new(bell), address, threads: vec![] };
+    for (number, poll) in polls.into_iter().enumerate() {
+        let worker = Worker::new(number, poll, handle.shared.clone());
+        handle.spawn(&format!("worker-{number}"), move || worker.run())?;
+    }
+    let shared = handle.shared.clone();
+    handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
+    handle.spawn("acceptor", move || acceptor.run())?;
+    Ok(handle)
+}
+
+/// The first line of the log: that it evicts, how much memory it will use, whose data it holds.
+fn announce(shared: &Shared) {
+    let view = shared.view();
+    let settings = &view.settings;
+    let memory = match settings.maxmemory.0 {
+        0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
+        _ if settings.maxmemory_policy == config::Policy::Nobody => {
+            format!("up to {} and then refusing writes (noeviction)", settings.maxmemory)
+        }
+        _ => format!(
+            "up to {} and then evicting ({}, recipe {})",
+            settings.maxmemory,
+            settings.maxmemory_policy.name(),
+            settings.recipe
+        ),
+    };
+    tracing::info!(
+        "Larder {} is a cache: it holds data {memory}; tenants: {}; {} threads; listening on {}",
+        env!("CARGO_PKG_VERSION"),
+        view.names.join(", "),
+        settings.io_threads,
+        shared.listening.join(", ")
+    );
+    for name in settings.ignored.keys() {
+        tracing::warn!("'{name}' means nothing here and is ignored");
+    }
+}
+
+impl Handle {
+    fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+        let thread = std::thread::Builder::new().name(name.into()).spawn(body);
+        let thread = thread.map_err(|error| Error(format!("cannot start a thread: {error}")))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// The address of the first TCP port.
+    pub const fn addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Everything it listens on.
+    pub fn listening(&self) -> &[String] {
+        &self.shared.listening
+    }
+
+    /// The names of the tenants by their numbers.
+    pub fn tenants(&self) -> Vec<String> {
+        self.shared.view().names.clone()
+    }
+
+    /// The data.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.shared.store
+    }
+
+    /// Something that ends the server from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
+    }
+
+    /// Waits until somebody ends the server.
+    pub fn wait(mut self) {
+        self.join();
+    }
+
+    /// Ends the server and waits for its threads.
+    pub fn stop(self) {
+        drop(self);
+    }
+
+    fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            // Housekeeping sleeps between its rounds.
+            if self.shared.is_stopping() {
+                thread.thread().unpark();
+                let _ = self.bell.wake();
+            }
+            let _ = thread.join();
+            // The workers come first: once they have ended, the rest is told.
+            let _ = self.bell.wake();
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stopper().stop();
+        self.join();
+    }
+}
+
+impl Stopper {
+    /// Ends the server.
+    pub fn stop(&self) {
+        self.shared.stop();
+        let _ = self.bell.wake();
+    }
+}

@@ -28,6 +28,11 @@ impl<'a> Encoder<'a> {
         Self { out, protocol }
     }
 
+    /// The same buffer for a while, such as for a command within a command.
+    pub const fn reborrow(&mut self) -> Encoder<'_> {
+        Encoder { out: self.out, protocol: self.protocol }
+    }
+
     /// The version of the client.
     pub const fn protocol(&self) -> Protocol {
         self.protocol

@@ -1,0 +1,82 @@
+//! The server: time, role, end, and what other servers persist or replicate.
+
+use super::flag::{ADMIN, FAST, NO_MULTI};
+use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
+use crate::clock::Clock;
+use wire::resp::parse_integer;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("time", 1, FAST, time).doc("server", "2.6.0", "The time of the machine."),
+    Command::new("wait", 3, NO_MULTI, wait).doc(
+        "generic",
+        "3.0.0",
+        "Answers 0: there are no replicas.",
+    ),
+    Command::new("role", 1, ADMIN | FAST, role).doc(
+        "server",
+        "2.8.12",
+        "Answers that this is a master without replicas.",
+    ),
+    Command::new("lastsave", 1, ADMIN | FAST, lastsave).doc(
+        "server",
+        "1.0.0",
+        "Answers when the server started: nothing is saved.",
+    ),
+    Command::new("shutdown", -1, ADMIN | NO_MULTI, shutdown).doc(
+        "server",
+        "1.0.0",
+        "Ends the server.",
+    ),
+    Command::new("readonly", 1, FAST, ready).doc("cluster", "3.0.0", "Accepted."),
+    Command::new("readwrite", 1, FAST, ready).doc("cluster", "3.0.0", "Accepted."),
+];
+
+fn time(call: &mut Call<'_>) -> Done {
+    let unix_us = Clock::unix_us();
+    call.out.array(2);
+    call.out.bulk((unix_us / 1_000_000).to_string().as_bytes());
+    call.out.bulk((unix_us % 1_000_000).to_string().as_bytes());
+    Ok(())
+}
+
+fn wait(call: &mut Call<'_>) -> Done {
+    for at in 1..3 {
+        let number = parse_integer(call.arg(at)).ok_or(NOT_AN_INTEGER)?;
+        if number < 0 && at == 2 {
+            return Err("ERR timeout is negative".into());
+        }
+    }
+    call.out.integer(0);
+    Ok(())
+}
+
+fn role(call: &mut Call<'_>) -> Done {
+    call.out.array(3);
+    call.out.bulk(b"master");
+    call.out.integer(0);
+    call.out.array(0);
+    Ok(())
+}
+
+fn lastsave(call: &mut Call<'_>) -> Done {
+    call.out.integer(call.shared.started_unix as i64);
+    Ok(())
+}
+
+fn shutdown(call: &mut Call<'_>) -> Done {
+    for word in call.args.iter_from(1) {
+        let known: &[&[u8]] = &[b"nosave", b"save", b"now", b"force"];
+        if !known.contains(&word.to_ascii_lowercase().as_slice()) {
+            return Err(SYNTAX.into());
+        }
+    }
+    tracing::warn!("SHUTDOWN by client {}", call.session.client.address);
+    call.session.closing = true;
+    call.shared.stop();
+    Ok(())
+}
+
+fn ready(call: &mut Call<'_>) -> Done {
+    call.ok()
+}

@@ -1,0 +1,155 @@
+//! CONFIG: settings of a running server.
+
+use super::flag::ADMIN;
+use super::{Call, Command, Done, Failure, wrong_number};
+use crate::config::directive::{ALL, Directive, IGNORED, When};
+use crate::config::{self, words};
+use crate::glob;
+use std::collections::BTreeMap;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] =
+    &[Command::container("config", ADMIN, CONFIG).doc("server", "2.0.0", "Settings.")];
+
+const CONFIG: &[Command] = &[
+    Command::new("config|get", -3, ADMIN, get).doc("server", "2.0.0", "Shows settings."),
+    Command::new("config|set", -4, ADMIN, set).doc("server", "2.0.0", "Changes settings."),
+    Command::new("config|resetstat", 2, ADMIN, resetstat).doc(
+        "server",
+        "2.0.0",
+        "Counts from here on.",
+    ),
+    Command::new("config|rewrite", 2, ADMIN, rewrite).doc(
+        "server",
+        "2.8.0",
+        "Writes the settings to the file it was started with.",
+    ),
+    Command::new("config|help", 2, ADMIN, help).doc(
+        "server",
+        "5.0.0",
+        "The subcommands of CONFIG.",
+    ),
+];
+
+fn get(call: &mut Call<'_>) -> Done {
+    let settings = &call.view.settings;
+    let mut found: BTreeMap<&str, String> = BTreeMap::new();
+    for pattern in call.args.iter_from(2) {
+        for directive in ALL {
+            if glob::matches_ignore_case(pattern, directive.name.as_bytes()) {
+                found.insert(directive.name, (directive.get)(settings));
+            }
+        }
+        for (name, default) in IGNORED {
+            if glob::matches_ignore_case(pattern, name.as_bytes()) {
+                let set = settings.ignored.get(*name).cloned();
+                found.insert(name, set.unwrap_or_else(|| (*default).into()));
+            }
+        }
+    }
+    call.out.map(found.len());
+    for (name, value) in found {
+        call.out.bulk(name.as_bytes());
+        call.out.bulk(value.as_bytes());
+    }
+    Ok(())
+}
+
+fn failed(name: &str, why: &str) -> Failure {
+    Failure::err(&format!("CONFIG SET failed (possibly related to argument '{name}') - {why}"))
+}
+
+/// The words of a value as CONFIG SET gives it: one text, where a file has several words.
+fn values(directive: &Directive, text: &str) -> Result<Vec<Vec<String>>, Failure> {
+    let several = matches!(directive.name, "tenant" | "user" | "client-output-buffer-limit");
+    if !several {
+        return Ok(vec![vec![text.to_owned()]]);
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let split = |line| words(line).ok_or_else(|| failed(directive.name, "a quote is not closed"));
+    lines.map(split).collect()
+}
+
+impl From<config::Error> for Failure {
+    fn from(error: config::Error) -> Self {
+        Self::err(&format!("CONFIG SET failed - {error}"))
+    }
+}
+
+fn set(call: &mut Call<'_>) -> Done {
+    if !call.args.len().is_multiple_of(2) {
+        return Err(wrong_number("config|set"));
+    }
+    let mut changes = vec![];
+    for at in (2..call.args.len()).step_by(2) {
+        let name = call.text(at).to_ascii_lowercase();
+        let value = call.text(at + 1).into_owned();
+        if changes.iter().any(|(known, _, _)| *known == name) {
+            return Err(failed(&name, "duplicate parameter"));
+        }
+        let directive = Directive::find(&name);
+        match directive {
+            Some(directive) if directive.when == When::Start => {
+                return Err(failed(&name, "can't set immutable config"));
+            }
+            None if !IGNORED.iter().any(|(known, _)| *known == name) => {
+                return Err(Failure::err(&format!(
+                    "Unknown option or number of arguments for CONFIG SET - '{name}'"
+                )));
+            }
+            _ => changes.push((name, directive, value)),
+        }
+    }
+    call.shared.change(|settings| {
+        for (name, directive, value) in changes {
+            let Some(directive) = directive else {
+                tracing::warn!("'{name}' means nothing here and is ignored");
+                settings.ignored.insert(name, value);
+                continue;
+            };
+            for words in values(directive, &value)? {
+                (directive.set)(settings, &words).map_err(|error| failed(&name, &error))?;
+            }
+        }
+        Ok::<_, Failure>(())
+    })?;
+    call.ok()
+}
+
+fn resetstat(call: &mut Call<'_>) -> Done {
+    call.shared.stats.reset(call.shared.counters());
+    call.ok()
+}
+
+fn rewrite(call: &mut Call<'_>) -> Done {
+    let Some(path) = &call.shared.file else {
+        return Err("ERR The server is running without a config file".into());
+    };
+    let write = || {
+        let old = std::fs::read_to_string(path).unwrap_or_default();
+        let new = call.shared.view().settings.rewrite(&old);
+        let beside = path.with_extension("rewrite");
+        std::fs::write(&beside, new)?;
+        std::fs::rename(&beside, path)
+    };
+    if let Err(error) = write() {
+        return Err(Failure::err(&format!("Rewriting config file: {error}")));
+    }
+    call.ok()
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET <pattern> [<pattern> ...]",
+        "    Show settings.",
+        "SET <directive> <value> [<directive> <value> ...]",
+        "    Change settings: all of them or none.",
+        "RESETSTAT",
+        "    Count from here on.",
+        "REWRITE",
+        "    Write the settings to the file it was started with.",
+        "HELP",
+        "    Print this help.",
+    ])
+}

@@ -1,0 +1,361 @@
+//! INFO and MEMORY STATS: the state of the server, under the names that exporters read.
+
+use super::flag::ADMIN;
+use super::{Call, Command, Done, get};
+use crate::shared::Shared;
+use base::TenantId;
+use std::fmt::Write;
+use std::sync::atomic::Ordering;
+use store::Scope;
+
+/// The version of Redis whose commands and replies these are. Clients branch on it.
+pub(super) const REDIS_VERSION: &str = "7.2.4";
+
+/// This family.
+pub(super) const COMMANDS: &[Command] =
+    &[Command::new("info", -1, ADMIN, info).doc("server", "1.0.0", "The state of the server.")];
+
+type Section = fn(&Call<'_>, &mut Fields);
+
+/// The sections in order; those marked are left out unless asked for.
+const SECTIONS: &[(&str, bool, Section)] = &[
+    ("Server", true, server),
+    ("Clients", true, clients),
+    ("Memory", true, memory),
+    ("Persistence", true, persistence),
+    ("Stats", true, stats),
+    ("Replication", true, replication),
+    ("CPU", true, cpu),
+    ("Modules", true, |_, _| {}),
+    ("Commandstats", false, commandstats),
+    ("Errorstats", true, errorstats),
+    ("Latencystats", false, latencystats),
+    ("Cluster", true, |_, out| out.add("cluster_enabled", 0)),
+    ("Keyspace", true, keyspace),
+    ("Tenants", true, tenants),
+];
+
+/// Lines of `name:value`.
+struct Fields(String);
+
+impl Fields {
+    fn add(&mut self, name: &str, value: impl std::fmt::Display) {
+        // Writing to a String does not fail.
+        let _ = write!(self.0, "{name}:{value}\r\n");
+    }
+}
+
+fn info(call: &mut Call<'_>) -> Done {
+    let asked: Vec<String> = call
+        .args
+        .iter_from(1)
+        .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
+        .collect();
+    let everything = asked.iter().any(|name| name == "all" || name == "everything");
+    let default = asked.is_empty() || asked.iter().any(|name| name == "default");
+    let mut text = Fields(String::new());
+    for (name, usual, section) in SECTIONS {
+        let named = asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
+        if everything || default && *usual || named {
+            if !text.0.is_empty() {
+                text.0.push_str("\r\n");
+            }
+            let _ = write!(text.0, "# {name}\r\n");
+            section(call, &mut text);
+        }
+    }
+    call.out.verbatim(&text.0);
+    Ok(())
+}
+
+fn server(call: &Call<'_>, out: &mut Fields) {
+    let shared = call.shared;
+    let uptime = call.now.micros.0 / 1_000_000;
+    out.add("redis_version", REDIS_VERSION);
+    out.add("larder_version", env!("CARGO_PKG_VERSION"));
+    out.add("redis_git_sha1", "00000000");
+    out.add("redis_git_dirty", 0);
+    out.add("redis_build_id", env!("CARGO_PKG_VERSION"));
+    out.add("redis_mode", "standalone");
+    out.add("os", format_args!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
+    out.add("arch_bits", usize::BITS);
+    out.add("multiplexing_api", "epoll");
+    out.add("process_id", std::process::id());
+    out.add("process_supervised", "no");
+    out.add("run_id", &shared.run_id);
+    out.add("tcp_port", call.session.client.listener.max(call.view.settings.port));
+    out.add("server_time_usec", call.now.unix_ms * 1_000);
+    out.add("uptime_in_seconds", uptime);
+    out.add("uptime_in_days", uptime / 86_400);
+    out.add("hz", 10);
+    out.add("configured_hz", 10);
+    let file = shared.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    out.add("config_file", file);
+    out.add("io_threads_active", i32::from(shared.mailboxes.len() > 1));
+    for (at, listener) in shared.listening.iter().enumerate() {
+        out.add(&format!("listener{at}"), listener);
+    }
+}
+
+fn clients(call: &Call<'_>, out: &mut Fields) {
+    let all = call.shared.clients.all();
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    out.add("connected_clients", all.len());
+    out.add("cluster_connections", 0);
+    out.add("maxclients", call.view.settings.maxclients);
+    let input = all.iter().map(|client| load(&client.input)).max().unwrap_or(0);
+    let output = all.iter().map(|client| load(&client.output)).max().unwrap_or(0);
+    out.add("client_recent_max_input_buffer", input);
+    out.add("client_recent_max_output_buffer", output);
+    out.add("blocked_clients", 0);
+    out.add("tracking_clients", 0);
+    let listen = all.iter().filter(|client| load(&client.channels) + load(&client.patterns) > 0);
+    out.add("pubsub_clients", listen.count());
+    out.add("clients_in_timeout_table", 0);
+}
+
+/// A size as INFO's `_human` fields print it.
+fn human(bytes: u64) -> String {
+    let value = bytes as f64;
+    match bytes {
+        0..0x400 => format!("{bytes}B"),
+        0x400..0x10_0000 => format!("{:.2}K", value / 1024.0),
+        0x10_0000..0x4000_0000 => format!("{:.2}M", value / 1024.0 / 1024.0),
+        _ => format!("{:.2}G", value / 1024.0 / 1024.0 / 1024.0),
+    }
+}
+
+fn ratio(a: u64, b: u64) -> f64 {
+    if b == 0 { 0.0 } else { a as f64 / b as f64 }
+}
+
+fn buffers(shared: &Shared) -> u64 {
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    shared.clients.all().iter().map(|client| load(&client.input) + load(&client.output)).sum()
+}
+
+fn memory(call: &Call<'_>, out: &mut Fields) {
+    let (used, limit) = call.shared.memory();
+    let (used, limit, resident) = (used.0, limit.0, call.shared.resident().0);
+    let peak = call.shared.stats.used_peak.load(Ordering::Relaxed).max(used);
+    let total = crate::housekeeping::machine_memory();
+    for (name, bytes) in [
+        ("used_memory", used),
+        ("used_memory_rss", resident),
+        ("used_memory_peak", peak),
+        ("total_system_memory", total),
+        ("maxmemory", limit),
+    ] {
+        out.add(name, bytes);
+        out.add(&format!("{name}_human"), human(bytes));
+    }
+    out.add("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * ratio(used, peak)));
+    let overhead = buffers(call.shared);
+    out.add("used_memory_overhead", overhead);
+    out.add("used_memory_startup", 0);
+    out.add("used_memory_dataset", used);
+    out.add("used_memory_dataset_perc", "100.00%");
+    out.add("allocator_allocated", used);
+    out.add("allocator_active", resident);
+    out.add("allocator_resident", resident);
+    out.add("maxmemory_policy", call.view.settings.maxmemory_policy.name());
+    out.add("mem_fragmentation_ratio", format_args!("{:.2}", ratio(resident, used)));
+    out.add("mem_fragmentation_bytes", resident as i64 - used as i64);
+    out.add("mem_not_counted_for_evict", 0);
+    out.add("mem_replication_backlog", 0);
+    out.add("mem_clients_slaves", 0);
+    out.add("mem_clients_normal", buffers(call.shared));
+    out.add("mem_aof_buffer", 0);
+    out.add("mem_allocator", "mimalloc");
+    out.add("active_defrag_running", 0);
+    out.add("lazyfree_pending_objects", 0);
+    out.add("lazyfreed_objects", 0);
+}
+
+fn persistence(call: &Call<'_>, out: &mut Fields) {
+    out.add("loading", 0);
+    out.add("async_loading", 0);
+    out.add("rdb_changes_since_last_save", 0);
+    out.add("rdb_bgsave_in_progress", 0);
+    out.add("rdb_last_save_time", call.shared.started_unix);
+    out.add("rdb_last_bgsave_status", "ok");
+    out.add("rdb_last_bgsave_time_sec", -1);
+    out.add("rdb_current_bgsave_time_sec", -1);
+    out.add("aof_enabled", 0);
+    out.add("aof_rewrite_in_progress", 0);
+    out.add("aof_rewrite_scheduled", 0);
+    out.add("aof_last_bgrewrite_status", "ok");
+    out.add("aof_last_write_status", "ok");
+}
+
+fn stats(call: &Call<'_>, out: &mut Fields) {
+    let shared = call.shared;
+    let totals = shared.stats.totals(shared.counters());
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    let per_second = &shared.stats.per_second;
+    out.add("total_connections_received", totals.connections);
+    out.add("total_commands_processed", totals.calls());
+    out.add("instantaneous_ops_per_sec", load(&per_second[0]));
+    out.add("total_net_input_bytes", totals.net_in);
+    out.add("total_net_output_bytes", totals.net_out);
+    let kbps = |value: u64| value as f64 / 1024.0;
+    out.add("instantaneous_input_kbps", format_args!("{:.2}", kbps(load(&per_second[1]))));
+    out.add("instantaneous_output_kbps", format_args!("{:.2}", kbps(load(&per_second[2]))));
+    out.add("rejected_connections", totals.rejected_connections);
+    out.add("sync_full", 0);
+    out.add("sync_partial_ok", 0);
+    out.add("sync_partial_err", 0);
+    out.add("expired_keys", totals.store.expired);
+    out.add("expired_stale_perc", "0.00");
+    out.add("expired_time_cap_reached_count", 0);
+    out.add("evicted_keys", totals.store.evicted);
+    out.add("evicted_clients", 0);
+    out.add("total_eviction_exceeded_time", 0);
+    out.add("current_eviction_exceeded_time", 0);
+    out.add("keyspace_hits", totals.store.hits);
+    out.add("keyspace_misses", totals.store.misses);
+    out.add("pubsub_channels", shared.pubsub.channels(crate::pubsub::Kind::Channel, None).len());
+    out.add("pubsub_patterns", shared.pubsub.patterns());
+    out.add("latest_fork_usec", 0);
+    out.add("total_forks", 0);
+    out.add("slave_expires_tracked_keys", 0);
+    out.add("active_defrag_hits", 0);
+    out.add("active_defrag_misses", 0);
+    out.add("total_error_replies", shared.stats.errors().values().sum::<u64>());
+    out.add("total_reads_processed", totals.reads);
+    out.add("total_writes_processed", totals.writes);
+    out.add("eventloop_cycles", totals.polls);
+    out.add("client_query_buffer_limit_disconnections", load(&shared.stats.query_limit_closed));
+    out.add("client_output_buffer_limit_disconnections", load(&shared.stats.output_limit_closed));
+}
+
+fn replication(call: &Call<'_>, out: &mut Fields) {
+    out.add("role", "master");
+    out.add("connected_slaves", 0);
+    out.add("master_failover_state", "no-failover");
+    out.add("master_replid", &call.shared.run_id);
+    out.add("master_replid2", "0".repeat(40));
+    out.add("master_repl_offset", 0);
+    out.add("second_repl_offset", -1);
+    out.add("repl_backlog_active", 0);
+    out.add("repl_backlog_size", 0);
+    out.add("repl_backlog_first_byte_offset", 0);
+    out.add("repl_backlog_histlen", 0);
+}
+
+fn cpu(_: &Call<'_>, out: &mut Fields) {
+    let (user, system) = crate::housekeeping::cpu_seconds();
+    out.add("used_cpu_sys", format_args!("{system:.6}"));
+    out.add("used_cpu_user", format_args!("{user:.6}"));
+    out.add("used_cpu_sys_children", "0.000000");
+    out.add("used_cpu_user_children", "0.000000");
+}
+
+fn commandstats(call: &Call<'_>, out: &mut Fields) {
+    let totals = call.shared.stats.totals(call.shared.counters());
+    for (number, counted) in totals.commands.iter().enumerate() {
+        if counted.calls + counted.rejected == 0 {
+            continue;
+        }
+        let micros = counted.micros();
+        let value = format!(
+            "calls={},usec={micros},usec_per_call={:.2},rejected_calls={},failed_calls={}",
+            counted.calls,
+            ratio(micros, counted.calls),
+            counted.rejected,
+            counted.failed
+        );
+        out.add(&format!("cmdstat_{}", get(number as u16).name), value);
+    }
+}
+
+fn errorstats(call: &Call<'_>, out: &mut Fields) {
+    for (code, count) in call.shared.stats.errors() {
+        out.add(&format!("errorstat_{code}"), format_args!("count={count}"));
+    }
+}
+
+fn latencystats(call: &Call<'_>, out: &mut Fields) {
+    for (number, buckets) in call.shared.stats.latencies() {
+        let all: u64 = buckets.iter().map(|(_, count)| count).sum();
+        let quantile = |q: f64| {
+            let goal = (q * all as f64).ceil().max(1.0) as u64;
+            let mut sum = 0;
+            let found = buckets.iter().find(|(_, count)| {
+                sum += count;
+                sum >= goal
+            });
+            found.map_or(0, |(edge, _)| *edge) as f64
+        };
+        let value = format!(
+            "p50={:.3},p99={:.3},p99.9={:.3}",
+            quantile(0.5),
+            quantile(0.99),
+            quantile(0.999)
+        );
+        out.add(&format!("latency_percentiles_usec_{}", get(number).name), value);
+    }
+}
+
+fn keyspace(call: &Call<'_>, out: &mut Fields) {
+    for db in 0..call.view.settings.databases {
+        let len = call.shared.store.len(Scope::db(db as u8));
+        if len.items > 0 {
+            let value = format!("keys={},expires={},avg_ttl=0", len.items, len.expires);
+            out.add(&format!("db{db}"), value);
+        }
+    }
+}
+
+fn tenants(call: &Call<'_>, out: &mut Fields) {
+    for (number, name) in call.view.names.iter().enumerate() {
+        let stats = call.shared.store.tenant_stats(number as TenantId);
+        let (counted, tenant) = (stats.counters, call.view.tenant(number as TenantId));
+        let value = format!(
+            "bytes={},keys={},min={},max={},weight={},hits={},misses={},miss_ratio={:.4},\
+             expired={},evicted={},penalty_us={}",
+            stats.used.0,
+            stats.len.items,
+            tenant.min.0,
+            tenant.max.map_or(0, |max| max.0),
+            tenant.weight,
+            counted.hits,
+            counted.misses,
+            ratio(counted.misses, counted.gets()),
+            counted.expired,
+            counted.evicted,
+            stats.penalty.mean.0,
+        );
+        out.add(&format!("tenant_{name}"), value);
+    }
+}
+
+/// MEMORY STATS.
+pub(super) fn memory_stats(call: &mut Call<'_>) -> Done {
+    let (used, _) = call.shared.memory();
+    let resident = call.shared.resident();
+    let keys = call.shared.store.len(Scope::ALL).items;
+    let clients = buffers(call.shared);
+    let fields = [
+        ("peak.allocated", call.shared.stats.used_peak.load(Ordering::Relaxed).max(used.0)),
+        ("total.allocated", used.0),
+        ("startup.allocated", 0),
+        ("replication.backlog", 0),
+        ("clients.slaves", 0),
+        ("clients.normal", clients),
+        ("overhead.total", clients),
+        ("keys.count", keys),
+        ("keys.bytes-per-key", used.0.checked_div(keys).unwrap_or(0)),
+        ("dataset.bytes", used.0),
+        ("allocator.allocated", used.0),
+        ("allocator.resident", resident.0),
+    ];
+    call.out.map(fields.len() + 1);
+    for (name, value) in fields {
+        call.out.bulk(name.as_bytes());
+        call.out.integer(value as i64);
+    }
+    call.out.bulk(b"fragmentation");
+    call.out.double(ratio(resident.0, used.0));
+    Ok(())
+}

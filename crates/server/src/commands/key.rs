@@ -1,0 +1,396 @@
+//! Keys: removing them, their lives, what they hold.
+
+use super::flag::{FAST, READ, WRITE};
+use super::{ALL_KEYS, Call, Command, Done, Failure, Keys, NO_KEY, ONE_KEY, SYNTAX, wrong_number};
+use store::{Change, Item};
+use wire::resp::parse_integer;
+
+/// The key is the argument behind the subcommand.
+const SECOND: Keys = Keys { first: 2, last: 2, step: 1 };
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("del", -2, WRITE, del).keys(ALL_KEYS).doc("generic", "1.0.0", "Removes keys."),
+    Command::new("unlink", -2, WRITE | FAST, del).keys(ALL_KEYS).doc(
+        "generic",
+        "4.0.0",
+        "Removes keys.",
+    ),
+    Command::new("exists", -2, READ | FAST, exists).keys(ALL_KEYS).doc(
+        "generic",
+        "1.0.0",
+        "Counts the keys that exist.",
+    ),
+    Command::new("touch", -2, READ | FAST, touch).keys(ALL_KEYS).doc(
+        "generic",
+        "3.2.1",
+        "Refreshes keys as a read would, and counts those that exist.",
+    ),
+    Command::new("expire", -3, WRITE | FAST, expire).keys(ONE_KEY).doc(
+        "generic",
+        "1.0.0",
+        "Sets a key's life in seconds.",
+    ),
+    Command::new("pexpire", -3, WRITE | FAST, pexpire).keys(ONE_KEY).doc(
+        "generic",
+        "2.6.0",
+        "Sets a key's life in milliseconds.",
+    ),
+    Command::new("expireat", -3, WRITE | FAST, expireat).keys(ONE_KEY).doc(
+        "generic",
+        "1.2.0",
+        "Sets the end of a key's life, in Unix seconds.",
+    ),
+    Command::new("pexpireat", -3, WRITE | FAST, pexpireat).keys(ONE_KEY).doc(
+        "generic",
+        "2.6.0",
+        "Sets the end of a key's life, in Unix milliseconds.",
+    ),
+    Command::new("ttl", 2, READ | FAST, ttl).keys(ONE_KEY).doc(
+        "generic",
+        "1.0.0",
+        "The seconds a key has left.",
+    ),
+    Command::new("pttl", 2, READ | FAST, pttl).keys(ONE_KEY).doc(
+        "generic",
+        "2.6.0",
+        "The milliseconds a key has left.",
+    ),
+    Command::new("expiretime", 2, READ | FAST, expiretime).keys(ONE_KEY).doc(
+        "generic",
+        "7.0.0",
+        "The end of a key's life, in Unix seconds.",
+    ),
+    Command::new("pexpiretime", 2, READ | FAST, pexpiretime).keys(ONE_KEY).doc(
+        "generic",
+        "7.0.0",
+        "The end of a key's life, in Unix milliseconds.",
+    ),
+    Command::new("persist", 2, WRITE | FAST, persist).keys(ONE_KEY).doc(
+        "generic",
+        "2.2.0",
+        "Lets a key live without end.",
+    ),
+    Command::new("type", 2, READ | FAST, kind).keys(ONE_KEY).doc(
+        "generic",
+        "1.0.0",
+        "The type of a key's value.",
+    ),
+    Command::container("object", READ, OBJECT).doc("generic", "2.2.3", "How a key is held."),
+    Command::container("memory", READ, MEMORY).doc("server", "4.0.0", "What memory is used for."),
+];
+
+const OBJECT: &[Command] = &[
+    Command::new("object|encoding", 3, READ, encoding).keys(SECOND).doc(
+        "generic",
+        "2.2.3",
+        "How a value would be encoded.",
+    ),
+    Command::new("object|freq", 3, READ, freq).keys(SECOND).doc(
+        "generic",
+        "4.0.0",
+        "Accesses since the key was written, up to 255.",
+    ),
+    Command::new("object|idletime", 3, READ, idletime).keys(SECOND).doc(
+        "generic",
+        "2.2.3",
+        "Seconds since the last access, estimated.",
+    ),
+    Command::new("object|refcount", 3, READ, refcount).keys(SECOND).doc(
+        "generic",
+        "2.2.3",
+        "References to a value: one.",
+    ),
+    Command::new("object|help", 2, 0, object_help).keys(NO_KEY).doc(
+        "generic",
+        "6.2.0",
+        "The subcommands of OBJECT.",
+    ),
+];
+
+const MEMORY: &[Command] = &[
+    Command::new("memory|usage", -3, READ, usage).keys(SECOND).doc(
+        "server",
+        "4.0.0",
+        "Bytes charged for a key and its value.",
+    ),
+    Command::new("memory|stats", 2, 0, super::info::memory_stats).doc(
+        "server",
+        "4.0.0",
+        "Where memory is.",
+    ),
+    Command::new("memory|doctor", 2, 0, doctor).doc(
+        "server",
+        "4.0.0",
+        "Whether memory is as it should be.",
+    ),
+    Command::new("memory|purge", 2, 0, purge).doc(
+        "server",
+        "4.0.0",
+        "Does nothing: memory is given back as it becomes free.",
+    ),
+    Command::new("memory|help", 2, 0, memory_help).doc(
+        "server",
+        "4.0.0",
+        "The subcommands of MEMORY.",
+    ),
+];
+
+/// Counts the keys for which `f` says yes.
+fn count(call: &mut Call<'_>, f: impl Fn(&Call<'_>, usize) -> bool) -> Done {
+    let found = (1..call.args.len()).filter(|&at| f(call, at)).count();
+    call.out.integer(found as i64);
+    Ok(())
+}
+
+fn del(call: &mut Call<'_>) -> Done {
+    count(call, |call, at| call.shared.store.delete(&call.key_at(at), call.now))
+}
+
+fn exists(call: &mut Call<'_>) -> Done {
+    count(call, |call, at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_some())
+}
+
+fn touch(call: &mut Call<'_>) -> Done {
+    count(call, |call, at| call.shared.store.touch(&call.key_at(at), call.now))
+}
+
+/// When EXPIRE and its kin may change a life.
+#[derive(Debug, Default)]
+struct Conditions {
+    absent: bool,
+    present: bool,
+    longer: bool,
+    shorter: bool,
+}
+
+impl Conditions {
+    fn read(call: &Call<'_>) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        for at in 3..call.args.len() {
+            match call.arg(at).to_ascii_lowercase().as_slice() {
+                b"nx" => found.absent = true,
+                b"xx" => found.present = true,
+                b"gt" => found.longer = true,
+                b"lt" => found.shorter = true,
+                _ => {
+                    let text = [b"ERR Unsupported option ", call.arg(at)].concat();
+                    return Err(text.into());
+                }
+            }
+        }
+        if found.absent && (found.present || found.longer || found.shorter) {
+            return Err(
+                "ERR NX and XX, GT or LT options at the same time are not compatible".into()
+            );
+        }
+        if found.longer && found.shorter {
+            return Err("ERR GT and LT options at the same time are not compatible".into());
+        }
+        Ok(found)
+    }
+
+    /// Whether a life that ends at `old` may be made to end at `new`. No end is the latest end.
+    fn allow(&self, old: Option<u64>, new: i64) -> bool {
+        let refused = self.absent && old.is_some()
+            || self.present && old.is_none()
+            || self.longer && old.is_none_or(|old| new <= old as i64)
+            || self.shorter && old.is_some_and(|old| new >= old as i64);
+        !refused
+    }
+}
+
+fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Done {
+    let conditions = Conditions::read(call)?;
+    let now_ms = call.now.unix_ms as i64;
+    let invalid = || Failure::err(&format!("invalid expire time in '{name}' command"));
+    let millis = call.integer(2)?.checked_mul(scale).ok_or_else(invalid)?;
+    let at = if relative { millis.checked_add(now_ms).ok_or_else(invalid)? } else { millis };
+    let key = call.key_at(1);
+    let changed = call.shared.store.update(&key, call.now, |item| match item {
+        Some(item) if conditions.allow(item.expires, at) => {
+            let over = at <= now_ms;
+            (if over { Change::Remove } else { Change::Expire(Some(at as u64)) }, true)
+        }
+        _ => (Change::Keep, false),
+    })?;
+    call.out.integer(i64::from(changed));
+    Ok(())
+}
+
+fn expire(call: &mut Call<'_>) -> Done {
+    set_expiry(call, 1_000, true, "expire")
+}
+
+fn pexpire(call: &mut Call<'_>) -> Done {
+    set_expiry(call, 1, true, "pexpire")
+}
+
+fn expireat(call: &mut Call<'_>) -> Done {
+    set_expiry(call, 1_000, false, "expireat")
+}
+
+fn pexpireat(call: &mut Call<'_>) -> Done {
+    set_expiry(call, 1, false, "pexpireat")
+}
+
+fn persist(call: &mut Call<'_>) -> Done {
+    let changed = call.shared.store.update(&call.key_at(1), call.now, |item| {
+        match item.and_then(|item| item.expires) {
+            Some(_) => (Change::Expire(None), true),
+            None => (Change::Keep, false),
+        }
+    })?;
+    call.out.integer(i64::from(changed));
+    Ok(())
+}
+
+/// Replies -2 without the key, -1 without an expiry, else what `f` makes of it.
+fn reply_expiry(call: &mut Call<'_>, f: impl Fn(u64) -> u64) -> Done {
+    let found = call.shared.store.peek(&call.key_at(1), call.now, |item| item.expires);
+    call.out.integer(match found {
+        None => -2,
+        Some(None) => -1,
+        Some(Some(at)) => f(at) as i64,
+    });
+    Ok(())
+}
+
+/// Milliseconds as seconds, halves up.
+const fn seconds(millis: u64) -> u64 {
+    (millis + 500) / 1_000
+}
+
+fn ttl(call: &mut Call<'_>) -> Done {
+    let now_ms = call.now.unix_ms;
+    reply_expiry(call, |at| seconds(at.saturating_sub(now_ms)))
+}
+
+fn pttl(call: &mut Call<'_>) -> Done {
+    let now_ms = call.now.unix_ms;
+    reply_expiry(call, |at| at.saturating_sub(now_ms))
+}
+
+fn expiretime(call: &mut Call<'_>) -> Done {
+    reply_expiry(call, seconds)
+}
+
+fn pexpiretime(call: &mut Call<'_>) -> Done {
+    reply_expiry(call, |at| at)
+}
+
+fn kind(call: &mut Call<'_>) -> Done {
+    let found = call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some();
+    call.out.simple(if found { "string" } else { "none" });
+    Ok(())
+}
+
+/// Replies what `f` says of the item at argument 2, or null.
+fn reply_item<R>(
+    call: &mut Call<'_>,
+    f: impl Fn(&Item<'_>) -> R,
+    reply: impl Fn(&mut Call<'_>, R),
+) -> Done {
+    match call.shared.store.peek(&call.key_at(2), call.now, f) {
+        Some(found) => reply(call, found),
+        None => call.out.null(),
+    }
+    Ok(())
+}
+
+/// Longest value that Redis keeps in one piece with its header.
+const EMBEDDED_MAX: usize = 44;
+
+fn encoding(call: &mut Call<'_>) -> Done {
+    let name = |item: &Item<'_>| match item.value {
+        value if value.len() <= 20 && parse_integer(value).is_some() => "int",
+        value if value.len() <= EMBEDDED_MAX => "embstr",
+        _ => "raw",
+    };
+    reply_item(call, name, |call, name| call.out.bulk(name.as_bytes()))
+}
+
+fn freq(call: &mut Call<'_>) -> Done {
+    reply_item(call, |item| item.hits, |call, hits| call.out.integer(i64::from(hits)))
+}
+
+fn idletime(call: &mut Call<'_>) -> Done {
+    reply_item(
+        call,
+        |item| item.idle,
+        |call, idle| {
+            // Items age by accesses to their part of the store, so this is accesses over rate.
+            let counters = call.shared.counters();
+            let accesses = (counters.gets() + counters.sets).max(1) as f64;
+            let each = accesses / call.shared.shards as f64;
+            let seconds = call.now.micros.0 as f64 / 1e6;
+            call.out.integer((f64::from(idle) / each * seconds) as i64);
+        },
+    )
+}
+
+fn refcount(call: &mut Call<'_>) -> Done {
+    reply_item(call, |_| (), |call, ()| call.out.integer(1))
+}
+
+fn object_help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "ENCODING <key>",
+        "    How the value would be encoded: int, embstr or raw.",
+        "FREQ <key>",
+        "    Accesses since the key was written, up to 255.",
+        "IDLETIME <key>",
+        "    Seconds since the last access, estimated from the rate of accesses.",
+        "REFCOUNT <key>",
+        "    Always 1.",
+        "HELP",
+        "    Print this help.",
+    ])
+}
+
+fn usage(call: &mut Call<'_>) -> Done {
+    match call.args.len() {
+        3 => {}
+        5 if call.is(3, "samples") => {
+            if call.integer(4)? < 0 {
+                return Err(SYNTAX.into());
+            }
+        }
+        4 | 5 => return Err(SYNTAX.into()),
+        _ => return Err(wrong_number("memory|usage")),
+    }
+    reply_item(call, |item| item.charge(), |call, bytes| call.out.integer(bytes as i64))
+}
+
+fn doctor(call: &mut Call<'_>) -> Done {
+    let (used, limit) = call.shared.memory();
+    let resident = call.shared.resident();
+    let mut text = format!("{used} used for data and metadata, {resident} resident");
+    if limit.0 > 0 {
+        text += &format!(", limit {limit}");
+    }
+    text.push('.');
+    call.out.verbatim(&text);
+    Ok(())
+}
+
+fn purge(call: &mut Call<'_>) -> Done {
+    call.ok()
+}
+
+fn memory_help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DOCTOR",
+        "    Whether memory is as it should be.",
+        "PURGE",
+        "    Does nothing: memory is given back as it becomes free.",
+        "STATS",
+        "    Where memory is.",
+        "USAGE <key> [SAMPLES <count>]",
+        "    Bytes charged for a key and its value.",
+        "HELP",
+        "    Print this help.",
+    ])
+}

@@ -1,0 +1,505 @@
+//! Commands: one list of all, one file for each family.
+//!
+//! A family is a constant list of [`Command`]s and their handlers; [`FAMILIES`] names the lists.
+//! A handler reads its arguments from a [`Call`] and writes exactly one reply, or returns a
+//! [`Failure`], which becomes the error reply. Commands are found by the hash of their name in any
+//! case, without allocation.
+
+mod admin;
+mod client;
+mod config;
+mod connection;
+mod counter;
+mod info;
+mod introspection;
+mod key;
+mod larder;
+mod pubsub;
+mod scan;
+mod string;
+mod transaction;
+
+use crate::session::Session;
+use crate::shared::{Shared, View};
+use crate::stats;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+use store::{Key, Now};
+use wire::resp::{self, Encoder, parse_integer};
+
+/// The families, in the order COMMAND lists them.
+const FAMILIES: &[&[Command]] = &[
+    string::COMMANDS,
+    counter::COMMANDS,
+    key::COMMANDS,
+    scan::COMMANDS,
+    connection::COMMANDS,
+    client::COMMANDS,
+    transaction::COMMANDS,
+    pubsub::COMMANDS,
+    introspection::COMMANDS,
+    config::COMMANDS,
+    info::COMMANDS,
+    admin::COMMANDS,
+    larder::COMMANDS,
+];
+
+/// Why a command fails.
+#[derive(Debug)]
+pub(crate) struct Failure(Cow<'static, [u8]>);
+
+impl Failure {
+    /// `ERR` and a text.
+    pub(crate) fn err(text: &str) -> Self {
+        Self(format!("ERR {text}").into_bytes().into())
+    }
+
+    /// The error's text, its code in front.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&'static str> for Failure {
+    fn from(text: &'static str) -> Self {
+        Self(text.as_bytes().into())
+    }
+}
+
+impl From<Vec<u8>> for Failure {
+    fn from(text: Vec<u8>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<store::Error> for Failure {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Full => OUT_OF_MEMORY.into(),
+            store::Error::TooLarge { .. } => Self(format!("OOM {error}").into_bytes().into()),
+        }
+    }
+}
+
+/// What a handler returns: its one reply is written, or this is why not.
+pub(crate) type Done = Result<(), Failure>;
+
+pub(crate) const SYNTAX: &str = "ERR syntax error";
+pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
+const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
+
+/// A command being carried out.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    /// The command's name is at 0.
+    pub(crate) args: resp::Command<'a>,
+    pub(crate) out: Encoder<'a>,
+    pub(crate) session: &'a mut Session,
+    pub(crate) shared: &'a Shared,
+    pub(crate) view: &'a View,
+    pub(crate) now: Now,
+}
+
+impl<'a> Call<'a> {
+    /// The argument at `at`, which the arity promises.
+    #[inline]
+    pub(crate) fn arg(&self, at: usize) -> &'a [u8] {
+        self.args.get(at).unwrap_or_default()
+    }
+
+    /// The argument at `at` as text; what is not text shows as the replacement character.
+    pub(crate) fn text(&self, at: usize) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.arg(at))
+    }
+
+    /// The argument at `at` as a whole number.
+    pub(crate) fn integer(&self, at: usize) -> Result<i64, Failure> {
+        parse_integer(self.arg(at)).ok_or_else(|| NOT_AN_INTEGER.into())
+    }
+
+    /// Whether the argument at `at` is this word, in any case.
+    #[inline]
+    pub(crate) fn is(&self, at: usize, word: &str) -> bool {
+        self.args.get(at).is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// The key of the client with these bytes.
+    #[inline]
+    pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
+        let tenant = self.session.owners.of(bytes);
+        self.shared.store.key(tenant, self.session.db, bytes)
+    }
+
+    /// The key at argument `at`.
+    #[inline]
+    pub(crate) fn key_at(&self, at: usize) -> Key<'a> {
+        self.key(self.arg(at))
+    }
+
+    /// Replies OK.
+    #[inline]
+    pub(crate) fn ok(&mut self) -> Done {
+        self.out.raw(b"+OK\r\n");
+        Ok(())
+    }
+
+    /// The lines a HELP subcommand shows.
+    pub(crate) fn help(&mut self, lines: &[&str]) -> Done {
+        self.out.array(lines.len());
+        for line in lines {
+            self.out.simple(line);
+        }
+        Ok(())
+    }
+}
+
+/// Carries a command out.
+type Handler = fn(&mut Call<'_>) -> Done;
+
+/// Where the keys stand among the arguments: the first, the last (negative from the end), the
+/// distance. All zero for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) first: i32,
+    pub(crate) last: i32,
+    pub(crate) step: i32,
+}
+
+/// No key.
+pub(crate) const NO_KEY: Keys = Keys { first: 0, last: 0, step: 0 };
+/// One key, the first argument.
+pub(crate) const ONE_KEY: Keys = Keys { first: 1, last: 1, step: 1 };
+/// Every argument is a key.
+pub(crate) const ALL_KEYS: Keys = Keys { first: 1, last: -1, step: 1 };
+/// Every other argument is a key.
+pub(crate) const KEY_VALUES: Keys = Keys { first: 1, last: -1, step: 2 };
+
+/// What COMMAND tells of a command, and what the dispatcher heeds.
+pub(crate) mod flag {
+    /// May write.
+    pub(crate) const WRITE: u16 = 1;
+    /// Only reads.
+    pub(crate) const READ: u16 = 1 << 1;
+    /// Refused when memory is full.
+    pub(crate) const DENY_OOM: u16 = 1 << 2;
+    /// For operators.
+    pub(crate) const ADMIN: u16 = 1 << 3;
+    /// Concerns channels.
+    pub(crate) const PUBSUB: u16 = 1 << 4;
+    /// Takes constant time, or the logarithm of a size.
+    pub(crate) const FAST: u16 = 1 << 5;
+    /// Needs no authentication.
+    pub(crate) const NO_AUTH: u16 = 1 << 6;
+    /// Is carried out at once even between MULTI and EXEC.
+    pub(crate) const UNQUEUED: u16 = 1 << 7;
+    /// Allowed to a version 2 client that listens.
+    pub(crate) const LISTENING: u16 = 1 << 8;
+    /// Not allowed between MULTI and EXEC.
+    pub(crate) const NO_MULTI: u16 = 1 << 9;
+
+    /// The names COMMAND gives to flags.
+    pub(crate) const NAMES: &[(u16, &str)] = &[
+        (WRITE, "write"),
+        (READ, "readonly"),
+        (DENY_OOM, "denyoom"),
+        (ADMIN, "admin"),
+        (PUBSUB, "pubsub"),
+        (FAST, "fast"),
+        (NO_AUTH, "no_auth"),
+        (NO_MULTI, "no_multi"),
+    ];
+}
+
+/// One command, or one subcommand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// Lower case; a subcommand's is `command|subcommand`.
+    pub(crate) name: &'static str,
+    /// Arguments, the name included; negative for at least so many.
+    pub(crate) arity: i32,
+    pub(crate) flags: u16,
+    pub(crate) keys: Keys,
+    pub(crate) run: Handler,
+    pub(crate) group: &'static str,
+    /// The version of Redis that had it first.
+    pub(crate) since: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) subcommands: &'static [Command],
+}
+
+impl Command {
+    pub(crate) const fn new(name: &'static str, arity: i32, flags: u16, run: Handler) -> Self {
+        let (group, since, summary) = ("generic", "1.0.0", "");
+        Self { name, arity, flags, keys: NO_KEY, run, group, since, summary, subcommands: &[] }
+    }
+
+    /// A command that is only its subcommands.
+    pub(crate) const fn container(
+        name: &'static str,
+        flags: u16,
+        subcommands: &'static [Self],
+    ) -> Self {
+        Self { subcommands, ..Self::new(name, -2, flags, only_subcommands) }
+    }
+
+    pub(crate) const fn keys(self, keys: Keys) -> Self {
+        Self { keys, ..self }
+    }
+
+    pub(crate) const fn doc(
+        self,
+        group: &'static str,
+        since: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Self { group, since, summary, ..self }
+    }
+
+    pub(crate) const fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    const fn accepts(&self, args: usize) -> bool {
+        let arity = self.arity as i64;
+        if arity >= 0 { args as i64 == arity } else { args as i64 >= -arity }
+    }
+}
+
+/// Reached only if a container were called without its subcommand, which its arity forbids.
+fn only_subcommands(_: &mut Call<'_>) -> Done {
+    Err(SYNTAX.into())
+}
+
+/// Every command and subcommand by number, and where to find names.
+struct Table {
+    /// A command, and the numbers of its subcommands.
+    entries: Vec<(&'static Command, std::ops::Range<u16>)>,
+    /// How many of the entries are commands; subcommands follow.
+    commands: usize,
+    /// Open addressing; 0 is vacant, else a number plus one.
+    slots: Vec<u16>,
+}
+
+/// Slots a name may hash to: several times the commands, so that most are found at once.
+const SLOTS: usize = 1024;
+
+/// The slot to begin at.
+#[inline]
+fn slot(name: &[u8]) -> usize {
+    let mut word = [0; 8];
+    let len = name.len().min(8);
+    word[..len].copy_from_slice(&name[..len]);
+    // Letters become lower case; what this does to other bytes does not matter, as the name found
+    // is compared.
+    let folded = u64::from_le_bytes(word) | 0x2020_2020_2020_2020;
+    let mixed = (folded ^ name.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 54) as usize
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let all: Vec<&'static Command> = FAMILIES.iter().flat_map(|family| family.iter()).collect();
+    let commands = all.len();
+    let mut entries: Vec<(&'static Command, std::ops::Range<u16>)> = vec![];
+    let mut next = commands as u16;
+    for command in &all {
+        let end = next + command.subcommands.len() as u16;
+        entries.push((command, next..end));
+        next = end;
+    }
+    let subcommands = all.iter().flat_map(|command| command.subcommands);
+    entries.extend(subcommands.map(|command| (command, 0..0)));
+    let mut slots = vec![0; SLOTS];
+    for (number, command) in all.iter().enumerate() {
+        let mut at = slot(command.name.as_bytes());
+        while slots[at] != 0 {
+            at = (at + 1) % SLOTS;
+        }
+        slots[at] = number as u16 + 1;
+    }
+    Table { entries, commands, slots }
+});
+
+/// The number of the command of that name, in any case.
+#[inline]
+pub(crate) fn find(name: &[u8]) -> Option<u16> {
+    let table = &*TABLE;
+    let mut at = slot(name);
+    loop {
+        let number = table.slots[at].checked_sub(1)?;
+        if table.entries[number as usize].0.name.as_bytes().eq_ignore_ascii_case(name) {
+            return Some(number);
+        }
+        at = (at + 1) % SLOTS;
+    }
+}
+
+/// The number of a command's subcommand.
+fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
+    let (command, range) = &TABLE.entries[number as usize];
+    let prefix = command.name.len() + 1;
+    range.clone().find(|&at| {
+        TABLE.entries[at as usize].0.name.as_bytes()[prefix..].eq_ignore_ascii_case(name)
+    })
+}
+
+/// The command of that number.
+pub(crate) fn get(number: u16) -> &'static Command {
+    TABLE.entries[number as usize].0
+}
+
+/// Its name; `NULL` before a client's first command.
+pub(crate) fn name_of(number: u16) -> &'static str {
+    TABLE.entries.get(number as usize).map_or("NULL", |entry| entry.0.name)
+}
+
+/// How many commands and subcommands there are.
+pub(crate) fn count() -> usize {
+    TABLE.entries.len()
+}
+
+/// Every command, without subcommands.
+pub(crate) fn all() -> impl ExactSizeIterator<Item = &'static Command> {
+    TABLE.entries[..TABLE.commands].iter().map(|entry| entry.0)
+}
+
+/// Carries out one command and writes its reply. The command's number, if there is such a command.
+#[inline]
+pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u16> {
+    let mark = call.out.mark();
+    match resolve(call) {
+        Ok(number) => {
+            let command = get(number);
+            let counted = &counters.commands[number as usize];
+            call.session.client.command.store(number, Ordering::Relaxed);
+            let result = if call.session.transaction.is_some() && !command.has(flag::UNQUEUED) {
+                transaction::queue(call, command)
+            } else {
+                counted.calls.add(1);
+                (command.run)(call)
+            };
+            if let Err(failure) = result {
+                counted.failed.add(1);
+                fail(call, mark, &failure);
+            }
+            Some(number)
+        }
+        Err((number, failure)) => {
+            if let Some(number) = number {
+                counters.commands[number as usize].rejected.add(1);
+            }
+            if let Some(transaction) = &mut call.session.transaction {
+                transaction.broken = true;
+            }
+            fail(call, mark, &failure);
+            number
+        }
+    }
+}
+
+/// Replaces what was written of a reply by an error.
+#[cold]
+fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
+    call.shared.stats.error(failure.text());
+    call.out.rewind(mark);
+    call.out.error(failure.text());
+}
+
+/// The command that is called, if it may be.
+#[inline]
+fn resolve(call: &Call<'_>) -> Result<u16, (Option<u16>, Failure)> {
+    let Some(mut number) = find(call.arg(0)) else { return Err((None, unknown(call))) };
+    let mut command = get(number);
+    if !command.subcommands.is_empty() && call.args.len() > 1 {
+        match find_subcommand(number, call.arg(1)) {
+            Some(found) => number = found,
+            None => return Err((Some(number), unknown_subcommand(call, command))),
+        }
+        command = get(number);
+    }
+    if !command.accepts(call.args.len()) {
+        return Err((Some(number), wrong_number(command.name)));
+    }
+    if call.session.user.is_none() && !command.has(flag::NO_AUTH) {
+        return Err((Some(number), NO_AUTH.into()));
+    }
+    if call.session.only_listens() && !command.has(flag::LISTENING) {
+        let text = format!(
+            "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
+             allowed in this context",
+            command.name
+        );
+        return Err((Some(number), Failure::err(&text)));
+    }
+    if call.session.transaction.is_some() && command.has(flag::NO_MULTI) {
+        return Err((Some(number), "ERR Command not allowed inside a transaction".into()));
+    }
+    Ok(number)
+}
+
+pub(crate) fn wrong_number(name: &str) -> Failure {
+    Failure::err(&format!("wrong number of arguments for '{name}' command"))
+}
+
+/// Names and arguments are repeated up to this many bytes.
+const ECHO_MAX: usize = 128;
+
+#[cold]
+fn unknown(call: &Call<'_>) -> Failure {
+    let clip = |bytes: &'_ [u8], max: usize| bytes[..bytes.len().min(max)].to_vec();
+    let mut shown = vec![];
+    for arg in call.args.iter_from(1) {
+        if shown.len() >= ECHO_MAX {
+            break;
+        }
+        shown.push(b'\'');
+        let room = ECHO_MAX - (shown.len() - 1);
+        shown.extend(clip(arg, room));
+        shown.extend_from_slice(b"' ");
+    }
+    let mut text = b"ERR unknown command '".to_vec();
+    text.extend(clip(call.arg(0), ECHO_MAX));
+    text.extend_from_slice(b"', with args beginning with: ");
+    text.extend(shown);
+    text.into()
+}
+
+#[cold]
+fn unknown_subcommand(call: &Call<'_>, command: &Command) -> Failure {
+    let name = call.arg(1);
+    let mut text = b"ERR unknown subcommand '".to_vec();
+    text.extend_from_slice(&name[..name.len().min(ECHO_MAX)]);
+    text.extend_from_slice(b"'. Try ");
+    text.extend_from_slice(command.name.to_ascii_uppercase().as_bytes());
+    text.extend_from_slice(b" HELP.");
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_found_by_its_name_in_any_case() {
+        let mut seen = std::collections::BTreeSet::new();
+        for command in all() {
+            let number = find(command.name.as_bytes()).expect(command.name);
+            assert_eq!(get(number).name, command.name);
+            assert_eq!(find(command.name.to_ascii_uppercase().as_bytes()), Some(number));
+            assert!(seen.insert(command.name), "{} is listed twice", command.name);
+            assert!(!command.summary.is_empty(), "{} has no summary", command.name);
+            assert_eq!(command.name, command.name.to_ascii_lowercase());
+            for subcommand in command.subcommands {
+                let (parent, name) = subcommand.name.split_once('|').expect(subcommand.name);
+                assert_eq!(parent, command.name);
+                let found = find_subcommand(number, name.to_ascii_uppercase().as_bytes());
+                assert_eq!(get(found.unwrap()).name, subcommand.name);
+            }
+        }
+        for name in [&b""[..], b"ge", b"gett", b"GET\0", b"a name longer than all", b"\xff"] {
+            assert_eq!(find(name), None);
+        }
+        assert!(seen.len() * 4 < SLOTS, "names need room to be found at once");
+    }
+}

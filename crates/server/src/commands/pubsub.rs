@@ -1,0 +1,177 @@
+//! SUBSCRIBE, PUBLISH and their kin.
+
+use super::flag::{FAST, LISTENING, NO_MULTI, PUBSUB};
+use super::{Call, Command, Done, wrong_number};
+use crate::pubsub::Kind;
+use std::sync::atomic::Ordering;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("subscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
+        subscribe(call, Kind::Channel)
+    })
+    .doc("pubsub", "2.0.0", "Listens to channels."),
+    Command::new("unsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
+        unsubscribe(call, Kind::Channel)
+    })
+    .doc("pubsub", "2.0.0", "Stops listening to channels."),
+    Command::new("psubscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
+        subscribe(call, Kind::Pattern)
+    })
+    .doc("pubsub", "2.0.0", "Listens to all channels that match."),
+    Command::new("punsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
+        unsubscribe(call, Kind::Pattern)
+    })
+    .doc("pubsub", "2.0.0", "Stops listening to patterns."),
+    Command::new("ssubscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
+        subscribe(call, Kind::Sharded)
+    })
+    .doc("pubsub", "7.0.0", "Listens to shard channels."),
+    Command::new("sunsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
+        unsubscribe(call, Kind::Sharded)
+    })
+    .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
+    Command::new("publish", 3, PUBSUB | FAST, |call| publish(call, false)).doc(
+        "pubsub",
+        "2.0.0",
+        "Sends a message to whoever listens to a channel.",
+    ),
+    Command::new("spublish", 3, PUBSUB | FAST, |call| publish(call, true)).doc(
+        "pubsub",
+        "7.0.0",
+        "Sends a message to whoever listens to a shard channel.",
+    ),
+    Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
+];
+
+const REPORTS: &[Command] = &[
+    Command::new("pubsub|channels", -2, PUBSUB, |call| channels(call, Kind::Channel)).doc(
+        "pubsub",
+        "2.8.0",
+        "The channels with listeners.",
+    ),
+    Command::new("pubsub|numsub", -2, PUBSUB, |call| numsub(call, Kind::Channel)).doc(
+        "pubsub",
+        "2.8.0",
+        "How many listen to channels.",
+    ),
+    Command::new("pubsub|numpat", 2, PUBSUB, numpat).doc(
+        "pubsub",
+        "2.8.0",
+        "How many patterns are listened to.",
+    ),
+    Command::new("pubsub|shardchannels", -2, PUBSUB, |call| channels(call, Kind::Sharded)).doc(
+        "pubsub",
+        "7.0.0",
+        "The shard channels with listeners.",
+    ),
+    Command::new("pubsub|shardnumsub", -2, PUBSUB, |call| numsub(call, Kind::Sharded)).doc(
+        "pubsub",
+        "7.0.0",
+        "How many listen to shard channels.",
+    ),
+];
+
+const fn words(kind: Kind) -> (&'static [u8], &'static [u8]) {
+    match kind {
+        Kind::Channel => (b"subscribe", b"unsubscribe"),
+        Kind::Pattern => (b"psubscribe", b"punsubscribe"),
+        Kind::Sharded => (b"ssubscribe", b"sunsubscribe"),
+    }
+}
+
+/// One message that confirms a change, with the number of subscriptions left.
+fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
+    let left = call.session.subscriptions.as_ref().map_or(0, |all| all.count(kind));
+    call.out.push(3);
+    call.out.bulk(word);
+    match name {
+        Some(name) => call.out.bulk(name),
+        None => call.out.null(),
+    }
+    call.out.integer(left as i64);
+}
+
+/// Shows the counts to CLIENT LIST, and forgets an empty list.
+fn settle(call: &mut Call<'_>) {
+    let client = &call.session.client;
+    let (channels, patterns) = match &call.session.subscriptions {
+        Some(all) => (all.channels.len() + all.sharded.len(), all.patterns.len()),
+        None => (0, 0),
+    };
+    client.channels.store(channels as u64, Ordering::Relaxed);
+    client.patterns.store(patterns as u64, Ordering::Relaxed);
+    if call.session.subscriptions.as_ref().is_some_and(|all| all.is_empty()) {
+        call.session.subscriptions = None;
+    }
+}
+
+fn subscribe(call: &mut Call<'_>, kind: Kind) -> Done {
+    for name in call.args.iter_from(1) {
+        let session = &mut *call.session;
+        let all = session.subscriptions.get_or_insert_default();
+        if all.of(kind).insert(name.to_vec()) {
+            call.shared.pubsub.subscribe(kind, name, session.client.id, session.client.place);
+        }
+        confirm(call, words(kind).0, Some(name), kind);
+    }
+    settle(call);
+    Ok(())
+}
+
+fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
+    let mut names: Vec<Vec<u8>> = call.args.iter_from(1).map(<[u8]>::to_vec).collect();
+    if names.is_empty()
+        && let Some(all) = &mut call.session.subscriptions
+    {
+        names = all.of(kind).iter().cloned().collect();
+    }
+    if names.is_empty() {
+        confirm(call, words(kind).1, None, kind);
+    }
+    for name in names {
+        if let Some(all) = &mut call.session.subscriptions
+            && all.of(kind).remove(&name)
+        {
+            call.shared.pubsub.unsubscribe(kind, &name, call.session.client.id);
+        }
+        confirm(call, words(kind).1, Some(&name), kind);
+    }
+    settle(call);
+    Ok(())
+}
+
+fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
+    let (channel, message) = (call.arg(1), call.arg(2));
+    let mailboxes = &call.shared.mailboxes;
+    let receivers = call.shared.pubsub.publish(mailboxes, channel, message, sharded);
+    call.out.integer(receivers as i64);
+    Ok(())
+}
+
+fn channels(call: &mut Call<'_>, kind: Kind) -> Done {
+    if call.args.len() > 3 {
+        return Err(wrong_number("pubsub|channels"));
+    }
+    let found = call.shared.pubsub.channels(kind, call.args.get(2));
+    call.out.array(found.len());
+    for name in found {
+        call.out.bulk(&name);
+    }
+    Ok(())
+}
+
+fn numsub(call: &mut Call<'_>, kind: Kind) -> Done {
+    let names = call.args.iter_from(2);
+    call.out.array(names.len() * 2);
+    for name in names {
+        call.out.bulk(name);
+        call.out.integer(call.shared.pubsub.listeners(kind, name) as i64);
+    }
+    Ok(())
+}
+
+fn numpat(call: &mut Call<'_>) -> Done {
+    call.out.integer(call.shared.pubsub.patterns() as i64);
+    Ok(())
+}

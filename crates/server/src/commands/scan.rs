@@ -1,0 +1,174 @@
+//! Walks over the keys a client can see.
+//!
+//! The store walks tables by tenant; what a client sees is what its rules lead it to. Walks leave
+//! no trace on recency or models.
+
+use super::flag::{FAST, READ, WRITE};
+use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::glob;
+use base::TenantId;
+use store::{ScanItem, Scope};
+use wire::resp::parse_integer;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("scan", -2, READ, scan).doc("generic", "2.8.0", "Walks the keys, some a call."),
+    Command::new("keys", 2, READ, keys).doc("generic", "1.0.0", "All keys that match a pattern."),
+    Command::new("randomkey", 1, READ, randomkey).doc("generic", "1.0.0", "A key drawn at random."),
+    Command::new("dbsize", 1, READ | FAST, dbsize).doc(
+        "server",
+        "1.0.0",
+        "Counts the keys of the database.",
+    ),
+    Command::new("flushdb", -1, WRITE, flushdb).doc(
+        "server",
+        "1.0.0",
+        "Removes all keys of the database.",
+    ),
+    Command::new("flushall", -1, WRITE, flushall).doc("server", "1.0.0", "Removes all keys."),
+];
+
+/// Items looked at in one step of a walk that goes to the end.
+const STEP: usize = 1_000;
+/// Draws of RANDOMKEY that may meet an item the client cannot see.
+const DRAWS_MAX: usize = 100;
+
+/// Which tables a client's keys may be in.
+fn scope(call: &Call<'_>) -> Scope {
+    Scope { tenant: call.session.owners.only(), db: Some(call.session.db) }
+}
+
+/// Whether the client would find the item by its key.
+fn sees(call: &Call<'_>, found: &ScanItem<'_>) -> bool {
+    call.session.owners.of(found.key) == found.tenant
+}
+
+fn scan(call: &mut Call<'_>) -> Done {
+    let cursor = std::str::from_utf8(call.arg(1)).ok().and_then(|text| text.parse::<u64>().ok());
+    let cursor = cursor.ok_or("ERR invalid cursor")?;
+    let (mut pattern, mut count, mut strings) = (None, 10, true);
+    let mut at = 2;
+    while at < call.args.len() {
+        let value = call.args.get(at + 1).ok_or(SYNTAX)?;
+        if call.is(at, "match") {
+            pattern = Some(value);
+        } else if call.is(at, "count") {
+            count = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
+            if count < 1 {
+                return Err(SYNTAX.into());
+            }
+        } else if call.is(at, "type") {
+            strings = value.eq_ignore_ascii_case(b"string");
+        } else {
+            return Err(SYNTAX.into());
+        }
+        at += 2;
+    }
+    let mut found: Vec<Vec<u8>> = vec![];
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 20);
+    let next = call.shared.store.scan(scope(call), cursor, count, call.now, |item| {
+        let fits = pattern.is_none_or(|pattern| glob::matches(pattern, item.key));
+        if strings && fits && sees(call, item) {
+            found.push(item.key.to_vec());
+        }
+    });
+    call.out.array(2);
+    call.out.bulk(next.to_string().as_bytes());
+    call.out.array(found.len());
+    for key in &found {
+        call.out.bulk(key);
+    }
+    Ok(())
+}
+
+fn keys(call: &mut Call<'_>) -> Done {
+    let pattern = call.arg(1);
+    let mut found: Vec<Vec<u8>> = vec![];
+    let mut cursor = 0;
+    loop {
+        cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
+            if glob::matches(pattern, item.key) && sees(call, item) {
+                found.push(item.key.to_vec());
+            }
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    // A table that grows or shrinks during the walk may show a key twice.
+    found.sort_unstable();
+    found.dedup();
+    call.out.array(found.len());
+    for key in &found {
+        call.out.bulk(key);
+    }
+    Ok(())
+}
+
+fn randomkey(call: &mut Call<'_>) -> Done {
+    for _ in 0..DRAWS_MAX {
+        let drawn = call
+            .shared
+            .store
+            .random_key(scope(call), call.now, |item| sees(call, item).then(|| item.key.to_vec()));
+        match drawn {
+            None => break,
+            Some(None) => {}
+            Some(Some(key)) => {
+                call.out.bulk(&key);
+                return Ok(());
+            }
+        }
+    }
+    call.out.null();
+    Ok(())
+}
+
+fn dbsize(call: &mut Call<'_>) -> Done {
+    let owners = call.session.owners.all();
+    let db = Some(call.session.db);
+    let items = owners
+        .iter()
+        .map(|&tenant| call.shared.store.len(Scope { tenant: Some(tenant), db }).items)
+        .sum::<u64>();
+    call.out.integer(items as i64);
+    Ok(())
+}
+
+/// Accepts `ASYNC` and `SYNC`, which make no difference.
+fn check_mode(call: &Call<'_>) -> Result<(), Failure> {
+    match call.args.len() {
+        1 => Ok(()),
+        2 if call.is(1, "async") || call.is(1, "sync") => Ok(()),
+        _ => Err(SYNTAX.into()),
+    }
+}
+
+fn flushdb(call: &mut Call<'_>) -> Done {
+    check_mode(call)?;
+    for tenant in call.session.owners.all() {
+        call.shared.store.flush(Scope { tenant: Some(tenant), db: Some(call.session.db) });
+    }
+    call.ok()
+}
+
+/// Every key the client could come by in any database: whoever works in the key space of a user
+/// or a port empties that, everybody else all that is seen by everyone.
+fn flushall(call: &mut Call<'_>) -> Done {
+    check_mode(call)?;
+    let mut tenants: Vec<TenantId> = vec![];
+    for db in 0..call.view.settings.databases {
+        let origin = crate::owners::Origin {
+            user: call.session.user.as_deref(),
+            listener: call.session.client.listener,
+            db: db as u8,
+        };
+        tenants.extend(call.view.owners(origin).all());
+    }
+    tenants.sort_unstable();
+    tenants.dedup();
+    for tenant in tenants {
+        call.shared.store.flush(Scope::tenant(tenant));
+    }
+    call.ok()
+}

@@ -1,0 +1,409 @@
+//! Strings: reading and writing values.
+
+use super::flag::{DENY_OOM, FAST, READ, WRITE};
+use super::{
+    ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
+    wrong_number,
+};
+use std::borrow::Cow;
+use store::{Change, Item};
+use wire::resp::parse_integer;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("get", 2, READ | FAST, get).keys(ONE_KEY).doc(
+        "string",
+        "1.0.0",
+        "The value of a key.",
+    ),
+    Command::new("set", -3, WRITE | DENY_OOM, set).keys(ONE_KEY).doc(
+        "string",
+        "1.0.0",
+        "Sets the value of a key, whatever it held.",
+    ),
+    Command::new("setex", 4, WRITE | DENY_OOM, setex).keys(ONE_KEY).doc(
+        "string",
+        "2.0.0",
+        "Sets a value and its life in seconds.",
+    ),
+    Command::new("psetex", 4, WRITE | DENY_OOM, psetex).keys(ONE_KEY).doc(
+        "string",
+        "2.6.0",
+        "Sets a value and its life in milliseconds.",
+    ),
+    Command::new("setnx", 3, WRITE | DENY_OOM | FAST, setnx).keys(ONE_KEY).doc(
+        "string",
+        "1.0.0",
+        "Sets a value if the key does not exist.",
+    ),
+    Command::new("getset", 3, WRITE | DENY_OOM | FAST, getset).keys(ONE_KEY).doc(
+        "string",
+        "1.0.0",
+        "Sets a value and returns the old one.",
+    ),
+    Command::new("getdel", 2, WRITE | FAST, getdel).keys(ONE_KEY).doc(
+        "string",
+        "6.2.0",
+        "Returns a value and removes the key.",
+    ),
+    Command::new("getex", -2, WRITE | FAST, getex).keys(ONE_KEY).doc(
+        "string",
+        "6.2.0",
+        "Returns a value and sets its life.",
+    ),
+    Command::new("mget", -2, READ | FAST, mget).keys(ALL_KEYS).doc(
+        "string",
+        "1.0.0",
+        "The values of several keys.",
+    ),
+    Command::new("mset", -3, WRITE | DENY_OOM, mset).keys(KEY_VALUES).doc(
+        "string",
+        "1.0.1",
+        "Sets several values.",
+    ),
+    Command::new("msetnx", -3, WRITE | DENY_OOM, msetnx).keys(KEY_VALUES).doc(
+        "string",
+        "1.0.1",
+        "Sets several values if none of the keys exists.",
+    ),
+    Command::new("append", 3, WRITE | DENY_OOM | FAST, append).keys(ONE_KEY).doc(
+        "string",
+        "2.0.0",
+        "Adds bytes to the end of a value.",
+    ),
+    Command::new("strlen", 2, READ | FAST, strlen).keys(ONE_KEY).doc(
+        "string",
+        "2.2.0",
+        "The length of a value.",
+    ),
+    Command::new("getrange", 4, READ, getrange).keys(ONE_KEY).doc(
+        "string",
+        "2.4.0",
+        "Part of a value.",
+    ),
+    Command::new("substr", 4, READ, getrange).keys(ONE_KEY).doc(
+        "string",
+        "1.0.0",
+        "Part of a value; an old name of GETRANGE.",
+    ),
+    Command::new("setrange", 4, WRITE | DENY_OOM, setrange).keys(ONE_KEY).doc(
+        "string",
+        "2.2.0",
+        "Overwrites part of a value.",
+    ),
+];
+
+/// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
+/// one.
+#[inline]
+fn reply_value(call: &mut Call<'_>, bytes: &[u8]) {
+    let key = call.key(bytes);
+    let out = &mut call.out;
+    let read = |item: &Item<'_>| out.bulk(item.value);
+    let found = if call.session.no_touch {
+        call.shared.store.peek(&key, call.now, read)
+    } else {
+        call.shared.store.get(&key, call.now, read)
+    };
+    if found.is_none() {
+        call.out.null();
+    }
+}
+
+fn get(call: &mut Call<'_>) -> Done {
+    reply_value(call, call.arg(1));
+    Ok(())
+}
+
+fn mget(call: &mut Call<'_>) -> Done {
+    call.out.array(call.args.len() - 1);
+    for key in call.args.iter_from(1) {
+        reply_value(call, key);
+    }
+    Ok(())
+}
+
+/// Units and reference of a time given to a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    Seconds,
+    Millis,
+    AtSeconds,
+    AtMillis,
+}
+
+/// When a life of `value` ends, in Unix milliseconds.
+fn ends(life: Life, value: &[u8], now_ms: u64, command: &str) -> Result<u64, Failure> {
+    let value = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
+    let invalid = || Failure::err(&format!("invalid expire time in '{command}' command"));
+    if value <= 0 {
+        return Err(invalid());
+    }
+    let scale = if matches!(life, Life::Seconds | Life::AtSeconds) { 1_000 } else { 1 };
+    let millis = value.checked_mul(scale).ok_or_else(invalid)?;
+    let at = match life {
+        Life::Seconds | Life::Millis => millis.checked_add(now_ms as i64).ok_or_else(invalid)?,
+        Life::AtSeconds | Life::AtMillis => millis,
+    };
+    Ok(at as u64)
+}
+
+/// The change that sets a value, or the end of a life that is over already.
+fn change<'v>(value: &'v [u8], expires: Option<u64>, now_ms: u64) -> Change<'v> {
+    match expires {
+        Some(at) if at <= now_ms => Change::Remove,
+        _ => Change::set(value, expires),
+    }
+}
+
+/// What SET is asked for besides its value.
+#[derive(Debug, Default)]
+struct Options<'a> {
+    if_absent: bool,
+    if_present: bool,
+    keep_ttl: bool,
+    persist: bool,
+    get: bool,
+    life: Option<(Life, &'a [u8])>,
+}
+
+/// Reads options from argument `first` on. SET and GETEX know different ones.
+fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a>, Failure> {
+    let mut found = Options::default();
+    let mut at = first;
+    while at < call.args.len() {
+        let one_life = found.life.is_none() && !found.keep_ttl && !found.persist;
+        let next = call.args.get(at + 1);
+        let life = match call.arg(at).to_ascii_lowercase().as_slice() {
+            b"ex" => Some(Life::Seconds),
+            b"px" => Some(Life::Millis),
+            b"exat" => Some(Life::AtSeconds),
+            b"pxat" => Some(Life::AtMillis),
+            _ => None,
+        };
+        match (life, next) {
+            (Some(life), Some(value)) if one_life => {
+                found.life = Some((life, value));
+                at += 2;
+                continue;
+            }
+            _ if is_set && call.is(at, "nx") && !found.if_present => found.if_absent = true,
+            _ if is_set && call.is(at, "xx") && !found.if_absent => found.if_present = true,
+            _ if is_set && call.is(at, "get") => found.get = true,
+            _ if is_set && call.is(at, "keepttl") && found.life.is_none() => found.keep_ttl = true,
+            _ if !is_set && call.is(at, "persist") && found.life.is_none() => found.persist = true,
+            _ => return Err(SYNTAX.into()),
+        }
+        at += 1;
+    }
+    Ok(found)
+}
+
+fn set(call: &mut Call<'_>) -> Done {
+    let (key, value) = (call.key_at(1), call.arg(2));
+    if call.args.len() == 3 {
+        call.shared.store.set(&key, value, None, call.now)?;
+        return call.ok();
+    }
+    let options = options(call, 3, true)?;
+    let now_ms = call.now.unix_ms;
+    let expires = match options.life {
+        Some((life, value)) => Some(ends(life, value, now_ms, "set")?),
+        None => None,
+    };
+    let plain = !options.if_absent && !options.if_present && !options.keep_ttl && !options.get;
+    if plain && expires.is_none_or(|at| at > now_ms) {
+        call.shared.store.set(&key, value, expires, call.now)?;
+        return call.ok();
+    }
+    let get = options.get;
+    let (done, old) = call.shared.store.update(&key, call.now, |item| {
+        let old = get.then(|| item.map(|item| item.value.to_vec()));
+        if options.if_absent && item.is_some() || options.if_present && item.is_none() {
+            return (Change::Keep, (false, old));
+        }
+        let kept = item.and_then(|item| item.expires).filter(|_| options.keep_ttl);
+        (change(value, expires.or(kept), now_ms), (true, old))
+    })?;
+    match old {
+        Some(Some(old)) => call.out.bulk(&old),
+        None if done => return call.ok(),
+        _ => call.out.null(),
+    }
+    Ok(())
+}
+
+fn set_for(call: &mut Call<'_>, life: Life, command: &str) -> Done {
+    let now_ms = call.now.unix_ms;
+    let expires = ends(life, call.arg(2), now_ms, command)?;
+    call.shared.store.set(&call.key_at(1), call.arg(3), Some(expires), call.now)?;
+    call.ok()
+}
+
+fn setex(call: &mut Call<'_>) -> Done {
+    set_for(call, Life::Seconds, "setex")
+}
+
+fn psetex(call: &mut Call<'_>) -> Done {
+    set_for(call, Life::Millis, "psetex")
+}
+
+fn setnx(call: &mut Call<'_>) -> Done {
+    let value = call.arg(2);
+    let set = call.shared.store.update(&call.key_at(1), call.now, |item| match item {
+        Some(_) => (Change::Keep, false),
+        None => (Change::set(value, None), true),
+    })?;
+    call.out.integer(i64::from(set));
+    Ok(())
+}
+
+/// Replies a value that a command took out under the lock.
+fn reply_taken(call: &mut Call<'_>, value: Option<Vec<u8>>) -> Done {
+    match value {
+        Some(value) => call.out.bulk(&value),
+        None => call.out.null(),
+    }
+    Ok(())
+}
+
+fn taken(item: Option<&Item<'_>>) -> Option<Vec<u8>> {
+    item.map(|item| item.value.to_vec())
+}
+
+fn getset(call: &mut Call<'_>) -> Done {
+    let value = call.arg(2);
+    let store = &call.shared.store;
+    let old = store.get_and_update(&call.key_at(1), call.now, |item| {
+        (Change::set(value, None), taken(item))
+    })?;
+    reply_taken(call, old)
+}
+
+fn getdel(call: &mut Call<'_>) -> Done {
+    let store = &call.shared.store;
+    let old =
+        store.get_and_update(&call.key_at(1), call.now, |item| (Change::Remove, taken(item)))?;
+    reply_taken(call, old)
+}
+
+fn getex(call: &mut Call<'_>) -> Done {
+    let options = options(call, 2, false)?;
+    let now_ms = call.now.unix_ms;
+    let expires = match options.life {
+        Some((life, value)) => Some(ends(life, value, now_ms, "getex")?),
+        None => None,
+    };
+    let store = &call.shared.store;
+    let value = store.get_and_update(&call.key_at(1), call.now, |item| {
+        let change = match expires {
+            Some(at) if at <= now_ms => Change::Remove,
+            Some(at) => Change::Expire(Some(at)),
+            None if options.persist => Change::Expire(None),
+            None => Change::Keep,
+        };
+        (change, taken(item))
+    })?;
+    reply_taken(call, value)
+}
+
+/// The pairs of MSET, or the error for a key without a value.
+fn check_pairs(call: &Call<'_>, name: &str) -> Done {
+    if call.args.len().is_multiple_of(2) { Err(wrong_number(name)) } else { Ok(()) }
+}
+
+fn set_pairs(call: &Call<'_>) -> Done {
+    for at in (1..call.args.len()).step_by(2) {
+        call.shared.store.set(&call.key_at(at), call.arg(at + 1), None, call.now)?;
+    }
+    Ok(())
+}
+
+fn mset(call: &mut Call<'_>) -> Done {
+    check_pairs(call, "mset")?;
+    set_pairs(call)?;
+    call.ok()
+}
+
+fn msetnx(call: &mut Call<'_>) -> Done {
+    check_pairs(call, "msetnx")?;
+    let absent = (1..call.args.len())
+        .step_by(2)
+        .all(|at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
+    if absent {
+        set_pairs(call)?;
+    }
+    call.out.integer(i64::from(absent));
+    Ok(())
+}
+
+/// Refuses a value longer than an argument may be.
+fn check_len(call: &Call<'_>, len: usize) -> Done {
+    if len as u64 > call.view.settings.proto_max_bulk_len.0 {
+        return Err("ERR string exceeds maximum allowed size (proto-max-bulk-len)".into());
+    }
+    Ok(())
+}
+
+fn append(call: &mut Call<'_>) -> Done {
+    let bytes = call.arg(2);
+    let key = call.key_at(1);
+    let max = call.view.settings.proto_max_bulk_len.0;
+    let len = call.shared.store.update(&key, call.now, |item| {
+        let len = item.map_or(0, |item| item.value.len()) + bytes.len();
+        let fits = len as u64 <= max;
+        (if fits { Change::Append(bytes) } else { Change::Keep }, len)
+    })?;
+    check_len(call, len)?;
+    call.out.integer(len as i64);
+    Ok(())
+}
+
+fn strlen(call: &mut Call<'_>) -> Done {
+    let len = call.shared.store.peek(&call.key_at(1), call.now, |item| item.value.len());
+    call.out.integer(len.unwrap_or(0) as i64);
+    Ok(())
+}
+
+fn getrange(call: &mut Call<'_>) -> Done {
+    let (start, end) = (call.integer(2)?, call.integer(3)?);
+    let key = call.key_at(1);
+    let out = &mut call.out;
+    let found = call.shared.store.get(&key, call.now, |item| {
+        let len = item.value.len() as i64;
+        let clamp = |at: i64| if at < 0 { (len + at).max(0) } else { at };
+        let (from, to) = (clamp(start), clamp(end).min(len - 1));
+        let empty = start < 0 && end < 0 && start > end || from > to || len == 0;
+        out.bulk(if empty { b"" } else { &item.value[from as usize..=to as usize] });
+    });
+    if found.is_none() {
+        call.out.bulk(b"");
+    }
+    Ok(())
+}
+
+fn setrange(call: &mut Call<'_>) -> Done {
+    let offset = call.integer(2)?;
+    let bytes = call.arg(3);
+    let Ok(offset) = usize::try_from(offset) else {
+        return Err("ERR offset is out of range".into());
+    };
+    if bytes.is_empty() {
+        return strlen(call);
+    }
+    check_len(call, offset.saturating_add(bytes.len()))?;
+    let key = call.key_at(1);
+    let len = call.shared.store.update(&key, call.now, |item| {
+        let mut value = item.map_or_else(Vec::new, |item| item.value.to_vec());
+        let end = offset + bytes.len();
+        if value.len() < end {
+            value.resize(end, 0);
+        }
+        value[offset..end].copy_from_slice(bytes);
+        let len = value.len();
+        let expires = item.and_then(|item| item.expires);
+        (Change::Set { value: Cow::Owned(value), expires }, len)
+    })?;
+    call.out.integer(len as i64);
+    Ok(())
+}

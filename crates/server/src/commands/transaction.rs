@@ -1,0 +1,173 @@
+//! MULTI and EXEC: commands that are sent together.
+//!
+//! Queued commands are carried out one after another at EXEC, without other commands of the same
+//! worker between them; commands of other workers may come between, as each command is atomic for
+//! itself. WATCH compares what a key held with what it holds at EXEC: a value that was changed and
+//! changed back counts as unchanged.
+
+use super::flag::{FAST, UNQUEUED};
+use super::{ALL_KEYS, Call, Command, Done, Failure, get};
+use crate::session::{Transaction, Watched};
+use base::hash;
+use std::sync::atomic::Ordering;
+use store::Key;
+use wire::resp::{Decoder, Limits, encode_command};
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("multi", 1, FAST | UNQUEUED, multi).doc(
+        "transactions",
+        "1.2.0",
+        "Queues the commands that follow.",
+    ),
+    Command::new("exec", 1, UNQUEUED, exec).doc(
+        "transactions",
+        "1.2.0",
+        "Carries out the queued commands.",
+    ),
+    Command::new("discard", 1, FAST | UNQUEUED, discard).doc(
+        "transactions",
+        "2.0.0",
+        "Drops the queued commands.",
+    ),
+    Command::new("watch", -2, FAST | UNQUEUED, watch).keys(ALL_KEYS).doc(
+        "transactions",
+        "2.2.0",
+        "Lets EXEC depend on keys being as they are.",
+    ),
+    Command::new("unwatch", 1, FAST, unwatch).doc(
+        "transactions",
+        "2.2.0",
+        "Forgets what WATCH asked for.",
+    ),
+];
+
+fn multi(call: &mut Call<'_>) -> Done {
+    if call.session.transaction.is_some() {
+        return Err("ERR MULTI calls can not be nested".into());
+    }
+    call.session.transaction = Some(Transaction::default());
+    call.session.client.queued.store(0, Ordering::Relaxed);
+    call.ok()
+}
+
+/// Keeps a command for EXEC.
+pub(super) fn queue(call: &mut Call<'_>, _: &Command) -> Done {
+    let limit = call.view.settings.client_query_buffer_limit.0 as usize;
+    let Some(transaction) = &mut call.session.transaction else { return Ok(()) };
+    if !transaction.broken {
+        let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+        encode_command(&mut transaction.bytes, &args);
+        transaction.commands += 1;
+    }
+    if limit > 0 && transaction.bytes.len() > limit {
+        transaction.broken = true;
+        transaction.bytes = vec![];
+        return Err("ERR the transaction is above client-query-buffer-limit".into());
+    }
+    call.session.client.queued.store(transaction.commands as i64, Ordering::Relaxed);
+    call.out.simple("QUEUED");
+    Ok(())
+}
+
+fn exec(call: &mut Call<'_>) -> Done {
+    let Some(transaction) = call.session.transaction.take() else {
+        return Err("ERR EXEC without MULTI".into());
+    };
+    let watched = std::mem::take(&mut call.session.watched);
+    call.session.discard();
+    if transaction.broken {
+        return Err("EXECABORT Transaction discarded because of previous errors.".into());
+    }
+    let unchanged = watched.iter().all(|watched| {
+        let tenant = call.session.owners.of(&watched.key);
+        let key = call.shared.store.key(tenant, watched.db, &watched.key);
+        look(call, &key) == watched.seen
+    });
+    if !unchanged {
+        call.out.null_array();
+        return Ok(());
+    }
+    call.out.array(transaction.commands);
+    let (mut decoder, mut rest) = (Decoder::default(), transaction.bytes.as_slice());
+    let limits = Limits { bulk_max: u64::MAX, stranger: false };
+    while let Ok(Some(command)) = decoder.decode(rest, &limits) {
+        let mark = call.out.mark();
+        let consumed = command.consumed;
+        let outcome = {
+            let mut inner = Call {
+                args: command,
+                out: call.out.reborrow(),
+                session: &mut *call.session,
+                shared: call.shared,
+                view: call.view,
+                now: call.now,
+            };
+            run(&mut inner)
+        };
+        // HELLO among them changes the protocol of what follows.
+        call.out.set_protocol(call.session.protocol);
+        if let Err(failure) = outcome {
+            super::fail(call, mark, &failure);
+        }
+        rest = &rest[consumed..];
+    }
+    Ok(())
+}
+
+/// Carries out a queued command, which was checked when it was queued.
+fn run(call: &mut Call<'_>) -> Done {
+    let number = super::resolve(call).map_err(|(_, failure)| failure)?;
+    let counters = &call.shared.stats.workers[call.session.client.place.worker];
+    counters.commands[number as usize].calls.add(1);
+    let result = (get(number).run)(call);
+    if result.is_err() {
+        counters.commands[number as usize].failed.add(1);
+    }
+    result
+}
+
+fn discard(call: &mut Call<'_>) -> Done {
+    if call.session.transaction.is_none() {
+        return Err("ERR DISCARD without MULTI".into());
+    }
+    call.session.discard();
+    call.ok()
+}
+
+/// What a key holds, as a hash; `None` for nothing.
+fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
+    call.shared.store.peek(key, call.now, |item| hash::bytes(item.expires.unwrap_or(0), item.value))
+}
+
+fn watch(call: &mut Call<'_>) -> Done {
+    if call.session.transaction.is_some() {
+        return Err(Failure::err("WATCH inside MULTI is not allowed"));
+    }
+    for at in 1..call.args.len() {
+        let seen = look(call, &call.key_at(at));
+        let db = call.session.db;
+        call.session.watched.push(Watched { db, key: call.arg(at).to_vec(), seen });
+    }
+    call.ok()
+}
+
+fn unwatch(call: &mut Call<'_>) -> Done {
+    call.session.watched = vec![];
+    call.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::{find, flag};
+
+    /// A command that ended the queueing must not be queued itself.
+    #[test]
+    fn what_ends_a_transaction_is_not_queued() {
+        for name in ["multi", "exec", "discard", "watch", "quit", "reset"] {
+            assert!(get(find(name.as_bytes()).unwrap()).has(flag::UNQUEUED), "{name}");
+        }
+        assert!(!get(find(b"get").unwrap()).has(flag::UNQUEUED));
+    }
+}

@@ -1,0 +1,494 @@
+//! Every directive: its name, when it may be set, what it means, how it is read and printed.
+//!
+//! Names are those of Redis where it has the thing. What Redis has and this server does not need
+//! is in [`IGNORED`]: accepted, with one warning, so that an existing file starts the server.
+
+use super::tenant::Tenant;
+use super::user::{self, User};
+use super::{OutputLimit, Policy, Settings, quoted};
+use base::Bytes;
+use std::path::PathBuf;
+
+/// When a directive may be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// In the file and on the command line only.
+    Start,
+    /// Also by CONFIG SET.
+    Always,
+}
+
+type Get = fn(&Settings) -> String;
+type Set = fn(&mut Settings, &[String]) -> Result<(), String>;
+
+/// One directive.
+#[derive(Clone, Copy, Debug)]
+pub struct Directive {
+    /// As in the file, lower case.
+    pub name: &'static str,
+    /// When it may be set.
+    pub when: When,
+    /// What it means; the value it has before anybody sets it is [`Settings::default`]'s.
+    pub doc: &'static str,
+    /// Prints the value as CONFIG GET shows it. A directive that may be repeated prints one line
+    /// for each.
+    pub get: Get,
+    /// Reads the words behind the name.
+    pub set: Set,
+}
+
+impl Directive {
+    /// The directive of that name, in any case.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|directive| directive.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether each line adds to those before it.
+    pub fn repeats(&self) -> bool {
+        matches!(self.name, "tenant" | "user" | "listener")
+    }
+}
+
+/// The one word behind a directive.
+fn one(words: &[String]) -> Result<&str, String> {
+    match words {
+        [word] => Ok(word),
+        _ => Err("wrong number of arguments".into()),
+    }
+}
+
+fn number(words: &[String], min: u64, max: u64) -> Result<u64, String> {
+    let number: u64 =
+        one(words)?.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
+    if (min..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("argument must be between {min} and {max} inclusive"))
+    }
+}
+
+fn flag(words: &[String]) -> Result<bool, String> {
+    match one(words)?.to_ascii_lowercase().as_str() {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("argument must be 'yes' or 'no'".into()),
+    }
+}
+
+fn size(word: &str) -> Result<Bytes, String> {
+    Bytes::parse(word).map_err(|error| format!("argument must be a memory value: {error}"))
+}
+
+const fn yes_no(value: bool) -> &'static str {
+    if value { "yes" } else { "no" }
+}
+
+macro_rules! number {
+    ($name:literal, $field:ident, $min:expr, $max:expr, $when:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::$when,
+            doc: $doc,
+            get: |settings| settings.$field.to_string(),
+            set: |settings, words| {
+                settings.$field = number(words, $min, $max)?
+                    .try_into()
+                    .map_err(|_| "argument couldn't be parsed into an integer")?;
+                Ok(())
+            },
+        }
+    };
+}
+
+macro_rules! bytes {
+    ($name:literal, $field:ident, $when:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::$when,
+            doc: $doc,
+            get: |settings| settings.$field.0.to_string(),
+            set: |settings, words| {
+                settings.$field = size(one(words)?)?;
+                Ok(())
+            },
+        }
+    };
+}
+
+macro_rules! text {
+    ($name:literal, $field:ident, $when:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::$when,
+            doc: $doc,
+            get: |settings| settings.$field.clone(),
+            set: |settings, words| {
+                settings.$field = one(words)?.into();
+                Ok(())
+            },
+        }
+    };
+}
+
+macro_rules! choice {
+    ($name:literal, $field:ident, $known:expr, $when:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::$when,
+            doc: $doc,
+            get: |settings| settings.$field.clone(),
+            set: |settings, words| {
+                let word = one(words)?.to_ascii_lowercase();
+                if !$known.contains(&word.as_str()) {
+                    let known = $known.join(", ");
+                    return Err(format!("argument(s) must be one of the following: {known}"));
+                }
+                settings.$field = word;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// What may be logged.
+const LEVELS: &[&str] = &["debug", "verbose", "notice", "warning", "nothing"];
+
+/// Every directive, in the order the documentation lists them.
+pub const ALL: &[Directive] = &[
+    number!(
+        "port",
+        port,
+        0,
+        65535,
+        Start,
+        "The TCP port. 0 with a unixsocket: none; 0 without: a free one, named in the log."
+    ),
+    Directive {
+        name: "bind",
+        when: When::Start,
+        doc: "Addresses to listen on. A leading - lets an address be missing on this machine.",
+        get: |settings| settings.bind.join(" "),
+        set: |settings, words| {
+            settings.bind = words.iter().filter(|word| !word.is_empty()).cloned().collect();
+            Ok(())
+        },
+    },
+    Directive {
+        name: "listener",
+        when: When::Start,
+        doc: "One more TCP port, for tenants told apart by listener. Repeatable. A port that a \
+              tenant matches is opened without this line.",
+        get: |settings| {
+            let ports: Vec<_> = settings.listeners.iter().map(u16::to_string).collect();
+            ports.join("\n")
+        },
+        set: |settings, words| {
+            let port = number(words, 1, 65535)? as u16;
+            if !settings.listeners.contains(&port) {
+                settings.listeners.push(port);
+            }
+            Ok(())
+        },
+    },
+    Directive {
+        name: "unixsocket",
+        when: When::Start,
+        doc: "Path of a Unix socket to listen on.",
+        get: |settings| settings.unixsocket.display().to_string(),
+        set: |settings, words| {
+            settings.unixsocket = PathBuf::from(one(words)?);
+            Ok(())
+        },
+    },
+    Directive {
+        name: "unixsocketperm",
+        when: When::Start,
+        doc: "Permissions of the Unix socket, octal; 0 leaves them to the umask.",
+        get: |settings| format!("{:o}", settings.unixsocketperm),
+        set: |settings, words| {
+            settings.unixsocketperm = u32::from_str_radix(one(words)?, 8)
+                .ok()
+                .filter(|&mode| mode <= 0o777)
+                .ok_or("argument couldn't be parsed into an integer")?;
+            Ok(())
+        },
+    },
+    number!(
+        "tcp-backlog",
+        tcp_backlog,
+        1,
+        65535,
+        Start,
+        "Connections that may wait to be accepted."
+    ),
+    number!(
+        "tcp-keepalive",
+        tcp_keepalive,
+        0,
+        86400,
+        Always,
+        "Seconds of silence after which a connection is probed; 0 never probes."
+    ),
+    number!(
+        "timeout",
+        timeout,
+        0,
+        1 << 31,
+        Always,
+        "Seconds of silence after which a client is closed; 0 never closes."
+    ),
+    number!(
+        "maxclients",
+        maxclients,
+        1,
+        1_000_000,
+        Always,
+        "Clients that may be connected at once."
+    ),
+    Directive {
+        name: "protected-mode",
+        when: When::Always,
+        doc: "Without a password, serve only clients of this machine.",
+        get: |settings| yes_no(settings.protected_mode).into(),
+        set: |settings, words| {
+            settings.protected_mode = flag(words)?;
+            Ok(())
+        },
+    },
+    Directive {
+        name: "requirepass",
+        when: When::Always,
+        doc: "The password of the user default; empty lets everybody in.",
+        get: |settings| {
+            settings
+                .user(user::DEFAULT)
+                .and_then(|user| user.passwords.first().cloned())
+                .unwrap_or_default()
+        },
+        set: |settings, words| {
+            let password = one(words)?.to_owned();
+            let user = settings.user_mut(user::DEFAULT);
+            *user = User::everybody();
+            if !password.is_empty() {
+                user.nopass = false;
+                user.passwords = vec![password];
+            }
+            Ok(())
+        },
+    },
+    Directive {
+        name: "user",
+        when: When::Always,
+        doc: "A user in the words of Redis' ACL: user NAME on >PASSWORD ~* &* +@all. Repeatable.",
+        get: |settings| {
+            let users: Vec<_> = settings.users.iter().map(ToString::to_string).collect();
+            users.join("\n")
+        },
+        set: |settings, words| {
+            let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            let mut user = settings.user(name).cloned().unwrap_or_else(|| User::new(name));
+            user.apply(rest)?;
+            *settings.user_mut(name) = user;
+            Ok(())
+        },
+    },
+    number!("databases", databases, 1, 256, Start, "How many databases SELECT may choose from."),
+    bytes!(
+        "maxmemory",
+        maxmemory,
+        Always,
+        "Bytes that data and its metadata may take; 0 sets no limit."
+    ),
+    Directive {
+        name: "maxmemory-policy",
+        when: When::Always,
+        doc: "Who leaves when memory is full: allkeys-lru (K-LRU with a pool of candidates, K = \
+              maxmemory-samples), allkeys-random, noeviction, or auto: what the recipe chooses.",
+        get: |settings| settings.maxmemory_policy.name().into(),
+        set: |settings, words| {
+            settings.maxmemory_policy = Policy::parse(one(words)?)?;
+            Ok(())
+        },
+    },
+    number!(
+        "maxmemory-samples",
+        maxmemory_samples,
+        1,
+        64,
+        Always,
+        "Candidates drawn for an eviction, where the recipe does not choose."
+    ),
+    choice!(
+        "recipe",
+        recipe,
+        super::RECIPES,
+        Always,
+        "How memory is divided: static (one pool, a plain cache) or kredis (a budget and a K for \
+         each tenant, from its curve and the cost of its misses)."
+    ),
+    Directive {
+        name: "tenant",
+        when: When::Always,
+        doc: "A tenant: tenant NAME match db N | prefix P | user U | listener PORT, then min \
+              SIZE, max SIZE, weight W as needed. Repeatable; a line for a known name replaces it.",
+        get: |settings| {
+            let tenants: Vec<_> = settings.tenants.iter().map(ToString::to_string).collect();
+            tenants.join("\n")
+        },
+        set: |settings, words| {
+            let tenant = Tenant::parse(words)?;
+            match settings.tenants.iter_mut().find(|known| known.name == tenant.name) {
+                Some(known) => *known = tenant,
+                None => settings.tenants.push(tenant),
+            }
+            Ok(())
+        },
+    },
+    number!(
+        "io-threads",
+        io_threads,
+        1,
+        128,
+        Start,
+        "Threads that serve clients. Before anybody sets it: one for each core, at most 8."
+    ),
+    bytes!("proto-max-bulk-len", proto_max_bulk_len, Always, "Bytes in one argument of a command."),
+    bytes!(
+        "client-query-buffer-limit",
+        client_query_buffer_limit,
+        Always,
+        "Bytes of an unfinished command; a client that sends more is closed."
+    ),
+    Directive {
+        name: "client-output-buffer-limit",
+        when: When::Always,
+        doc: "Bytes of replies that wait for a slow reader: CLASS HARD SOFT SECONDS, for the \
+              classes normal and pubsub. Above HARD, or above SOFT for SECONDS, it is closed; 0 \
+              sets no limit.",
+        get: |settings| {
+            format!(
+                "normal {} replica 0 0 0 pubsub {}",
+                settings.output_normal, settings.output_pubsub
+            )
+        },
+        set: |settings, words| {
+            let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
+            if words.is_empty() || words.len() % 4 != 0 {
+                return Err("wrong number of arguments".into());
+            }
+            for group in words.chunks(4) {
+                let limit = OutputLimit {
+                    hard: size(group[1])?,
+                    soft: size(group[2])?,
+                    seconds: group[3].parse().map_err(|_| "the seconds are no number")?,
+                };
+                match group[0].to_ascii_lowercase().as_str() {
+                    "normal" => settings.output_normal = limit,
+                    "pubsub" => settings.output_pubsub = limit,
+                    "replica" | "slave" => {}
+                    class => return Err(format!("'{class}' is not normal, replica or pubsub")),
+                }
+            }
+            Ok(())
+        },
+    },
+    choice!("loglevel", loglevel, LEVELS, Start, "What is logged: at least this."),
+    text!("logfile", logfile, Start, "Path of the log; empty is the standard error."),
+    text!("pidfile", pidfile, Start, "Path of a file that holds the process id while it runs."),
+];
+
+/// Directives of Redis that mean nothing here, with the value CONFIG GET shows.
+pub const IGNORED: &[(&str, &str)] = &[
+    ("activedefrag", "no"),
+    ("active-expire-effort", "1"),
+    ("activerehashing", "yes"),
+    ("always-show-logo", "no"),
+    ("aof-load-truncated", "yes"),
+    ("aof-rewrite-incremental-fsync", "yes"),
+    ("aof-timestamp-enabled", "no"),
+    ("aof-use-rdb-preamble", "yes"),
+    ("appenddirname", "appendonlydir"),
+    ("appendfilename", "appendonly.aof"),
+    ("appendfsync", "everysec"),
+    ("appendonly", "no"),
+    ("auto-aof-rewrite-min-size", "67108864"),
+    ("auto-aof-rewrite-percentage", "100"),
+    ("busy-reply-threshold", "5000"),
+    ("cluster-enabled", "no"),
+    ("crash-log-enabled", "yes"),
+    ("daemonize", "no"),
+    ("dbfilename", "dump.rdb"),
+    ("dir", "/"),
+    ("disable-thp", "yes"),
+    ("dynamic-hz", "yes"),
+    ("hash-max-listpack-entries", "128"),
+    ("hash-max-listpack-value", "64"),
+    ("hash-max-ziplist-entries", "128"),
+    ("hash-max-ziplist-value", "64"),
+    ("hll-sparse-max-bytes", "3000"),
+    ("hz", "10"),
+    ("io-threads-do-reads", "yes"),
+    ("jemalloc-bg-thread", "yes"),
+    ("latency-monitor-threshold", "0"),
+    ("latency-tracking", "yes"),
+    ("lazyfree-lazy-eviction", "no"),
+    ("lazyfree-lazy-expire", "no"),
+    ("lazyfree-lazy-server-del", "no"),
+    ("lazyfree-lazy-user-del", "no"),
+    ("lazyfree-lazy-user-flush", "no"),
+    ("lfu-decay-time", "1"),
+    ("lfu-log-factor", "10"),
+    ("list-compress-depth", "0"),
+    ("list-max-listpack-size", "-2"),
+    ("list-max-ziplist-size", "-2"),
+    ("locale-collate", ""),
+    ("lua-time-limit", "5000"),
+    ("maxmemory-clients", "0"),
+    ("maxmemory-eviction-tenacity", "10"),
+    ("min-replicas-max-lag", "10"),
+    ("min-replicas-to-write", "0"),
+    ("no-appendfsync-on-rewrite", "no"),
+    ("notify-keyspace-events", ""),
+    ("oom-score-adj", "no"),
+    ("oom-score-adj-values", "0 200 800"),
+    ("proc-title-template", "{title} {listen-addr} {server-mode}"),
+    ("rdb-save-incremental-fsync", "yes"),
+    ("rdbchecksum", "yes"),
+    ("rdbcompression", "yes"),
+    ("repl-backlog-size", "1048576"),
+    ("repl-diskless-load", "disabled"),
+    ("repl-diskless-sync", "yes"),
+    ("repl-diskless-sync-delay", "5"),
+    ("repl-disable-tcp-nodelay", "no"),
+    ("replica-lazy-flush", "no"),
+    ("replica-priority", "100"),
+    ("replica-read-only", "yes"),
+    ("replica-serve-stale-data", "yes"),
+    ("save", ""),
+    ("set-max-intset-entries", "512"),
+    ("set-max-listpack-entries", "128"),
+    ("set-proc-title", "yes"),
+    ("slave-read-only", "yes"),
+    ("slowlog-log-slower-than", "10000"),
+    ("slowlog-max-len", "128"),
+    ("stop-writes-on-bgsave-error", "yes"),
+    ("stream-node-max-bytes", "4096"),
+    ("stream-node-max-entries", "100"),
+    ("supervised", "no"),
+    ("syslog-enabled", "no"),
+    ("syslog-facility", "local0"),
+    ("syslog-ident", "redis"),
+    ("zset-max-listpack-entries", "128"),
+    ("zset-max-listpack-value", "64"),
+    ("zset-max-ziplist-entries", "128"),
+    ("zset-max-ziplist-value", "64"),
+];
+
+/// The line of a file that sets a value.
+pub(super) fn line(name: &str, value: &str) -> String {
+    match name {
+        // These print as several words, quoted where needed.
+        "bind" | "tenant" | "user" | "client-output-buffer-limit" => format!("{name} {value}"),
+        _ => format!("{name} {}", quoted(value)),
+    }
+}

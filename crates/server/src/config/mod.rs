@@ -1,0 +1,240 @@
+//! Settings: what an operator may choose.
+//!
+//! [`Settings`] are plain values with defaults; [`directive::ALL`] is the one list that names,
+//! documents, reads and prints them; a file, the command line and CONFIG SET all go through it.
+
+pub mod directive;
+mod file;
+mod tenant;
+mod user;
+
+pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
+pub use user::{DEFAULT as DEFAULT_USER, User};
+
+use base::Bytes;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// How memory may be divided.
+pub const RECIPES: &[&str] = &["static", "kredis"];
+
+/// What is wrong with a configuration, and what would mend it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Error(pub String);
+
+/// Who leaves when memory is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// K-LRU with a pool of candidates: what Redis calls so.
+    Lru,
+    /// Anyone.
+    Random,
+    /// Nobody: writes are refused.
+    Nobody,
+    /// Whoever the recipe chooses.
+    Auto,
+}
+
+impl Policy {
+    const NAMES: [(&'static str, Self); 4] = [
+        ("allkeys-lru", Self::Lru),
+        ("allkeys-random", Self::Random),
+        ("noeviction", Self::Nobody),
+        ("auto", Self::Auto),
+    ];
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let found = Self::NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        found.map(|(_, policy)| *policy).ok_or_else(|| {
+            let known = Self::NAMES.map(|(name, _)| name).join(", ");
+            format!("argument(s) must be one of the following: {known}")
+        })
+    }
+
+    /// The name in the configuration.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// When a slow reader is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimit {
+    /// Bytes that close it at once; 0 for none.
+    pub hard: Bytes,
+    /// Bytes that close it after a time; 0 for none.
+    pub soft: Bytes,
+    /// That time.
+    pub seconds: u64,
+}
+
+impl fmt::Display for OutputLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.hard.0, self.soft.0, self.seconds)
+    }
+}
+
+/// All an operator may choose. Each field is a directive; what it means stands in
+/// [`directive::ALL`].
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the list of directives documents each")]
+pub struct Settings {
+    pub port: u16,
+    pub bind: Vec<String>,
+    pub listeners: Vec<u16>,
+    pub unixsocket: PathBuf,
+    pub unixsocketperm: u32,
+    pub tcp_backlog: i32,
+    pub tcp_keepalive: u64,
+    pub timeout: u64,
+    pub maxclients: usize,
+    pub protected_mode: bool,
+    pub users: Vec<User>,
+    pub databases: u32,
+    pub maxmemory: Bytes,
+    pub maxmemory_policy: Policy,
+    pub maxmemory_samples: u8,
+    pub recipe: String,
+    pub tenants: Vec<Tenant>,
+    pub io_threads: usize,
+    pub proto_max_bulk_len: Bytes,
+    pub client_query_buffer_limit: Bytes,
+    pub output_normal: OutputLimit,
+    pub output_pubsub: OutputLimit,
+    pub loglevel: String,
+    pub logfile: String,
+    pub pidfile: String,
+    /// Directives of Redis that were set and mean nothing here.
+    pub ignored: BTreeMap<String, String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            port: 6379,
+            bind: vec!["127.0.0.1".into(), "-::1".into()],
+            listeners: vec![],
+            unixsocket: PathBuf::new(),
+            unixsocketperm: 0,
+            tcp_backlog: 511,
+            tcp_keepalive: 300,
+            timeout: 0,
+            maxclients: 10_000,
+            protected_mode: true,
+            users: vec![User::everybody()],
+            databases: 16,
+            maxmemory: Bytes(0),
+            maxmemory_policy: Policy::Auto,
+            maxmemory_samples: 5,
+            recipe: "kredis".into(),
+            tenants: vec![],
+            io_threads: cores.clamp(1, 8),
+            proto_max_bulk_len: Bytes(512 << 20),
+            client_query_buffer_limit: Bytes::GIB,
+            // A pipeline may be sent whole before its replies are read, so this is generous.
+            output_normal: OutputLimit { hard: Bytes::GIB, soft: Bytes(0), seconds: 0 },
+            output_pubsub: OutputLimit { hard: Bytes(32 << 20), soft: Bytes(8 << 20), seconds: 60 },
+            loglevel: "notice".into(),
+            logfile: String::new(),
+            pidfile: String::new(),
+            ignored: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// For a server inside another program, or a test: a free port of loopback, no limit.
+    pub fn loopback() -> Self {
+        Self { port: 0, bind: vec!["127.0.0.1".into()], ..Self::default() }
+    }
+
+    /// The user of that name.
+    pub fn user(&self, name: &str) -> Option<&User> {
+        self.users.iter().find(|user| user.name == name)
+    }
+
+    fn user_mut(&mut self, name: &str) -> &mut User {
+        if let Some(at) = self.users.iter().position(|user| user.name == name) {
+            return &mut self.users[at];
+        }
+        self.users.push(User::new(name));
+        let last = self.users.len() - 1;
+        &mut self.users[last]
+    }
+
+    /// Whether clients come in without a password.
+    pub fn is_open(&self) -> bool {
+        self.user(user::DEFAULT).is_some_and(|user| user.enabled && user.nopass)
+    }
+
+    /// Every TCP port but the first.
+    pub fn extra_ports(&self) -> Vec<u16> {
+        let matched = self.tenants.iter().flat_map(|tenant| &tenant.matches);
+        let matched = matched.filter_map(|rule| match rule {
+            Match::Listener(port) => Some(*port),
+            _ => None,
+        });
+        let mut ports: Vec<u16> = self.listeners.iter().copied().chain(matched).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports.retain(|&port| port != self.port);
+        ports
+    }
+
+    /// Checks what no single directive can see.
+    ///
+    /// # Errors
+    /// What does not fit together, and which directive to change.
+    pub fn check(&self) -> Result<(), Error> {
+        let floors: Bytes = self.tenants.iter().map(|tenant| tenant.min).sum();
+        if self.maxmemory.0 > 0 && floors > self.maxmemory {
+            return Err(Error(format!(
+                "the tenants' min add up to {floors}, above maxmemory {}: lower a min or raise \
+                 maxmemory",
+                self.maxmemory
+            )));
+        }
+        for tenant in &self.tenants {
+            for rule in &tenant.matches {
+                if let Match::Db(db) = rule
+                    && *db >= self.databases
+                {
+                    return Err(Error(format!(
+                        "tenant {} matches db {db}, but databases is {}: raise databases",
+                        tenant.name, self.databases
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The words of a line; `None` where a quote is not closed.
+pub fn words(line: &str) -> Option<Vec<String>> {
+    let words = wire::resp::split_line(line.as_bytes())?;
+    Some(words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect())
+}
+
+/// A word as it must stand in a line to be read back.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '\'' | '\\');
+    if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
+        return word.into();
+    }
+    let mut out = String::from("\"");
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

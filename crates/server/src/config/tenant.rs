@@ -1,0 +1,195 @@
+//! Which tenant a key belongs to, and what the tenant is promised.
+//!
+//! A line of configuration describes a tenant:
+//!
+//! ```text
+//!   tenant NAME [match db N | prefix P | user U | listener PORT]… [min SIZE] [max SIZE] [weight W]
+//! ```
+//!
+//! Any match suffices, the first tenant in order of configuration wins, and what matches none
+//! belongs to the tenant `default`, which may have a line of its own without a match. A database
+//! or a prefix says something about the key: all clients find the same items there. A user or a
+//! listener says something about the client: such a tenant is a key space of its own.
+
+use base::{Bytes, TenantId};
+use std::fmt;
+
+/// The tenant of all that matches no rule.
+pub const DEFAULT: TenantId = 0;
+/// Its name.
+pub const DEFAULT_NAME: &str = "default";
+
+/// What makes a key, or a client, a tenant's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Keys of a database.
+    Db(u32),
+    /// Keys that begin with these bytes.
+    Prefix(Vec<u8>),
+    /// All that a user does.
+    User(String),
+    /// All that comes in by a port.
+    Listener(u16),
+}
+
+/// A tenant as configured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tenant {
+    /// Its name in reports and configuration.
+    pub name: String,
+    /// What makes a key its own: any of these.
+    pub matches: Vec<Match>,
+    /// Bytes that no other tenant may take from it.
+    pub min: Bytes,
+    /// Bytes it never exceeds.
+    pub max: Option<Bytes>,
+    /// What a miss of it counts against a miss of others.
+    pub weight: f64,
+}
+
+impl Tenant {
+    /// The tenant of all that matches no rule, without bounds.
+    pub fn fallback() -> Self {
+        Self { name: DEFAULT_NAME.into(), matches: vec![], min: Bytes(0), max: None, weight: 1.0 }
+    }
+
+    /// Reads the words behind `tenant`.
+    ///
+    /// # Errors
+    /// A sentence with the form that is expected.
+    pub fn parse(words: &[String]) -> Result<Self, String> {
+        let [name, rest @ ..] = words else { return Err(form("a tenant needs a name")) };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(form(&format!("'{name}' is no name: use letters, digits and - _ . :")));
+        }
+        let mut tenant = Self { name: name.clone(), ..Self::fallback() };
+        let mut rest = rest.iter();
+        while let Some(word) = rest.next() {
+            let mut value =
+                |what: &str| rest.next().ok_or_else(|| form(&format!("'{word}' lacks its {what}")));
+            match word.to_ascii_lowercase().as_str() {
+                // `match` may be repeated or left out between two matches.
+                "match" => {}
+                "db" => {
+                    let db = value("number")?;
+                    let db = db.parse().map_err(|_| form(&format!("'{db}' is no database")))?;
+                    tenant.matches.push(Match::Db(db));
+                }
+                "prefix" => tenant.matches.push(Match::Prefix(value("prefix")?.clone().into())),
+                "user" => tenant.matches.push(Match::User(value("name")?.clone())),
+                "listener" => {
+                    let port = value("port")?;
+                    let port = port.parse().map_err(|_| form(&format!("'{port}' is no port")))?;
+                    tenant.matches.push(Match::Listener(port));
+                }
+                "min" => tenant.min = Bytes::parse(value("size")?)?,
+                "max" => tenant.max = Some(Bytes::parse(value("size")?)?).filter(|max| max.0 > 0),
+                "weight" => {
+                    let weight = value("number")?;
+                    tenant.weight = match weight.parse::<f64>() {
+                        Ok(number) if number > 0.0 && number.is_finite() => number,
+                        _ => return Err(form(&format!("'{weight}' is no weight above 0"))),
+                    };
+                }
+                _ => return Err(form(&format!("'{word}' is not known here"))),
+            }
+        }
+        if let Some(max) = tenant.max
+            && max < tenant.min
+        {
+            let min = tenant.min;
+            return Err(format!(
+                "tenant {name} has max {max} below its min {min}: raise the one or lower the other"
+            ));
+        }
+        if name != DEFAULT_NAME && tenant.matches.is_empty() {
+            return Err(form(&format!("tenant {name} matches nothing")));
+        }
+        Ok(tenant)
+    }
+
+    /// Whether some of its items are found only by certain clients.
+    pub fn is_private(&self) -> bool {
+        self.matches.iter().any(|rule| matches!(rule, Match::User(_) | Match::Listener(_)))
+    }
+}
+
+fn form(what: &str) -> String {
+    format!(
+        "{what}: write tenant NAME match db N, prefix P, user U or listener PORT, then min SIZE, \
+         max SIZE, weight W as needed"
+    )
+}
+
+impl fmt::Display for Tenant {
+    /// The words behind `tenant`, as they are read back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for rule in &self.matches {
+            match rule {
+                Match::Db(db) => write!(f, " match db {db}")?,
+                Match::Prefix(prefix) => {
+                    let prefix = String::from_utf8_lossy(prefix);
+                    write!(f, " match prefix {}", super::quoted(&prefix))?;
+                }
+                Match::User(user) => write!(f, " match user {}", super::quoted(user))?,
+                Match::Listener(port) => write!(f, " match listener {port}")?,
+            }
+        }
+        if self.min.0 > 0 {
+            write!(f, " min {}", self.min.0)?;
+        }
+        if let Some(max) = self.max {
+            write!(f, " max {}", max.0)?;
+        }
+        if self.weight != 1.0 {
+            write!(f, " weight {}", self.weight)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Tenant, String> {
+        Tenant::parse(&super::super::words(line).unwrap())
+    }
+
+    #[test]
+    fn a_line_prints_as_it_is_read() {
+        for line in [
+            "web match db 3",
+            "web match prefix user: match prefix \"a b\" min 1048576 max 2097152 weight 2.5",
+            "team match user alice match listener 7001",
+            "default min 100",
+        ] {
+            assert_eq!(parse(line).unwrap().to_string(), line);
+        }
+        assert_eq!(
+            parse("w db 1 prefix a:").unwrap(),
+            parse("w match db 1 match prefix a:").unwrap()
+        );
+        assert_eq!(parse("w MATCH DB 1 MIN 1mb").unwrap().min, Bytes::MIB);
+    }
+
+    #[test]
+    fn a_wrong_line_is_told_what_to_write() {
+        for line in [
+            "",
+            "web",
+            "web match",
+            "web match db x",
+            "web match prefix",
+            "web match colour red",
+            "web match db 1 min 2mb max 1mb",
+            "web match db 1 weight 0",
+            "'a b' match db 1",
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains("write ") || error.contains("raise"), "{line}: {error}");
+        }
+    }
+}

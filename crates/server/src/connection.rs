@@ -1,0 +1,153 @@
+//! One client's socket and the bytes that wait on either side of it.
+
+use crate::session::Session;
+use mio::event::Source;
+use mio::net::{TcpStream, UnixStream};
+use mio::{Interest, Registry, Token};
+use std::io::{self, Read, Write};
+use wire::resp::Decoder;
+
+/// A buffer that has grown beyond this is given back when it is empty.
+const KEEP_MAX: usize = 16 << 10;
+
+/// A socket of either family.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    fn source(&mut self) -> &mut dyn Source {
+        match self {
+            Self::Tcp(stream) => stream,
+            Self::Unix(stream) => stream,
+        }
+    }
+
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            Self::Unix(stream) => stream.read(into),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+        }
+    }
+}
+
+/// A client's connection, owned by one worker.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    pub(crate) session: Session,
+    pub(crate) decoder: Decoder,
+    /// An unfinished command.
+    pub(crate) input: Vec<u8>,
+    /// Replies that the socket did not take yet; the first `written` bytes it did.
+    output: Vec<u8>,
+    written: usize,
+    /// Since when the output is above the soft limit, in milliseconds of the server's clock.
+    pub(crate) over_soft_since_ms: Option<u64>,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: Stream, session: Session) -> Self {
+        Self {
+            stream,
+            session,
+            decoder: Decoder::default(),
+            input: vec![],
+            output: vec![],
+            written: 0,
+            over_soft_since_ms: None,
+        }
+    }
+
+    pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(self.stream.source(), token, Interest::READABLE)
+    }
+
+    pub(crate) fn deregister(&mut self, registry: &Registry) {
+        // The socket is about to be closed, which deregisters it in any case.
+        let _ = registry.deregister(self.stream.source());
+    }
+
+    /// Bytes of replies that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.output.len() - self.written
+    }
+
+    /// Writes `replies`, or keeps what the socket does not take. Returns the bytes written.
+    pub(crate) fn send(
+        &mut self,
+        replies: &[u8],
+        registry: &Registry,
+        token: Token,
+    ) -> io::Result<usize> {
+        if self.waiting() > 0 {
+            // In order: nothing may pass what waits already.
+            self.output.extend_from_slice(replies);
+            return Ok(0);
+        }
+        let mut sent = 0;
+        while sent < replies.len() {
+            match self.stream.write(&replies[sent..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => sent += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.output.extend_from_slice(&replies[sent..]);
+                    let both = Interest::READABLE | Interest::WRITABLE;
+                    registry.reregister(self.stream.source(), token, both)?;
+                    break;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Writes what waits, as much as the socket takes. Returns the bytes written.
+    pub(crate) fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<usize> {
+        let before = self.written;
+        while self.waiting() > 0 {
+            match self.stream.write(&self.output[self.written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => self.written += n,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(self.written - before);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let sent = self.written - before;
+        if sent > 0 {
+            self.written = 0;
+            give_back(&mut self.output);
+            registry.reregister(self.stream.source(), token, Interest::READABLE)?;
+        }
+        Ok(sent)
+    }
+
+    /// Gives back memory that is not needed now.
+    pub(crate) fn shrink(&mut self) {
+        if self.input.is_empty() {
+            give_back(&mut self.input);
+            self.decoder.shrink();
+        }
+    }
+}
+
+/// Empties a buffer, and gives its memory back if it has grown large.
+pub(crate) fn give_back(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    if buffer.capacity() > KEEP_MAX {
+        *buffer = vec![];
+    }
+}

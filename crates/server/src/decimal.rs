@@ -1,0 +1,199 @@
+//! Numbers with a fraction, added exactly.
+//!
+//! INCRBYFLOAT adds what two texts say and writes 17 digits behind the point at most. Decimal digits
+//! make 0.1 + 0.2 the 0.3 a user expects; binary fractions of 64 bits would not.
+
+use std::fmt;
+
+/// Digits behind the point of a result.
+const FRACTION_MAX: i32 = 17;
+/// Largest exponent read: that of the 80-bit floats other servers compute with.
+const EXPONENT_MAX: i32 = 4932;
+
+/// ± digits × 10^exponent; the digits are most significant first, without leading zeros.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    exponent: i32,
+}
+
+impl Decimal {
+    /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3`; `None` where the text is no such number.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let (negative, text) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            [b'+', rest @ ..] => (false, rest),
+            rest => (false, rest),
+        };
+        let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+        let (mantissa, exponent) = text.split_at(end);
+        let exponent: i32 = match exponent {
+            [] => 0,
+            [_, rest @ ..] => std::str::from_utf8(rest).ok()?.parse().ok()?,
+        };
+        let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
+        let (whole, fraction) = (&mantissa[..point], mantissa.get(point + 1..).unwrap_or_default());
+        let digits: Vec<u8> =
+            whole.iter().chain(fraction).map(|byte| byte.wrapping_sub(b'0')).collect();
+        if digits.is_empty() || digits.iter().any(|&digit| digit > 9) {
+            return None;
+        }
+        let number = Self {
+            negative,
+            exponent: exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?,
+            digits,
+        };
+        let number = number.trimmed();
+        let magnitude = number.digits.len() as i64 + i64::from(number.exponent);
+        (number.digits.is_empty() || magnitude.abs() <= i64::from(EXPONENT_MAX)).then_some(number)
+    }
+
+    /// Without zeros on either side.
+    fn trimmed(mut self) -> Self {
+        let zeros = self.digits.iter().take_while(|&&digit| digit == 0).count();
+        self.digits.drain(..zeros);
+        while self.digits.last() == Some(&0) {
+            self.digits.pop();
+            self.exponent += 1;
+        }
+        if self.digits.is_empty() { Self::default() } else { self }
+    }
+
+    /// The digits as if the exponent were `exponent`, which is not above its own.
+    fn at(&self, exponent: i32) -> Vec<u8> {
+        let mut digits = self.digits.clone();
+        if !digits.is_empty() {
+            digits.resize(digits.len() + (self.exponent - exponent) as usize, 0);
+        }
+        digits
+    }
+
+    /// The sum.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let exponent = self.exponent.min(other.exponent);
+        let (mut a, mut b) = (self.at(exponent), other.at(exponent));
+        a.reverse();
+        b.reverse();
+        let len = a.len().max(b.len()) + 1;
+        a.resize(len, 0);
+        b.resize(len, 0);
+        let mut negative = self.negative;
+        let mut digits = vec![0; len];
+        if self.negative == other.negative {
+            let mut carry = 0;
+            for at in 0..len {
+                let sum = a[at] + b[at] + carry;
+                (digits[at], carry) = (sum % 10, sum / 10);
+            }
+        } else {
+            if a.iter().rev().lt(b.iter().rev()) {
+                std::mem::swap(&mut a, &mut b);
+                negative = other.negative;
+            }
+            let mut borrow = 0;
+            for at in 0..len {
+                let difference = 10 + a[at] - b[at] - borrow;
+                (digits[at], borrow) = (difference % 10, 1 - difference / 10);
+            }
+        }
+        digits.reverse();
+        Self { negative, digits, exponent }.trimmed()
+    }
+
+    /// Rounded to so many digits behind the point as a result may have, halves to even.
+    fn rounded(&self) -> Self {
+        let excess = -FRACTION_MAX - self.exponent;
+        if excess <= 0 {
+            return self.clone();
+        }
+        let keep = self.digits.len().saturating_sub(excess as usize);
+        if excess as usize > self.digits.len() {
+            return Self::default();
+        }
+        let (kept, cut) = self.digits.split_at(keep);
+        let half = (cut[0], cut[1..].iter().any(|&digit| digit > 0));
+        let odd = kept.last().is_some_and(|digit| digit % 2 == 1);
+        let up = half.0 > 5 || half.0 == 5 && (half.1 || odd);
+        let mut digits = kept.to_vec();
+        if digits.is_empty() {
+            digits.push(0);
+        }
+        let base = Self { negative: self.negative, digits, exponent: -FRACTION_MAX };
+        let one = Self { negative: self.negative, digits: vec![1], exponent: -FRACTION_MAX };
+        if up { base.plus(&one) } else { base.trimmed() }
+    }
+}
+
+impl fmt::Display for Decimal {
+    /// Plain digits, without an exponent and without zeros behind the point.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.rounded();
+        if number.digits.is_empty() {
+            return f.write_str("0");
+        }
+        if number.negative {
+            f.write_str("-")?;
+        }
+        let text: String =
+            number.at(number.exponent.min(0)).iter().map(|d| (b'0' + d) as char).collect();
+        let fraction = (-number.exponent).max(0) as usize;
+        if fraction == 0 {
+            return f.write_str(&text);
+        }
+        let text = format!("{text:0>width$}", width = fraction + 1);
+        let (whole, fraction) = text.split_at(text.len() - fraction);
+        write!(f, "{whole}.{fraction}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sum(a: &str, b: &str) -> Option<String> {
+        Some(Decimal::parse(a.as_bytes())?.plus(&Decimal::parse(b.as_bytes())?).to_string())
+    }
+
+    #[test]
+    fn sums_a_user_expects() {
+        for (a, b, expected) in [
+            ("0.1", "0.2", "0.3"),
+            ("10.50", "0.1", "10.6"),
+            ("10.6", "-5", "5.6"),
+            ("5.0e3", "2.0e2", "5200"),
+            ("3", "-3.0", "0"),
+            ("1", "-1.5", "-0.5"),
+            ("0", "1e-17", "0.00000000000000001"),
+            ("0", "1e-18", "0"),
+            ("0", "6e-18", "0.00000000000000001"),
+            ("999", "1", "1000"),
+            (".5", "5.", "5.5"),
+            ("+1", "0", "1"),
+        ] {
+            assert_eq!(sum(a, b).as_deref(), Some(expected), "{a} + {b}");
+        }
+        for text in ["", "a", "1a", ".", "1e", "--1", "1 ", " 1", "1e99999", "nan", "inf"] {
+            assert!(Decimal::parse(text.as_bytes()).is_none(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whole_numbers_add_as_integers(a: i64, b: i64) {
+            let expected = (i128::from(a) + i128::from(b)).to_string();
+            prop_assert_eq!(sum(&a.to_string(), &b.to_string()), Some(expected));
+        }
+
+        /// What is written can be counted on.
+        #[test]
+        fn reads_what_it_writes(text in "-?[0-9]{0,20}\\.?[0-9]{0,25}(e-?[0-9]{1,2})?") {
+            if let Some(number) = Decimal::parse(text.as_bytes()) {
+                let written = number.to_string();
+                let again = Decimal::parse(written.as_bytes()).unwrap();
+                prop_assert_eq!(again.to_string(), written);
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Listeners, and the thread that hands new connections to the workers in turn.
+//!
+//! One acceptor rather than a listener for each worker: with few clients the kernel's choice among
+//! several listeners leaves workers idle beside busy ones.
+
+use crate::clients::Peer;
+use crate::config::{Error, Settings};
+use crate::connection::Stream;
+use crate::shared::Shared;
+use crate::worker::Message;
+use mio::net::{TcpListener, UnixListener};
+use mio::{Events, Interest, Poll, Token};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The token of the mailbox of the acceptor.
+const MAIL: Token = Token(usize::MAX);
+/// How long to wait after the machine has refused a connection, for want of file descriptors.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A socket that waits for clients.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(TcpListener, u16),
+    Unix(UnixListener, String),
+}
+
+/// Opens all that the settings name. The first is the main port, if there is one.
+pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
+    let mut listeners = vec![];
+    let has_unix = !settings.unixsocket.as_os_str().is_empty();
+    if settings.port > 0 || !has_unix {
+        open_port(settings, settings.port, &mut listeners)?;
+    }
+    for port in settings.extra_ports() {
+        open_port(settings, port, &mut listeners)?;
+    }
+    if has_unix {
+        listeners.push(open_path(settings, &settings.unixsocket)?);
+    }
+    Ok(listeners)
+}
+
+/// Listens to a port at every address of `bind`.
+fn open_port(settings: &Settings, port: u16, listeners: &mut Vec<Listener>) -> Result<(), Error> {
+    let mut chosen = port;
+    let mut opened = 0;
+    let everywhere = ["*".to_owned(), "-::*".to_owned()];
+    let addresses = if settings.bind.is_empty() { &everywhere[..] } else { &settings.bind };
+    for text in addresses {
+        let (optional, name) = match text.strip_prefix('-') {
+            Some(name) => (true, name),
+            None => (false, text.as_str()),
+        };
+        let ip: IpAddr = match name {
+            "*" => IpAddr::from([0, 0, 0, 0]),
+            "::*" => IpAddr::from([0u16; 8]),
+            "localhost" => IpAddr::from([127, 0, 0, 1]),
+            name => name.parse().map_err(|_| {
+                Error(format!("bind: '{name}' is no IP address: write one such as 127.0.0.1"))
+            })?,
+        };
+        let address = SocketAddr::new(ip, chosen);
+        match listen(address, settings.tcp_backlog) {
+            Ok(listener) => {
+                // A free port is chosen once, for all addresses.
+                chosen = listener.local_addr().map_or(chosen, |address| address.port());
+                listeners.push(Listener::Tcp(listener, chosen));
+                opened += 1;
+            }
+            Err(error) if optional && error.kind() != io::ErrorKind::AddrInUse => {
+                tracing::debug!(%error, "bind {name} is left out");
+            }
+            Err(error) => {
+                return Err(Error(format!(
+                    "cannot listen on {address}: {error}: choose another port or bind"
+                )));
+            }
+        }
+    }
+    if opened == 0 {
+        return Err(Error(format!("port {port}: none of the addresses of bind exists here")));
+    }
+    Ok(())
+}
+
+fn listen(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::from(address))?;
+    socket.listen(backlog)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+fn open_path(settings: &Settings, path: &Path) -> Result<Listener, Error> {
+    let fail = |error: io::Error| {
+        Error(format!("cannot listen on {}: {error}: choose another unixsocket", path.display()))
+    };
+    // The socket of a server that is no more.
+    if std::os::unix::net::UnixStream::connect(path).is_err() {
+        let _ = std::fs::remove_file(path);
+    }
+    let listener = UnixListener::bind(path).map_err(fail)?;
+    if settings.unixsocketperm > 0 {
+        let mode = std::fs::Permissions::from_mode(settings.unixsocketperm);
+        std::fs::set_permissions(path, mode).map_err(fail)?;
+    }
+    Ok(Listener::Unix(listener, path.display().to_string()))
+}
+
+impl Listener {
+    /// Where it listens, as the log and INFO show it.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Tcp(listener, port) => {
+                listener.local_addr().map_or_else(|_| port.to_string(), |a| a.to_string())
+            }
+            Self::Unix(_, path) => path.clone(),
+        }
+    }
+
+    /// Its TCP address.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener, _) => listener.local_addr().ok(),
+            Self::Unix(..) => None,
+        }
+    }
+
+    fn accept(&self) -> io::Result<(Stream, Peer, Option<IpAddr>)> {
+        match self {
+            Self::Tcp(listener, port) => {
+                let (stream, address) = listener.accept()?;
+                let local = stream.local_addr().map_or_else(|_| String::new(), |a| a.to_string());
+                let peer = Peer {
+                    address: address.to_string(),
+                    local,
+                    fd: stream.as_raw_fd(),
+                    listener: *port,
+                };
+                Ok((Stream::Tcp(stream), peer, Some(address.ip())))
+            }
+            Self::Unix(listener, path) => {
+                let (stream, _) = listener.accept()?;
+                let peer = Peer {
+                    address: format!("{path}:0"),
+                    local: format!("{path}:0"),
+                    fd: stream.as_raw_fd(),
+                    listener: 0,
+                };
+                Ok((Stream::Unix(stream), peer, None))
+            }
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Self::Unix(_, path) = self {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// The thread that accepts.
+pub(crate) struct Acceptor {
+    poll: Poll,
+    listeners: Vec<Listener>,
+    shared: Arc<Shared>,
+    next: usize,
+}
+
+/// Ends an [`Acceptor`].
+pub(crate) type Bell = mio::Waker;
+
+impl Acceptor {
+    pub(crate) fn new(
+        mut listeners: Vec<Listener>,
+        shared: Arc<Shared>,
+    ) -> io::Result<(Self, Bell)> {
+        let poll = Poll::new()?;
+        let bell = mio::Waker::new(poll.registry(), MAIL)?;
+        for (at, listener) in listeners.iter_mut().enumerate() {
+            match listener {
+                Listener::Tcp(source, _) => {
+                    poll.registry().register(source, Token(at), Interest::READABLE)?;
+                }
+                Listener::Unix(source, _) => {
+                    poll.registry().register(source, Token(at), Interest::READABLE)?;
+                }
+            }
+        }
+        Ok((Self { poll, listeners, shared, next: 0 }, bell))
+    }
+
+    /// Accepts until the server ends.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(64);
+        // Listeners that had more connections than could be accepted just then.
+        let mut again: Vec<usize> = vec![];
+        while !self.shared.is_stopping() {
+            let wait = if again.is_empty() { None } else { Some(PAUSE) };
+            if let Err(error) = self.poll.poll(&mut events, wait)
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                tracing::error!(%error, "no connection can be accepted any more");
+                return;
+            }
+            let mut ready = std::mem::take(&mut again);
+            ready.extend(events.iter().map(|event| event.token().0));
+            ready.sort_unstable();
+            ready.dedup();
+            for at in ready {
+                if at < self.listeners.len() && !self.accept_all(at) {
+                    again.push(at);
+                }
+            }
+        }
+    }
+
+    /// Accepts all that wait at a listener; false where the machine refused.
+    fn accept_all(&mut self, at: usize) -> bool {
+        loop {
+            match self.listeners[at].accept() {
+                Ok((stream, peer, ip)) => self.hand_over(stream, peer, ip),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                // The client left before it was accepted.
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
+                    ) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a connection cannot be accepted: raise ulimit -n");
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn hand_over(&mut self, mut stream: Stream, peer: Peer, ip: Option<IpAddr>) {
+        let view = self.shared.view();
+        let settings = &view.settings;
+        let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
+        if settings.protected_mode && settings.is_open() && stranger {
+            // The client learns what to change; nothing of the server is shown.
+            let _ = stream.write(
+                b"-DENIED Larder runs in protected mode: no password is set, so only clients of \
+                  the same machine are served. Set requirepass, or protected-mode no.\r\n",
+            );
+            return;
+        }
+        if let Stream::Tcp(stream) = &stream {
+            let socket = SockRef::from(stream);
+            let _ = socket.set_tcp_nodelay(true);
+            if settings.tcp_keepalive > 0 {
+                let time = Duration::from_secs(settings.tcp_keepalive);
+                let third = Duration::from_secs((settings.tcp_keepalive / 3).max(1));
+                let probes = TcpKeepalive::new().with_time(time).with_interval(third);
+                let _ = socket.set_tcp_keepalive(&probes.with_retries(3));
+            }
+        }
+        self.next = (self.next + 1) % self.shared.mailboxes.len();
+        self.shared.mailboxes[self.next].send(Message::Connect(stream, peer));
+    }
+}

@@ -1,0 +1,26 @@
+//! How the store evicts where no pilot steers it: one pool of all tenants.
+
+use crate::config::{Policy, Settings};
+use base::{Bytes, TenantId};
+use policy::rank::{klru, random};
+use std::sync::Arc;
+use store::{Evictor, Pool};
+
+/// The evictor the settings name.
+pub(crate) fn evictor(settings: &Settings) -> Evictor {
+    let k = settings.maxmemory_samples;
+    match settings.maxmemory_policy {
+        Policy::Lru | Policy::Auto => Evictor { rank: Arc::new(klru::Klru), k, pool: true },
+        Policy::Random => Evictor { rank: Arc::new(random::Random), k: 1, pool: false },
+        Policy::Nobody => Evictor { rank: Arc::new(klru::Klru), k: 0, pool: false },
+    }
+}
+
+/// All tenants in one pool.
+pub(crate) fn shared_pool(settings: &Settings, tenants: usize) -> Vec<Pool> {
+    vec![Pool {
+        tenants: (0..tenants as TenantId).collect(),
+        budget: Bytes(settings.maxmemory.0),
+        evictor: evictor(settings),
+    }]
+}

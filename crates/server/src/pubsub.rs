@@ -1,0 +1,131 @@
+//! Channels: who listens where, over all workers.
+//!
+//! A published message is put into the mailboxes of the workers whose clients listen; each worker
+//! writes it to its own clients. Nothing is kept for whoever listens later.
+
+use crate::glob;
+use crate::worker::{Mailbox, Message};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where a client is to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) worker: usize,
+    pub(crate) at: usize,
+}
+
+/// A message on its way to one client.
+#[derive(Clone, Debug)]
+pub(crate) struct Publication {
+    /// The pattern it matched, if the client listens by pattern.
+    pub(crate) pattern: Option<Arc<[u8]>>,
+    pub(crate) channel: Arc<[u8]>,
+    pub(crate) message: Arc<[u8]>,
+    /// `smessage` for shard channels.
+    pub(crate) sharded: bool,
+}
+
+type Listeners = HashMap<u64, Place>;
+
+#[derive(Debug, Default)]
+struct Tables {
+    channels: BTreeMap<Vec<u8>, Listeners>,
+    patterns: BTreeMap<Vec<u8>, Listeners>,
+    sharded: BTreeMap<Vec<u8>, Listeners>,
+}
+
+/// What a subscription is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Channel,
+    Pattern,
+    Sharded,
+}
+
+/// Who listens where.
+#[derive(Debug, Default)]
+pub(crate) struct PubSub(Mutex<Tables>);
+
+impl Tables {
+    fn of(&mut self, kind: Kind) -> &mut BTreeMap<Vec<u8>, Listeners> {
+        match kind {
+            Kind::Channel => &mut self.channels,
+            Kind::Pattern => &mut self.patterns,
+            Kind::Sharded => &mut self.sharded,
+        }
+    }
+}
+
+impl PubSub {
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn subscribe(&self, kind: Kind, name: &[u8], client: u64, place: Place) {
+        self.lock().of(kind).entry(name.to_vec()).or_default().insert(client, place);
+    }
+
+    pub(crate) fn unsubscribe(&self, kind: Kind, name: &[u8], client: u64) {
+        let mut tables = self.lock();
+        let table = tables.of(kind);
+        if let Some(listeners) = table.get_mut(name) {
+            listeners.remove(&client);
+            if listeners.is_empty() {
+                table.remove(name);
+            }
+        }
+    }
+
+    /// Sends `message` to whoever listens to `channel`; how many that were.
+    pub(crate) fn publish(
+        &self,
+        mailboxes: &[Mailbox],
+        channel: &[u8],
+        message: &[u8],
+        sharded: bool,
+    ) -> usize {
+        let tables = self.lock();
+        let exact = if sharded { &tables.sharded } else { &tables.channels };
+        let (to, text): (Arc<[u8]>, Arc<[u8]>) = (channel.into(), message.into());
+        let send = |listeners: &Listeners, pattern: Option<Arc<[u8]>>| {
+            for (&client, &place) in listeners {
+                let publication = Publication {
+                    pattern: pattern.clone(),
+                    channel: to.clone(),
+                    message: text.clone(),
+                    sharded,
+                };
+                mailboxes[place.worker].send(Message::Publish(place.at, client, publication));
+            }
+            listeners.len()
+        };
+        let mut receivers = exact.get(channel).map_or(0, |listeners| send(listeners, None));
+        if !sharded {
+            for (pattern, listeners) in &tables.patterns {
+                if glob::matches(pattern, channel) {
+                    receivers += send(listeners, Some(pattern.as_slice().into()));
+                }
+            }
+        }
+        receivers
+    }
+
+    /// The channels with listeners that match.
+    pub(crate) fn channels(&self, kind: Kind, pattern: Option<&[u8]>) -> Vec<Vec<u8>> {
+        let mut tables = self.lock();
+        let names = tables.of(kind).keys();
+        let fits = |name: &&Vec<u8>| pattern.is_none_or(|pattern| glob::matches(pattern, name));
+        names.filter(fits).cloned().collect()
+    }
+
+    /// How many listen to a channel.
+    pub(crate) fn listeners(&self, kind: Kind, name: &[u8]) -> usize {
+        self.lock().of(kind).get(name).map_or(0, HashMap::len)
+    }
+
+    /// How many patterns are listened to.
+    pub(crate) fn patterns(&self) -> usize {
+        self.lock().patterns.len()
+    }
+}

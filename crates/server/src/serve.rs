@@ -1,0 +1,156 @@
+//! `larder serve`: the server as a process of its own.
+
+use crate::config::directive::{self, When};
+use crate::config::{Error, Settings};
+use crate::{Handle, start_from};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use tracing_subscriber::filter::LevelFilter;
+
+const AFTER_HELP: &str = "\
+Examples:
+  larder serve
+  larder serve --port 7000 --maxmemory 1gb
+  larder serve larder.conf --tenant web match prefix web: min 100mb --tenant jobs match db 1
+  larder serve --directives
+
+FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
+and wins over the file.";
+
+/// Serve clients that speak the protocol of Redis.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// Print where it listens as one JSON document on the standard output, once it does.
+    #[arg(long)]
+    json: bool,
+    /// Print every directive with its default and what it means, and end.
+    #[arg(long)]
+    directives: bool,
+    /// A configuration file, then --directive value pairs.
+    #[arg(
+        value_name = "FILE] [--DIRECTIVE VALUE",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    rest: Vec<String>,
+}
+
+/// Serves until it is told to end by SIGTERM, SIGINT or SHUTDOWN.
+///
+/// # Errors
+/// What is wrong with the configuration, or why it cannot listen.
+pub fn run(args: Args) -> Result<(), Error> {
+    let mut rest = args.rest;
+    // Behind the file these are words like any other.
+    let mut flag = |name: &str| {
+        let before = rest.len();
+        rest.retain(|word| word != name);
+        rest.len() < before
+    };
+    let (json, list) = (args.json | flag("--json"), args.directives | flag("--directives"));
+    if list {
+        print_directives(json);
+        return Ok(());
+    }
+    let mut settings = Settings::default();
+    let file = match rest.first() {
+        Some(first) if !first.starts_with("--") => Some(PathBuf::from(rest.remove(0))),
+        _ => None,
+    };
+    if let Some(file) = &file {
+        settings.read(file)?;
+    }
+    settings.read_arguments(&rest)?;
+    start_log(&settings)?;
+    let pidfile = settings.pidfile.clone();
+    let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
+    let handle = start_from(settings, file)?;
+    if !pidfile.is_empty() {
+        std::fs::write(&pidfile, format!("{}\n", std::process::id()))
+            .map_err(|error| Error(format!("cannot write pidfile {pidfile}: {error}")))?;
+    }
+    if json {
+        print_json(&handle);
+    }
+    let stopper = handle.stopper();
+    let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
+    let mut signals = signal_hook::iterator::Signals::new(signals)
+        .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            tracing::info!("signal {signal}: ending");
+            stopper.stop();
+        }
+    });
+    handle.wait();
+    if !pidfile.is_empty() {
+        let _ = std::fs::remove_file(&pidfile);
+    }
+    tracing::info!("ended");
+    Ok(())
+}
+
+/// Logs to where the settings say.
+fn start_log(settings: &Settings) -> Result<(), Error> {
+    let level = match settings.loglevel.as_str() {
+        "debug" | "verbose" => LevelFilter::DEBUG,
+        "notice" => LevelFilter::INFO,
+        "warning" => LevelFilter::WARN,
+        _ => LevelFilter::OFF,
+    };
+    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
+    if settings.logfile.is_empty() {
+        log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
+    } else {
+        let path = &settings.logfile;
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|error| Error(format!("cannot write logfile {path}: {error}")))?;
+        log.with_ansi(false).with_writer(file).init();
+    }
+    Ok(())
+}
+
+fn print_json(handle: &Handle) {
+    let document = serde_json::json!({
+        "pid": std::process::id(),
+        "listening": handle.listening(),
+        "port": handle.addr().port(),
+        "maxmemory": handle.store().limit().0,
+        "tenants": handle.tenants(),
+    });
+    let mut out = std::io::stdout().lock();
+    // Whoever reads this may be gone; the server serves all the same.
+    let _ = writeln!(out, "{document}").and_then(|()| out.flush());
+}
+
+fn print_directives(json: bool) {
+    let defaults = Settings::default();
+    let mut out = std::io::stdout().lock();
+    if json {
+        let all: Vec<_> = directive::ALL
+            .iter()
+            .map(|directive| {
+                serde_json::json!({
+                    "name": directive.name,
+                    "default": (directive.get)(&defaults),
+                    "config_set": directive.when == When::Always,
+                    "doc": directive.doc,
+                })
+            })
+            .collect();
+        let _ = writeln!(out, "{}", serde_json::Value::from(all));
+        return;
+    }
+    for directive in directive::ALL {
+        let when = if directive.when == When::Always { ", CONFIG SET" } else { "" };
+        let default = (directive.get)(&defaults);
+        let _ = writeln!(
+            out,
+            "{} (default {default:?}{when})\n    {}\n",
+            directive.name, directive.doc
+        );
+    }
+    let ignored: Vec<_> = directive::IGNORED.iter().map(|(name, _)| *name).collect();
+    let _ = writeln!(out, "Accepted and without effect: {}", ignored.join(" "));
+}

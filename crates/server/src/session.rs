@@ -1,0 +1,185 @@
+//! What the server knows of a connection besides its bytes.
+
+use crate::clients::Client;
+use crate::owners::{Origin, Owners};
+use crate::pubsub::Kind;
+use crate::shared::{Shared, View};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use wire::resp::Protocol;
+
+/// Which replies a client wants to have, as CLIENT REPLY sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mute {
+    /// All.
+    #[default]
+    No,
+    /// Not that of the command after CLIENT REPLY SKIP.
+    Next,
+    /// Not this one.
+    This,
+    /// None.
+    Always,
+}
+
+/// Commands between MULTI and EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    /// Written one after another as they came.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) commands: usize,
+    /// One of them was refused, so EXEC will refuse all.
+    pub(crate) broken: bool,
+}
+
+/// A key that EXEC depends on, and what it looked like.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) db: u8,
+    pub(crate) key: Vec<u8>,
+    pub(crate) seen: Option<u64>,
+}
+
+/// Where a client listens.
+#[derive(Debug, Default)]
+pub(crate) struct Subscriptions {
+    pub(crate) channels: BTreeSet<Vec<u8>>,
+    pub(crate) patterns: BTreeSet<Vec<u8>>,
+    pub(crate) sharded: BTreeSet<Vec<u8>>,
+}
+
+impl Subscriptions {
+    pub(crate) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Vec<u8>> {
+        match kind {
+            Kind::Channel => &mut self.channels,
+            Kind::Pattern => &mut self.patterns,
+            Kind::Sharded => &mut self.sharded,
+        }
+    }
+
+    /// What SUBSCRIBE answers as its count.
+    pub(crate) fn count(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Sharded => self.sharded.len(),
+            _ => self.channels.len() + self.patterns.len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.channels.is_empty() && self.patterns.is_empty() && self.sharded.is_empty()
+    }
+}
+
+/// A connection as commands see it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) client: Arc<Client>,
+    pub(crate) protocol: Protocol,
+    pub(crate) db: u8,
+    /// The user, once it is known.
+    pub(crate) user: Option<String>,
+    /// Whose the client's keys are.
+    pub(crate) owners: Owners,
+    /// Of the settings that `owners` was made from.
+    generation: u64,
+    /// To be closed once the replies are written.
+    pub(crate) closing: bool,
+    pub(crate) mute: Mute,
+    /// Reads leave no trace, as CLIENT NO-TOUCH asks.
+    pub(crate) no_touch: bool,
+    pub(crate) transaction: Option<Transaction>,
+    pub(crate) watched: Vec<Watched>,
+    pub(crate) subscriptions: Option<Box<Subscriptions>>,
+}
+
+impl Session {
+    pub(crate) fn new(client: Arc<Client>, view: &View) -> Self {
+        let mut session = Self {
+            client,
+            protocol: Protocol::Resp2,
+            db: 0,
+            user: None,
+            owners: Owners::default(),
+            generation: 0,
+            closing: false,
+            mute: Mute::No,
+            no_touch: false,
+            transaction: None,
+            watched: vec![],
+            subscriptions: None,
+        };
+        session.leave(view);
+        session
+    }
+
+    /// Forgets who the client is: the default user if that needs no password, else nobody.
+    pub(crate) fn leave(&mut self, view: &View) {
+        let user = view.settings.is_open().then(|| crate::config::DEFAULT_USER.to_owned());
+        self.set_user(user, view);
+    }
+
+    /// The client is `user` from here on.
+    pub(crate) fn set_user(&mut self, user: Option<String>, view: &View) {
+        self.client.labels().user = user.clone().unwrap_or_default();
+        self.user = user;
+        self.resolve(view);
+    }
+
+    /// The client works in `db` from here on.
+    pub(crate) fn set_db(&mut self, db: u8, view: &View) {
+        self.db = db;
+        self.client.db.store(db, Ordering::Relaxed);
+        self.resolve(view);
+    }
+
+    pub(crate) fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        let number = if protocol == Protocol::Resp3 { 3 } else { 2 };
+        self.client.protocol.store(number, Ordering::Relaxed);
+    }
+
+    /// Follows changed settings.
+    #[inline]
+    pub(crate) fn follow(&mut self, view: &View) {
+        if self.generation != view.generation {
+            self.resolve(view);
+        }
+    }
+
+    /// Works out whose the client's keys are.
+    fn resolve(&mut self, view: &View) {
+        self.generation = view.generation;
+        self.owners = view.owners(Origin {
+            user: self.user.as_deref(),
+            listener: self.client.listener,
+            db: self.db,
+        });
+    }
+
+    /// Ends MULTI and WATCH.
+    pub(crate) fn discard(&mut self) {
+        self.transaction = None;
+        self.watched = vec![];
+        self.client.queued.store(-1, Ordering::Relaxed);
+    }
+
+    /// Whether the client may only subscribe and unsubscribe: version 2 has no way to tell a
+    /// message from a reply.
+    #[inline]
+    pub(crate) fn only_listens(&self) -> bool {
+        self.subscriptions.is_some() && self.protocol == Protocol::Resp2
+    }
+
+    /// Listens nowhere any more.
+    pub(crate) fn unsubscribe_all(&mut self, shared: &Shared) {
+        let Some(mut subscriptions) = self.subscriptions.take() else { return };
+        for kind in [Kind::Channel, Kind::Pattern, Kind::Sharded] {
+            for name in std::mem::take(subscriptions.of(kind)) {
+                shared.pubsub.unsubscribe(kind, &name, self.client.id);
+            }
+        }
+        self.client.channels.store(0, Ordering::Relaxed);
+        self.client.patterns.store(0, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,257 @@
+//! What all threads of a server share, and how its settings change while it runs.
+//!
+//! Settings are a value, replaced whole: a [`View`] is published and counted, and each worker takes
+//! the new one between two batches of commands. So a command sees one set of settings, and reading
+//! one costs nothing.
+
+use crate::clients::Clients;
+use crate::clock::Clock;
+use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
+use crate::owners::{self, Origin, Owners};
+use crate::pubsub::PubSub;
+use crate::stats::Stats;
+use crate::worker::Mailbox;
+use base::{Bytes, TenantId};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use store::{Bounds, Store};
+
+/// The settings of a moment, and what follows from them.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) settings: Settings,
+    /// The name of each tenant by its number. Tenants are never renumbered.
+    pub(crate) names: Vec<String>,
+    numbers: HashMap<String, TenantId>,
+    /// Counts changes.
+    pub(crate) generation: u64,
+}
+
+impl View {
+    /// The tenants in order of configuration, with their numbers.
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &Tenant)> {
+        self.settings.tenants.iter().map(|tenant| (self.numbers[&tenant.name], tenant))
+    }
+
+    /// The number of a tenant by its name.
+    pub(crate) fn number(&self, name: &str) -> Option<TenantId> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The tenant of that number as configured; one without bounds where no line is left of it.
+    pub(crate) fn tenant(&self, number: TenantId) -> Tenant {
+        let name = &self.names[number as usize];
+        let found = self.settings.tenants.iter().find(|tenant| tenant.name == *name);
+        found.cloned().unwrap_or_else(|| Tenant { name: name.clone(), ..Tenant::fallback() })
+    }
+
+    /// Whose keys a client's are.
+    pub(crate) fn owners(&self, origin: Origin<'_>) -> Owners {
+        Owners::new(self.tenants(), origin)
+    }
+
+    /// Whether any client can find the item of `tenant`.
+    fn finds(&self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
+        let tenants: Vec<_> = self.tenants().collect();
+        owners::is_findable(&tenants, tenant, db, key)
+    }
+
+    fn bounds(&self, number: TenantId) -> Bounds {
+        let tenant = self.tenant(number);
+        Bounds { min: tenant.min, max: tenant.max }
+    }
+
+    fn name_tenants(&mut self) {
+        for tenant in &self.settings.tenants {
+            if !self.numbers.contains_key(&tenant.name) {
+                self.numbers.insert(tenant.name.clone(), self.names.len() as TenantId);
+                self.names.push(tenant.name.clone());
+            }
+        }
+    }
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) clock: Clock,
+    pub(crate) clients: Clients,
+    pub(crate) stats: Stats,
+    pub(crate) pubsub: PubSub,
+    pub(crate) mailboxes: Vec<Mailbox>,
+    /// Parts of the store.
+    pub(crate) shards: usize,
+    /// Ports and paths listened on.
+    pub(crate) listening: Vec<String>,
+    /// Forty hexadecimal digits of this run.
+    pub(crate) run_id: String,
+    /// The file it was started with.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) started_unix: u64,
+    /// Set when the server is to end.
+    stopping: AtomicBool,
+    view: RwLock<Arc<View>>,
+    generation: AtomicU64,
+    /// Held while settings change.
+    changing: Mutex<()>,
+}
+
+/// Parts of the store for each thread: so many that two threads rarely meet in one.
+const SHARDS_PER_THREAD: usize = 4;
+
+impl Shared {
+    pub(crate) fn new(
+        settings: Settings,
+        mailboxes: Vec<Mailbox>,
+        listening: Vec<String>,
+        file: Option<PathBuf>,
+    ) -> Result<Self, config::Error> {
+        settings.check()?;
+        let clock = Clock::new();
+        let unix_us = Clock::unix_us();
+        let seed = base::hash::mix(unix_us ^ u64::from(std::process::id()) << 40);
+        let run_id = (0..5).map(|i| base::hash::mix(seed ^ i) as u32);
+        let run_id: String = run_id.map(|part| format!("{part:08x}")).collect();
+        let mut view = View {
+            settings,
+            names: vec![DEFAULT_NAME.into()],
+            numbers: HashMap::from([(DEFAULT_NAME.into(), DEFAULT)]),
+            generation: 1,
+        };
+        view.name_tenants();
+        let settings = &view.settings;
+        let shards = (settings.io_threads * SHARDS_PER_THREAD).next_power_of_two().clamp(1, 256);
+        let store = Store::new(store::Config {
+            maxmemory: settings.maxmemory,
+            shards,
+            // Keys are hashed without a seed, so that samples name them as traces do.
+            seed: 0,
+            tenants: (0..view.names.len()).map(|at| view.bounds(at as TenantId)).collect(),
+            databases: settings.databases as u16,
+            max_item: settings.proto_max_bulk_len,
+            evictor: crate::pools::evictor(settings),
+        });
+        let shared = Self {
+            store: Arc::new(store),
+            clock,
+            clients: Clients::default(),
+            stats: Stats::new(settings.io_threads, crate::commands::count()),
+            pubsub: PubSub::default(),
+            mailboxes,
+            shards,
+            listening,
+            run_id,
+            file,
+            started_unix: unix_us / 1_000_000,
+            stopping: AtomicBool::new(false),
+            generation: AtomicU64::new(view.generation),
+            view: RwLock::new(Arc::new(view)),
+            changing: Mutex::new(()),
+        };
+        Ok(shared)
+    }
+
+    /// The settings now.
+    pub(crate) fn view(&self) -> Arc<View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The settings now, if they are not those of `known`.
+    #[inline]
+    pub(crate) fn newer(&self, known: &View) -> Option<Arc<View>> {
+        (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
+    }
+
+    fn lock_changes(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes settings: all of what `change` does, or nothing.
+    pub(crate) fn change<E: From<config::Error>>(
+        &self,
+        change: impl FnOnce(&mut Settings) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let _alone = self.lock_changes();
+        let old = self.view();
+        let mut new = View::clone(&old);
+        change(&mut new.settings)?;
+        new.settings.check()?;
+        new.generation += 1;
+        new.name_tenants();
+        for number in 0..new.names.len() as TenantId {
+            if usize::from(number) >= old.names.len() {
+                self.store.add_tenant(new.bounds(number));
+            } else if new.bounds(number) != old.bounds(number) {
+                self.store.set_bounds(number, new.bounds(number));
+            }
+        }
+        if new.settings.maxmemory != old.settings.maxmemory {
+            self.store.set_limit(new.settings.maxmemory);
+        }
+        self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
+        let rules_changed = new.settings.tenants != old.settings.tenants;
+        let new = Arc::new(new);
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
+        self.generation.store(new.generation, Ordering::Release);
+        if rules_changed {
+            self.forget_unfindable(&new);
+        }
+        Ok(())
+    }
+
+    /// Drops the items that no client finds any more because their keys now belong to another
+    /// tenant. They must go: should the rule come back, they would be answers long out of date.
+    pub(crate) fn forget_unfindable(&self, view: &View) {
+        let now = self.clock.now();
+        let mut lost = vec![];
+        let mut cursor = 0;
+        loop {
+            cursor = self.store.scan(store::Scope::ALL, cursor, 1_000, now, |found| {
+                if !view.finds(found.tenant, found.db, found.key) {
+                    lost.push((found.tenant, found.db, found.key.to_vec()));
+                }
+            });
+            for (tenant, db, key) in lost.drain(..) {
+                self.store.delete(&self.store.key(tenant, db, &key), now);
+            }
+            if cursor == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Sums over all tenants.
+    pub(crate) fn counters(&self) -> store::Counters {
+        let mut sum = store::Counters::default();
+        for tenant in 0..self.store.tenants() as TenantId {
+            sum += self.store.tenant_stats(tenant).counters;
+        }
+        sum
+    }
+
+    /// Whether the server is to end.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends the server: every thread is told.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        for mailbox in &self.mailboxes {
+            mailbox.wake();
+        }
+    }
+
+    /// Bytes of memory the process has.
+    pub(crate) fn resident(&self) -> Bytes {
+        Bytes(self.stats.resident.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of data and its metadata, and what they may be.
+    pub(crate) fn memory(&self) -> (Bytes, Bytes) {
+        (self.store.used(), self.store.limit())
+    }
+}

@@ -1,0 +1,259 @@
+//! What the server counts, each worker for itself.
+//!
+//! A counter has one writer, so counting is a load and a store without a locked instruction, and no
+//! two workers share a cache line. Readers add the workers up.
+//!
+//! The time of commands is measured in one batch of [`TIMED_EVERY`]: two readings of the clock for
+//! each command would cost more than a GET. The sums are scaled up by what was left out.
+
+use base::histogram;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Of so many batches the commands of one are timed.
+pub(crate) const TIMED_EVERY: u64 = 64;
+
+/// A number that one thread counts up and any may read.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds `n`. Only ever called by the one thread that owns the counter.
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What is counted of one command.
+#[derive(Debug, Default)]
+pub(crate) struct PerCommand {
+    pub(crate) calls: Counter,
+    pub(crate) failed: Counter,
+    pub(crate) rejected: Counter,
+    pub(crate) timed: Counter,
+    pub(crate) timed_us: Counter,
+}
+
+/// What one worker counts.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Worker {
+    pub(crate) commands: Vec<PerCommand>,
+    pub(crate) net_in: Counter,
+    pub(crate) net_out: Counter,
+    pub(crate) reads: Counter,
+    pub(crate) writes: Counter,
+    pub(crate) polls: Counter,
+    /// Times of commands in microseconds, by command; filled by the timed batches.
+    latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
+}
+
+impl Worker {
+    pub(crate) fn new(commands: usize) -> Self {
+        Self {
+            commands: (0..commands).map(|_| PerCommand::default()).collect(),
+            net_in: Counter::default(),
+            net_out: Counter::default(),
+            reads: Counter::default(),
+            writes: Counter::default(),
+            polls: Counter::default(),
+            latencies: Mutex::default(),
+        }
+    }
+
+    /// Counts the time of a command of a timed batch.
+    pub(crate) fn time(&self, command: u16, micros: u64) {
+        let counted = &self.commands[command as usize];
+        counted.timed.add(1);
+        counted.timed_us.add(micros);
+        let bucket = histogram::bucket(micros) as u16;
+        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        *latencies.entry(command).or_default().entry(bucket).or_default() += 1;
+    }
+}
+
+/// What the whole server counts.
+#[derive(Debug)]
+pub(crate) struct Stats {
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) connections: AtomicU64,
+    pub(crate) rejected_connections: AtomicU64,
+    pub(crate) output_limit_closed: AtomicU64,
+    pub(crate) query_limit_closed: AtomicU64,
+    pub(crate) resident: AtomicU64,
+    pub(crate) used_peak: AtomicU64,
+    /// Commands, bytes in and bytes out in the last second.
+    pub(crate) per_second: [AtomicU64; 3],
+    /// Error replies by their first word.
+    errors: Mutex<BTreeMap<String, u64>>,
+    /// What CONFIG RESETSTAT takes off.
+    pub(crate) baseline: Mutex<Totals>,
+}
+
+/// Sums over the workers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) commands: Vec<CommandTotals>,
+    pub(crate) net_in: u64,
+    pub(crate) net_out: u64,
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) polls: u64,
+    pub(crate) connections: u64,
+    pub(crate) rejected_connections: u64,
+    pub(crate) store: store::Counters,
+}
+
+/// Sums of one command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CommandTotals {
+    pub(crate) calls: u64,
+    pub(crate) failed: u64,
+    pub(crate) rejected: u64,
+    pub(crate) timed: u64,
+    pub(crate) timed_us: u64,
+}
+
+impl CommandTotals {
+    /// Microseconds spent, estimated from the timed calls.
+    pub(crate) fn micros(&self) -> u64 {
+        match self.timed {
+            0 => 0,
+            timed => {
+                (u128::from(self.timed_us) * u128::from(self.calls) / u128::from(timed)) as u64
+            }
+        }
+    }
+}
+
+impl Totals {
+    pub(crate) fn calls(&self) -> u64 {
+        self.commands.iter().map(|command| command.calls).sum()
+    }
+
+    fn minus(&mut self, base: &Self) {
+        for (now, then) in self.commands.iter_mut().zip(&base.commands) {
+            now.calls -= then.calls;
+            now.failed -= then.failed;
+            now.rejected -= then.rejected;
+            now.timed -= then.timed;
+            now.timed_us -= then.timed_us;
+        }
+        self.net_in -= base.net_in;
+        self.net_out -= base.net_out;
+        self.reads -= base.reads;
+        self.writes -= base.writes;
+        self.polls -= base.polls;
+        self.connections -= base.connections;
+        self.rejected_connections -= base.rejected_connections;
+        let (now, then) = (&mut self.store, &base.store);
+        now.hits -= then.hits;
+        now.misses -= then.misses;
+        now.misses_expired -= then.misses_expired;
+        now.sets -= then.sets;
+        now.deletes -= then.deletes;
+        now.expired -= then.expired;
+        now.evicted -= then.evicted;
+        now.evicted_bytes -= then.evicted_bytes;
+    }
+}
+
+impl Stats {
+    pub(crate) fn new(workers: usize, commands: usize) -> Self {
+        Self {
+            workers: (0..workers).map(|_| Worker::new(commands)).collect(),
+            connections: AtomicU64::new(0),
+            rejected_connections: AtomicU64::new(0),
+            output_limit_closed: AtomicU64::new(0),
+            query_limit_closed: AtomicU64::new(0),
+            resident: AtomicU64::new(0),
+            used_peak: AtomicU64::new(0),
+            per_second: Default::default(),
+            errors: Mutex::default(),
+            baseline: Mutex::default(),
+        }
+    }
+
+    /// Counts an error reply.
+    pub(crate) fn error(&self, text: &[u8]) {
+        let code = text.split(|&byte| byte == b' ').next().unwrap_or_default();
+        let code = String::from_utf8_lossy(code).into_owned();
+        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        *errors.entry(code).or_default() += 1;
+    }
+
+    /// Error replies by their first word.
+    pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn sum(&self, store: store::Counters) -> Totals {
+        let mut sum = Totals {
+            connections: self.connections.load(Ordering::Relaxed),
+            rejected_connections: self.rejected_connections.load(Ordering::Relaxed),
+            store,
+            ..Totals::default()
+        };
+        for worker in &self.workers {
+            sum.commands.resize(worker.commands.len(), CommandTotals::default());
+            for (total, counted) in sum.commands.iter_mut().zip(&worker.commands) {
+                total.calls += counted.calls.get();
+                total.failed += counted.failed.get();
+                total.rejected += counted.rejected.get();
+                total.timed += counted.timed.get();
+                total.timed_us += counted.timed_us.get();
+            }
+            sum.net_in += worker.net_in.get();
+            sum.net_out += worker.net_out.get();
+            sum.reads += worker.reads.get();
+            sum.writes += worker.writes.get();
+            sum.polls += worker.polls.get();
+        }
+        sum
+    }
+
+    /// Sums since the start or the last CONFIG RESETSTAT.
+    pub(crate) fn totals(&self, store: store::Counters) -> Totals {
+        let mut totals = self.sum(store);
+        totals.minus(&self.baseline.lock().unwrap_or_else(PoisonError::into_inner));
+        totals
+    }
+
+    /// CONFIG RESETSTAT: counts from here on.
+    pub(crate) fn reset(&self, store: store::Counters) {
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = self.sum(store);
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        for worker in &self.workers {
+            worker.latencies.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    /// Times of each command that was timed: (upper edge in microseconds, calls) in order.
+    pub(crate) fn latencies(&self) -> BTreeMap<u16, Vec<(u64, u64)>> {
+        let mut sum: BTreeMap<u16, BTreeMap<u16, u64>> = BTreeMap::new();
+        for worker in &self.workers {
+            let latencies = worker.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+            for (command, buckets) in latencies.iter() {
+                let into = sum.entry(*command).or_default();
+                for (bucket, count) in buckets {
+                    *into.entry(*bucket).or_default() += count;
+                }
+            }
+        }
+        let edge = |bucket: u16| {
+            let bucket = usize::from(bucket);
+            histogram::left_edge(bucket) + histogram::width(bucket) - 1
+        };
+        sum.into_iter()
+            .map(|(command, buckets)| {
+                (command, buckets.into_iter().map(|(at, count)| (edge(at), count)).collect())
+            })
+            .collect()
+    }
+}

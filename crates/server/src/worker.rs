@@ -1,0 +1,514 @@
+//! A worker: one thread, one event loop, the connections it was handed.
+//!
+//! A readable socket is read once into a buffer of the worker, every whole command in it is
+//! carried out, and the replies are written at once: at depth 1 that is one wait, one read and one
+//! write for a request, and nothing is registered anew. Only what is left of an unfinished command
+//! is copied to the connection. Events are edge-triggered, so a socket is read again only if it
+//! filled the buffer, and after some rounds the other connections have their turn first.
+//!
+//! The clock is read once for the commands of one read.
+
+use crate::clients::Peer;
+use crate::commands::{self, Call};
+use crate::connection::{Connection, Stream, give_back};
+use crate::pubsub::{Place, Publication};
+use crate::session::{Mute, Session};
+use crate::shared::{Shared, View};
+use crate::stats::{self, TIMED_EVERY};
+use mio::{Events, Poll, Registry, Token, Waker};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use store::Now;
+use wire::resp::{Decoder, Encoder, Limits, Protocol};
+
+/// Bytes read at once.
+const READ_MAX: usize = 64 << 10;
+/// Reads from one connection before others have their turn.
+const ROUNDS_MAX: usize = 16;
+/// Replies are written early once there are so many bytes of them.
+const WRITE_EARLY: usize = 256 << 10;
+/// The token of the mailbox.
+const MAIL: Token = Token(usize::MAX);
+/// How often idle clients are looked for.
+const TICK_MS: u64 = 1_000;
+
+/// What a worker is told.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A new connection.
+    Connect(Stream, Peer),
+    /// Close the client with this id at this place.
+    Kill(usize, u64),
+    /// For the client with this id at this place.
+    Publish(usize, u64, Publication),
+}
+
+/// Where a worker is told things.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    messages: Mutex<VecDeque<Message>>,
+    waker: Waker,
+}
+
+impl Mailbox {
+    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
+        Ok(Self { messages: Mutex::default(), waker: Waker::new(registry, MAIL)? })
+    }
+
+    /// Tells the worker.
+    pub(crate) fn send(&self, message: Message) {
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = messages.is_empty();
+        messages.push_back(message);
+        drop(messages);
+        if first {
+            self.wake();
+        }
+    }
+
+    /// Makes the worker look.
+    pub(crate) fn wake(&self) {
+        // Fails only if the worker's poll is gone, and then nobody reads the mail.
+        let _ = self.waker.wake();
+    }
+
+    fn take(&self) -> VecDeque<Message> {
+        std::mem::take(&mut self.messages.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Why a connection ends.
+enum End {
+    /// The client left, or its socket failed.
+    Gone,
+    /// The server closes it.
+    Closed,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// One thread's event loop.
+pub(crate) struct Worker {
+    number: usize,
+    poll: Poll,
+    shared: Arc<Shared>,
+    view: Arc<View>,
+    connections: Vec<Option<Box<Connection>>>,
+    vacant: Vec<usize>,
+    input: Box<[u8]>,
+    output: Vec<u8>,
+    /// Connections that had more to read when their turn ended.
+    again: Vec<usize>,
+    now_ms: u64,
+    ticked_ms: u64,
+    batches: u64,
+}
+
+/// Makes room for a command of `wanted` bytes, but never for much more than has arrived: what is
+/// announced costs the client nothing.
+fn make_room(input: &mut Vec<u8>, wanted: usize) {
+    let missing = wanted.saturating_sub(input.len());
+    input.reserve(missing.min(input.len().max(1 << 20)));
+}
+
+impl Worker {
+    pub(crate) fn new(number: usize, poll: Poll, shared: Arc<Shared>) -> Self {
+        Self {
+            number,
+            poll,
+            view: shared.view(),
+            shared,
+            connections: vec![],
+            vacant: vec![],
+            input: vec![0; READ_MAX].into(),
+            output: Vec::with_capacity(READ_MAX),
+            again: vec![],
+            now_ms: 0,
+            ticked_ms: 0,
+            batches: 0,
+        }
+    }
+
+    /// Serves until the server ends.
+    pub(crate) fn run(mut self) {
+        let mut events = Events::with_capacity(1_024);
+        while !self.shared.is_stopping() {
+            let wait = if self.again.is_empty() { TICK_MS } else { 0 };
+            if let Err(error) = self.poll.poll(&mut events, Some(Duration::from_millis(wait)))
+                && error.kind() != io::ErrorKind::Interrupted
+            {
+                tracing::error!(%error, "worker {} cannot wait for events and ends", self.number);
+                return;
+            }
+            self.counters().polls.add(1);
+            if let Some(view) = self.shared.newer(&self.view) {
+                self.view = view;
+            }
+            for event in &events {
+                match event.token() {
+                    MAIL => self.mail(),
+                    Token(at) => self.event(at, event.is_writable(), event.is_read_closed()),
+                }
+            }
+            for at in std::mem::take(&mut self.again) {
+                self.event(at, false, false);
+            }
+            if events.is_empty() {
+                self.now_ms = self.shared.clock.micros().0 / 1_000;
+            }
+            self.tick();
+        }
+        for at in 0..self.connections.len() {
+            self.close(at);
+        }
+    }
+
+    fn counters(&self) -> &stats::Worker {
+        &self.shared.stats.workers[self.number]
+    }
+
+    /// Takes what the mailbox holds.
+    fn mail(&mut self) {
+        for message in self.shared.mailboxes[self.number].take() {
+            match message {
+                Message::Connect(stream, peer) => self.connect(stream, peer),
+                Message::Kill(at, id) => {
+                    if self.is(at, id) {
+                        self.close(at);
+                    }
+                }
+                Message::Publish(at, id, publication) => {
+                    if self.is(at, id) {
+                        self.publish(at, &publication);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the client with this id is still at this place.
+    fn is(&self, at: usize, id: u64) -> bool {
+        let found = self.connections.get(at).and_then(Option::as_ref);
+        found.is_some_and(|connection| connection.session.client.id == id)
+    }
+
+    fn connect(&mut self, mut stream: Stream, peer: Peer) {
+        let now_ms = self.shared.clock.micros().0 / 1_000;
+        let max = self.view.settings.maxclients;
+        let at = self.vacant.last().copied().unwrap_or(self.connections.len());
+        let place = Place { worker: self.number, at };
+        let Some(client) = self.shared.clients.connect(peer, place, now_ms, max) else {
+            self.shared.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.write(b"-ERR max number of clients reached\r\n");
+            return;
+        };
+        self.shared.stats.connections.fetch_add(1, Ordering::Relaxed);
+        if self.vacant.pop().is_none() {
+            self.connections.push(None);
+        }
+        let session = Session::new(client, &self.view);
+        let mut connection = Connection::new(stream, session);
+        let registered = connection.register(self.poll.registry(), Token(at));
+        self.connections[at] = Some(Box::new(connection));
+        if let Err(error) = registered {
+            tracing::warn!(%error, "a connection cannot be watched and is closed");
+            self.close(at);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let Some(mut connection) = self.connections[at].take() else { return };
+        connection.session.unsubscribe_all(&self.shared);
+        connection.deregister(self.poll.registry());
+        self.shared.clients.disconnect(connection.session.client.id);
+        self.vacant.push(at);
+    }
+
+    fn event(&mut self, at: usize, writable: bool, read_closed: bool) {
+        let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        let result = self.serve(at, &mut connection, writable, read_closed);
+        self.connections[at] = Some(connection);
+        if result.is_err() {
+            // What is left of its replies must not reach the next client.
+            self.output.clear();
+            self.close(at);
+        }
+    }
+
+    /// Everything a connection is ready for.
+    fn serve(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        writable: bool,
+        read_closed: bool,
+    ) -> Result<(), End> {
+        if writable && connection.waiting() > 0 {
+            let sent = connection.flush(self.poll.registry(), Token(at))?;
+            self.counters().net_out.add(sent as u64);
+            self.counters().writes.add(1);
+            self.note_output(connection);
+            if connection.waiting() == 0 && connection.session.closing {
+                return Err(End::Closed);
+            }
+        }
+        if connection.session.closing {
+            return Ok(());
+        }
+        for _ in 0..ROUNDS_MAX {
+            let read = match connection.stream.read(&mut self.input) {
+                Ok(0) if connection.waiting() > 0 => {
+                    // It sends no more, but may still be reading.
+                    connection.session.closing = true;
+                    return Ok(());
+                }
+                Ok(0) => return Err(End::Gone),
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.received(at, connection, read)?;
+            if connection.session.closing || read < self.input.len() && !read_closed {
+                return Ok(());
+            }
+        }
+        self.again.push(at);
+        Ok(())
+    }
+
+    /// Carries out what the first `read` bytes of the buffer complete.
+    fn received(&mut self, at: usize, connection: &mut Connection, read: usize) -> Result<(), End> {
+        let now = self.shared.clock.now();
+        self.now_ms = now.micros.0 / 1_000;
+        let counters = &self.shared.stats.workers[self.number];
+        counters.reads.add(1);
+        counters.net_in.add(read as u64);
+        connection.session.client.net_in.add(read as u64);
+        connection.session.follow(&self.view);
+
+        // What arrived is used where it lies, unless it continues an unfinished command.
+        let mut decoder = std::mem::take(&mut connection.decoder);
+        let mut kept = std::mem::take(&mut connection.input);
+        let input = std::mem::take(&mut self.input);
+        let result = if kept.is_empty() {
+            let result = self.execute(at, connection, &mut decoder, &input[..read], now);
+            if let Ok(consumed) = result {
+                let rest = &input[consumed..read];
+                if !rest.is_empty() {
+                    kept.extend_from_slice(rest);
+                    make_room(&mut kept, decoder.wanted());
+                }
+            }
+            result
+        } else {
+            kept.extend_from_slice(&input[..read]);
+            let result = self.execute(at, connection, &mut decoder, &kept, now);
+            if let Ok(consumed) = result {
+                kept.drain(..consumed);
+                if kept.is_empty() {
+                    give_back(&mut kept);
+                } else {
+                    make_room(&mut kept, decoder.wanted());
+                }
+            }
+            result
+        };
+        self.input = input;
+        connection.decoder = decoder;
+        connection.input = kept;
+        result?;
+
+        self.reply(at, connection)?;
+        let client = &connection.session.client;
+        client.last_ms.store(self.now_ms, Ordering::Relaxed);
+        client.input.store(connection.input.len() as u64, Ordering::Relaxed);
+        if connection.session.closing && connection.waiting() == 0 {
+            return Err(End::Closed);
+        }
+        let limit = self.view.settings.client_query_buffer_limit;
+        if limit.0 > 0 && connection.input.len() as u64 > limit.0 {
+            self.shared.stats.query_limit_closed.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(
+                "client {} closed: its unfinished command is above client-query-buffer-limit",
+                client.address
+            );
+            return Err(End::Closed);
+        }
+        Ok(())
+    }
+
+    /// Carries out the whole commands at the front of `bytes`; how many bytes those were. Their
+    /// replies are left in `self.output`.
+    fn execute(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        decoder: &mut Decoder,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<usize, End> {
+        self.batches += 1;
+        let timed = self.batches.is_multiple_of(TIMED_EVERY);
+        let mut consumed = 0;
+        while !connection.session.closing {
+            let session = &mut connection.session;
+            let limits = Limits {
+                bulk_max: self.view.settings.proto_max_bulk_len.0,
+                stranger: session.user.is_none(),
+            };
+            match decoder.decode(&bytes[consumed..], &limits) {
+                Ok(None) => break,
+                Ok(Some(command)) => {
+                    consumed += command.consumed;
+                    if command.is_empty() {
+                        continue;
+                    }
+                    let mark = self.output.len();
+                    let out = Encoder::new(&mut self.output, session.protocol);
+                    let (shared, view) = (&*self.shared, &*self.view);
+                    let counters = &shared.stats.workers[self.number];
+                    let mut call = Call { args: command, out, session, shared, view, now };
+                    if timed {
+                        let before = shared.clock.micros();
+                        let number = commands::execute(&mut call, counters);
+                        let micros = shared.clock.micros().0 - before.0;
+                        if let Some(number) = number {
+                            counters.time(number, micros);
+                        }
+                    } else {
+                        commands::execute(&mut call, counters);
+                    }
+                    match session.mute {
+                        Mute::No => {}
+                        Mute::Next => session.mute = Mute::This,
+                        Mute::This => {
+                            session.mute = Mute::No;
+                            self.output.truncate(mark);
+                        }
+                        Mute::Always => self.output.truncate(mark),
+                    }
+                }
+                Err(malformed) => {
+                    let text = format!("ERR {malformed}");
+                    self.shared.stats.error(text.as_bytes());
+                    // The byte it names is sent back as it came, not as text.
+                    let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
+                    Encoder::new(&mut self.output, Protocol::Resp2).error(&text);
+                    session.closing = true;
+                }
+            }
+            if self.output.len() > WRITE_EARLY {
+                self.reply(at, connection)?;
+            }
+        }
+        Ok(consumed)
+    }
+
+    /// Writes the replies.
+    fn reply(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        let sent = connection.send(&self.output, self.poll.registry(), Token(at))?;
+        let counters = self.counters();
+        counters.writes.add(1);
+        counters.net_out.add(sent as u64);
+        connection.session.client.net_out.add(sent as u64);
+        self.output.clear();
+        if self.output.capacity() > 4 * WRITE_EARLY {
+            self.output = Vec::with_capacity(READ_MAX);
+        }
+        if connection.waiting() > 0 {
+            self.note_output(connection);
+            self.check_output(connection)?;
+        }
+        Ok(())
+    }
+
+    fn note_output(&self, connection: &Connection) {
+        connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
+    }
+
+    /// Ends a connection that reads its replies too slowly.
+    fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
+        let settings = &self.view.settings;
+        let listens = connection.session.subscriptions.is_some();
+        let limit = if listens { settings.output_pubsub } else { settings.output_normal };
+        let (waiting, now_ms) = (connection.waiting() as u64, self.shared.clock.micros().0 / 1_000);
+        let mut over = limit.hard.0 > 0 && waiting > limit.hard.0;
+        if limit.soft.0 > 0 && waiting > limit.soft.0 {
+            let since = *connection.over_soft_since_ms.get_or_insert(now_ms);
+            over |= now_ms - since >= limit.seconds * 1_000;
+        } else {
+            connection.over_soft_since_ms = None;
+        }
+        if !over {
+            return Ok(());
+        }
+        self.shared.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            "client {} closed: {waiting} bytes of replies wait for it, above \
+             client-output-buffer-limit",
+            connection.session.client.address
+        );
+        Err(End::Closed)
+    }
+
+    fn publish(&mut self, at: usize, publication: &Publication) {
+        let Some(mut connection) = self.connections[at].take() else { return };
+        let mut out = Encoder::new(&mut self.output, connection.session.protocol);
+        match &publication.pattern {
+            Some(pattern) => {
+                out.push(4);
+                out.bulk(b"pmessage");
+                out.bulk(pattern);
+            }
+            None => {
+                out.push(3);
+                out.bulk(if publication.sharded { b"smessage" } else { b"message" });
+            }
+        }
+        out.bulk(&publication.channel);
+        out.bulk(&publication.message);
+        let result = self.reply(at, &mut connection);
+        self.connections[at] = Some(connection);
+        if result.is_err() {
+            self.output.clear();
+            self.close(at);
+        }
+    }
+
+    /// Once a second: closes the silent, gives memory back.
+    fn tick(&mut self) {
+        let now_ms = self.now_ms;
+        if now_ms < self.ticked_ms + TICK_MS {
+            return;
+        }
+        self.ticked_ms = now_ms;
+        let timeout_ms = self.view.settings.timeout * 1_000;
+        for at in 0..self.connections.len() {
+            let Some(mut connection) = self.connections[at].take() else { continue };
+            connection.shrink();
+            let idle_ms =
+                now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
+            let idle = timeout_ms > 0
+                && idle_ms > timeout_ms
+                && connection.session.subscriptions.is_none();
+            let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
+            self.connections[at] = Some(connection);
+            if idle || slow {
+                self.close(at);
+            }
+        }
+    }
+}
