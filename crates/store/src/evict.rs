@@ -114,7 +114,7 @@ pub(crate) struct Kept {
     rank: f32,
     tenant: TenantId,
     last: u32,
-    hash: u64,
+    pub(crate) hash: u64,
     word: usize,
 }
 
@@ -364,16 +364,17 @@ impl Round<'_> {
 
     fn remove(&mut self, victim: &Candidate) -> u64 {
         let tenant = &mut self.tenants[victim.tenant as usize];
-        let bytes = tenant.table.get(victim.place).charge();
+        let charge = tenant.table.get(victim.place).charge();
         if self.want.tenant == Some(victim.tenant) {
-            tenant.account.give(bytes);
-        } else if !tenant.account.try_give(bytes) {
+            tenant.account.give(charge);
+        } else if !tenant.account.try_give(charge) {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        tenant.remove(victim.place);
+        let bytes = tenant.remove(victim.place);
+        tenant.account.give(bytes - charge);
         tenant.counters.evicted += 1;
-        tenant.counters.evicted_bytes += bytes;
+        tenant.counters.evicted_bytes += charge;
         bytes
     }
 }

@@ -27,3 +27,6 @@ pub use key::{Key, Now, Scope};
 pub use stats::{Counters, Len, PenaltyStats, Swept, TenantStats};
 pub use store::Store;
 pub use view::{Change, Item, ScanItem};
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,9 @@ use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use std::sync::{Arc, PoisonError};
 
+/// One eviction in so many is made in another shard.
+const ABROAD_EVERY: u64 = 16;
+
 /// Draws for a random key before a walk looks for one.
 const DRAWS: usize = 64;
 
@@ -287,9 +290,8 @@ impl Shard {
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
-        let bytes = item.charge();
-        self.tap.see(key, now, Sighting::Delete, || (bytes, item.expires()));
-        tenant.remove(place);
+        self.tap.see(key, now, Sighting::Delete, || (item.charge(), item.expires()));
+        let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);
         self.give(memory, key.tenant, bytes);
@@ -331,8 +333,7 @@ impl Shard {
                 position = tenant.table.next(position);
                 continue;
             };
-            let bytes = tenant.table.get(place).charge();
-            tenant.remove(place);
+            let bytes = tenant.remove(place);
             self.give(memory, at, bytes);
             removed += 1;
         }
@@ -485,6 +486,15 @@ impl Shard {
     }
 
     fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
+        // Were all room made at home, each shard would keep for ever the share of memory it had
+        // when memory filled up. An eviction abroad now and then lets those that miss more grow.
+        if self.prng.below(ABROAD_EVERY) == 0 {
+            let other = self.prng.below(256) as usize;
+            let freed = store.try_evict_at(self.at, other, want);
+            if freed > 0 {
+                return freed;
+            }
+        }
         match self.evict(want) {
             0 if self.pools.evict() => {
                 let first = self.prng.below(256) as usize;

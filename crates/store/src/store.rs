@@ -16,6 +16,7 @@
 //! - A thread with a shard in hand waits for no other shard. If a write needs room and nothing in
 //!   its own shard may be evicted, it takes its turn at `elsewhere` and only *tries* the locks of
 //!   the others. Whoever has the turn never waits, so the turn always comes round: no cycle.
+//! - Without the turn, too, another shard may be tried: one eviction in a few is made abroad.
 //! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
 //!   for the turn; and then it found nothing to evict in it either. So memory is called full when
 //!   no more shards are locked than threads wait for the turn.
@@ -226,7 +227,7 @@ impl Store {
         now: Now,
         mut visit: impl FnMut(&ScanItem),
     ) -> u64 {
-        let mut cursor = Cursor::from(cursor);
+        let (mut cursor, count) = (Cursor::from(cursor), count.max(1));
         if let Some(tenant) = scope.tenant
             && cursor.tenant < usize::from(tenant)
         {
@@ -473,6 +474,21 @@ impl Store {
             swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
         }
         swept
+    }
+
+    /// Evicts one item in another shard than `at` if its lock is free just now.
+    pub(crate) fn try_evict_at(&self, at: usize, other: usize, want: &Want) -> u64 {
+        let other = other % self.shards.len();
+        if other == at {
+            return 0;
+        }
+        let shard = self.shards[other].0.try_lock();
+        shard.map_or(0, |mut shard| shard.evict(&Want { spare: 0, ..*want }))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn each_shard(&self, mut look: impl FnMut(&Shard)) {
+        self.shards.iter().for_each(|shard| look(&lock(&shard.0)));
     }
 
     /// Evicts one item in any shard but the one at `at`, which the caller has locked, and returns

@@ -130,21 +130,22 @@ impl Tenant {
         }
     }
 
-    /// Removes an item. Giving its bytes back is up to the caller.
+    /// Removes an item; returns its bytes, and those of the table that went with it. Giving them
+    /// back is up to the caller.
     #[inline]
-    pub(crate) fn remove(&mut self, place: Place) {
-        let item = self.table.remove(place);
+    pub(crate) fn remove(&mut self, place: Place) -> u64 {
+        let (item, bytes) = self.table.remove(place);
         let item = item.view();
         if let Some(len) = self.lens.get_mut(usize::from(item.db())) {
             len.items -= 1;
             len.expires -= u64::from(item.expires().is_some());
         }
+        bytes + item.charge()
     }
 
-    /// Removes a dead item, and returns its bytes, which the account has back already.
+    /// Removes a dead item, and returns the bytes, which the account has back already.
     pub(crate) fn expire(&mut self, place: Place) -> u64 {
-        let bytes = self.table.get(place).charge();
-        self.remove(place);
+        let bytes = self.remove(place);
         self.account.give(bytes);
         self.counters.expired += 1;
         bytes

@@ -229,16 +229,18 @@ impl Table {
         bucket.put(place.at.into(), Entry::new(fingerprint(hash), new()));
     }
 
-    /// Takes an item out. Other places are not good any more.
+    /// Takes an item out; returns with it the bytes of buckets that this gave back. Other places
+    /// are not good any more.
     #[inline]
-    pub(crate) fn remove(&mut self, place: Place) -> Owned {
+    pub(crate) fn remove(&mut self, place: Place) -> (Owned, u64) {
         self.len -= 1;
-        self.take(place).expect("a place names an item").into_item()
+        let (entry, bytes) = self.take(place).expect("a place names an item");
+        (entry.into_item(), bytes)
     }
 
     /// Takes an entry out and fills the gap with the last of its chain.
     #[inline]
-    fn take(&mut self, place: Place) -> Option<Entry> {
+    fn take(&mut self, place: Place) -> Option<(Entry, u64)> {
         let at = usize::from(place.at);
         let taken = self.bucket_mut(place.bucket).take(at)?;
         let last = self.last_of_chain(place.bucket);
@@ -251,14 +253,14 @@ impl Table {
         if let Some(filler) = end.and_then(|end| self.bucket_mut(last).take(end)) {
             self.bucket_mut(place.bucket).put(at, filler);
         }
-        if last >= OVERFLOW && self.bucket(last).word(0) == 0 {
-            self.free_overflow(last);
-        }
-        Some(taken)
+        let is_empty = last >= OVERFLOW && self.bucket(last).word(0) == 0;
+        Some((taken, if is_empty { self.free_overflow(last) } else { 0 }))
     }
 
-    /// Gives back an empty overflow bucket at the end of its chain.
-    fn free_overflow(&mut self, id: u32) {
+    /// Gives back an empty overflow bucket at the end of its chain; returns the bytes of it that
+    /// are free now.
+    fn free_overflow(&mut self, id: u32) -> u64 {
+        let bytes = self.overflow.bytes();
         let before = self.bucket(id).prev;
         self.bucket_mut(before).next = NIL;
         let last = self.overflow.len() - 1;
@@ -273,6 +275,7 @@ impl Table {
             }
         }
         self.overflow.pop();
+        bytes - self.overflow.bytes()
     }
 
     /// Takes out all entries of a chain.

@@ -30,7 +30,9 @@ fn insert(table: &mut Table, n: u32) {
 fn remove(table: &mut Table, n: u32) -> bool {
     let place = table.find(hash(n), 0, &key(n));
     if let Some(place) = place {
-        assert_eq!(number(table.remove(place).view()), n);
+        let before = table.bytes();
+        let (item, freed) = table.remove(place);
+        assert_eq!((number(item.view()), table.bytes()), (n, before - freed));
         if table.is_sparse() {
             let room = table.bytes() + table.merge_cost();
             table.merge(SEED);

@@ -1,0 +1,105 @@
+//! The store's miss ratio beside the simulator's: same accesses, same sizes, same bytes for items.
+//! A draw that was not uniform, an age that was wrong or a pool that was stale would show here.
+
+use super::{at, key, limited};
+use crate::{Config, Evictor, Store, charge};
+use base::{Access, Bytes, Prng, hash};
+use policy::{Cache, parse};
+
+const ACCESSES: u64 = 200_000;
+const MAXMEMORY: Bytes = Bytes(1 << 20);
+
+/// Keys by rank, with probability falling as rank^-0.9, of which the store holds a third.
+fn zipf() -> Vec<u64> {
+    let mut sum = 0.0;
+    let cumulative: Vec<f64> = (1..=25_000)
+        .map(|rank| {
+            sum += f64::from(rank).powf(-0.9);
+            sum
+        })
+        .collect();
+    let mut prng = Prng::new(9);
+    (0..ACCESSES)
+        .map(|_| {
+            let u = prng.unit() * sum;
+            cumulative.partition_point(|&below| below < u) as u64
+        })
+        .collect()
+}
+
+/// All keys, over and over, of which the store holds nine tenths: what LRU cannot keep and random
+/// replacement can.
+fn cycle() -> Vec<u64> {
+    (0..ACCESSES).map(|i| i % 9_200).collect()
+}
+
+fn value_len(key: u64) -> usize {
+    (hash::mix(key) % 150) as usize
+}
+
+/// The store's miss ratio, and the bytes it had left for items.
+fn live(accesses: &[u64], k: u8, pool: bool, shards: usize) -> (f64, Bytes) {
+    let evictor = Evictor { k, pool, ..Evictor::default() };
+    let store = Store::new(Config { maxmemory: MAXMEMORY, shards, evictor, ..Config::default() });
+    let value = [7; 150];
+    for number in accesses {
+        let text = number.to_le_bytes();
+        let key = key(&store, 0, &text);
+        if store.get(&key, at(0), |_| ()).is_none() {
+            store.set(&key, &value[..value_len(*number)], None, at(0)).unwrap();
+        }
+    }
+    let counters = store.tenant_stats(0).counters;
+    let mut tables = store.fixed_bytes(1);
+    store.each_shard(|shard| tables += shard.tenants[0].table.bytes());
+    (counters.misses as f64 / counters.gets() as f64, Bytes(MAXMEMORY.0 - tables))
+}
+
+fn simulated(accesses: &[u64], k: u8, pool: bool, capacity: Bytes) -> f64 {
+    let choice = parse(&format!("klru:k={k}:pool={}", if pool { 16 } else { 0 })).unwrap();
+    let mut cache = Cache::new(&choice, capacity, 4);
+    for number in accesses {
+        let size = charge(8, value_len(*number), false) as u32;
+        cache.access(&Access::get(hash::mix(*number), size));
+    }
+    cache.stats().miss_ratio()
+}
+
+/// `tolerances` are those of one shard and of eight.
+fn compare(name: &str, accesses: &[u64], tolerances: [f64; 2]) {
+    for (k, pool) in [(1, false), (5, false), (16, false), (5, true), (16, true)] {
+        for (shards, tolerance) in [1, 8].into_iter().zip(tolerances) {
+            let (live, capacity) = live(accesses, k, pool, shards);
+            let simulated = simulated(accesses, k, pool, capacity);
+            println!("{name} k={k} pool={pool} shards={shards}: {live:.4} {simulated:.4}");
+            assert!(
+                (live - simulated).abs() < tolerance,
+                "{name}, K = {k}, pool {pool}, {shards} shards: {live:.4} live, {simulated:.4} not"
+            );
+        }
+    }
+}
+
+#[test]
+fn zipf_misses_as_simulated() {
+    compare("zipf", &zipf(), [0.005, 0.005]);
+}
+
+#[test]
+fn a_loop_misses_as_simulated() {
+    // With a thousand items in a shard, some shards hold nearly the whole of their part of the
+    // loop and others less; where the curve is a cliff, the mean of both is not on it.
+    compare("loop", &cycle(), [0.01, 0.03]);
+}
+
+/// Ages are counted in accesses to a shard; a store that forgot to count reads would be FIFO.
+#[test]
+fn what_is_read_stays() {
+    let store = limited(1 << 20, 4);
+    let hot = key(&store, 0, b"hot");
+    store.set(&hot, b"value", None, at(0)).unwrap();
+    for n in 0..100_000u32 {
+        store.set(&key(&store, 0, &n.to_le_bytes()), &[0; 100], None, at(0)).unwrap();
+        assert!(n % 100 != 0 || store.get(&hot, at(0), |_| ()).is_some(), "gone after {n}");
+    }
+}

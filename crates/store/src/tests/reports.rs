@@ -1,0 +1,196 @@
+//! What the store tells: the tap, the stopwatch, the counters, walks and draws.
+
+use super::{at, key, limited};
+use crate::{Bounds, Change, Config, Now, Scope, Store, charge};
+use base::{Bytes, Filter, Micros, Sighting};
+use std::collections::BTreeMap;
+
+fn store() -> Store {
+    limited(0, 4)
+}
+
+#[test]
+fn the_tap_tells_what_a_model_must_know() {
+    let store = store();
+    store.set_tap(Filter::ALL);
+    let k = key(&store, 0, b"key");
+    store.get(&k, at(0), |_| ());
+    store.set(&k, b"value", Some(at(500).unix_ms), at(1)).unwrap();
+    store.get(&k, at(2), |_| ());
+    store.peek(&k, at(3), |_| ());
+    store.delete(&k, at(4));
+    store.delete(&k, at(5));
+    let mut samples = vec![];
+    assert_eq!(store.drain(&mut samples), 0);
+    let size = charge(3, 5, true) as u32;
+    let told: Vec<_> = samples.iter().map(|s| (s.sighting, s.size, s.ttl, s.time)).collect();
+    let ms = Micros::from_millis;
+    assert_eq!(
+        told,
+        [
+            (Sighting::Miss, 0, ms(0), ms(0)),
+            (Sighting::Write, size, ms(499), ms(1)),
+            (Sighting::Hit, size, ms(498), ms(2)),
+            (Sighting::Delete, size, ms(496), ms(4)),
+        ]
+    );
+    assert!(samples.iter().all(|sample| sample.key == k.hash && sample.tenant == 0));
+    assert_eq!((store.drain(&mut samples), samples.len()), (0, 4));
+}
+
+#[test]
+fn the_tap_keeps_to_its_filter_and_its_bound() {
+    let store = store();
+    let filter = Filter::with_rate(0.25);
+    store.set_tap(filter);
+    for n in 0..1000u32 {
+        store.get(&key(&store, 0, &n.to_le_bytes()), at(u64::from(n)), |_| ());
+    }
+    let mut samples = vec![];
+    assert_eq!(store.drain(&mut samples), 0);
+    assert!((200..300).contains(&samples.len()), "{}", samples.len());
+    assert!(samples.iter().all(|sample| filter.keeps(sample.key)));
+    assert!(samples.is_sorted_by_key(|sample| sample.time), "shards are put in order of time");
+    store.set_tap(Filter::ALL);
+    for n in 0..200_000u32 {
+        store.get(&key(&store, 0, &n.to_le_bytes()), at(0), |_| ());
+    }
+    samples.clear();
+    let lost = store.drain(&mut samples);
+    assert_eq!(samples.len() as u64 + lost, 200_000);
+    assert!(samples.len() <= 1 << 16, "nobody drained, yet {} are held", samples.len());
+}
+
+#[test]
+fn a_fetch_is_timed_from_the_miss_to_the_write() {
+    let store = store();
+    let us = |micros| Now { unix_ms: 1, micros: Micros(micros) };
+    let k = key(&store, 0, b"key");
+    store.get(&k, us(100), |_| ());
+    store.set(&k, b"v", None, us(900)).unwrap();
+    assert_eq!(store.tenant_stats(0).penalty.count, 0.0, "off to begin with");
+    store.delete(&k, us(900));
+    store.set_stopwatch(true);
+    store.get(&k, us(1_000), |_| ());
+    store.get(&k, us(1_400), |_| ());
+    store.set(&k, b"v", None, us(3_000)).unwrap();
+    let penalty = store.tenant_stats(0).penalty;
+    assert_eq!((penalty.count, penalty.waiters), (1.0, 1.0));
+    assert!((1_950..2_050).contains(&penalty.mean.0), "{penalty:?}");
+    assert_eq!(store.peek(&k, us(0), |item| item.penalty_class), Some(8), "1270 to 2550 µs");
+    store.set(&k, b"w", None, us(9_000)).unwrap();
+    assert_eq!(store.tenant_stats(0).penalty.count, 1.0, "a write after a hit is no fetch");
+    assert_eq!(store.peek(&k, us(0), |item| item.penalty_class), Some(8), "known ones stay");
+    // SET NX and the like answer a miss as SET does.
+    let k = key(&store, 0, b"other");
+    store.get(&k, us(0), |_| ());
+    store.update(&k, us(50), |_| (Change::set(b"v", None), ())).unwrap();
+    assert_eq!(store.tenant_stats(0).penalty.count, 2.0);
+    store.fade_penalties(0.5);
+    assert_eq!(store.tenant_stats(0).penalty.count, 1.0);
+}
+
+#[test]
+fn counters_count() {
+    let store = store();
+    let k = key(&store, 0, b"key");
+    store.get(&k, at(0), |_| ());
+    store.set(&k, b"1", Some(at(10).unix_ms), at(0)).unwrap();
+    store.get(&k, at(1), |_| ());
+    store.peek(&k, at(1), |_| ());
+    assert!(store.touch(&k, at(1)));
+    let read = store.get_and_update(&k, at(1), |item| (Change::Keep, item.is_some()));
+    assert_eq!(read, Ok(true));
+    store.get(&k, at(11), |_| ());
+    assert!(!store.touch(&k, at(11)));
+    store.set(&k, b"2", None, at(12)).unwrap();
+    assert!(store.delete(&k, at(12)) && !store.delete(&k, at(12)));
+    let counters = store.tenant_stats(0).counters;
+    assert_eq!((counters.hits, counters.misses, counters.misses_expired), (2, 2, 1));
+    assert_eq!((counters.sets, counters.deletes, counters.expired), (2, 1, 1));
+}
+
+/// Tool traffic is not workload.
+#[test]
+fn looking_changes_nothing() {
+    let store = store();
+    let k = key(&store, 0, b"key");
+    store.set(&k, b"value", None, at(0)).unwrap();
+    store.set_tap(Filter::ALL);
+    let look = || store.peek(&k, at(0), |item| (item.idle, item.hits));
+    let before = (look(), store.tenant_stats(0));
+    store.scan(Scope::ALL, 0, 100, at(0), |_| ());
+    store.random_key(Scope::ALL, at(0), |_| ());
+    assert_eq!((look(), store.tenant_stats(0)), before);
+    let mut samples = vec![];
+    store.drain(&mut samples);
+    assert!(samples.is_empty());
+}
+
+#[test]
+fn scopes_select() {
+    let tenants = vec![Bounds::default(); 2];
+    let store = Store::new(Config { tenants, ..Config::default() });
+    for n in 0..600u32 {
+        let bytes = n.to_le_bytes();
+        let key = store.key((n % 2) as u16, (n % 3) as u8, &bytes);
+        store.set(&key, b"v", None, at(0)).unwrap();
+    }
+    let both = Scope { tenant: Some(1), db: Some(2) };
+    for (scope, expected) in
+        [(Scope::ALL, 600), (Scope::db(1), 200), (Scope::tenant(0), 300), (both, 100)]
+    {
+        assert_eq!(store.len(scope).items, expected, "{scope:?}");
+        let (mut cursor, mut shown) = (0, 0);
+        loop {
+            cursor = store.scan(scope, cursor, 10, at(0), |found| {
+                assert!(scope.db.is_none_or(|db| db == found.db));
+                assert!(scope.tenant.is_none_or(|tenant| tenant == found.tenant));
+                shown += 1;
+            });
+            if cursor == 0 {
+                break;
+            }
+        }
+        assert_eq!(shown, expected, "{scope:?}");
+        let drawn = store.random_key(scope, at(0), |found| (found.tenant, found.db)).unwrap();
+        assert!(scope.db.is_none_or(|db| db == drawn.1));
+        assert!(scope.tenant.is_none_or(|tenant| tenant == drawn.0));
+    }
+    assert_eq!(store.flush(both), 100);
+    assert_eq!(store.len(Scope::ALL).items, 500);
+    assert_eq!(store.random_key(both, at(0), |_| ()), None);
+    assert_eq!(store.flush(Scope::db(0)), 200);
+    assert_eq!(store.flush(Scope::ALL), 300);
+    assert!(store.is_empty());
+}
+
+#[test]
+fn random_keys_are_spread() {
+    let store = store();
+    for n in 0..100u8 {
+        store.set(&key(&store, 0, &[n]), b"v", None, at(0)).unwrap();
+    }
+    let mut counts = BTreeMap::new();
+    for _ in 0..20_000 {
+        let n = store.random_key(Scope::ALL, at(0), |found| found.key[0]).unwrap();
+        *counts.entry(n).or_insert(0) += 1;
+    }
+    assert_eq!(counts.len(), 100);
+    // Shards are drawn alike, and have 17 to 33 items here.
+    assert!(counts.values().all(|n| (80..400).contains(n)), "{counts:?}");
+}
+
+#[test]
+fn tenants_can_be_added() {
+    let store = limited(1 << 20, 4);
+    let added = store.add_tenant(Bounds::default());
+    assert_eq!((added, store.tenants()), (1, 2));
+    for n in 0..20_000u32 {
+        store.set(&key(&store, added, &n.to_le_bytes()), &[0; 100], None, at(0)).unwrap();
+    }
+    assert!(store.tenant_stats(added).counters.evicted > 0);
+    assert!(store.used() <= store.limit());
+    assert_eq!(store.tenant_stats(77).used, Bytes(0), "a number that was never given");
+    super::audit(&store);
+}

@@ -1,0 +1,115 @@
+//! Two threads and a watcher: what they leave behind adds up, and what the watcher saw on the way
+//! was never above the limit.
+
+use super::{at, audit, key};
+use crate::{Bounds, Change, Config, Error, Evictor, Scope, Store};
+use base::{Bytes, Filter, Prng};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+const OPS: u64 = 150_000;
+
+fn work(store: &Store, seed: u64, len_max: u64) -> u64 {
+    let mut prng = Prng::new(seed);
+    let mut refused = 0;
+    for i in 0..OPS {
+        let (tenant, number) = (prng.below(2) as u16, prng.below(5_000) as u32);
+        let bytes = number.to_le_bytes();
+        let (key, now) = (key(store, tenant, &bytes), at(i / 1000));
+        let len = prng.below(len_max) as usize;
+        let value = vec![number as u8; len];
+        let result = match prng.below(20) {
+            0..8 => store.set(&key, &value, None, now),
+            8 => store.set(&key, &value, Some(now.unix_ms + prng.below(20)), now),
+            9 => store.update(&key, now, |_| (Change::Append(&value[..len.min(100)]), ())),
+            10 => Ok(drop(store.delete(&key, now))),
+            11 => Ok(drop(store.sweep(now, 16))),
+            12 if i % 10_000 == 0 => Ok(drop(store.flush(Scope::tenant(tenant)))),
+            _ => {
+                let sound = store
+                    .get(&key, now, |item| item.value.iter().all(|&byte| byte == number as u8));
+                assert_ne!(sound, Some(false), "another key's bytes");
+                Ok(())
+            }
+        };
+        refused += u64::from(result == Err(Error::Full));
+        assert!(!matches!(result, Err(Error::TooLarge { .. })));
+    }
+    refused
+}
+
+fn run(config: Config, len_max: u64) -> (Store, u64) {
+    let tenants = vec![Bounds { min: Bytes(64 << 10), max: None }; 2];
+    let store = Store::new(Config { tenants, ..config });
+    store.set_tap(Filter::with_rate(0.1));
+    store.set_stopwatch(true);
+    let done = AtomicBool::new(false);
+    let refused = thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut most = Bytes(0);
+            while !done.load(Relaxed) {
+                most = most.max(store.used());
+            }
+            most
+        });
+        let workers: Vec<_> = (1..=2)
+            .map(|seed| {
+                scope.spawn({
+                    let store = &store;
+                    move || work(store, seed, len_max)
+                })
+            })
+            .collect();
+        let refused = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        done.store(true, Relaxed);
+        let most = watcher.join().unwrap();
+        assert!(most <= store.limit() && most.0 > 0, "{most}");
+        refused
+    });
+    audit(&store);
+    (store, refused)
+}
+
+#[test]
+fn small_items_in_many_shards() {
+    let config = Config { maxmemory: Bytes(MIB), shards: 16, ..Config::default() };
+    let (store, refused) = run(config, 300);
+    assert_eq!(refused, 0);
+    assert!(store.tenant_stats(0).counters.evicted > 0);
+}
+
+/// A few items fill the store, so that a shard often has nothing to give and asks elsewhere.
+#[test]
+fn few_large_items_find_room_in_other_shards() {
+    for shards in [2, 16] {
+        let config = Config { maxmemory: Bytes(MIB), shards, ..Config::default() };
+        let (_, refused) = run(config, 100_000);
+        assert_eq!(refused, 0, "{shards} shards");
+    }
+}
+
+/// Reads and writes of one number from two threads: none may be lost.
+#[test]
+fn updates_are_not_torn_apart() {
+    let evictor = Evictor { k: 1, pool: false, ..Evictor::default() };
+    let store = Store::new(Config { evictor, ..Config::default() });
+    let key = key(&store, 0, b"counter");
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..20_000 {
+                    let add = |item: Option<&crate::Item>| {
+                        let old = item
+                            .map_or(0, |item| u64::from_le_bytes(item.value.try_into().unwrap()));
+                        (Change::set_owned((old + 1).to_le_bytes().to_vec(), None), ())
+                    };
+                    store.update(&key, at(0), add).unwrap();
+                }
+            });
+        }
+    });
+    let count = store.get(&key, at(0), |item| u64::from_le_bytes(item.value.try_into().unwrap()));
+    assert_eq!(count, Some(40_000));
+}
+
+const MIB: u64 = 1 << 20;
