@@ -1,9 +1,12 @@
 //! Divide a memory among the tenants of a trace.
 //!
-//! The traces are read twice, by time. First for the curves of each tenant, from which the planner
+//! The traces are read twice. First for the curves of each tenant, from which the planner
 //! of the recipe makes its division. Then for the truth: the same requests to a shared cache that
 //! nobody divides, to equal shares, and to the planned division, each simulated with evictions. So
 //! a forecast stands beside what would have happened.
+//!
+//! Several traces run side by side: each is stretched to the span of the longest, for their clocks
+//! have nothing to do with each other, and tenants that do not meet do not compete.
 
 use crate::open::{Options, open};
 use crate::plant::{Bounds, SimulatedPlant};
@@ -131,8 +134,19 @@ struct Learned {
     reads: u64,
     waited: u64,
     footprint: Footprint,
+    /// When its last request came.
+    end: Micros,
     models: Vec<Box<dyn Model>>,
     block: Vec<Access>,
+}
+
+/// How much there is of the traces.
+#[derive(Debug)]
+struct Extent {
+    requests: u64,
+    seconds: f64,
+    /// How much slower each trace must run to span as much time as the longest.
+    stretch: Vec<f64>,
 }
 
 /// Bytes of all objects, from a sample of so many keys at most.
@@ -176,16 +190,16 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     );
     let memory = MemoryGoal::parse(&args.memory)?;
     let mut wishes = Wishes::parse(&args)?;
-    let (learned, requests, seconds) = learn(&args, &recipe)?;
+    let (learned, extent) = learn(&args, &recipe)?;
     let names: Vec<_> = learned.iter().map(|tenant| tenant.name.as_str()).collect();
     wishes.check(&names)?;
     let memory = memory.bytes(learned.iter().map(|tenant| tenant.footprint.bytes()).sum());
     ensure!(memory > Bytes(0), "no memory to divide: give --memory a size such as 512mb, or 10%");
-    let snapshot = snapshot(&recipe, &learned, &mut wishes, memory, seconds);
+    let snapshot = snapshot(&recipe, &learned, &mut wishes, memory, extent.seconds);
     let planner = planner::find(recipe.planner).map_err(|error| anyhow!(error))?;
     let plan = (planner.plan)(&snapshot);
-    let caches = simulate(&args, &snapshot, &plan)?;
-    let answer = answer(&recipe, &learned, &snapshot, plan, &caches, (requests, seconds));
+    let caches = simulate(&args, &extent, &snapshot, &plan)?;
+    let answer = answer(&recipe, &learned, &snapshot, plan, &caches, &extent);
     if args.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
@@ -299,15 +313,17 @@ struct Requests {
 }
 
 impl Requests {
-    fn open(args: &Args) -> anyhow::Result<Self> {
+    /// Opens the traces; `stretch` says how much slower each is to run.
+    fn open(args: &Args, stretch: &[f64]) -> anyhow::Result<Self> {
         let sources: Vec<_> = args
             .traces
             .iter()
             .enumerate()
             .map(|(at, name)| {
                 let source = open(name, &args.read)?;
-                Ok(Box::new(Numbered { source, tenant: at as TenantId, all: args.traces.len() })
-                    as Box<dyn Source>)
+                let stretch = stretch.get(at).copied().unwrap_or(1.0);
+                let tenant = (args.traces.len() > 1).then_some(at as TenantId);
+                Ok(Box::new(Stretched { source, tenant, stretch }) as Box<dyn Source>)
             })
             .collect::<anyhow::Result<_>>()?;
         let single = args.traces.len() == 1;
@@ -337,23 +353,26 @@ impl Requests {
     }
 }
 
-/// A source whose accesses belong to one tenant, if there are several sources.
-struct Numbered {
+/// A source at another pace, whose accesses belong to one tenant if there are several sources.
+struct Stretched {
     source: Box<dyn Source>,
-    tenant: TenantId,
-    all: usize,
+    tenant: Option<TenantId>,
+    stretch: f64,
 }
 
-impl Source for Numbered {
+impl Source for Stretched {
     fn next(&mut self) -> Option<Result<Access, trace::Error>> {
         let access = self.source.next()?;
-        Some(access.map(|access| {
-            if self.all > 1 { Access { tenant: self.tenant, ..access } } else { access }
+        Some(access.map(|access| Access {
+            time: Micros((access.time.as_f64() * self.stretch) as u64),
+            tenant: self.tenant.unwrap_or(access.tenant),
+            ..access
         }))
     }
 
+    /// A plan asks for no text.
     fn key(&self) -> &[u8] {
-        self.source.key()
+        &[]
     }
 
     fn skipped(&self) -> u64 {
@@ -383,12 +402,12 @@ fn stems(traces: &[String]) -> Vec<String> {
     names
 }
 
-/// The first pass: curves, reads, sizes. Also the number of requests and the seconds they span.
-fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, u64, f64)> {
+/// The first pass: curves, reads, sizes.
+fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, Extent)> {
     let model = recipe.model.map(curve::find).transpose().map_err(|error| anyhow!(error))?;
-    let mut requests = Requests::open(args)?;
+    let mut requests = Requests::open(args, &[])?;
     let mut tenants: Vec<Learned> = vec![];
-    let (mut count, mut end) = (0, Micros(0));
+    let mut count = 0;
     while let Some(access) = requests.next()? {
         let at = usize::from(access.tenant);
         while tenants.len() <= at {
@@ -407,6 +426,7 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, u64, f64
                 reads: 0,
                 waited: 0,
                 footprint: Footprint { filter: Filter::ALL, sizes: HashMap::new() },
+                end: Micros(0),
                 models: recipe.evictors.iter().filter_map(build).collect(),
                 block: vec![],
             });
@@ -420,7 +440,8 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, u64, f64
             tenant.models.iter_mut().for_each(|model| model.accesses(&tenant.block));
             tenant.block.clear();
         }
-        (count, end) = (count + 1, end.max(access.time));
+        tenant.end = tenant.end.max(access.time);
+        count += 1;
     }
     if count == 0 {
         bail!("the traces hold no request");
@@ -433,7 +454,11 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, u64, f64
         tenant.models.iter_mut().for_each(|model| model.accesses(&tenant.block));
         tenant.block = vec![];
     }
-    Ok((tenants, count, (end.as_f64() / 1e6).max(1e-6)))
+    let end = tenants.iter().map(|tenant| tenant.end).max().unwrap_or_default().max(Micros(1));
+    let stretch = |tenant: &Learned| end.as_f64() / tenant.end.max(Micros(1)).as_f64();
+    let several = args.traces.len() > 1;
+    let stretch = if several { tenants.iter().map(stretch).collect() } else { vec![] };
+    Ok((tenants, Extent { requests: count, seconds: end.as_f64() / 1e6, stretch }))
 }
 
 fn snapshot(
@@ -477,7 +502,12 @@ fn snapshot(
 }
 
 /// The second pass: the plan, equal shares and a shared cache, all fed with the same requests.
-fn simulate(args: &Args, snapshot: &Snapshot, plan: &Plan) -> anyhow::Result<[SimulatedPlant; 3]> {
+fn simulate(
+    args: &Args,
+    extent: &Extent,
+    snapshot: &Snapshot,
+    plan: &Plan,
+) -> anyhow::Result<[SimulatedPlant; 3]> {
     let bounds = |bounded: bool| -> Vec<Bounds> {
         let one = |pool: &Pool| {
             if !bounded {
@@ -504,7 +534,7 @@ fn simulate(args: &Args, snapshot: &Snapshot, plan: &Plan) -> anyhow::Result<[Si
         divided(&equal, false),
         SimulatedPlant::new(snapshot.memory, &bounds(false), args.seed),
     ];
-    let mut requests = Requests::open(args)?;
+    let mut requests = Requests::open(args, &extent.stretch)?;
     while let Some(access) = requests.next()? {
         let pool = &snapshot.pools[usize::from(access.tenant)];
         let access = Access { penalty: Micros(pool.penalty_us as u64), ..access };
@@ -521,7 +551,7 @@ fn answer(
     snapshot: &Snapshot,
     plan: Plan,
     caches: &[SimulatedPlant; 3],
-    (requests, seconds): (u64, f64),
+    extent: &Extent,
 ) -> Answer {
     let everybody: Vec<_> = (0..learned.len() as TenantId).collect();
     let outcome = |cache: usize, tenants: &[TenantId]| {
@@ -553,8 +583,8 @@ fn answer(
         memory: snapshot.memory.0,
         recipe: recipe.to_string(),
         objective: recipe.objective,
-        requests,
-        seconds,
+        requests: extent.requests,
+        seconds: extent.seconds,
         tenants: tenants.collect(),
         overall: Overall {
             forecast_mean_us: plan.mean_penalty_us(),
@@ -644,15 +674,15 @@ mod tests {
         let args = args(words);
         let recipe = recipe::parse(&args.recipe).unwrap();
         let mut wishes = Wishes::parse(&args)?;
-        let (learned, requests, seconds) = learn(&args, &recipe)?;
+        let (learned, extent) = learn(&args, &recipe)?;
         let names: Vec<_> = learned.iter().map(|tenant| tenant.name.as_str()).collect();
         wishes.check(&names)?;
         let footprint = learned.iter().map(|tenant| tenant.footprint.bytes()).sum();
         let memory = MemoryGoal::parse(&args.memory)?.bytes(footprint);
-        let snapshot = snapshot(&recipe, &learned, &mut wishes, memory, seconds);
+        let snapshot = snapshot(&recipe, &learned, &mut wishes, memory, extent.seconds);
         let plan = (planner::find(recipe.planner).unwrap().plan)(&snapshot);
-        let caches = simulate(&args, &snapshot, &plan)?;
-        Ok(answer(&recipe, &learned, &snapshot, plan, &caches, (requests, seconds)))
+        let caches = simulate(&args, &extent, &snapshot, &plan)?;
+        Ok(answer(&recipe, &learned, &snapshot, plan, &caches, &extent))
     }
 
     /// The plan must beat both a shared cache and equal shares, and its forecast must be true.

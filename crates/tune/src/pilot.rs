@@ -302,38 +302,28 @@ impl Pilot {
                 reading.tenants.iter().map(single).collect()
             }
         };
-        let same = wanted.iter().map(|(_, tenants)| tenants);
-        if same.eq(self.pools.iter().map(|pool| &pool.tenants)) && self.limit == reading.limit {
-            return false;
+        if wanted.iter().map(|(_, tenants)| tenants).eq(self.pools.iter().map(|pool| &pool.tenants))
+        {
+            return self.limit != reading.limit && self.resize(reading);
         }
         let mut old = std::mem::take(&mut self.pools);
-        let used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
-        let free = reading.limit.saturating_sub(used).as_f64();
-        let weights: f64 = reading.tenants.iter().map(|tenant| tenant.weight).sum();
         let model = self.recipe.model.map(|name| {
             curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
         });
         let count = wanted.len();
         for (name, tenants) in wanted {
             let known = old.iter().position(|pool| pool.tenants == tenants);
-            let fresh = || {
-                // To begin with everybody keeps what the competition gave, and a part of the rest.
-                let members = members(reading, &tenants);
-                let used: Bytes = members.clone().map(|tenant| tenant.used).sum();
-                let weight: f64 = members.map(|tenant| tenant.weight).sum();
-                let part = if weights > 0.0 { weight / weights } else { 0.0 };
-                Steered {
-                    name: name.clone(),
-                    tenants: tenants.clone(),
-                    budget: used + Bytes((free * part) as u64),
-                    evictor: self.recipe.evictors[0],
-                    watch: model.map(|spec| Watch::new(spec, &self.recipe, count, self.seed)),
-                    used,
-                    reads_per_s: 0.0,
-                    ops_per_s: 0.0,
-                    penalty_us: PENALTY_DEFAULT_US,
-                    switched: 0,
-                }
+            let fresh = || Steered {
+                name: name.clone(),
+                tenants: tenants.clone(),
+                budget: natural(reading, &tenants),
+                evictor: self.recipe.evictors[0],
+                watch: model.map(|spec| Watch::new(spec, &self.recipe, count, self.seed)),
+                used: Bytes(0),
+                reads_per_s: 0.0,
+                ops_per_s: 0.0,
+                penalty_us: PENALTY_DEFAULT_US,
+                switched: 0,
             };
             let mut pool = known.map_or_else(fresh, |at| old.swap_remove(at));
             pool.name = name;
@@ -342,14 +332,28 @@ impl Pilot {
         for tenant in &reading.tenants {
             self.counts.entry(tenant.id).or_insert_with(|| Counts::of(tenant));
         }
-        self.limit = reading.limit;
-        let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
-        let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
-        for (pool, budget) in self.pools.iter_mut().zip(fit(&had, &bounds, reading.limit)) {
-            pool.budget = budget;
-        }
         self.goal = None;
         self.last_moves = vec![];
+        self.resize(reading)
+    }
+
+    /// Takes note of another limit. Budgets and goal keep their proportions.
+    fn resize(&mut self, reading: &Reading) -> bool {
+        let old = std::mem::replace(&mut self.limit, reading.limit);
+        if old == Bytes(0) {
+            self.goal = None;
+            for pool in &mut self.pools {
+                pool.budget = natural(reading, &pool.tenants);
+            }
+        }
+        let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
+        let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&had, &bounds, self.limit)) {
+            pool.budget = budget;
+        }
+        for (budget, _) in self.goal.iter_mut().flatten() {
+            *budget = Bytes((budget.as_f64() / old.as_f64() * self.limit.as_f64()) as u64);
+        }
         self.set_filter();
         true
     }
@@ -599,6 +603,18 @@ fn members<'a>(
     tenants: &'a [TenantId],
 ) -> impl Iterator<Item = &'a Tenant> + Clone {
     reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
+}
+
+/// What tenants hold and, by weight, a part of what nobody does: to begin with everybody keeps what
+/// the competition gave.
+fn natural(reading: &Reading, tenants: &[TenantId]) -> Bytes {
+    let held = |all: &mut dyn Iterator<Item = &Tenant>| {
+        all.fold((Bytes(0), 0.0), |(used, weight), one| (used + one.used, weight + one.weight))
+    };
+    let (used, weight) = held(&mut members(reading, tenants));
+    let (all_used, all_weights) = held(&mut reading.tenants.iter());
+    let free = reading.limit.saturating_sub(all_used).as_f64();
+    used + Bytes((free * weight / all_weights.max(f64::MIN_POSITIVE)) as u64)
 }
 
 /// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never

@@ -27,8 +27,8 @@ pub const SPEC: Spec = Spec { name: "dp", plan };
 /// Units beyond this number make a plan slower, not better: curves are not known that well.
 pub const UNITS_MAX: usize = 4096;
 
-/// Steps a plan may take; 16 million are about 15 ms. More pools get coarser units.
-const STEPS_MAX: usize = 1 << 24;
+/// Steps a plan may take: a plan an epoch must not tell. More pools get coarser units.
+const STEPS_MAX: usize = 1 << 21;
 
 /// Units for a number of pools such that a plan without a band stays cheap.
 pub fn units_for(pools: usize) -> usize {
