@@ -1,13 +1,145 @@
-//! Every policy at every size, in one pass over a trace.
+//! Every policy at every size, over one reading of each trace, on all cores.
+//!
+//! A trace is read once into memory, together with what only a look at the whole of it tells: the
+//! footprint (which sizes in per cent refer to), when each key is asked for next (which the bounds
+//! need), and what an unbounded cache would have answered (which tells misses apart). Then each
+//! core takes one cache after the other and plays the whole trace to it, so that a cache stays near
+//! while it works. A trace too long to be held is read a second time instead, and all caches see it
+//! side by side.
 
-/// Every policy at every size, in one pass over a trace.
+mod feed;
+mod outcome;
+mod play;
+mod show;
+mod size;
+
+use crate::open::Options;
+use crate::report::json;
+use anyhow::{Context, Result, anyhow, ensure};
+use feed::Feed;
+use outcome::Outcome;
+use policy::Choice;
+use size::Size;
+use std::path::PathBuf;
+
+/// Every policy at every size, in one pass over a trace
 #[derive(clap::Args, Debug)]
-pub struct Args {}
+#[command(after_help = "\
+Examples:
+  larder simulate trace.csv.zst
+  larder simulate trace.csv.zst --policy lru,klru:5,sieve --size 0.1%,1%,10%,1GiB
+  larder simulate a.csv.zst b.csv.zst --ignore-size --size 1%,10% --json
+  larder simulate synth:zipf:keys=100000:skew=0.9 --policy lru,lhd+tinylfu --html report.html
+
+A size in per cent is of the footprint: the sum over all keys of the largest size each had.
+`--policy list` names the policies and their parameters; `--policy all` takes every one.")]
+pub struct Args {
+    /// Traces: files in any known format, or generators
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<String>,
+    /// Policies, comma separated; parameters follow with colons: klru:k=16:pool=16
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "lru,klru:5,sieve,s3fifo,gdsf,lhd",
+        value_name = "POLICY"
+    )]
+    policy: Vec<String>,
+    /// Sizes of the cache, comma separated: bytes, or per cent of the footprint
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "0.1%,0.3%,1%,3%,10%,25%",
+        value_parser = Size::parse,
+        value_name = "SIZE"
+    )]
+    size: Vec<Size>,
+    /// Tell the tenants of the trace apart: they share the cache, and are counted each
+    #[arg(long)]
+    tenant: bool,
+    /// Reproduces the run
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// The miss ratio over time as well: one figure for every N requests
+    #[arg(long, value_name = "N")]
+    interval: Option<u64>,
+    /// Simulate on this many cores; without it on all
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print one JSON document: an array of results
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print comma-separated values
+    #[arg(long)]
+    csv: bool,
+    /// Write a page with charts and tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    read: Options,
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
-pub fn run(_args: Args) -> anyhow::Result<()> {
-    anyhow::bail!("not available in this build")
+pub fn run(args: Args) -> Result<()> {
+    if args.policy.iter().any(|name| name == "list") {
+        print!("{}", show::policies());
+        return Ok(());
+    }
+    let choices = choices(&args.policy)?;
+    ensure!(args.interval != Some(0), "--interval 0 has no end: name a number of requests");
+    let threads = args.threads.map_or_else(cores, |threads| Ok(threads.max(1)))?;
+    let foresight = choices.iter().any(|(_, choice)| choice.spec.name.starts_with("belady"));
+    let mut outcomes: Vec<Outcome> = vec![];
+    for trace in &args.traces {
+        let feed = Feed::read(trace, &args.read, foresight)?;
+        if feed.skipped() > 0 {
+            eprintln!("{trace}: {} malformed records passed over", feed.skipped());
+        }
+        if feed.lost() > 0 {
+            eprintln!("{trace}: {} requests are missing from the trace", feed.lost());
+        }
+        let plan = play::Plan {
+            choices: &choices,
+            sizes: &args.size,
+            seed: args.seed,
+            interval: args.interval,
+            tenants: args.tenant,
+            threads,
+        };
+        outcomes.extend(play::all(trace, &feed, &plan)?);
+    }
+    if args.json {
+        json::print(&outcomes)?;
+    } else {
+        print!("{}", if args.csv { show::csv(&outcomes) } else { show::text(&outcomes, &args) });
+    }
+    let page = args.html.is_some().then(|| show::page(&outcomes, &args));
+    if let (Some(path), Some(page)) = (args.html, page) {
+        std::fs::write(&path, page.to_string())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// The policies, each under the name it was asked for by.
+fn choices(names: &[String]) -> Result<Vec<(String, Choice)>> {
+    if names.iter().any(|name| name == "all") {
+        let named = |spec: &&'static policy::Spec| (spec.name.to_owned(), Choice::of(spec));
+        return Ok(policy::ALL.iter().map(named).collect());
+    }
+    let named = |name: &String| {
+        let choice = policy::parse(name).map_err(|error| anyhow!(error))?;
+        Ok((name.trim().to_owned(), choice))
+    };
+    names.iter().map(named).collect()
+}
+
+fn cores() -> Result<usize> {
+    Ok(std::thread::available_parallelism()
+        .context("cannot tell how many cores there are: name a number with --threads")?
+        .get())
 }

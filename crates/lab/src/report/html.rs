@@ -55,28 +55,29 @@ impl Page {
         Self { title: title.into(), body: String::new() }
     }
 
+    fn add(&mut self, parts: &[&str]) -> &mut Self {
+        self.body.extend(parts.iter().copied());
+        self
+    }
+
     /// Adds a heading.
     pub fn heading(&mut self, text: &str) -> &mut Self {
-        self.body += &format!("<h2>{}</h2>\n", escape(text));
-        self
+        self.add(&["<h2>", &escape(text), "</h2>\n"])
     }
 
     /// Adds a paragraph of plain text.
     pub fn paragraph(&mut self, text: &str) -> &mut Self {
-        self.body += &format!("<p>{}</p>\n", escape(text));
-        self
+        self.add(&["<p>", &escape(text), "</p>\n"])
     }
 
     /// Adds a chart.
     pub fn chart(&mut self, chart: &Chart) -> &mut Self {
-        self.body += &chart.svg();
-        self
+        self.add(&[&chart.svg()])
     }
 
     /// Adds a table.
     pub fn table(&mut self, table: &Table) -> &mut Self {
-        self.body += &table.html();
-        self
+        self.add(&[&table.html()])
     }
 }
 

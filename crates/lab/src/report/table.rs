@@ -1,7 +1,7 @@
 //! A table: a head and rows of text, numbers to the right.
 
 use super::html::escape;
-use comfy_table::{CellAlignment, presets};
+use comfy_table::{CellAlignment, TableComponent, presets};
 use std::fmt;
 
 /// Rows under a head.
@@ -56,7 +56,10 @@ impl Table {
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = comfy_table::Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.load_preset(presets::NOTHING);
+        // A line under the head, none between rows.
+        table.set_style(TableComponent::HeaderLines, '─');
+        table.set_style(TableComponent::MiddleHeaderIntersections, '─');
         table.set_header(&self.head);
         table.add_rows(&self.rows);
         for (at, column) in table.column_iter_mut().enumerate() {

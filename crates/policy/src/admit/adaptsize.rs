@@ -6,7 +6,9 @@
 //! of the objects seen, and the best c is taken. The model: with a_i = e^(-s_i / c), rate r_i and
 //! an eviction age T, object i is found with probability
 //!
-//!     h_i = a_i (e^(r_i T) - 1) / (1 + a_i (e^(r_i T) - 1)),    where   Σ s_i h_i = capacity
+//! ```text
+//! h_i = a_i (e^(r_i T) - 1) / (1 + a_i (e^(r_i T) - 1)),    where   Σ s_i h_i = capacity
+//! ```
 //!
 //! fixes T. It optimises hits of objects, not of bytes, and it knows of no order but LRU.
 //!

@@ -1,6 +1,8 @@
 //! LHD that counts what a miss costs: keep what will save the most waiting for its bytes and time.
 //!
-//!     rank = penalty · hit density(class, age) / size
+//! ```text
+//! rank = penalty · hit density(class, age) / size
+//! ```
 //!
 //! The penalty multiplies; it does not make classes of its own, which would leave each class fewer
 //! lifetimes to learn from.

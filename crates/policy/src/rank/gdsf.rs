@@ -1,6 +1,8 @@
 //! GDSF: GreedyDual with sizes and frequencies, the bar for objects of different sizes.
 //!
-//!     priority = L + uses · cost / size        L := priority of the last victim
+//! ```text
+//! priority = L + uses · cost / size        L := priority of the last victim
+//! ```
 //!
 //! L rises as objects leave, so whoever is not used falls behind without any decay. The priority is
 //! fixed when the object is used and waits in a heap.

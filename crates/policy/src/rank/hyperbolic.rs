@@ -1,6 +1,8 @@
 //! Hyperbolic caching: keep what earned the most per byte and per unit of time resident.
 //!
-//!     rank = cost · (hits + 1) / (size · life)
+//! ```text
+//! rank = cost · (hits + 1) / (size · life)
+//! ```
 //!
 //! A hit is worth less the older its item grows, so nothing needs to be decayed and no half-life
 //! chosen; but a burst of long ago still counts. The lowest of 64 candidates goes: a rank that

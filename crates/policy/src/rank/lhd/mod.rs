@@ -1,6 +1,8 @@
 //! LHD: keep what will earn the most hits for the bytes and the time it will take.
 //!
-//!     rank = hit density(class, age) / size            hits to come / (bytes · time to come)
+//! ```text
+//! rank = hit density(class, age) / size            hits to come / (bytes · time to come)
+//! ```
 //!
 //! How an object's future depends on its age is not assumed but measured ([`model`]), for classes
 //! of objects that behave alike: by who asks, and by how soon the last two hits came. The lowest of

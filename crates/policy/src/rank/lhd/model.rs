@@ -2,7 +2,9 @@
 //!
 //! For each class, with h(a) lifetimes that ended in a hit at age a and v(a) that ended otherwise,
 //!
-//!     density(a) = Σ h(y) / Σ (y - a + 1) · (h(y) + v(y)),    both sums over y ≥ a,
+//! ```text
+//! density(a) = Σ h(y) / Σ (y - a + 1) · (h(y) + v(y)),    both sums over y ≥ a,
+//! ```
 //!
 //! hits to come by time to come, from one backward pass over the ages.
 //!

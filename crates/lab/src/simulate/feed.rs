@@ -1,0 +1,258 @@
+//! A trace with what only a look at the whole of it tells.
+
+use crate::open::{Options, open};
+use anyhow::{Context, Result, bail};
+use base::{Access, Micros, Op, Tick};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Requests handed on at a time.
+pub(super) const CHUNK: usize = 1 << 16;
+/// Requests held in memory, at most: 64 bytes each, so 3 GiB.
+const HELD_MAX: usize = 48 << 20;
+
+/// Why a read misses, if it does: what an unbounded cache would have answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The first read of a key that was never written.
+    First,
+    /// Its time to live was over.
+    Expired,
+    /// It was removed by a request.
+    Deleted,
+    /// An unbounded cache holds it: more memory would help, or admission turned it away.
+    Evicted,
+}
+
+/// Some requests in their order, each with its cause.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub(super) accesses: Vec<Access>,
+    pub(super) causes: Vec<Cause>,
+}
+
+/// What is known of a key.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    size: u32,
+    alive: bool,
+    expires: Micros,
+}
+
+const FOREVER: Micros = Micros(u64::MAX);
+
+/// An unbounded cache that tells why a read would miss, and adds up the footprint.
+#[derive(Debug, Default)]
+struct Annotator {
+    known: HashMap<u64, Known>,
+    footprint: u64,
+}
+
+impl Annotator {
+    fn see(&mut self, access: &Access) -> Cause {
+        let expires =
+            if access.ttl == Micros(0) { FOREVER } else { Micros(access.time.0 + access.ttl.0) };
+        let Some(known) = self.known.get_mut(&access.key) else {
+            if access.op != Op::Delete {
+                self.footprint += u64::from(access.size);
+                let known = Known { size: access.size, alive: true, expires };
+                self.known.insert(access.key, known);
+            }
+            return Cause::First;
+        };
+        if access.op == Op::Delete {
+            known.alive = false;
+            return Cause::Deleted;
+        }
+        let cause = match known {
+            Known { alive: false, .. } => Cause::Deleted,
+            Known { expires, .. } if *expires <= access.time => Cause::Expired,
+            _ => Cause::Evicted,
+        };
+        if access.op == Op::Set || cause != Cause::Evicted {
+            known.alive = true;
+            known.expires = expires;
+        }
+        if access.size > known.size {
+            self.footprint += u64::from(access.size - known.size);
+            known.size = access.size;
+        }
+        cause
+    }
+}
+
+/// A trace, ready to be played any number of times.
+#[derive(Debug)]
+pub(super) struct Feed {
+    name: String,
+    options: Options,
+    /// None where the trace was too long to hold.
+    held: Option<Vec<Arc<Chunk>>>,
+    requests: u64,
+    footprint: u64,
+    keys: u64,
+    skipped: u64,
+    lost: u64,
+    has_penalties: bool,
+}
+
+impl Feed {
+    /// Reads the whole trace; with `foresight` each access is told when its key comes next.
+    pub(super) fn read(name: &str, options: &Options, foresight: bool) -> Result<Self> {
+        let bar = progress(&format!("reading {name}"), options.limit);
+        let mut feed = Self {
+            name: name.to_owned(),
+            options: options.clone(),
+            held: Some(vec![]),
+            requests: 0,
+            footprint: 0,
+            keys: 0,
+            skipped: 0,
+            lost: 0,
+            has_penalties: false,
+        };
+        let (annotator, skipped, lost) = chunks(name, options, |chunk| {
+            let len = chunk.accesses.len();
+            bar.inc(len as u64);
+            feed.requests += len as u64;
+            feed.has_penalties |= chunk.accesses.iter().any(|access| access.penalty.0 > 0);
+            if feed.requests as usize > HELD_MAX {
+                feed.held = None;
+            }
+            if let Some(held) = &mut feed.held {
+                held.push(Arc::new(chunk));
+            }
+            Ok(())
+        })?;
+        bar.finish_and_clear();
+        feed.footprint = annotator.footprint;
+        feed.keys = annotator.known.len() as u64;
+        (feed.skipped, feed.lost) = (skipped, lost);
+        if feed.requests == 0 {
+            bail!("trace '{name}' holds no request");
+        }
+        if foresight {
+            feed.look_ahead()?;
+        }
+        Ok(feed)
+    }
+
+    /// Sets [`Access::next`] of every access, in ticks of a cache that counts requests from 1.
+    fn look_ahead(&mut self) -> Result<()> {
+        let Some(held) = &mut self.held else {
+            bail!(
+                "trace '{}' is too long to know its future: with belady, name a --limit of at most \
+                 {HELD_MAX} requests",
+                self.name
+            );
+        };
+        let mut next: HashMap<u64, u64> = HashMap::new();
+        let mut tick = self.requests;
+        for chunk in held.iter_mut().rev() {
+            let chunk = Arc::get_mut(chunk).context("a chunk is in use while it is read")?;
+            for access in chunk.accesses.iter_mut().rev() {
+                access.next = next.insert(access.key, tick).map_or(Tick::NEVER, Tick);
+                tick -= 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The chunks, where the trace is held.
+    pub(super) fn held(&self) -> Option<&[Arc<Chunk>]> {
+        self.held.as_deref()
+    }
+
+    /// Reads the trace again, a chunk at a time.
+    pub(super) fn again(&self, mut each: impl FnMut(Arc<Chunk>) -> Result<()>) -> Result<()> {
+        chunks(&self.name, &self.options, |chunk| each(Arc::new(chunk))).map(|_| ())
+    }
+
+    pub(super) const fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// The sum over all keys of the largest size each had.
+    pub(super) const fn footprint(&self) -> u64 {
+        self.footprint
+    }
+
+    pub(super) const fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    pub(super) const fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    pub(super) const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    pub(super) const fn has_penalties(&self) -> bool {
+        self.has_penalties
+    }
+}
+
+/// Reads a trace in annotated chunks; says how many records were passed over, and were missing.
+fn chunks(
+    name: &str,
+    options: &Options,
+    mut each: impl FnMut(Chunk) -> Result<()>,
+) -> Result<(Annotator, u64, u64)> {
+    let mut source = open(name, options)?;
+    let mut annotator = Annotator::default();
+    let mut chunk = Chunk::default();
+    while let Some(access) = source.next() {
+        let access = access.with_context(|| format!("trace '{name}'"))?;
+        chunk.causes.push(annotator.see(&access));
+        chunk.accesses.push(access);
+        if chunk.accesses.len() == CHUNK {
+            each(std::mem::take(&mut chunk))?;
+        }
+    }
+    if !chunk.accesses.is_empty() {
+        each(chunk)?;
+    }
+    Ok((annotator, source.skipped(), source.lost()))
+}
+
+/// A bar on standard error, hidden where that is not a terminal.
+pub(super) fn progress(what: &str, requests: Option<u64>) -> ProgressBar {
+    let bar = requests.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos} requests {eta}") {
+        bar.set_style(style);
+    }
+    bar.with_message(what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: u64, access: Access) -> Access {
+        Access { time: Micros(time), ..access }
+    }
+
+    #[test]
+    fn misses_are_told_apart() {
+        let mut annotator = Annotator::default();
+        let ttl = |access: Access| Access { ttl: Micros(10), ..access };
+        let steps = [
+            (at(0, ttl(Access::get(1, 5))), Cause::First),
+            (at(5, Access::get(1, 5)), Cause::Evicted),
+            (at(10, Access::get(1, 5)), Cause::Expired),
+            (at(99, Access::get(1, 9)), Cause::Evicted),
+            (at(100, Access::delete(1)), Cause::Deleted),
+            (at(101, Access::get(1, 5)), Cause::Deleted),
+            (at(102, Access::get(1, 5)), Cause::Evicted),
+            (at(103, Access::set(2, 7)), Cause::First),
+            (at(104, Access::get(2, 7)), Cause::Evicted),
+        ];
+        for (access, cause) in steps {
+            assert_eq!(annotator.see(&access), cause, "{access:?}");
+        }
+        assert_eq!(annotator.footprint, 9 + 7, "each key at its largest");
+    }
+}

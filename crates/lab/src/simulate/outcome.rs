@@ -1,0 +1,112 @@
+//! What one policy made of one trace at one size.
+
+use super::feed::Cause;
+use base::{Bytes, TenantId};
+use policy::Stats;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One result: the fields of the JSON document, in its order.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Outcome {
+    pub(super) trace: String,
+    pub(super) policy: String,
+    /// The size as it was asked for.
+    pub(super) size: String,
+    pub(super) size_bytes: u64,
+    /// Reads: what a miss ratio is a share of.
+    pub(super) requests: u64,
+    pub(super) misses: u64,
+    pub(super) miss_ratio: f64,
+    pub(super) byte_miss_ratio: f64,
+    /// Requests of any kind that the simulator served in a second.
+    pub(super) requests_per_second: f64,
+    /// Mean over all reads of what the misses cost, where the trace says.
+    pub(super) mean_penalty_us: Option<f64>,
+    pub(super) misses_by: MissesBy,
+    /// Requests of any kind.
+    pub(super) accesses: u64,
+    pub(super) evictions: u64,
+    pub(super) expirations: u64,
+    /// Objects that were not let in.
+    pub(super) refusals: u64,
+    /// Objects and bytes resident at the end.
+    pub(super) objects: u64,
+    pub(super) used_bytes: u64,
+    pub(super) footprint_bytes: u64,
+    pub(super) keys: u64,
+    pub(super) seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) interval: Option<Interval>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tenants: Vec<Tenant>,
+}
+
+/// Misses by what an unbounded cache would have answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct MissesBy {
+    pub(super) first_seen: u64,
+    pub(super) expired: u64,
+    pub(super) deleted: u64,
+    pub(super) evicted: u64,
+}
+
+impl MissesBy {
+    pub(super) fn count(&mut self, cause: Cause) {
+        *match cause {
+            Cause::First => &mut self.first_seen,
+            Cause::Expired => &mut self.expired,
+            Cause::Deleted => &mut self.deleted,
+            Cause::Evicted => &mut self.evicted,
+        } += 1;
+    }
+}
+
+/// The miss ratio over time; `null` where an interval had no read.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Interval {
+    pub(super) requests: u64,
+    pub(super) miss_ratio: Vec<Option<f64>>,
+}
+
+/// One tenant's part.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Tenant {
+    #[serde(rename = "tenant")]
+    pub(super) id: TenantId,
+    pub(super) requests: u64,
+    pub(super) misses: u64,
+    pub(super) miss_ratio: f64,
+    pub(super) byte_miss_ratio: f64,
+}
+
+/// Reads and misses of a tenant, in objects and bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    pub(super) gets: u64,
+    pub(super) misses: u64,
+    pub(super) get_bytes: u64,
+    pub(super) miss_bytes: u64,
+}
+
+pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>) -> Vec<Tenant> {
+    let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    let tenant = |(&id, share): (&TenantId, &Share)| Tenant {
+        id,
+        requests: share.gets,
+        misses: share.misses,
+        miss_ratio: ratio(share.misses, share.gets),
+        byte_miss_ratio: ratio(share.miss_bytes, share.get_bytes),
+    };
+    shares.iter().map(tenant).collect()
+}
+
+/// Mean cost of a read, where the trace says what misses cost.
+pub(super) fn mean_penalty(stats: &Stats, known: bool) -> Option<f64> {
+    known.then(|| stats.miss_penalty_us / stats.gets.max(1) as f64)
+}
+
+/// A size as a cache has it: what an unbounded one is given means nothing.
+pub(super) fn shown_size(asked: Bytes, capacity: Bytes, used: Bytes) -> u64 {
+    if capacity.0 == u64::MAX { used.0 } else { asked.0 }
+}

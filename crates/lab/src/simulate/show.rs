@@ -1,0 +1,200 @@
+//! The outcomes as tables, charts, a page, or comma-separated values.
+
+use super::Args;
+use super::outcome::Outcome;
+use crate::report::{Axis, Chart, Format, Page, Series, Table};
+use std::fmt::Write as _;
+use std::io::{IsTerminal, stdout};
+
+/// Cells of a chart in the terminal.
+const PLOT: (usize, usize) = (72, 18);
+
+/// The policies and filters with their parameters.
+pub(super) fn policies() -> String {
+    let mut table = Table::new(["name", "kind", "parameters (default)"]);
+    let params = |params: &[(&str, f64)]| {
+        params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    };
+    for spec in policy::ALL {
+        table.row([spec.name.to_owned(), "policy".into(), params(spec.params)]);
+    }
+    for spec in policy::admit::ALL {
+        table.row([format!("+{}", spec.name), "filter".into(), params(spec.params)]);
+    }
+    format!("{table}\n")
+}
+
+pub(super) fn text(outcomes: &[Outcome], args: &Args) -> String {
+    let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut out = String::new();
+    for of_trace in by_trace(outcomes) {
+        let _ = writeln!(out, "{}\n{}", summary(&of_trace[0]), table(of_trace, args));
+        if args.tenant {
+            let _ = writeln!(out, "{}", tenants(of_trace));
+        }
+        for chart in charts(of_trace, args) {
+            let _ = writeln!(out, "\n{}", chart.text(PLOT.0, PLOT.1, colour));
+        }
+    }
+    out
+}
+
+pub(super) fn page(outcomes: &[Outcome], args: &Args) -> Page {
+    let mut page = Page::new("Miss ratios by policy and size");
+    for of_trace in by_trace(outcomes) {
+        page.heading(&of_trace[0].trace).paragraph(&summary(&of_trace[0]));
+        for chart in charts(of_trace, args) {
+            page.chart(&chart);
+        }
+        page.table(&table(of_trace, args));
+        if args.tenant {
+            page.table(&tenants(of_trace));
+        }
+    }
+    page
+}
+
+pub(super) fn csv(outcomes: &[Outcome]) -> String {
+    let mut out = "trace,policy,size_bytes,requests,misses,miss_ratio,byte_miss_ratio,\
+                   requests_per_second,mean_penalty_us,first_seen,expired,deleted,evicted\n"
+        .to_owned();
+    for o in outcomes {
+        let penalty = o.mean_penalty_us.map(|us| us.to_string()).unwrap_or_default();
+        let by = o.misses_by;
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{},{},{:.0},{penalty},{},{},{},{}",
+            quoted(&o.trace),
+            o.policy,
+            o.size_bytes,
+            o.requests,
+            o.misses,
+            o.miss_ratio,
+            o.byte_miss_ratio,
+            o.requests_per_second,
+            by.first_seen,
+            by.expired,
+            by.deleted,
+            by.evicted
+        );
+    }
+    out
+}
+
+/// A field of comma-separated values, in quotes where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The outcomes of each trace; they stand together.
+fn by_trace(outcomes: &[Outcome]) -> impl Iterator<Item = &[Outcome]> {
+    outcomes.chunk_by(|a, b| a.trace == b.trace)
+}
+
+fn summary(outcome: &Outcome) -> String {
+    format!(
+        "{}: {} requests, {} of them reads, to {} keys of {} together",
+        outcome.trace,
+        outcome.accesses,
+        outcome.requests,
+        outcome.keys,
+        Format::Bytes.show(outcome.footprint_bytes as f64)
+    )
+}
+
+fn ratio(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+fn table(outcomes: &[Outcome], args: &Args) -> Table {
+    let penalties = outcomes.iter().any(|outcome| outcome.mean_penalty_us.is_some());
+    let mut head = vec!["policy", "size", "bytes", "miss ratio", "byte miss ratio"];
+    if args.read.ignore_size {
+        head[2] = "objects";
+        head.pop();
+    }
+    if penalties {
+        head.push("mean penalty");
+    }
+    head.extend(["first seen", "expired", "deleted", "evicted", "requests/s"]);
+    let mut table = Table::new(head);
+    for o in outcomes {
+        let mut row =
+            vec![o.policy.clone(), o.size.clone(), o.size_bytes.to_string(), ratio(o.miss_ratio)];
+        if !args.read.ignore_size {
+            row.push(ratio(o.byte_miss_ratio));
+        }
+        if penalties {
+            let shown = o.mean_penalty_us.map(|us| Format::Micros.show(us));
+            row.push(shown.unwrap_or_default());
+        }
+        let by = o.misses_by;
+        row.extend([by.first_seen, by.expired, by.deleted, by.evicted].map(|n| n.to_string()));
+        row.push(Format::Number.show(o.requests_per_second));
+        table.row(row);
+    }
+    table
+}
+
+fn tenants(outcomes: &[Outcome]) -> Table {
+    let mut table =
+        Table::new(["policy", "size", "tenant", "requests", "miss ratio", "byte miss ratio"]);
+    for outcome in outcomes {
+        for tenant in &outcome.tenants {
+            table.row([
+                outcome.policy.clone(),
+                outcome.size.clone(),
+                tenant.id.to_string(),
+                tenant.requests.to_string(),
+                ratio(tenant.miss_ratio),
+                ratio(tenant.byte_miss_ratio),
+            ]);
+        }
+    }
+    table
+}
+
+fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
+    let format = if args.read.ignore_size { Format::Number } else { Format::Bytes };
+    let by_policy = || outcomes.chunk_by(|a, b| a.policy == b.policy);
+    let mut charts = vec![];
+    if args.size.len() > 1 {
+        let series = by_policy().map(|of_policy| {
+            let mut points: Vec<(f64, f64)> =
+                of_policy.iter().map(|o| (o.size_bytes as f64, o.miss_ratio)).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            Series { name: of_policy[0].policy.clone(), points }
+        });
+        charts.push(Chart {
+            title: format!("{}: miss ratio by cache size", outcomes[0].trace),
+            x: Axis::new("cache size", format).log(),
+            y: Axis::new("miss ratio", Format::Percent),
+            series: series.collect(),
+        });
+    }
+    if args.interval.is_some() {
+        for size in &args.size {
+            let size = size.to_string();
+            let of_size = outcomes.iter().filter(|outcome| outcome.size == size);
+            let series = of_size.filter_map(|outcome| {
+                let interval = outcome.interval.as_ref()?;
+                let at = |(at, ratio): (usize, &Option<f64>)| {
+                    ratio.map(|ratio| ((at as f64 + 1.0) * interval.requests as f64, ratio))
+                };
+                let points = interval.miss_ratio.iter().enumerate().filter_map(at).collect();
+                Some(Series { name: outcome.policy.clone(), points })
+            });
+            charts.push(Chart {
+                title: format!("{}: miss ratio over time at {size}", outcomes[0].trace),
+                x: Axis::new("requests", Format::Number),
+                y: Axis::new("miss ratio", Format::Percent),
+                series: series.collect(),
+            });
+        }
+    }
+    charts
+}
