@@ -115,7 +115,7 @@ macro_rules! models {
     };
 }
 
-models! { olken, krr, miniature, exact }
+models! { olken, shards, aet, eaet, krr, kaet, miniature, exact }
 
 /// The model of that name.
 ///

@@ -12,7 +12,7 @@
 
 use base::{Access, Bytes, Op};
 
-use crate::track::{Grid, KeyMap, Sampler, map_bytes};
+use crate::track::{Grid, KeySet, Sampler, map_bytes};
 use crate::{MissRatioCurve, Model, Params, Spec};
 
 /// The registry entry.
@@ -28,7 +28,7 @@ pub struct Miniature {
     grid: Grid,
     sampler: Sampler,
     /// Kept only where their number is limited.
-    keys: Option<KeyMap<()>>,
+    keys: Option<KeySet>,
     sampled: f64,
     reads: f64,
     saw_others: bool,
@@ -40,7 +40,7 @@ impl Miniature {
         let sampler = Sampler::new(params);
         let choice = (SPEC.predicts)(params);
         let grid = Grid::new(&choice, &params.sizes, sampler.rate(), params.seed);
-        let keys = (params.keys_max < usize::MAX).then(KeyMap::default);
+        let keys = (params.keys_max < usize::MAX).then(KeySet::default);
         let (sampled, reads) = (0.0, 0.0);
         Self { grid, sampler, keys, sampled, reads, saw_others: false, block: vec![] }
     }
@@ -52,13 +52,13 @@ impl Miniature {
 
     fn note(&mut self, key: u64) {
         let Some(keys) = &mut self.keys else { return };
-        keys.insert(key, ());
+        keys.insert(key);
         if !self.sampler.is_full(keys.len()) {
             return;
         }
-        let factor = self.sampler.lower(keys.keys().copied());
+        let factor = self.sampler.lower(keys.iter().copied());
         let sampler = &self.sampler;
-        let gone: Vec<u64> = keys.keys().copied().filter(|&key| !sampler.keeps(key)).collect();
+        let gone: Vec<u64> = keys.iter().copied().filter(|&key| !sampler.keeps(key)).collect();
         for key in &gone {
             keys.remove(key);
         }

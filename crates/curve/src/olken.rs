@@ -14,6 +14,8 @@
 //! newer ones: one walk from the root to the leaf. When the leaves run out the live ones are
 //! numbered anew.
 //!
+//! It watches every key, whatever rate it is asked for: `shards` is the same with sampling.
+//!
 //! Exact for caches at least as large as the largest object. (In a smaller one the largest never
 //! enter, and so push nobody out; this counts them as if they did.)
 //!
@@ -27,7 +29,10 @@ use crate::track::{Stack, StackModel};
 pub const SPEC: Spec = Spec {
     name: "olken",
     predicts: Params::lru,
-    build: |params| Box::new(StackModel::new(params, PRECISION, Recency::default())),
+    build: |params| {
+        let whole = Params { rate: 1.0, keys_max: usize::MAX, ..params.clone() };
+        Box::new(StackModel::new(&whole, PRECISION, Recency::default()))
+    },
 };
 
 /// Buckets of distances are no wider than a 2048th of the distance: an oracle must not blur.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 /// Ends of life by time. Whoever owns it knows when an object really expires; an entry that says
 /// otherwise is stale.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Expiry(BinaryHeap<Reverse<(Micros, u32)>>);
+pub(crate) struct Expiry(BinaryHeap<Reverse<(Micros, u64)>>);
 
 impl Expiry {
     /// No limit.
@@ -20,7 +20,7 @@ impl Expiry {
     }
 
     /// Notes that `id` expires at `when`.
-    pub(crate) fn push(&mut self, when: Micros, id: u32) {
+    pub(crate) fn push(&mut self, when: Micros, id: u64) {
         if when != Self::NEVER {
             self.0.push(Reverse((when, id)));
         }
@@ -28,7 +28,7 @@ impl Expiry {
 
     /// The next object whose noted time is not after `now`, with that time.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Micros) -> Option<(Micros, u32)> {
+    pub(crate) fn pop(&mut self, now: Micros) -> Option<(Micros, u64)> {
         let &Reverse((when, _)) = self.0.peek()?;
         if when > now {
             return None;
@@ -36,14 +36,20 @@ impl Expiry {
         self.0.pop().map(|Reverse(entry)| entry)
     }
 
+    /// When the next object may expire.
+    #[inline]
+    pub(crate) fn next(&self) -> Micros {
+        self.0.peek().map_or(Self::NEVER, |Reverse((when, _))| *when)
+    }
+
     /// Drops stale entries once they are most of the heap; `live` tells whether an entry holds.
-    pub(crate) fn tidy(&mut self, objects: usize, live: impl Fn(Micros, u32) -> bool) {
+    pub(crate) fn tidy(&mut self, objects: usize, live: impl Fn(Micros, u64) -> bool) {
         if self.0.len() > 2 * objects + 64 {
             self.0.retain(|&Reverse((when, id))| live(when, id));
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.0.capacity() * size_of::<(Micros, u32)>()
+        self.0.capacity() * size_of::<(Micros, u64)>()
     }
 }

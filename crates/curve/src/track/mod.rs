@@ -1,6 +1,8 @@
 //! What the models share: which keys are watched, when they expire, and how counted distances
 //! become a curve.
 
+mod age_model;
+mod ages;
 mod estimate;
 mod expiry;
 mod grid;
@@ -8,6 +10,8 @@ mod prefix_sums;
 mod sampler;
 mod stack_model;
 
+pub(crate) use age_model::AgeModel;
+pub(crate) use ages::{Ages, Hits, Live, width};
 pub(crate) use estimate::Estimate;
 pub(crate) use expiry::Expiry;
 pub(crate) use grid::Grid;
@@ -15,11 +19,14 @@ pub(crate) use prefix_sums::PrefixSums;
 pub(crate) use sampler::Sampler;
 pub(crate) use stack_model::{Stack, StackModel};
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Maps the hash of a key. Watched keys share their top bits, so these are stirred once more.
 pub(crate) type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<Ready>>;
+
+/// A set of such hashes.
+pub(crate) type KeySet = HashSet<u64, BuildHasherDefault<Ready>>;
 
 /// Keys are hashes already.
 #[derive(Clone, Debug, Default)]

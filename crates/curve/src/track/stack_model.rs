@@ -79,15 +79,15 @@ impl<S: Stack> StackModel<S> {
     fn expire(&mut self, now: Micros) {
         while let Some((when, id)) = self.expiry.pop(now) {
             if self.objects[id as usize].expires == when {
-                self.stack.remove(id);
-                self.release(id);
+                self.stack.remove(id as u32);
+                self.release(id as u32);
             }
         }
     }
 
     fn expires_at(&mut self, id: u32, when: Micros) {
         self.objects[id as usize].expires = when;
-        self.expiry.push(when, id);
+        self.expiry.push(when, u64::from(id));
         let objects = &self.objects;
         self.expiry.tidy(self.ids.len(), |when, id| objects[id as usize].expires == when);
     }

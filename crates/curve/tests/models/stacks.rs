@@ -1,10 +1,8 @@
 //! Models that keep a stack, against the simulator.
 
-mod oracles;
-
+use crate::oracles::{Mix, PLAIN, error, footprint, run, settle, simulate};
 use base::{Access, Bytes, Micros, Op};
 use curve::Params;
-use oracles::{Mix, PLAIN, error, footprint, run, settle, simulate};
 use proptest::prelude::*;
 
 fn access() -> impl Strategy<Value = Access> {
@@ -99,7 +97,7 @@ fn krr_follows_the_simulator() {
 #[test]
 fn samples_stand_for_all() {
     let trace = Mix { keys: 40_000, size_max: 900, alpha: 0.7, ..PLAIN }.trace(5);
-    for (model, policy) in [("olken", "lru"), ("krr", "klru:5")] {
+    for (model, policy) in [("shards", "lru"), ("krr", "klru:5")] {
         let fixed = Params { rate: 0.2, ..Params::default() };
         let bounded = Params { keys_max: 6_000, ..Params::default() };
         for params in [fixed, bounded] {
@@ -108,22 +106,6 @@ fn samples_stand_for_all() {
             println!("{policy} at rate {}: {mae:.4}", model.rate());
             assert!(mae < 0.012, "{policy} at rate {}: {mae}", model.rate());
         }
-    }
-}
-
-/// What is filtered out before the model sees it is made good by saying how much it was.
-#[test]
-fn a_filter_in_front_changes_nothing() {
-    let trace = Mix { keys: 20_000, ..PLAIN }.trace(8);
-    let params = Params { rate: 0.1, ..Params::default() };
-    let filter = base::Filter::with_rate(params.rate);
-    for spec in curve::ALL {
-        let all = run(spec.name, &params, &trace).curve();
-        let mut model = (spec.build)(&params);
-        for access in &trace {
-            if filter.keeps(access.key) { model.access(access) } else { model.skip(1) }
-        }
-        assert_eq!(model.curve(), all, "{}", spec.name);
     }
 }
 

@@ -7,7 +7,7 @@ use policy::{Cache, Choice};
 use std::collections::{BTreeSet, HashMap};
 
 /// The miss ratio of the simulator, in which objects leave at the instant they expire.
-pub fn simulate(policy: &str, capacity: u64, trace: &[Access]) -> f64 {
+pub(crate) fn simulate(policy: &str, capacity: u64, trace: &[Access]) -> f64 {
     let choice: Choice = policy::parse(policy).unwrap();
     let mut cache = Cache::new(&choice, Bytes(capacity), 7);
     let mut ends: BTreeSet<(Micros, u64)> = BTreeSet::new();
@@ -45,25 +45,25 @@ pub fn simulate(policy: &str, capacity: u64, trace: &[Access]) -> f64 {
 
 /// What a random trace is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Mix {
-    pub requests: u64,
-    pub keys: u64,
+pub(crate) struct Mix {
+    pub(crate) requests: u64,
+    pub(crate) keys: u64,
     /// Exponent of the popularity.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
     /// Shares of the requests.
-    pub sets: f64,
-    pub deletes: f64,
+    pub(crate) sets: f64,
+    pub(crate) deletes: f64,
     /// Share of the requests that walk a loop over keys of their own.
-    pub looped: f64,
+    pub(crate) looped: f64,
     /// Share of the keys that have a time to live.
-    pub ttls: f64,
+    pub(crate) ttls: f64,
     /// Whether a set may change the size.
-    pub resize: bool,
+    pub(crate) resize: bool,
     /// Largest size; 1 for objects of size one.
-    pub size_max: u64,
+    pub(crate) size_max: u64,
 }
 
-pub const PLAIN: Mix = Mix {
+pub(crate) const PLAIN: Mix = Mix {
     requests: 200_000,
     keys: 5_000,
     alpha: 0.8,
@@ -76,7 +76,7 @@ pub const PLAIN: Mix = Mix {
 };
 
 impl Mix {
-    pub fn trace(&self, seed: u64) -> Vec<Access> {
+    pub(crate) fn trace(&self, seed: u64) -> Vec<Access> {
         let mut prng = Prng::new(seed);
         let mut at = 0;
         let weights: Vec<f64> = (1..=self.keys)
@@ -117,7 +117,7 @@ impl Mix {
 }
 
 /// Reads see the size of the last write, as they do in a store.
-pub fn settle(trace: &mut [Access]) {
+pub(crate) fn settle(trace: &mut [Access]) {
     let mut sizes = HashMap::new();
     for access in trace {
         match access.op {
@@ -130,14 +130,14 @@ pub fn settle(trace: &mut [Access]) {
     }
 }
 
-pub fn run(name: &str, params: &Params, trace: &[Access]) -> Box<dyn Model> {
+pub(crate) fn run(name: &str, params: &Params, trace: &[Access]) -> Box<dyn Model> {
     let mut model = (curve::find(name).unwrap().build)(params);
-    trace.iter().for_each(|access| model.access(access));
+    model.accesses(trace);
     model
 }
 
 /// The bytes of all objects, each at its largest.
-pub fn footprint(trace: &[Access]) -> u64 {
+pub(crate) fn footprint(trace: &[Access]) -> u64 {
     let mut sizes: HashMap<u64, u32> = HashMap::new();
     for access in trace {
         let size = sizes.entry(access.key).or_default();
@@ -147,7 +147,7 @@ pub fn footprint(trace: &[Access]) -> u64 {
 }
 
 /// Mean absolute error of the model at `sizes` sizes spread evenly over the footprint.
-pub fn error(model: &dyn Model, policy: &str, sizes: u64, trace: &[Access]) -> f64 {
+pub(crate) fn error(model: &dyn Model, policy: &str, sizes: u64, trace: &[Access]) -> f64 {
     let (curve, all) = (model.curve(), footprint(trace));
     let sum: f64 = (1..=sizes)
         .map(|step| {

@@ -1,0 +1,46 @@
+//! A model that draws its curve from the ages of intervals.
+
+use base::{Access, Bytes};
+
+use super::Ages;
+use crate::{MissRatioCurve, Model, Params};
+
+#[derive(Debug)]
+pub(crate) struct AgeModel {
+    ages: Ages,
+    params: Params,
+    draw: fn(&Ages, &Params) -> MissRatioCurve,
+}
+
+impl AgeModel {
+    pub(crate) fn new(params: &Params, draw: fn(&Ages, &Params) -> MissRatioCurve) -> Self {
+        Self { ages: Ages::new(params), params: params.clone(), draw }
+    }
+}
+
+impl Model for AgeModel {
+    #[inline]
+    fn access(&mut self, access: &Access) {
+        self.ages.access(access);
+    }
+
+    fn skip(&mut self, gets: u64) {
+        self.ages.skip(gets);
+    }
+
+    fn curve(&self) -> MissRatioCurve {
+        (self.draw)(&self.ages, &self.params)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.ages.bytes() as u64)
+    }
+
+    fn forget(&mut self, factor: f64) {
+        self.ages.forget(factor);
+    }
+
+    fn rate(&self) -> f64 {
+        self.ages.rate()
+    }
+}

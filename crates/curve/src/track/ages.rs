@@ -1,0 +1,383 @@
+//! How old objects are when they are used again: what the models of average eviction time (aet,
+//! eaet, kaet) draw their curves from.
+//!
+//! Time is counted in accesses to all keys, sampled or not. The *age* of an object is the time
+//! since its last access; it is live until it is removed or expires, at that instant. The trace is
+//! cut into windows, and of each two histograms over ages are kept: of the reads in it, by the age
+//! of the live object that they found; and of the objects that are live at its end. The second
+//! says how many bytes were used within the last T accesses, for every T, without assuming that
+//! one stretch of the trace is like another.
+//!
+//! When there are too many windows, two neighbours become one. So their number, and with it the
+//! memory, depends neither on the length of the trace nor on the number of keys. Windows near the
+//! beginning are kept shorter: that is when caches fill.
+//!
+//! Only sampled keys are tracked, but at the full stream's clock; each stands for 1/R others.
+
+use std::borrow::Cow;
+
+use base::{Access, Micros, Op};
+
+use super::{Expiry, KeyMap, Sampler, map_bytes};
+use crate::Params;
+
+/// Bins an octave, as a power of two.
+const PRECISION: u32 = 4;
+const WIDTH: u64 = 1 << PRECISION;
+
+/// Windows at most. With fewer a change of the working set is blurred, with more the models take
+/// longer to solve.
+const WINDOWS: usize = 32;
+/// Accesses in the first window.
+const FIRST_WINDOW: f64 = 256.0;
+
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    last: f64,
+    expires: Micros,
+    size: u32,
+}
+
+/// Live objects of like age.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Live {
+    pub(crate) objects: f64,
+    pub(crate) bytes: f64,
+}
+
+/// Reads of like age.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hits {
+    pub(crate) reads: f64,
+    /// The sum of their ages: loops end in the middle of a bin.
+    pub(crate) ages: f64,
+}
+
+/// A stretch of the trace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    /// Accesses to all keys.
+    pub(crate) ticks: f64,
+    /// Reads of sampled keys that found a live object, by its age.
+    pub(crate) hits: Vec<Hits>,
+    /// The live objects at its end, by age.
+    pub(crate) live: Vec<Live>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ages {
+    sampler: Sampler,
+    lives: KeyMap<Life>,
+    expiry: Expiry,
+    /// Accesses to all keys since the beginning.
+    clock: f64,
+    /// Whether others drop unsampled keys first: then a sampled write stands for 1/R writes.
+    skipped: bool,
+    saw_others: bool,
+    /// Reads, and those of sampled keys.
+    reads: f64,
+    sampled: f64,
+    /// The live objects when the first window began.
+    origin: Vec<Live>,
+    windows: Vec<Window>,
+    /// The window that is not yet closed.
+    open: Window,
+    /// Accesses after which it will be.
+    length: f64,
+}
+
+impl Ages {
+    pub(crate) fn new(params: &Params) -> Self {
+        Self {
+            sampler: Sampler::new(params),
+            lives: KeyMap::default(),
+            expiry: Expiry::default(),
+            clock: 0.0,
+            skipped: false,
+            saw_others: false,
+            reads: 0.0,
+            sampled: 0.0,
+            origin: vec![],
+            windows: vec![],
+            open: Window::default(),
+            length: FIRST_WINDOW,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn access(&mut self, access: &Access) {
+        if access.time >= self.expiry.next() {
+            self.expire(access.time);
+        }
+        if self.sampler.keeps(access.key) {
+            self.watch(access);
+            return;
+        }
+        self.saw_others = true;
+        match access.op {
+            Op::Get => self.others(1.0, 1.0),
+            Op::Set => self.others(1.0, 0.0),
+            Op::Delete => {}
+        }
+    }
+
+    pub(crate) fn skip(&mut self, gets: u64) {
+        self.skipped = true;
+        self.saw_others |= gets > 0;
+        self.others(gets as f64, gets as f64);
+    }
+
+    #[inline]
+    fn others(&mut self, ticks: f64, reads: f64) {
+        if self.open.ticks >= self.length {
+            self.close();
+        }
+        self.clock += ticks;
+        self.open.ticks += ticks;
+        self.reads += reads;
+    }
+
+    fn close(&mut self) {
+        let live = self.snapshot();
+        let window = Window { live, ..std::mem::take(&mut self.open) };
+        self.windows.push(window);
+        let all: f64 = self.windows.iter().map(|window| window.ticks).sum();
+        self.length = (all / WINDOWS as f64).max(FIRST_WINDOW);
+        if self.windows.len() > WINDOWS {
+            self.merge(all);
+        }
+    }
+
+    /// Makes one of the two neighbours that are together the shortest, measured by how long after
+    /// the beginning they are.
+    fn merge(&mut self, all: f64) {
+        let mut start = all / 8.0;
+        let (mut best, mut least) = (0, f64::INFINITY);
+        for (at, pair) in self.windows.windows(2).enumerate() {
+            let length = (pair[0].ticks + pair[1].ticks) / start;
+            if length < least {
+                (best, least) = (at, length);
+            }
+            start += pair[0].ticks;
+        }
+        let next = self.windows.remove(best + 1);
+        let window = &mut self.windows[best];
+        window.ticks += next.ticks;
+        add(&mut window.hits, &next.hits);
+        window.live = next.live;
+    }
+
+    /// The live objects by age.
+    fn snapshot(&self) -> Vec<Live> {
+        let mut snapshot = vec![];
+        for life in self.lives.values() {
+            let at = bin((self.clock - life.last).max(0.0) as u64);
+            if at >= snapshot.len() {
+                snapshot.resize(at + 1, Live::default());
+            }
+            snapshot[at].objects += 1.0;
+            snapshot[at].bytes += f64::from(life.size);
+        }
+        snapshot
+    }
+
+    fn watch(&mut self, access: &Access) {
+        if access.op == Op::Delete {
+            self.lives.remove(&access.key);
+            return;
+        }
+        let read = access.op == Op::Get;
+        self.others(1.0, f64::from(u8::from(read)));
+        if !read && self.skipped {
+            let rest = 1.0 / self.sampler.rate() - 1.0;
+            self.others(rest, 0.0);
+        }
+        self.sampled += f64::from(u8::from(read));
+        let mut life = Life { last: self.clock, expires: Expiry::NEVER, size: access.size };
+        let before = self.lives.get(&access.key).copied();
+        if let Some(before) = before {
+            if read {
+                // Its age before this very access.
+                self.hit((self.clock - before.last - 1.0).max(0.0) as u64);
+            }
+            life.expires = before.expires;
+        }
+        if before.is_none() || !read {
+            life.expires = Expiry::instant(access.time, access.ttl);
+            self.expiry.push(life.expires, access.key);
+            let lives = &self.lives;
+            self.expiry.tidy(lives.len(), |when, key| {
+                when == life.expires && key == access.key
+                    || lives.get(&key).is_some_and(|life| life.expires == when)
+            });
+        }
+        self.lives.insert(access.key, life);
+        if self.sampler.is_full(self.lives.len()) {
+            let factor = self.sampler.lower(self.lives.keys().copied());
+            let sampler = &self.sampler;
+            self.lives.retain(|&key, _| sampler.keeps(key));
+            self.scale(factor);
+        }
+    }
+
+    fn hit(&mut self, age: u64) {
+        let at = bin(age);
+        let hits = &mut self.open.hits;
+        if at >= hits.len() {
+            hits.resize(at + 1, Hits::default());
+        }
+        hits[at].reads += 1.0;
+        hits[at].ages += age as f64;
+    }
+
+    fn expire(&mut self, now: Micros) {
+        while let Some((when, key)) = self.expiry.pop(now) {
+            if self.lives.get(&key).is_some_and(|life| life.expires == when) {
+                self.lives.remove(&key);
+            }
+        }
+    }
+
+    /// What sampled keys have added so far weighs less.
+    fn scale(&mut self, factor: f64) {
+        let windows = self.windows.iter_mut().chain([&mut self.open]);
+        for live in windows.flat_map(|window| &mut window.live).chain(&mut self.origin) {
+            live.objects *= factor;
+            live.bytes *= factor;
+        }
+        self.scale_hits(factor);
+    }
+
+    fn scale_hits(&mut self, factor: f64) {
+        for window in self.windows.iter_mut().chain([&mut self.open]) {
+            for hits in &mut window.hits {
+                hits.reads *= factor;
+                hits.ages *= factor;
+            }
+        }
+        self.sampled *= factor;
+    }
+
+    pub(crate) fn forget(&mut self, factor: f64) {
+        // What was live when is not forgotten while the window counts at all.
+        self.close();
+        self.scale_hits(factor);
+        self.reads *= factor;
+        while let Some(window) = self.windows.first() {
+            let weight: f64 = window.hits.iter().map(|hits| hits.reads).sum();
+            if weight > self.sampled * 1e-4 {
+                break;
+            }
+            self.origin = self.windows.remove(0).live;
+        }
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.sampler.rate()
+    }
+
+    /// Reads that a sample of this rate should have.
+    pub(crate) fn reads(&self) -> f64 {
+        if self.saw_others { self.reads * self.rate() } else { self.sampled }
+    }
+
+    /// Reads of sampled keys.
+    pub(crate) fn sampled(&self) -> f64 {
+        self.sampled
+    }
+
+    /// Mean size of what is accessed, in bytes, each object counted once.
+    pub(crate) fn size_mean(&self) -> f64 {
+        let bytes: f64 = self.lives.values().map(|life| f64::from(life.size)).sum();
+        bytes / (self.lives.len() as f64).max(1.0)
+    }
+
+    /// The live objects at the start, and the windows. The last of them ends now.
+    pub(crate) fn windows(&self) -> (&[Live], Vec<Cow<'_, Window>>) {
+        let mut windows: Vec<_> = self.windows.iter().map(Cow::Borrowed).collect();
+        if self.open.ticks > 0.0 {
+            let live = self.snapshot();
+            windows.push(Cow::Owned(Window { live, ..self.open.clone() }));
+        }
+        (&self.origin, windows)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        map_bytes::<Life>(self.lives.capacity())
+            + self.expiry.bytes()
+            + self.windows.iter().chain([&self.open]).map(Window::memory).sum::<usize>()
+            + self.origin.capacity() * size_of::<Live>()
+    }
+}
+
+impl Window {
+    fn memory(&self) -> usize {
+        self.hits.capacity() * size_of::<Hits>() + self.live.capacity() * size_of::<Live>()
+    }
+}
+
+fn add(to: &mut Vec<Hits>, more: &[Hits]) {
+    if more.len() > to.len() {
+        to.resize(more.len(), Hits::default());
+    }
+    for (sum, more) in to.iter_mut().zip(more) {
+        sum.reads += more.reads;
+        sum.ages += more.ages;
+    }
+}
+
+/// The bin of an age.
+fn bin(age: u64) -> usize {
+    let shift = (age | 1).ilog2().saturating_sub(PRECISION);
+    (u64::from(shift) * WIDTH + (age >> shift)) as usize
+}
+
+/// How many ages share a bin.
+pub(crate) fn width(bin: usize) -> u64 {
+    if (bin as u64) < 2 * WIDTH { 1 } else { 1 << (bin as u64 / WIDTH - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Prng;
+
+    #[test]
+    fn bins_are_adjacent() {
+        let mut left = 0;
+        for at in 0..900 {
+            assert_eq!((bin(left), bin(left + width(at) - 1)), (at, at));
+            left += width(at);
+        }
+    }
+
+    /// Objects of every age are found again in the snapshots, and hits add up over the windows,
+    /// however often windows are merged.
+    #[test]
+    fn windows_keep_all_counts() {
+        let mut prng = Prng::new(6);
+        let mut ages = Ages::new(&Params::default());
+        let (mut live, mut hits) = (std::collections::HashMap::new(), 0.0);
+        for tick in 0..100_000 {
+            let key = base::hash::mix(prng.below(600).min(prng.below(600)));
+            let access =
+                Access { time: Micros(tick), ..Access::get(key, 1 + prng.below(9) as u32) };
+            if prng.chance(0.2) {
+                ages.access(&Access { op: Op::Delete, ..access });
+                live.remove(&key);
+            } else {
+                ages.access(&access);
+                hits += f64::from(u8::from(live.insert(key, access.size).is_some()));
+            }
+        }
+        let (_, windows) = ages.windows();
+        assert!((WINDOWS..=WINDOWS + 1).contains(&windows.len()), "{}", windows.len());
+        let counted: f64 =
+            windows.iter().flat_map(|window| &window.hits).map(|hits| hits.reads).sum();
+        assert_eq!(counted, hits);
+        let last = &windows[windows.len() - 1].live;
+        assert_eq!(last.iter().map(|live| live.objects).sum::<f64>(), live.len() as f64);
+        let bytes: u32 = live.values().sum();
+        assert_eq!(last.iter().map(|live| live.bytes).sum::<f64>(), f64::from(bytes));
+    }
+}

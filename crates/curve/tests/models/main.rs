@@ -1,0 +1,7 @@
+//! Every model against its oracle.
+
+mod ages;
+mod conformance;
+mod grids;
+mod oracles;
+mod stacks;
