@@ -7,14 +7,17 @@
 //!
 //! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does. This doubles
 //! the effective K at no cost, and nothing younger than the recency rank 1 - 1/K is ever evicted.
-//! A candidate is kept as numbers, not as a pointer: it is looked up again when its turn comes,
-//! and dropped if it was used or left since then, lest a hot key be evicted for its past.
+//! A candidate is kept as numbers, not as a pointer: when its turn comes it is dropped if it is
+//! not in its place any more or was used since, lest a hot key be evicted for its past.
+//!
+//! An eviction looks at K items that no cache of the processor holds. So all places are drawn
+//! first, and nothing depends on what is found in one of them before the others are under way:
+//! the K waits become one.
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. A dead item that is
 //! drawn goes at once, whatever its rank.
 
 use crate::item::Ref;
-use crate::key::hash_of;
 use crate::penalty;
 use crate::shard::Shard;
 use crate::table::{END, Place};
@@ -114,8 +117,8 @@ pub(crate) struct Kept {
     rank: f32,
     tenant: TenantId,
     last: u32,
-    pub(crate) hash: u64,
-    word: usize,
+    place: Place,
+    pub(crate) word: usize,
 }
 
 /// A tenant that may lose items now.
@@ -128,11 +131,17 @@ pub(crate) struct Share {
     loose: u64,
 }
 
+/// Places drawn at once.
+const BATCH: usize = 16;
+
 /// An item drawn.
+#[derive(Clone, Copy, Debug)]
 struct Candidate {
     rank: f32,
-    tenant: TenantId,
+    /// Index into the shares.
+    share: usize,
     place: Place,
+    word: usize,
 }
 
 impl Shard {
@@ -155,7 +164,7 @@ impl Shard {
     }
 
     fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
-        let Self { pools, tenants, kept, shares, prng, tick, seed, .. } = self;
+        let Self { pools, tenants, kept, shares, prng, tick, .. } = self;
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
             return 0;
@@ -175,18 +184,8 @@ impl Shard {
             return 0;
         }
         let evictor = &members.evictor;
-        Round {
-            evictor,
-            tenants,
-            kept: &mut kept[pool],
-            shares,
-            total,
-            prng,
-            want,
-            tick: *tick,
-            seed: *seed,
-        }
-        .run()
+        let (kept, tick) = (&mut kept[pool], *tick);
+        Round { evictor, tenants, kept, shares, total, prng, want, tick }.run()
     }
 }
 
@@ -201,41 +200,35 @@ struct Round<'a> {
     prng: &'a mut Prng,
     want: &'a Want,
     tick: u64,
-    seed: u64,
-}
-
-/// What became of a draw.
-enum Drawn {
-    /// It met no item that may leave.
-    Nothing,
-    /// It met a dead one, which was removed.
-    Freed(u64),
-    Candidate(Candidate),
 }
 
 impl Round<'_> {
     fn run(&mut self) -> u64 {
-        let k = usize::from(self.evictor.k);
+        let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
-        let mut found = 0;
-        // A table is two thirds full, so that far fewer draws than this find K items. It is left
-        // with fewer, or none, only in tables of a few items.
-        for _ in 0..4 * k + 16 {
-            match self.draw() {
-                Drawn::Nothing => continue,
-                Drawn::Freed(bytes) => return bytes,
-                Drawn::Candidate(candidate) => {
-                    if self.evictor.pool {
-                        self.keep(&candidate);
-                    }
-                    if best.as_ref().is_none_or(|best| candidate.rank < best.rank) {
-                        best = Some(candidate);
-                    }
+        // Two places in three hold an item, so that far fewer draws than this find K items. It is
+        // left with fewer, or none, only in tables of a few items.
+        let mut draws = 4 * left + BATCH;
+        while left > 0 && draws > 0 {
+            let (batch, found) = self.draw((2 * left).clamp(8, BATCH));
+            draws = draws.saturating_sub(BATCH);
+            for drawn in batch.iter().take(found.min(left)) {
+                let share = &self.shares[drawn.share];
+                let item = self.tenants[share.tenant as usize].table.get(drawn.place);
+                if self.is_spared(share, item, drawn.word) {
+                    continue;
                 }
-            }
-            found += 1;
-            if found == k {
-                break;
+                if item.is_dead(self.want.now.unix_ms) {
+                    return self.tenants[share.tenant as usize].expire(drawn.place);
+                }
+                let candidate = Candidate { rank: self.rank(item), ..*drawn };
+                if self.evictor.pool {
+                    self.keep(&candidate);
+                }
+                if best.is_none_or(|best| candidate.rank < best.rank) {
+                    best = Some(candidate);
+                }
+                left -= 1;
             }
         }
         let kept = if self.evictor.pool { self.take_kept() } else { None };
@@ -245,38 +238,36 @@ impl Round<'_> {
         }
     }
 
-    /// Draws one entry of the tables, each with the same chance.
-    fn draw(&mut self) -> Drawn {
-        let share = match self.shares {
-            [only] => only,
-            shares => {
-                let mut r = self.prng.below(self.total as u64) as usize;
-                let mine = shares.iter().find(|share| {
-                    let is_mine = r < share.len;
-                    r = r.wrapping_sub(share.len);
-                    is_mine
-                });
-                mine.expect("r is below the sum of the lengths")
-            }
-        };
-        let tenant = &self.tenants[share.tenant as usize];
-        let Some(place) = tenant.table.draw(self.prng) else { return Drawn::Nothing };
-        let item = tenant.table.get(place);
-        if self.is_spared(share, item, || tenant.table.word(place)) {
-            return Drawn::Nothing;
+    /// Draws `count` places of the tables, each with the same chance; returns those that hold an
+    /// item first, and how many they are.
+    fn draw(&mut self, count: usize) -> ([Candidate; BATCH], usize) {
+        let none = Candidate { rank: 0.0, share: 0, place: Place::default(), word: 0 };
+        let (mut batch, mut found) = ([none; BATCH], 0);
+        for _ in 0..count {
+            let share = match self.shares {
+                [_] => 0,
+                shares => {
+                    let mut r = self.prng.below(self.total as u64) as usize;
+                    let mine = shares.iter().position(|share| {
+                        let is_mine = r < share.len;
+                        r = r.wrapping_sub(share.len);
+                        is_mine
+                    });
+                    mine.expect("r is below the sum of the lengths")
+                }
+            };
+            let tenant = &self.tenants[self.shares[share].tenant as usize];
+            let (place, word) = tenant.table.draw(self.prng);
+            // Written in any case, and kept if there is an item: no branch to guess wrong.
+            batch[found] = Candidate { share, place, word, ..none };
+            found += usize::from(word != 0);
         }
-        if item.is_dead(self.want.now.unix_ms) {
-            let tenant = &mut self.tenants[share.tenant as usize];
-            return Drawn::Freed(tenant.expire(place));
-        }
-        let rank = self.rank(item);
-        Drawn::Candidate(Candidate { rank, tenant: share.tenant, place })
+        (batch, found)
     }
 
     #[inline]
-    fn is_spared(&self, share: &Share, item: Ref, word: impl FnOnce() -> usize) -> bool {
-        let floor = share.loose != u64::MAX && item.charge() > share.loose;
-        floor || (self.want.spare != 0 && self.want.spare == word())
+    fn is_spared(&self, share: &Share, item: Ref, word: usize) -> bool {
+        (share.loose != u64::MAX && item.charge() > share.loose) || self.want.spare == word
     }
 
     #[inline]
@@ -299,23 +290,17 @@ impl Round<'_> {
         if full && candidate.rank >= self.kept[0].rank {
             return;
         }
-        let table = &self.tenants[candidate.tenant as usize].table;
-        let word = table.word(candidate.place);
+        let Candidate { rank, share, place, word } = *candidate;
         if self.kept.iter().any(|kept| kept.word == word) {
             return;
         }
-        let item = table.get(candidate.place);
-        let kept = Kept {
-            rank: candidate.rank,
-            tenant: candidate.tenant,
-            last: item.stamps().last(),
-            hash: hash_of(self.seed, item.db(), item.key()),
-            word,
-        };
-        let at = self.kept.partition_point(|kept| kept.rank > candidate.rank);
+        let tenant = self.shares[share].tenant;
+        let last = self.tenants[tenant as usize].table.get(place).stamps().last();
+        let kept = Kept { rank, tenant, last, place, word };
+        let at = self.kept.partition_point(|kept| kept.rank > rank);
         if full {
-            self.kept.remove(0);
-            self.kept.insert(at - 1, kept);
+            self.kept[..at].rotate_left(1);
+            self.kept[at - 1] = kept;
         } else {
             self.kept.insert(at, kept);
         }
@@ -324,37 +309,33 @@ impl Round<'_> {
     /// Takes the best kept candidate that is still there, unused since, and may leave.
     fn take_kept(&mut self) -> Option<Candidate> {
         for at in (0..self.kept.len()).rev() {
-            let kept = self.kept[at];
-            let table = &self.tenants[kept.tenant as usize].table;
-            let place = table
-                .find_word(kept.hash, kept.word)
-                .filter(|&place| table.get(place).stamps().last() == kept.last);
-            let Some(place) = place else {
+            let Kept { rank, tenant, last, place, word } = self.kept[at];
+            let table = &self.tenants[tenant as usize].table;
+            if !table.is_at(place, word) || table.get(place).stamps().last() != last {
                 self.kept.remove(at);
                 continue;
-            };
-            let Some(share) = self.shares.iter().find(|share| share.tenant == kept.tenant) else {
-                continue;
-            };
-            if self.is_spared(share, table.get(place), || kept.word) {
+            }
+            let share = self.shares.iter().position(|share| share.tenant == tenant);
+            let Some(share) = share else { continue };
+            if self.is_spared(&self.shares[share], table.get(place), word) {
                 continue;
             }
             self.kept.remove(at);
-            return Some(Candidate { rank: kept.rank, tenant: kept.tenant, place });
+            return Some(Candidate { rank, share, place, word });
         }
         None
     }
 
     /// Walks from a random point on to the first item that may leave.
     fn search(&mut self) -> Option<Candidate> {
-        for share in self.shares {
+        for (at, share) in self.shares.iter().enumerate() {
             let table = &self.tenants[share.tenant as usize].table;
             let mut position = self.prng.below(END);
             for _ in 0..SEARCH_MAX.min(table.buckets() + 1) {
-                let place =
-                    table.find_at(position, |item, word| !self.is_spared(share, item, || word));
-                if let Some(place) = place {
-                    return Some(Candidate { rank: 0.0, tenant: share.tenant, place });
+                let may_leave = |item: Ref, word| !self.is_spared(share, item, word);
+                if let Some(place) = table.find_at(position, may_leave) {
+                    let word = table.word(place);
+                    return Some(Candidate { rank: 0.0, share: at, place, word });
                 }
                 position = table.next(position) % END;
             }
@@ -363,9 +344,11 @@ impl Round<'_> {
     }
 
     fn remove(&mut self, victim: &Candidate) -> u64 {
-        let tenant = &mut self.tenants[victim.tenant as usize];
+        let tenant = self.shares[victim.share].tenant;
+        let is_own = self.want.tenant == Some(tenant);
+        let tenant = &mut self.tenants[tenant as usize];
         let charge = tenant.table.get(victim.place).charge();
-        if self.want.tenant == Some(victim.tenant) {
+        if is_own {
             tenant.account.give(charge);
         } else if !tenant.account.try_give(charge) {
             // Other shards took what it could spare in the meantime.

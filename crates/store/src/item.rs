@@ -24,7 +24,9 @@ use std::ptr::{NonNull, copy, copy_nonoverlapping};
 
 const HEADER: usize = 16;
 const OPTION: usize = 8;
-const ALIGN: usize = 8;
+/// Headers are read unaligned, which costs nothing where items are aligned after all, and they
+/// are: asked for 8, mimalloc would take the next larger class for any but powers of two.
+const ALIGN: usize = 1;
 
 const EXPIRES: u8 = 1;
 const LONG_KEY: u8 = 2;
@@ -49,7 +51,7 @@ struct Header {
     hits: u8,
 }
 
-const _: () = assert!(size_of::<Header>() == HEADER && align_of::<Header>() <= ALIGN);
+const _: () = assert!(size_of::<Header>() == HEADER);
 
 /// Above this size allocators map memory by whole runs of pages.
 const CLASSES_MAX: u64 = 512 << 10;
@@ -184,9 +186,9 @@ impl Raw {
         let raw = Self(base);
         // SAFETY: the layout has room for the header, the options that `header.flags` names, the
         // key and both pieces of the value, in this order; the memory is fresh, so nothing
-        // overlaps; the base is aligned for a header.
+        // overlaps.
         unsafe {
-            base.cast::<Header>().write(header);
+            base.cast::<Header>().write_unaligned(header);
             if let Some(expires) = parts.expires {
                 base.add(HEADER).cast::<u64>().write_unaligned(expires);
             }
@@ -205,12 +207,12 @@ impl Raw {
     #[inline]
     fn header(self) -> Header {
         // SAFETY: the item is live, and a header stands at its base.
-        unsafe { self.0.cast::<Header>().read() }
+        unsafe { self.0.cast::<Header>().read_unaligned() }
     }
 
     fn set_header(self, header: Header) {
         // SAFETY: as in `header`; only `Mut` and `Owned`, which nothing else aliases, call this.
-        unsafe { self.0.cast::<Header>().write(header) }
+        unsafe { self.0.cast::<Header>().write_unaligned(header) }
     }
 
     #[inline]
@@ -547,7 +549,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: if cfg!(miri) { 8 } else { 256 },
+            cases: if cfg!(miri) { 3 } else { 256 },
             failure_persistence: None,
             ..ProptestConfig::default()
         })]

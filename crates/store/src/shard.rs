@@ -362,8 +362,8 @@ impl Shard {
             |item: Ref| scope.db.is_none_or(|db| item.db() == db) && !item.is_dead(now.unix_ms);
         let table = &self.tenants[at].table;
         for _ in 0..DRAWS {
-            let drawn = table.draw(&mut self.prng);
-            if let Some(place) = drawn.filter(|&place| fits(table.get(place))) {
+            let (place, word) = table.draw(&mut self.prng);
+            if word != 0 && fits(table.get(place)) {
                 return Some((at as TenantId, place));
             }
         }
@@ -435,12 +435,11 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let memory = &store.memory;
-        let account = &self.tenants[tenant as usize].account;
-        if account.try_take(need) {
-            if memory.try_take(need) {
+        if memory.try_take(need) {
+            if self.tenants[tenant as usize].account.try_take(need) {
                 return Ok(());
             }
-            account.give(need);
+            memory.give(need);
         }
         self.evict_for(store, Want { tenant: Some(tenant), own: false, spare, now }, tenant, need)
     }
@@ -454,11 +453,10 @@ impl Shard {
     ) -> Result<(), Error> {
         let memory = &store.memory;
         self.check_fit(store, tenant, need)?;
-        let account = Arc::clone(&self.tenants[tenant as usize].account);
         // What is evicted stays reserved, so that nobody else can take it before this write does.
         let mut credit = 0;
         let own = Want { own: true, ..want };
-        while !account.try_take(need) {
+        while !self.tenants[tenant as usize].account.try_take(need) {
             match self.evict_anywhere(store, &own) {
                 0 => {
                     memory.give(credit);
@@ -470,7 +468,7 @@ impl Shard {
         while credit < need && !memory.try_take(need - credit) {
             match self.evict_anywhere(store, &want) {
                 0 => {
-                    account.give(need);
+                    self.tenants[tenant as usize].account.give(need);
                     memory.give(credit);
                     return Err(Error::Full);
                 }

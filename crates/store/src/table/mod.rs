@@ -43,7 +43,7 @@ const OVERFLOW: u32 = 1 << 31;
 pub(crate) const END: u64 = 1 << 32;
 
 /// Where an item is, until the table changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     bucket: u32,
     at: u8,
@@ -332,16 +332,28 @@ impl Table {
         }
     }
 
-    /// Draws an entry: every one has the same chance, and a draw that meets an empty place says
-    /// `None`, one time in three. The table must not be empty.
+    /// Draws a place, and the [`word`](Table::word) of the entry there: every entry has the same
+    /// chance, and one draw in three meets an empty place, with a word of 0. The table must not
+    /// be empty.
     #[inline]
-    pub(crate) fn draw(&self, prng: &mut Prng) -> Option<Place> {
+    pub(crate) fn draw(&self, prng: &mut Prng) -> (Place, usize) {
         let primary = self.primary.len();
         let r = prng.below(((primary + self.overflow.len()) * ENTRIES) as u64) as usize;
         let (bucket, at) = (r / ENTRIES, r % ENTRIES);
         let id =
             if bucket < primary { bucket as u32 } else { (bucket - primary) as u32 | OVERFLOW };
-        (self.bucket(id).word(at) != 0).then_some(Place { bucket: id, at: at as u8 })
+        (Place { bucket: id, at: at as u8 }, self.bucket(id).word(at))
+    }
+
+    /// Whether the entry that had this word at this place is still there.
+    pub(crate) fn is_at(&self, place: Place, word: usize) -> bool {
+        let id = place.bucket;
+        let exists = if id < OVERFLOW {
+            (id as usize) < self.primary.len()
+        } else {
+            ((id - OVERFLOW) as usize) < self.overflow.len()
+        };
+        exists && self.word(place) == word
     }
 
     /// Shows the items of the bucket at `position` of a walk that lie at or behind it, and returns

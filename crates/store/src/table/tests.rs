@@ -148,7 +148,9 @@ fn draws_are_uniform() {
     let mut counts = vec![0u32; items as usize];
     let draws = if cfg!(miri) { 2_000 } else { 500_000 };
     for _ in 0..draws {
-        if let Some(place) = table.draw(&mut prng) {
+        let (place, word) = table.draw(&mut prng);
+        if word != 0 {
+            assert!(table.is_at(place, word));
             counts[number(table.get(place)) as usize] += 1;
         }
     }

@@ -71,7 +71,7 @@ fn run(config: Config, len_max: u64) -> (Store, u64) {
 }
 
 #[test]
-fn small_items_in_many_shards() {
+fn small_values_in_many_shards() {
     let config = Config { maxmemory: Bytes(MIB), shards: 16, ..Config::default() };
     let (store, refused) = run(config, 300);
     assert_eq!(refused, 0);
@@ -80,7 +80,7 @@ fn small_items_in_many_shards() {
 
 /// A few items fill the store, so that a shard often has nothing to give and asks elsewhere.
 #[test]
-fn few_large_items_find_room_in_other_shards() {
+fn few_large_values_find_room_in_other_shards() {
     for shards in [2, 16] {
         let config = Config { maxmemory: Bytes(MIB), shards, ..Config::default() };
         let (_, refused) = run(config, 100_000);
