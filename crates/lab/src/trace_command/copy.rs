@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use trace::{Source, Totals};
 
 /// Where a trace is written, and how.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Target {
     /// Format to write: csv, compact, lcs or oracleGeneral; else the name of the file tells
     #[arg(long, value_name = "FORMAT")]

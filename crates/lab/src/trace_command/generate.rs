@@ -67,7 +67,11 @@ fn combined(name: &'static str, about: &'static str) -> Command {
 
 impl clap::Subcommand for Generator {
     fn augment_subcommands(mut command: Command) -> Command {
-        let output = || Output::command().get_arguments().cloned().collect::<Vec<_>>();
+        // Behind the parameters.
+        let output = || {
+            let args = Output::command().get_arguments().cloned().collect::<Vec<_>>();
+            args.into_iter().map(|arg| arg.display_order(usize::MAX / 2))
+        };
         for spec in synth::ALL {
             let common = synth::COMMON
                 .iter()

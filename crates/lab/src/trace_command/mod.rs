@@ -7,6 +7,8 @@ mod head;
 mod progress;
 mod sensitivity;
 mod stat;
+#[cfg(test)]
+mod tests;
 
 use std::io::{self, Write};
 

@@ -81,7 +81,7 @@ pub(super) struct Spread {
     pub(super) max: u64,
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Operations {
     pub(super) get: u64,
     pub(super) set: u64,
@@ -100,7 +100,7 @@ pub(super) struct Ttls {
 }
 
 /// To the width of a histogram's bucket: a sixteenth.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Quantiles {
     pub(super) p10: u64,
     pub(super) p50: u64,
