@@ -13,6 +13,6 @@ use crate::Spec;
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "cost-lhd",
-    params: &[("k", 64.0), ("global", 0.0)],
+    params: &[("k", 32.0), ("global", 0.0)],
     build: |params| Box::new(Lhd::new(params, true)),
 };

@@ -6,7 +6,8 @@
 //!
 //! How an object's future depends on its age is not assumed but measured ([`model`]), for classes
 //! of objects that behave alike: by who asks, and by how soon the last two hits came. The lowest of
-//! a sample goes. Loops, scans and recency all come out of the same measured curve.
+//! a sample goes: 32 by default, for with 64 nothing more is gained on any trace tried. Loops, scans
+//! and recency all come out of the same measured curve.
 //!
 //! What cannot be seen cannot be learnt, so some newcomers are *explorers*: a hundredth of the
 //! bytes is held by objects that stay, whatever their rank, until they are hit or too old to be
@@ -34,7 +35,7 @@ use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lhd",
-    params: &[("k", 64.0), ("cost", 0.0), ("global", 0.0)],
+    params: &[("k", 32.0), ("cost", 0.0), ("global", 0.0)],
     build: |params| Box::new(Lhd::new(params, params.get("cost") > 0.0)),
 };
 

@@ -1,0 +1,165 @@
+//! Each test walks the list, alone and behind each filter.
+
+use crate::common;
+use base::Micros;
+use policy::{ALL, Access, Bytes, Cache, Choice, Op, Outcome, admit, parse};
+
+/// Every policy, and LRU and S3-FIFO (which refuses on its own account) behind every filter.
+fn choices() -> Vec<Choice> {
+    let filtered = admit::ALL.iter().flat_map(|filter| {
+        ["lru", "s3fifo", "sieve"].map(|name| parse(&format!("{name}+{}", filter.name)).unwrap())
+    });
+    let variants = ["klru:k=16:pool=16", "lhd:global=1", "clock:3", "lfu:0", "gdsf:cost=1"];
+    let variants = variants.map(|name| parse(name).unwrap());
+    ALL.iter().map(|spec| Choice::of(spec)).chain(filtered).chain(variants).collect()
+}
+
+fn is_bounded(choice: &Choice) -> bool {
+    choice.spec.name != "unbounded"
+}
+
+fn mixed() -> Vec<Access> {
+    common::with_foresight(common::mixed(20_000))
+}
+
+#[test]
+fn never_holds_more_than_its_capacity() {
+    for choice in choices().iter().filter(|choice| is_bounded(choice)) {
+        for capacity in [1, 50, 700, 9_000] {
+            let mut cache = Cache::new(choice, Bytes(capacity), 1);
+            for access in mixed() {
+                cache.access(&access);
+                assert!(cache.used().0 <= capacity, "{choice} at {capacity}: {}", cache.used());
+            }
+        }
+    }
+}
+
+#[test]
+fn same_seed_same_run() {
+    for choice in choices() {
+        let run = || {
+            let mut cache = Cache::new(&choice, Bytes(5_000), 7);
+            mixed().iter().map(|access| cache.access(access)).collect::<Vec<_>>()
+        };
+        assert_eq!(run(), run(), "{choice}");
+    }
+}
+
+/// Whatever the policy, what it answers must be explained by a cache that forgets: a hit only for
+/// what was written since, not removed, and not expired.
+#[test]
+fn never_finds_what_cannot_be_there() {
+    for choice in choices() {
+        let mut cache = Cache::new(&choice, Bytes(20_000), 1);
+        let mut alive = std::collections::HashMap::new();
+        for access in mixed() {
+            let may_hit = alive.get(&access.key).is_some_and(|&until| until > access.time);
+            let outcome = cache.access(&access);
+            assert!(outcome != Outcome::Hit || may_hit, "{choice}: {access:?}");
+            let until = if access.ttl.0 == 0 { Micros(u64::MAX) } else { access.time + access.ttl };
+            match (access.op, outcome) {
+                (Op::Delete, _) => {
+                    alive.remove(&access.key);
+                    assert!(!cache.holds(access.key), "{choice}: deleted, and still there");
+                }
+                (Op::Set, _) | (_, Outcome::Miss) => {
+                    alive.insert(access.key, until);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_larger_than_the_cache_is_refused() {
+    for choice in choices().iter().filter(|choice| is_bounded(choice)) {
+        let mut cache = Cache::new(choice, Bytes(1_000), 1);
+        // Known of beforehand to be used again, so that no bound turns it away for that.
+        let next = base::Tick(99);
+        let small = |key| Access { next, ..Access::get(key, 10) };
+        common::play(&mut cache, &[0, 1, 2, 3, 4].map(small));
+        let before = cache.used();
+        cache.access(&Access { next, ..Access::get(77, 1_001) });
+        assert!(!cache.holds(77), "{choice}");
+        assert_eq!(cache.used(), before, "{choice}: nothing leaves for what cannot enter");
+        // Grown too large, an object cannot stay.
+        cache.access(&Access { next, ..Access::set(0, 1_001) });
+        assert!(!cache.holds(0), "{choice}");
+    }
+}
+
+#[test]
+fn survives_being_resized() {
+    for choice in choices().iter().filter(|choice| is_bounded(choice)) {
+        let mut cache = Cache::new(choice, Bytes(8_000), 1);
+        for (at, access) in mixed().iter().enumerate() {
+            if at % 1_000 == 999 {
+                let capacity = Bytes([8_000, 300, 0, 20_000, 1][at / 1_000 % 5]);
+                cache.resize(capacity);
+                assert!(cache.used() <= capacity, "{choice}");
+            }
+            cache.access(access);
+            assert!(cache.used() <= cache.capacity(), "{choice}");
+        }
+    }
+}
+
+#[test]
+fn counters_add_up() {
+    let trace = mixed();
+    let gets = trace.iter().filter(|access| access.op == Op::Get);
+    let (count, bytes, penalty) = gets.fold((0, 0, 0.0), |(count, bytes, penalty), access| {
+        (count + 1, bytes + u64::from(access.size), penalty + access.penalty.as_f64())
+    });
+    for choice in choices() {
+        let mut cache = Cache::new(&choice, Bytes(6_000), 1);
+        let misses = common::play(&mut cache, &trace);
+        let stats = cache.stats();
+        assert_eq!((stats.gets, stats.get_bytes), (count, bytes), "{choice}");
+        assert_eq!(stats.misses, misses, "{choice}");
+        assert!((stats.get_penalty_us - penalty).abs() < 1.0, "{choice}");
+        assert!(stats.miss_bytes <= stats.get_bytes, "{choice}");
+        assert!(stats.miss_penalty_us <= stats.get_penalty_us, "{choice}");
+        assert!(stats.expirations > 0, "{choice}: the trace has objects that expire");
+    }
+}
+
+/// Nobody undercuts a cache without limit, and among equal sizes nobody undercuts Belady.
+#[test]
+fn the_bounds_hold() {
+    let trace = common::popular(20_000).into_iter().map(|access| Access { size: 1, ..access });
+    let trace = common::with_foresight(trace.collect());
+    let misses = |choice: &Choice, capacity| {
+        let mut cache = Cache::new(choice, Bytes(capacity), 1);
+        common::play(&mut cache, &trace)
+    };
+    for capacity in [20, 200] {
+        let unbounded = misses(&parse("unbounded").unwrap(), capacity);
+        let belady = misses(&parse("belady").unwrap(), capacity);
+        assert!(unbounded < belady);
+        for choice in choices() {
+            let name = choice.spec.name;
+            // Greedy and sampled, it may turn away what is never used again: a little better.
+            if name != "unbounded" && name != "belady-size" {
+                assert!(misses(&choice, capacity) >= belady, "{choice} at {capacity}");
+            }
+        }
+    }
+}
+
+/// A cache as large as the footprint misses only what an unbounded one does, unless the policy
+/// keeps a part of itself for something.
+#[test]
+fn with_room_for_all_only_first_reads_miss() {
+    let trace = common::with_foresight(common::popular(20_000));
+    let capacity = Bytes(common::footprint(&trace) * 10);
+    let keys: std::collections::HashSet<u64> = trace.iter().map(|access| access.key).collect();
+    for choice in ALL.iter().map(|spec| Choice::of(spec)) {
+        let mut cache = Cache::new(&choice, capacity, 1);
+        common::play(&mut cache, &trace);
+        assert_eq!(cache.stats().misses, keys.len() as u64, "{choice}");
+        assert_eq!(cache.stats().evictions, 0, "{choice}");
+    }
+}

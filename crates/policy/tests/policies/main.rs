@@ -1,0 +1,6 @@
+//! What every policy owes, and what each must give.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod conformance;
+mod oracles;
