@@ -246,14 +246,15 @@ fn lhd_is_no_worse_than_lru_where_recency_is_all_there_is() {
     }
 }
 
-/// A few dozen candidates must be about as good as all residents.
+/// 64 candidates must come within a percentage point of ranking all residents. (They may do better:
+/// a sample that misses the lowest rank is a little wrong about what was learnt a little wrong.)
 #[test]
 fn a_sample_is_as_good_as_global_ranking() {
     let trace = common::loops_and_scans(60_000);
     for capacity in [5_000, 30_000] {
-        let sampled = miss_ratio("lhd", capacity, &trace);
+        let sampled = miss_ratio("lhd:k=64", capacity, &trace);
         let global = miss_ratio("lhd:global=1", capacity, &trace);
-        assert!((sampled - global).abs() < 0.01, "{capacity}: {sampled} against {global}");
+        assert!(sampled < global + 0.01, "{capacity}: {sampled} against {global}");
     }
 }
 
