@@ -56,6 +56,10 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         last = now;
         let resident = resident();
         shared.stats.resident.store(resident, Ordering::Relaxed);
+        if !shared.owns_process.load(Ordering::Relaxed) {
+            shared.store.set_reserve(Bytes(0));
+            continue;
+        }
         let reserve = shared.store.reserve();
         let next = next_reserve(reserve, resident.saturating_sub(base), limit);
         if next != reserve {

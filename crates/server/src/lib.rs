@@ -145,6 +145,12 @@ impl Handle {
         &self.shared.store
     }
 
+    /// Says that other things of some size live in this process: its resident memory then says
+    /// nothing of the store, and none is set aside for the allocator.
+    pub fn share_process(&self) {
+        self.shared.owns_process.store(false, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// Something that ends the server from elsewhere.
     pub fn stopper(&self) -> Stopper {
         Stopper { shared: self.shared.clone(), bell: self.bell.clone() }

@@ -93,6 +93,8 @@ pub(crate) struct Shared {
     pub(crate) started_unix: u64,
     /// Set when the server is to end.
     stopping: AtomicBool,
+    /// Whether resident memory of the process says something of the store.
+    pub(crate) owns_process: AtomicBool,
     view: RwLock<Arc<View>>,
     generation: AtomicU64,
     /// Held while settings change.
@@ -147,6 +149,7 @@ impl Shared {
             file,
             started_unix: unix_us / 1_000_000,
             stopping: AtomicBool::new(false),
+            owns_process: AtomicBool::new(true),
             generation: AtomicU64::new(view.generation),
             view: RwLock::new(Arc::new(view)),
             changing: Mutex::new(()),

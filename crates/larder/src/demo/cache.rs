@@ -1,0 +1,65 @@
+//! The server of a run: in this process, on a free port of loopback, ended when it is dropped.
+
+use super::result::Holding;
+use super::workload::Tenant;
+use anyhow::{Context, anyhow};
+use base::Bytes;
+use lab::replay::{Address, Link};
+use serde_json::Value;
+use server::config::{Match, Settings};
+
+/// A server with a tenant for each of the workload's.
+pub(super) struct Cache {
+    handle: server::Handle,
+    link: Link,
+    names: Vec<String>,
+}
+
+impl Cache {
+    /// Starts an empty one that follows `recipe`.
+    pub(super) fn start(recipe: &str, memory: Bytes, tenants: &[Tenant]) -> anyhow::Result<Self> {
+        let tenant = |tenant: &Tenant| server::config::Tenant {
+            name: tenant.name.clone(),
+            matches: vec![Match::Prefix(tenant.prefix().into())],
+            ..server::config::Tenant::fallback()
+        };
+        let settings = Settings {
+            port: 0,
+            bind: vec!["127.0.0.1".into()],
+            maxmemory: memory,
+            recipe: recipe.to_owned(),
+            tenants: tenants.iter().map(tenant).collect(),
+            // Load and cache share the machine: of two cores one thread leaves the other.
+            io_threads: 1,
+            ..Settings::default()
+        };
+        let handle = server::start(settings)?;
+        handle.share_process();
+        let link = Link::connect(&Address::loopback(handle.addr().port()), 0)?;
+        let names = tenants.iter().map(|tenant| tenant.name.clone()).collect();
+        Ok(Self { handle, link, names })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> Address {
+        Address::loopback(self.handle.addr().port())
+    }
+
+    /// What each tenant holds now, in the order of the workload: as the server tells any client.
+    pub(super) fn holdings(&mut self) -> anyhow::Result<Vec<Holding>> {
+        self.link.put(&["LARDER", "TENANTS", "JSON"]);
+        self.link.flush()?;
+        let text = self.link.reply(|reply| reply.as_bytes().map(<[u8]>::to_vec))?;
+        let text = text.context("LARDER TENANTS did not answer with text")?;
+        let rows: Value = serde_json::from_slice(&text)?;
+        let holding = |name: &String| {
+            let rows = rows.as_array().into_iter().flatten();
+            let row = rows.into_iter().find(|row| row["name"] == *name.as_str());
+            let number = |key: &str| row.and_then(|row| row[key].as_u64());
+            let (bytes, k) = (number("used"), number("k"));
+            let both = bytes.zip(k).ok_or_else(|| anyhow!("LARDER TENANTS lacks tenant {name}"))?;
+            Ok(Holding { bytes: both.0, k: both.1 as u8 })
+        };
+        self.names.iter().map(holding).collect()
+    }
+}

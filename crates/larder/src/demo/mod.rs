@@ -1,0 +1,176 @@
+//! The demo: the same requests to a plain cache and to a tuned one, side by side.
+//!
+//! Both runs are of the same server in the same process, started empty on loopback, with the same
+//! memory. The first follows recipe `static`, which is what Redis does: one shared pool, five
+//! candidates an eviction and sixteen kept. The second follows `kredis`: a pool for each tenant
+//! whose memory and number of candidates follow from measured miss ratio curves and measured
+//! penalties. The load is a cache-aside application: a miss asks an embedded SQLite database, which
+//! is as far away as the tenant's penalty says, and writes the answer to the cache.
+//!
+//! Connections work in a closed loop that never gets ahead of a fixed rate, well below what two
+//! cores can serve. In an open loop a machine that is busy with something else for a fifth of a
+//! second would make thousands of requests late, and the two runs would differ by that and not by
+//! their division of memory. So the figures tell what a request costs, not how the server behaves
+//! at its limit; `larder replay --open-loop` measures that.
+//!
+//! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
+
+mod cache;
+mod result;
+mod screen;
+mod workload;
+
+use anyhow::{Context, bail};
+use base::Bytes;
+use cache::Cache;
+use lab::replay::{self, Pace, run_replay};
+use lab::report::json;
+use result::{Answer, Run};
+use screen::Screen;
+use std::path::Path;
+use workload::Workload;
+
+/// Requests a second in all: about half of what two cores serve as client and server at once.
+const RATE: f64 = 8_000.0;
+/// Connections of each tenant.
+const CONNECTIONS: usize = 8;
+/// Share of a run that warms up: the memory is full after half of it, and the pilot has moved what
+/// it wants to move.
+const WARMUP: f64 = 0.4;
+/// The recipes by the names they have in the answer, and their settings: a run of twenty seconds
+/// has time for few decisions, so the pilot takes them twice as often as it would by default.
+const STATIC: (&str, &str) = ("static", "static");
+const KREDIS: (&str, &str) = ("kredis", "kredis:epoch=0.5");
+
+/// Compare a plain cache with a tuned one on this machine, in under a minute.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  larder demo
+  larder demo --seed 7 --json
+  larder demo --trace web.csv.zst --trace jobs.csv.zst --memory 64mb")]
+pub struct Args {
+    /// Print one JSON document at the end; progress goes to standard error
+    #[arg(long)]
+    json: bool,
+    /// Another seed makes other requests of the same kind
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Serve this trace instead of the built-in tenants; given several times, each is a tenant,
+    /// with penalties of 0.2, 0.4, 1 and 2 ms in order and from the first again
+    #[arg(long = "trace", value_name = "TRACE")]
+    traces: Vec<String>,
+    /// How long each of the two runs takes
+    #[arg(long, value_name = "SECONDS", default_value_t = 21.0, conflicts_with = "requests")]
+    seconds: f64,
+    /// Requests in each of the two runs, instead of a time
+    #[arg(long, value_name = "N")]
+    requests: Option<u64>,
+    /// Memory of the cache [default: four tenths of what is ever asked for; of traces a third]
+    #[arg(long, value_name = "SIZE", value_parser = Bytes::parse)]
+    memory: Option<Bytes>,
+}
+
+/// Runs the demo.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub fn run(args: Args) -> anyhow::Result<()> {
+    let requests = args.requests()?;
+    let mut screen = Screen::new(args.json);
+    let folder = tempfile::tempdir().context("the demo needs a folder for its database")?;
+    let database = folder.path().join("objects.db");
+    let mut workload = if args.traces.is_empty() {
+        Workload::built_in(requests, args.seed)
+    } else {
+        Workload::traces(&args.traces, requests)
+    };
+    workload.prepare(&database)?;
+    let least = Bytes::MIB;
+    let share = Bytes((workload.footprint.as_f64() * workload.memory_share) as u64);
+    let memory = args.memory.unwrap_or_else(|| share.max(least));
+    if memory < least {
+        bail!("a memory of {memory} holds next to nothing: give it at least {least}");
+    }
+    screen.say(&introduction(&workload, memory));
+    let mut serve = |recipe| serve(recipe, &workload, &database, memory, args.seed, &mut screen);
+    let answer = Answer { seed: args.seed, r#static: serve(STATIC)?, kredis: serve(KREDIS)? };
+    if args.json {
+        return json::print(&answer);
+    }
+    println!("\n{answer}");
+    Ok(())
+}
+
+impl Args {
+    fn requests(&self) -> anyhow::Result<u64> {
+        let requests = self.requests.unwrap_or((self.seconds * RATE) as u64);
+        if requests < 1_000 {
+            bail!("{requests} requests say nothing: choose at least 1000, or a second");
+        }
+        Ok(requests)
+    }
+}
+
+/// What is going to happen, in a few lines.
+fn introduction(workload: &Workload, memory: Bytes) -> String {
+    let tenants: Vec<String> = workload
+        .tenants
+        .iter()
+        .map(|tenant| format!("{} ({} ms)", tenant.name, tenant.penalty.as_secs_f64() * 1e3))
+        .collect();
+    format!(
+        "{} requests of {} tenants, who wait for a miss as long as it says: {}.\n\
+         A cache of {memory} for {} of objects, over SQLite; first plain, then tuned.\n\
+         The first {:.0} % of each run warm up and are not counted.\n",
+        workload.requests,
+        workload.tenants.len(),
+        tenants.join(", "),
+        workload.footprint,
+        WARMUP * 100.0
+    )
+}
+
+/// Serves all requests with one recipe, from an empty cache.
+fn serve(
+    (name, recipe): (&str, &str),
+    workload: &Workload,
+    database: &Path,
+    memory: Bytes,
+    seed: u64,
+    screen: &mut Screen,
+) -> anyhow::Result<Run> {
+    let mut cache = Cache::start(recipe, memory, &workload.tenants)?;
+    let names: Vec<String> = workload.tenants.iter().map(|tenant| tenant.name.clone()).collect();
+    let tenants = workload.tenants.iter().map(|tenant| replay::Tenant {
+        name: tenant.name.clone(),
+        prefix: tenant.prefix(),
+        db: 0,
+        backend: tenant.backend(database),
+    });
+    let options = replay::Options {
+        to: cache.address(),
+        tenants: tenants.collect(),
+        order: workload.order()?,
+        requests: Some(workload.requests),
+        connections: CONNECTIONS,
+        depth: 1,
+        pace: Pace::ClosedAtMost(RATE),
+        warmup: WARMUP,
+        seed,
+        interval: screen.interval(),
+    };
+    let mut holdings = vec![];
+    let report = run_replay(options, &mut |progress| {
+        // Where the server does not answer, the load finds out too, and says why.
+        if let Ok(now) = cache.holdings() {
+            holdings = now;
+        }
+        screen.show(name, &names, progress, &holdings);
+    })?;
+    if report.errors > 0 {
+        let first = report.first_error.unwrap_or_default();
+        bail!("{} requests of recipe {name} failed, the first with: {first}", report.errors);
+    }
+    Ok(Run::new(&report, &cache.holdings()?))
+}

@@ -1,0 +1,144 @@
+//! What is shown while a run is under way: a few lines, drawn again in place on a terminal, and
+//! written every few seconds where there is none.
+
+use super::result::Holding;
+use lab::replay::Progress;
+use lab::report::Format;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+/// How often a terminal is drawn, and how often lines are written elsewhere.
+const DRAWN_EVERY: Duration = Duration::from_millis(500);
+const WRITTEN_EVERY: Duration = Duration::from_secs(4);
+
+/// Where progress is shown.
+pub(super) struct Screen {
+    out: Box<dyn Write>,
+    terminal: bool,
+    /// Lines that are drawn over next.
+    drawn: usize,
+}
+
+impl Screen {
+    /// On standard output; on standard error where that is kept for the answer.
+    pub(super) fn new(keep_stdout: bool) -> Self {
+        let (out, terminal): (Box<dyn Write>, _) = if keep_stdout {
+            (Box::new(std::io::stderr()), std::io::stderr().is_terminal())
+        } else {
+            (Box::new(std::io::stdout()), std::io::stdout().is_terminal())
+        };
+        Self { out, terminal, drawn: 0 }
+    }
+
+    /// How often it wants to be shown progress, which is of the time since then.
+    pub(super) const fn interval(&self) -> Duration {
+        if self.terminal { DRAWN_EVERY } else { WRITTEN_EVERY }
+    }
+
+    /// Says something that stays.
+    pub(super) fn say(&mut self, text: &str) {
+        self.drawn = 0;
+        // Nobody looking is no reason to fail.
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    /// Shows how far the run is.
+    pub(super) fn show(
+        &mut self,
+        recipe: &str,
+        names: &[String],
+        progress: &Progress,
+        holdings: &[Holding],
+    ) {
+        if self.terminal {
+            let text = block(recipe, names, progress, holdings);
+            // Up to where the last block began, and each line is cleared before it is written.
+            let mut drawn = String::new();
+            if self.drawn > 0 {
+                let _ = write!(drawn, "\x1b[{}A", self.drawn);
+            }
+            for line in text.lines() {
+                let _ = writeln!(drawn, "\x1b[2K{line}");
+            }
+            self.drawn = text.lines().count();
+            let _ = self.out.write_all(drawn.as_bytes());
+            let _ = self.out.flush();
+        } else {
+            let _ = writeln!(self.out, "{}", line(recipe, names, progress, holdings));
+        }
+    }
+}
+
+/// How far the run is, in a few words.
+fn head(recipe: &str, progress: &Progress) -> String {
+    let total = progress.requests_total.unwrap_or(0).max(1);
+    let share = progress.requests as f64 / total as f64 * 100.0;
+    let phase = if progress.warming_up { ", warming up" } else { "" };
+    format!("{recipe} {share:3.0} %{phase}")
+}
+
+fn block(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holding]) -> String {
+    let mut text = head(recipe, progress);
+    let _ = write!(
+        text,
+        "\n  {:<16} {:>9} {:>10} {:>10} {:>10} {:>4}",
+        "tenant", "requests", "miss ratio", "mean", "memory", "K"
+    );
+    for ((name, recent), holding) in names.iter().zip(&progress.tenants).zip(holdings) {
+        let short: String = name.chars().take(16).collect();
+        let _ = write!(
+            text,
+            "\n  {short:<16} {:>9} {:>10.3} {:>10} {:>10} {:>4}",
+            recent.requests,
+            recent.miss_ratio,
+            Format::Micros.show(recent.mean_us),
+            Format::Bytes.show(holding.bytes as f64),
+            holding.k
+        );
+    }
+    text
+}
+
+fn line(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holding]) -> String {
+    let mut text = head(recipe, progress);
+    for ((name, recent), holding) in names.iter().zip(&progress.tenants).zip(holdings) {
+        let _ = write!(
+            text,
+            " · {name} misses {:.3}, {}, {}, K {}",
+            recent.miss_ratio,
+            Format::Micros.show(recent.mean_us),
+            Format::Bytes.show(holding.bytes as f64),
+            holding.k
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lab::replay::Recent;
+
+    #[test]
+    fn every_tenant_has_its_line() {
+        let recent = Recent { requests: 7, miss_ratio: 0.25, mean_us: 400.0 };
+        let progress = Progress {
+            elapsed: Duration::from_secs(1),
+            requests: 30,
+            requests_total: Some(120),
+            warming_up: true,
+            tenants: vec![recent; 2],
+        };
+        let names = ["web".to_owned(), "a name of more than sixteen".to_owned()];
+        let holdings = [Holding { bytes: 2 << 20, k: 16 }; 2];
+        let text = block("kredis", &names, &progress, &holdings);
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.starts_with("kredis  25 %, warming up"), "{text}");
+        let web = text.lines().nth(2).unwrap();
+        let words: Vec<_> = web.split_whitespace().collect();
+        assert_eq!(words, ["web", "7", "0.250", "400", "µs", "2", "MiB", "16"]);
+        let text = line("kredis", &names, &progress, &holdings);
+        assert!(text.contains("web misses 0.250, 400 µs, 2 MiB, K 16"), "{text}");
+    }
+}
