@@ -115,7 +115,7 @@ macro_rules! models {
     };
 }
 
-models! { olken, shards, aet, eaet, krr, kaet, miniature, exact }
+models! { olken, shards, aet, eaet, footprint, krr, kaet, miniature, exact }
 
 /// The model of that name.
 ///

@@ -327,7 +327,7 @@ fn add(to: &mut Vec<Hits>, more: &[Hits]) {
 }
 
 /// The bin of an age.
-fn bin(age: u64) -> usize {
+pub(crate) fn bin(age: u64) -> usize {
     let shift = (age | 1).ilog2().saturating_sub(PRECISION);
     (u64::from(shift) * WIDTH + (age >> shift)) as usize
 }

@@ -11,7 +11,7 @@ mod sampler;
 mod stack_model;
 
 pub(crate) use age_model::AgeModel;
-pub(crate) use ages::{Ages, Hits, Live, width};
+pub(crate) use ages::{Ages, Hits, Live, bin, width};
 pub(crate) use estimate::Estimate;
 pub(crate) use expiry::Expiry;
 pub(crate) use grid::Grid;

@@ -1,0 +1,310 @@
+//! Footprint: LRU from the mean number of distinct bytes in windows of every length [1], as LAMA
+//! uses it [2].
+//!
+//! Of all windows of w accesses in a trace of n, one misses an object if it lies entirely in a gap
+//! between two of its accesses, or before its first, or after its last; a gap of g free accesses
+//! holds g - w + 1 windows. So
+//!
+//! ```text
+//!   fp(w) = Σ s - 1/(n-w+1) · Σ over gaps s·max(0, gap - w)
+//! ```
+//!
+//! with the size s of the object, and a gap's length t for a reuse after t accesses, f for a first
+//! access at f (from 1), n + 1 - l for a last at l. A read that reuses an object after t accesses
+//! hits in a cache of fp(t) bytes. (The first and last gaps make it exact for a finite trace, where
+//! `aet` is exact only for an endless one; it is one window, though, and `eaet` has many.)
+//!
+//! Gaps are counted with their sums, so a sum over those longer than w is exact at the edges of
+//! bins. All classes of one trace may share its clock, and then their footprints add up: see
+//! [`Footprint::natural`].
+//!
+//! A deletion or the end of a time to live cannot be had here, for an object is in a window if it
+//! is accessed in it, whatever becomes of it then: what follows is a first access, and the room it
+//! took stays taken. Where these are many `eaet` is the model to ask. Nor can a past window be
+//! forgotten without its firsts and lasts: what is forgotten is the whole.
+//!
+//! [1] Xiang, Ding, Luo, Bao. HOTL: a Higher Order Theory of Locality. ASPLOS '13.
+//! [2] Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory
+//!     Allocation for Key-value Cache. ATC '15, section 3.3.
+
+use base::{Access, Bytes, Micros, Op};
+
+use crate::track::{Expiry, KeyMap, Sampler, bin, map_bytes, width};
+use crate::{MissRatio, MissRatioCurve, Model, Params, Spec};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "footprint",
+    predicts: Params::lru,
+    build: |params| Box::new(Footprint::new(params)),
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    first: u64,
+    last: u64,
+    size: u32,
+    expires: Micros,
+    /// Whether it was deleted, so that its next read misses.
+    gone: bool,
+}
+
+/// Gaps of like length, weighed by the size of the object.
+#[derive(Clone, Copy, Debug, Default)]
+struct Gaps {
+    bytes: f64,
+    /// Bytes times length.
+    area: f64,
+    /// Reads that ended them and found the object.
+    reads: f64,
+}
+
+/// The footprint of the accesses seen.
+#[derive(Clone, Debug)]
+pub struct Footprint {
+    sampler: Sampler,
+    objects: KeyMap<Object>,
+    gaps: Vec<Gaps>,
+    clock: u64,
+    sampled: f64,
+    reads: f64,
+    saw_others: bool,
+}
+
+/// fp at the edges of bins, in bytes of the sample.
+struct Edge {
+    window: f64,
+    bytes: f64,
+    hits: f64,
+}
+
+impl Footprint {
+    /// A footprint that has seen nothing.
+    pub fn new(params: &Params) -> Self {
+        Self {
+            sampler: Sampler::new(params),
+            objects: KeyMap::default(),
+            gaps: vec![],
+            clock: 0,
+            sampled: 0.0,
+            reads: 0.0,
+            saw_others: false,
+        }
+    }
+
+    /// Counts an access to something else: keeps a class on the clock of the whole cache.
+    pub fn pass(&mut self) {
+        self.clock += 1;
+    }
+
+    /// The mean number of distinct bytes in windows of `accesses`.
+    pub fn at(&self, accesses: u64) -> Bytes {
+        Bytes((between(&self.edges(), accesses as f64) / self.sampler.rate()).round() as u64)
+    }
+
+    /// What each class gets of `capacity` if nobody divides it: one LRU list for all, or a
+    /// memcached that hands out pages until they are gone. All must have seen the same clock
+    /// (LAMA, equation 6).
+    pub fn natural(classes: &[Self], capacity: Bytes) -> Vec<Bytes> {
+        let edges: Vec<_> = classes.iter().map(|class| (class.edges(), class.rate())).collect();
+        let parts = |window: f64| -> Vec<f64> {
+            edges.iter().map(|(edges, rate)| between(edges, window) / rate).collect()
+        };
+        let (mut low, mut high) =
+            (0.0, classes.iter().map(|class| class.clock as f64).fold(0.0, f64::max));
+        for _ in 0..64 {
+            let middle = 0.5 * (low + high);
+            let sum: f64 = parts(middle).iter().sum();
+            if sum < capacity.as_f64() { low = middle } else { high = middle }
+        }
+        parts(low).into_iter().map(|part| Bytes(part.round() as u64)).collect()
+    }
+
+    fn edges(&self) -> Vec<Edge> {
+        let end = self.clock + 1;
+        let mut gaps = self.gaps.clone();
+        let mut all = 0.0;
+        for object in self.objects.values() {
+            let bytes = f64::from(object.size);
+            all += bytes;
+            count(&mut gaps, object.first, bytes);
+            count(&mut gaps, end - object.last, bytes);
+        }
+        let (mut bytes, mut area) = (0.0, 0.0);
+        for gap in &gaps {
+            bytes += gap.bytes;
+            area += gap.area;
+        }
+        let mut edges = vec![Edge { window: 0.0, bytes: 0.0, hits: 0.0 }];
+        let (mut window, mut hits) = (0.0, 0.0);
+        for (at, gap) in gaps.iter().enumerate() {
+            // Gaps up to the last length of this bin are no longer than the window.
+            window += width(at) as f64;
+            bytes -= gap.bytes;
+            area -= gap.area;
+            hits += gap.reads;
+            let last = window - 1.0;
+            let windows = end as f64 - last;
+            if last >= 1.0 && windows >= 1.0 {
+                let missed = (area - last * bytes).max(0.0);
+                edges.push(Edge { window: last, bytes: (all - missed / windows).max(0.0), hits });
+            }
+        }
+        edges.push(Edge { window: self.clock as f64, bytes: all, hits });
+        edges
+    }
+}
+
+fn between(edges: &[Edge], window: f64) -> f64 {
+    let after = edges.partition_point(|edge| edge.window <= window);
+    let Some(right) = edges.get(after) else { return edges.last().map_or(0.0, |last| last.bytes) };
+    let left = &edges[after - 1];
+    let share = (window - left.window) / (right.window - left.window);
+    left.bytes + (right.bytes - left.bytes) * share
+}
+
+fn count(gaps: &mut Vec<Gaps>, length: u64, bytes: f64) -> &mut Gaps {
+    let at = bin(length);
+    if at >= gaps.len() {
+        gaps.resize(at + 1, Gaps::default());
+    }
+    let gap = &mut gaps[at];
+    gap.bytes += bytes;
+    gap.area += bytes * length as f64;
+    gap
+}
+
+impl Model for Footprint {
+    fn access(&mut self, access: &Access) {
+        let read = access.op == Op::Get;
+        if !self.sampler.keeps(access.key) {
+            self.clock += u64::from(access.op != Op::Delete);
+            self.reads += f64::from(u8::from(read));
+            self.saw_others = true;
+            return;
+        }
+        if access.op == Op::Delete {
+            if let Some(object) = self.objects.get_mut(&access.key) {
+                object.gone = true;
+            }
+            return;
+        }
+        self.clock += 1;
+        let now = self.clock;
+        self.reads += f64::from(u8::from(read));
+        self.sampled += f64::from(u8::from(read));
+        let expires = Expiry::instant(access.time, access.ttl);
+        let new = Object { first: now, last: now, size: access.size, expires, gone: false };
+        let object = self.objects.entry(access.key).or_insert(new);
+        if object.last < now {
+            let live = !object.gone && object.expires > access.time;
+            let gap = count(&mut self.gaps, now - object.last, f64::from(object.size));
+            gap.reads += f64::from(u8::from(live && read));
+            let expires = if live && read { object.expires } else { expires };
+            *object = Object { first: object.first, expires, ..new };
+        }
+        if self.sampler.is_full(self.objects.len()) {
+            let factor = self.sampler.lower(self.objects.keys().copied());
+            let sampler = &self.sampler;
+            self.objects.retain(|&key, _| sampler.keeps(key));
+            for gap in &mut self.gaps {
+                gap.bytes *= factor;
+                gap.area *= factor;
+                gap.reads *= factor;
+            }
+            self.sampled *= factor;
+        }
+    }
+
+    fn skip(&mut self, gets: u64) {
+        self.clock += gets;
+        self.reads += gets as f64;
+        self.saw_others |= gets > 0;
+    }
+
+    fn curve(&self) -> MissRatioCurve {
+        let rate = self.sampler.rate();
+        let reads = if self.saw_others { self.reads * rate } else { self.sampled };
+        MissRatioCurve::new(self.edges().into_iter().filter(|edge| edge.bytes >= 1.0).map(|edge| {
+            let misses = (self.sampled - edge.hits).max(0.0);
+            (Bytes((edge.bytes / rate).ceil() as u64), MissRatio::of(misses, reads))
+        }))
+    }
+
+    fn bytes(&self) -> Bytes {
+        let gaps = self.gaps.capacity() * size_of::<Gaps>();
+        Bytes((map_bytes::<Object>(self.objects.capacity()) + gaps) as u64)
+    }
+
+    /// Firsts and lasts are of one window, so there is none of less weight: below a half it begins
+    /// anew, above it goes on.
+    fn forget(&mut self, factor: f64) {
+        if factor < 0.5 {
+            self.objects.values_mut().for_each(|object| {
+                object.first = 1;
+                object.last = 0;
+            });
+            self.gaps.clear();
+            self.clock = 0;
+            (self.sampled, self.reads) = (0.0, 0.0);
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        self.sampler.rate()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(trace: &str) -> Footprint {
+        let mut footprint = Footprint::new(&Params::default());
+        for key in trace.bytes() {
+            footprint.access(&Access::get(base::hash::mix(key.into()), 60));
+        }
+        footprint
+    }
+
+    /// Mean distinct objects in windows of 1, 2, 3 … accesses, counted by hand.
+    #[test]
+    fn small_examples() {
+        for (trace, means) in [
+            ("abcca", vec![1.0, 7.0 / 4.0, 7.0 / 3.0, 3.0, 3.0]),
+            ("abccca", vec![1.0, 8.0 / 5.0, 2.0, 7.0 / 3.0, 3.0, 3.0]),
+        ] {
+            let footprint = of(trace);
+            for (window, mean) in (1..).zip(means) {
+                let bytes: f64 = 60.0 * mean;
+                assert_eq!(footprint.at(window), Bytes(bytes.round() as u64), "{trace} {window}");
+            }
+        }
+    }
+
+    /// (abc)…: three objects always hit, two never.
+    #[test]
+    fn a_loop_hits_when_it_fits() {
+        let curve = of(&"abc".repeat(1_000)).curve();
+        assert_eq!(curve.at(Bytes(120)), MissRatio(1.0));
+        assert!(curve.at(Bytes(180)).0 < 0.002);
+    }
+
+    /// Two classes, one with twice the accesses to as many objects: their parts of one LRU list
+    /// add up to it, and the busier has the larger.
+    #[test]
+    fn natural_parts_add_up() {
+        let mut prng = base::Prng::new(3);
+        let mut classes = [0, 1].map(|_| Footprint::new(&Params::default()));
+        for _ in 0..60_000 {
+            let class = usize::from(prng.chance(2.0 / 3.0));
+            let key = base::hash::mix(prng.below(1_000) + 10_000 * class as u64);
+            classes[class].access(&Access::get(key, 1));
+            classes[1 - class].pass();
+        }
+        let parts = Footprint::natural(&classes, Bytes(1_000));
+        assert!((995..=1_000).contains(&(parts[0].0 + parts[1].0)), "{parts:?}");
+        // 1 - e^(-t) and 1 - e^(-2t) of 1 000 add up to 1 000 where e^(-t) is 0.618.
+        assert!((parts[0].0 as f64 - 382.0).abs() < 15.0, "{parts:?}");
+    }
+}
