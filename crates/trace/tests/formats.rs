@@ -150,6 +150,19 @@ fn nobody_claims_the_bytes_of_another() {
     }
 }
 
+/// A format without a fuzz target would be the one that panics.
+#[test]
+fn every_format_is_fuzzed() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
+    let mut targets = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        targets += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    }
+    for spec in format::ALL {
+        assert!(targets.contains(&format!("read_trace(\"{}\"", spec.name)), "{}", spec.name);
+    }
+}
+
 /// However a file was cut off, the reader says so or reads what is there, and stops.
 #[test]
 fn a_sample_cut_off_anywhere_is_no_panic() {
