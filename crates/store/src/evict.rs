@@ -17,7 +17,7 @@
 //! A tenant at or below its min is passed over, unless the room is for itself. A dead item that is
 //! drawn goes at once, whatever its rank.
 
-use crate::item::Ref;
+use crate::item::{Owned, Ref, Stamps};
 use crate::penalty;
 use crate::shard::Shard;
 use crate::table::{END, Place};
@@ -144,9 +144,25 @@ struct Candidate {
     word: usize,
 }
 
+/// A place drawn, perhaps without an item.
+#[derive(Clone, Copy, Debug, Default)]
+struct Drawn {
+    share: usize,
+    place: Place,
+    word: usize,
+}
+
 impl Shard {
+    /// Makes one item leave, for a write in another shard or for none. As [`Shard::evict`].
+    pub(crate) fn evict_for_others(&mut self, want: &Want) -> u64 {
+        let freed = self.evict(want);
+        self.scrap = None;
+        freed
+    }
+
     /// Makes one item leave and returns the bytes charged for it, which stay reserved in the
-    /// store's memory and are the caller's now; 0 if nothing here may leave.
+    /// store's memory and are the caller's now; 0 if nothing here may leave. The item itself is
+    /// the shard's scrap: what is written next may be made of it.
     pub(crate) fn evict(&mut self, want: &Want) -> u64 {
         if let (Some(tenant), true) = (want.tenant, want.own) {
             return self.evict_from(self.pools.of[tenant as usize], want);
@@ -164,7 +180,7 @@ impl Shard {
     }
 
     fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
-        let Self { pools, tenants, kept, shares, prng, tick, .. } = self;
+        let Self { pools, tenants, kept, shares, prng, tick, scrap, .. } = self;
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
             return 0;
@@ -185,7 +201,7 @@ impl Shard {
         }
         let evictor = &members.evictor;
         let (kept, tick) = (&mut kept[pool], *tick);
-        Round { evictor, tenants, kept, shares, total, prng, want, tick }.run()
+        Round { evictor, tenants, kept, shares, total, prng, scrap, want, tick }.run()
     }
 }
 
@@ -198,6 +214,7 @@ struct Round<'a> {
     /// Items of all shares.
     total: usize,
     prng: &'a mut Prng,
+    scrap: &'a mut Option<Owned>,
     want: &'a Want,
     tick: u64,
 }
@@ -206,26 +223,29 @@ impl Round<'_> {
     fn run(&mut self) -> u64 {
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
+        let mut batch = [Drawn::default(); BATCH];
         // Two places in three hold an item, so that far fewer draws than this find K items. It is
         // left with fewer, or none, only in tables of a few items.
         let mut draws = 4 * left + BATCH;
         while left > 0 && draws > 0 {
-            let (batch, found) = self.draw((2 * left).clamp(8, BATCH));
-            draws = draws.saturating_sub(BATCH);
-            for drawn in batch.iter().take(found.min(left)) {
-                let share = &self.shares[drawn.share];
-                let item = self.tenants[share.tenant as usize].table.get(drawn.place);
-                if self.is_spared(share, item, drawn.word) {
+            let found = self.draw((left + left / 2 + 1).min(BATCH), &mut batch);
+            draws = draws.saturating_sub(left);
+            for &Drawn { share: at, place, word } in &batch[..found.min(left)] {
+                let share = &self.shares[at];
+                let item = self.tenants[share.tenant as usize].table.get(place);
+                if self.is_spared(share, item, word) {
                     continue;
                 }
                 if item.is_dead(self.want.now.unix_ms) {
-                    return self.tenants[share.tenant as usize].expire(drawn.place);
+                    return self.tenants[share.tenant as usize].expire(place);
                 }
-                let candidate = Candidate { rank: self.rank(item), ..*drawn };
+                let stamps = item.stamps();
+                let rank = self.rank(item, stamps);
+                let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
-                    self.keep(&candidate);
+                    self.keep(&candidate, stamps.last());
                 }
-                if best.is_none_or(|best| candidate.rank < best.rank) {
+                if best.is_none_or(|best| rank < best.rank) {
                     best = Some(candidate);
                 }
                 left -= 1;
@@ -238,31 +258,32 @@ impl Round<'_> {
         }
     }
 
-    /// Draws `count` places of the tables, each with the same chance; returns those that hold an
-    /// item first, and how many they are.
-    fn draw(&mut self, count: usize) -> ([Candidate; BATCH], usize) {
-        let none = Candidate { rank: 0.0, share: 0, place: Place::default(), word: 0 };
-        let (mut batch, mut found) = ([none; BATCH], 0);
-        for _ in 0..count {
-            let share = match self.shares {
-                [_] => 0,
-                shares => {
-                    let mut r = self.prng.below(self.total as u64) as usize;
-                    let mine = shares.iter().position(|share| {
-                        let is_mine = r < share.len;
-                        r = r.wrapping_sub(share.len);
-                        is_mine
-                    });
-                    mine.expect("r is below the sum of the lengths")
-                }
-            };
-            let tenant = &self.tenants[self.shares[share].tenant as usize];
-            let (place, word) = tenant.table.draw(self.prng);
+    /// Draws `count` places of the tables, each with the same chance. Those that hold an item come
+    /// first in `batch`; returns how many they are.
+    fn draw(&mut self, count: usize, batch: &mut [Drawn; BATCH]) -> usize {
+        let mut found = 0;
+        let mut note = |share, (place, word)| {
             // Written in any case, and kept if there is an item: no branch to guess wrong.
-            batch[found] = Candidate { share, place, word, ..none };
+            batch[found] = Drawn { share, place, word };
             found += usize::from(word != 0);
+        };
+        if let [only] = self.shares {
+            let table = &self.tenants[only.tenant as usize].table;
+            (0..count).for_each(|_| note(0, table.draw(self.prng)));
+            return found;
         }
-        (batch, found)
+        for _ in 0..count {
+            let mut r = self.prng.below(self.total as u64) as usize;
+            let mine = self.shares.iter().position(|share| {
+                let is_mine = r < share.len;
+                r = r.wrapping_sub(share.len);
+                is_mine
+            });
+            let share = mine.expect("r is below the sum of the lengths");
+            let tenant = self.shares[share].tenant;
+            note(share, self.tenants[tenant as usize].table.draw(self.prng));
+        }
+        found
     }
 
     #[inline]
@@ -271,8 +292,7 @@ impl Round<'_> {
     }
 
     #[inline]
-    fn rank(&self, item: Ref) -> f32 {
-        let stamps = item.stamps();
+    fn rank(&self, item: Ref, stamps: Stamps) -> f32 {
         let meta = Meta {
             age: u64::from(stamps.age(self.tick)),
             life: u64::from(stamps.life(self.tick)),
@@ -285,7 +305,7 @@ impl Round<'_> {
 
     /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
     /// there is room.
-    fn keep(&mut self, candidate: &Candidate) {
+    fn keep(&mut self, candidate: &Candidate, last: u32) {
         let full = self.kept.len() == KEPT_MAX;
         if full && candidate.rank >= self.kept[0].rank {
             return;
@@ -295,7 +315,6 @@ impl Round<'_> {
             return;
         }
         let tenant = self.shares[share].tenant;
-        let last = self.tenants[tenant as usize].table.get(place).stamps().last();
         let kept = Kept { rank, tenant, last, place, word };
         let at = self.kept.partition_point(|kept| kept.rank > rank);
         if full {
@@ -354,7 +373,8 @@ impl Round<'_> {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        let bytes = tenant.remove(victim.place);
+        let (item, bytes) = tenant.take(victim.place);
+        *self.scrap = Some(item);
         tenant.account.give(bytes - charge);
         tenant.counters.evicted += 1;
         tenant.counters.evicted_bytes += charge;

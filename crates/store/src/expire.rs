@@ -86,7 +86,7 @@ impl Shard {
                 None if memory.excess() > 0 => want,
                 None => break,
             };
-            let freed = self.evict(&want);
+            let freed = self.evict_for_others(&want);
             memory.give(freed);
             if freed == 0 {
                 break;

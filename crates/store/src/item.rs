@@ -162,12 +162,22 @@ impl Stamps {
 }
 
 /// A pointer to a live item: what [`Owned`], [`Ref`] and [`Mut`] share. Whoever makes one vouches
-/// that it points to an allocation made by `Raw::new` and not freed while the `Raw` is used.
+/// that it points to an allocation made by `Raw::allocate`, written, and not freed while the `Raw` is used.
 #[derive(Clone, Copy)]
 struct Raw(NonNull<u8>);
 
 impl Raw {
-    fn new(parts: &Parts, stamps: Stamps) -> Self {
+    fn allocate(class: u64) -> NonNull<u8> {
+        let layout = layout(class);
+        // SAFETY: a class is at least a header large.
+        NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
+    }
+
+    /// Writes an item into `base`.
+    ///
+    /// # Safety
+    /// `base` is an allocation of the class of `parts`, which nobody else reaches.
+    unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
         let [head, tail] = parts.value;
         let header = Header {
             last: stamps.last,
@@ -180,13 +190,10 @@ impl Raw {
             class: stamps.penalty_class,
             hits: stamps.hits,
         };
-        let layout = layout(parts.charge());
-        // SAFETY: the layout is at least a header large.
-        let Some(base) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
         let raw = Self(base);
-        // SAFETY: the layout has room for the header, the options that `header.flags` names, the
-        // key and both pieces of the value, in this order; the memory is fresh, so nothing
-        // overlaps.
+        // SAFETY: the class has room for the header, the options that `header.flags` names, the
+        // key and both pieces of the value, in this order; nobody else reaches the memory, so
+        // nothing overlaps.
         unsafe {
             base.cast::<Header>().write_unaligned(header);
             if let Some(expires) = parts.expires {
@@ -272,9 +279,28 @@ fn layout(size: u64) -> Layout {
 /// An item outside of the table.
 pub(crate) struct Owned(Raw);
 
+// SAFETY: the item is plain bytes without ties to a thread, and has one owner.
+unsafe impl Send for Owned {}
+
 impl Owned {
     pub(crate) fn new(parts: &Parts, stamps: Stamps) -> Self {
-        Self(Raw::new(parts, stamps))
+        // SAFETY: the allocation is fresh and of this class.
+        Self(unsafe { Raw::write_item(Raw::allocate(parts.charge()), parts, stamps) })
+    }
+
+    /// An item made in the memory of `scrap` if that is of its class. The parts cannot be those of
+    /// `scrap`, which is owned.
+    pub(crate) fn made_of(scrap: Option<Self>, parts: &Parts, stamps: Stamps) -> Self {
+        match scrap {
+            Some(scrap) if scrap.0.charge() == parts.charge() => {
+                // SAFETY: the allocation is of this class, and its owner was given up for it.
+                Self(unsafe { Raw::write_item(scrap.into_raw(), parts, stamps) })
+            }
+            scrap => {
+                drop(scrap);
+                Self::new(parts, stamps)
+            }
+        }
     }
 
     /// Gives the item up as a pointer.
@@ -402,8 +428,10 @@ impl Mut<'_> {
     /// Replaces value and expiry if the class stays the same; says whether it did.
     #[inline]
     pub(crate) fn overwrite(&mut self, value: &[u8], expires: Option<u64>) -> bool {
-        let key_len = self.raw.key_len();
-        if charge(key_len, value.len(), expires.is_some()) != self.raw.charge() {
+        let (key_len, header) = (self.raw.key_len(), self.raw.header());
+        let same = value.len() == header.value_len as usize
+            && expires.is_some() == (header.flags & EXPIRES != 0);
+        if !same && charge(key_len, value.len(), expires.is_some()) != self.raw.charge() {
             return false;
         }
         self.move_key(expires);

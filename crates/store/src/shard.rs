@@ -37,6 +37,8 @@ pub(crate) struct Shard {
     pub(crate) kept: Vec<Vec<Kept>>,
     /// Room for the tenants of an eviction.
     pub(crate) shares: Vec<Share>,
+    /// The item last evicted for a write that is under way; its bytes are that write's.
+    pub(crate) scrap: Option<Owned>,
     pub(crate) sweeper: crate::expire::Sweeper,
 }
 
@@ -57,39 +59,40 @@ pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
 impl Shard {
     /// The live item of a key; a dead one is removed.
     #[inline]
-    pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Result<Place, Absent> {
+    pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
         let tenant = &mut self.tenants[key.tenant as usize];
-        let place = tenant.table.find(key.hash, key.db, key.bytes).ok_or(Absent { died: false })?;
+        let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
             memory.give(tenant.expire(place));
-            return Err(Absent { died: true });
+            return None;
         }
-        Ok(place)
+        Some(place)
     }
 
     /// A read: counted, refreshed, tapped, and a miss timed.
     #[inline]
     pub(crate) fn read(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
         self.tick += 1;
-        match self.find(key, now, memory) {
-            Ok(place) => {
-                self.hit(key, place);
-                let tenant = &mut self.tenants[key.tenant as usize];
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let place = tenant.table.find(key.hash, key.db, key.bytes);
+        if let Some(place) = place {
+            let mut item = tenant.table.get_mut(place);
+            if !item.view().is_dead(now.unix_ms) {
+                let mut stamps = item.view().stamps();
+                stamps.hit(self.tick);
+                item.set_stamps(stamps);
                 tenant.counters.hits += 1;
-                let item = tenant.table.get(place);
-                let seen = || (item.charge(), item.expires());
+                let seen = || (item.view().charge(), item.view().expires());
                 self.tap.see(key, now, Sighting::Hit, seen);
-                Some(place)
+                return Some(place);
             }
-            Err(absent) => {
-                let counters = &mut self.tenants[key.tenant as usize].counters;
-                counters.misses += 1;
-                counters.misses_expired += u64::from(absent.died);
-                self.tap.see(key, now, Sighting::Miss, || (0, None));
-                self.stopwatch.start(key.hash, now.micros);
-                None
-            }
+            memory.give(tenant.expire(place));
         }
+        tenant.counters.misses += 1;
+        tenant.counters.misses_expired += u64::from(place.is_some());
+        self.tap.see(key, now, Sighting::Miss, || (0, None));
+        self.stopwatch.start(key.hash, now.micros);
+        None
     }
 
     /// Refreshes an item.
@@ -127,7 +130,7 @@ impl Shard {
         } else {
             self.insert(store, key, &parts, Stamps::new(self.tick, 0), now)?;
         }
-        self.written(key, now, parts.charge(), expires);
+        self.written(key, now, || (parts.charge(), expires));
         Ok(())
     }
 
@@ -144,14 +147,14 @@ impl Shard {
         let mut item = tenant.table.get_mut(place);
         let mut stamps = item.view().stamps();
         stamps.hit(tick);
-        let (old, had_expiry) = (item.view().charge(), item.view().expires().is_some());
+        let had_expiry = item.view().expires().is_some();
         if item.overwrite(parts.value[0], parts.expires) {
             item.set_stamps(stamps);
             tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
             return Ok(());
         }
         // The old item's memory is freed first, so only the difference is new.
-        let new = parts.charge();
+        let (old, new) = (item.view().charge(), parts.charge());
         if new > old {
             place = self.room_beside(store, key, place, new - old, now)?;
         }
@@ -180,6 +183,7 @@ impl Shard {
                 break;
             }
             if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
+                self.scrap = None;
                 self.give(&store.memory, key.tenant, reserved);
                 return Err(error);
             }
@@ -187,7 +191,8 @@ impl Shard {
         }
         let tenant = &mut self.tenants[at];
         let before = tenant.table.bytes();
-        tenant.table.insert(self.seed, key.hash, Owned::new(parts, stamps));
+        let item = Owned::made_of(self.scrap.take(), parts, stamps);
+        tenant.table.insert(self.seed, key.hash, item);
         let rest = reserved + before - charge - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
@@ -214,7 +219,7 @@ impl Shard {
         } else {
             self.rebuild(store, key, place, more, expires, now)?
         };
-        self.written(key, now, charge, expires);
+        self.written(key, now, || (charge, expires));
         Ok(())
     }
 
@@ -300,9 +305,9 @@ impl Shard {
 
     /// Counts, taps and stops the watch after a write.
     #[inline]
-    fn written(&mut self, key: &Key, now: Now, charge: u64, expires: Option<u64>) {
+    fn written(&mut self, key: &Key, now: Now, item: impl FnOnce() -> (u64, Option<u64>)) {
         self.tenants[key.tenant as usize].counters.sets += 1;
-        self.tap.see(key, now, Sighting::Write, || (charge, expires));
+        self.tap.see(key, now, Sighting::Write, item);
         if let Some(fetched) = self.stopwatch.stop(key.hash, now.micros) {
             self.fetched(key, fetched);
         }
@@ -419,7 +424,9 @@ impl Shard {
         now: Now,
     ) -> Result<Place, Error> {
         let word = self.tenants[key.tenant as usize].table.word(place);
-        self.make_room(store, key.tenant, need, word, now)?;
+        let room = self.make_room(store, key.tenant, need, word, now);
+        self.scrap = None;
+        room?;
         let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
         Ok(place.expect("an item that is spared stays"))
     }
@@ -478,7 +485,7 @@ impl Shard {
         memory.give(credit.saturating_sub(need));
         // After a limit was lowered each write also lowers what is in use, by a little.
         if memory.excess() > 0 {
-            memory.give(self.evict(&want));
+            memory.give(self.evict_for_others(&want));
         }
         Ok(())
     }
@@ -518,11 +525,4 @@ impl Shard {
         let protected: u64 = others.map(|(_, tenant)| tenant.account.protected()).sum();
         if need > most.saturating_sub(protected) { Err(Error::Full) } else { Ok(()) }
     }
-}
-
-/// No live item has the key.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Absent {
-    /// A dead one had it until now.
-    died: bool,
 }

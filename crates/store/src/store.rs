@@ -63,6 +63,11 @@ pub struct Store {
     sweep_at: AtomicUsize,
 }
 
+const _: () = {
+    const fn is_shared<T: Send + Sync>() {}
+    is_shared::<Store>();
+};
+
 struct Admin {
     accounts: Vec<Arc<Account>>,
     pools: Vec<Pool>,
@@ -92,6 +97,7 @@ impl Store {
             pools: Arc::clone(&pools),
             kept: vec![vec![]],
             shares: vec![],
+            scrap: None,
             sweeper: Sweeper::default(),
         };
         let store = Self {
@@ -143,7 +149,7 @@ impl Store {
     #[inline]
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut shard = self.shard(key);
-        let place = shard.find(key, now, &self.memory).ok()?;
+        let place = shard.find(key, now, &self.memory)?;
         Some(read(&view(shard.get(key, place), shard.tick)))
     }
 
@@ -152,7 +158,7 @@ impl Store {
         let mut shard = self.shard(key);
         shard.tick += 1;
         let place = shard.find(key, now, &self.memory);
-        place.map(|place| shard.hit(key, place)).is_ok()
+        place.map(|place| shard.hit(key, place)).is_some()
     }
 
     /// Writes an item.
@@ -166,7 +172,7 @@ impl Store {
     ) -> Result<(), Error> {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let found = shard.find(key, now, &self.memory).ok();
+        let found = shard.find(key, now, &self.memory);
         shard.set(self, key, found, value, expires, now)
     }
 
@@ -182,7 +188,7 @@ impl Store {
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let found = shard.find(key, now, &self.memory).ok();
+        let found = shard.find(key, now, &self.memory);
         if let Some(place) = found {
             shard.hit(key, place);
         }
@@ -211,10 +217,10 @@ impl Store {
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         let place = shard.find(key, now, &self.memory);
-        if place.is_err() {
+        if place.is_none() {
             shard.stopwatch.forget(key.hash);
         }
-        place.map(|place| shard.delete(&self.memory, key, place, now)).is_ok()
+        place.map(|place| shard.delete(&self.memory, key, place, now)).is_some()
     }
 
     /// Walks the live items of `scope`, about `count` a call: pass 0 first, then what the last
@@ -483,7 +489,7 @@ impl Store {
             return 0;
         }
         let shard = self.shards[other].0.try_lock();
-        shard.map_or(0, |mut shard| shard.evict(&Want { spare: 0, ..*want }))
+        shard.map_or(0, |mut shard| shard.evict_for_others(&Want { spare: 0, ..*want }))
     }
 
     #[cfg(test)]
@@ -504,8 +510,10 @@ impl Store {
             let others = (0..self.shards.len()).map(|i| (first + i) % self.shards.len());
             for other in others.filter(|&other| other != at) {
                 let freed = match self.shards[other].0.try_lock() {
-                    Ok(mut shard) => shard.evict(&want),
-                    Err(TryLockError::Poisoned(shard)) => shard.into_inner().evict(&want),
+                    Ok(mut shard) => shard.evict_for_others(&want),
+                    Err(TryLockError::Poisoned(shard)) => {
+                        shard.into_inner().evict_for_others(&want)
+                    }
                     Err(TryLockError::WouldBlock) => {
                         locked += 1;
                         0

@@ -2,6 +2,7 @@
 //! dictionary.
 
 use crate::Bounds;
+use crate::item::Owned;
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
 use crate::stats::{Counters, Len};
@@ -132,15 +133,20 @@ impl Tenant {
 
     /// Removes an item; returns its bytes, and those of the table that went with it. Giving them
     /// back is up to the caller.
-    #[inline]
     pub(crate) fn remove(&mut self, place: Place) -> u64 {
+        self.take(place).1
+    }
+
+    /// Takes an item out, and returns with it what [`Tenant::remove`] does.
+    pub(crate) fn take(&mut self, place: Place) -> (Owned, u64) {
         let (item, bytes) = self.table.remove(place);
-        let item = item.view();
-        if let Some(len) = self.lens.get_mut(usize::from(item.db())) {
+        let view = item.view();
+        if let Some(len) = self.lens.get_mut(usize::from(view.db())) {
             len.items -= 1;
-            len.expires -= u64::from(item.expires().is_some());
+            len.expires -= u64::from(view.expires().is_some());
         }
-        bytes + item.charge()
+        let bytes = bytes + view.charge();
+        (item, bytes)
     }
 
     /// Removes a dead item, and returns the bytes, which the account has back already.

@@ -78,14 +78,14 @@ impl Pair {
     /// What the model holds, if the store still does; both must say the same.
     fn agree(&mut self, name: Name, answer: Option<Entry>) {
         match (self.model.get(&name), answer) {
-            (Some(_), None) if self.may_forget => drop(self.model.remove(&name)),
+            (Some(_), None) if self.may_forget => _ = self.model.remove(&name),
             (held, answer) => assert_eq!(held, answer.as_ref(), "{name:?}"),
         }
     }
 
     fn wrote(&mut self, name: Name, result: Result<(), Error>, entry: Entry) {
         match result {
-            Ok(()) => drop(self.model.insert(name, entry)),
+            Ok(()) => _ = self.model.insert(name, entry),
             // Refused: the old value stays, or was evicted in vain.
             Err(_) => assert!(self.may_forget),
         }
@@ -148,7 +148,7 @@ impl Pair {
                 self.model.retain(|&(other, _, _), _| other != tenant);
             }
             Op::Wait { ms } => self.ms += ms,
-            Op::Sweep { budget } => drop(store.sweep(now, budget)),
+            Op::Sweep { budget } => _ = store.sweep(now, budget),
         }
         self.bury();
         audit(&self.store);

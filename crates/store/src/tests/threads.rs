@@ -18,20 +18,23 @@ fn work(store: &Store, seed: u64, len_max: u64) -> u64 {
         let (key, now) = (key(store, tenant, &bytes), at(i / 1000));
         let len = prng.below(len_max) as usize;
         let value = vec![number as u8; len];
-        let result = match prng.below(20) {
-            0..8 => store.set(&key, &value, None, now),
-            8 => store.set(&key, &value, Some(now.unix_ms + prng.below(20)), now),
-            9 => store.update(&key, now, |_| (Change::Append(&value[..len.min(100)]), ())),
-            10 => Ok(drop(store.delete(&key, now))),
-            11 => Ok(drop(store.sweep(now, 16))),
-            12 if i % 10_000 == 0 => Ok(drop(store.flush(Scope::tenant(tenant)))),
+        let mut result = Ok(());
+        match prng.below(20) {
+            0..8 => result = store.set(&key, &value, None, now),
+            8 => result = store.set(&key, &value, Some(now.unix_ms + prng.below(20)), now),
+            9 => {
+                let more = &value[..len.min(100)];
+                result = store.update(&key, now, |_| (Change::Append(more), ()));
+            }
+            10 => _ = store.delete(&key, now),
+            11 => _ = store.sweep(now, 16),
+            12 if i % 10_000 == 0 => _ = store.flush(Scope::tenant(tenant)),
             _ => {
                 let sound = store
                     .get(&key, now, |item| item.value.iter().all(|&byte| byte == number as u8));
                 assert_ne!(sound, Some(false), "another key's bytes");
-                Ok(())
             }
-        };
+        }
         refused += u64::from(result == Err(Error::Full));
         assert!(!matches!(result, Err(Error::TooLarge { .. })));
     }
@@ -40,34 +43,30 @@ fn work(store: &Store, seed: u64, len_max: u64) -> u64 {
 
 fn run(config: Config, len_max: u64) -> (Store, u64) {
     let tenants = vec![Bounds { min: Bytes(64 << 10), max: None }; 2];
-    let store = Store::new(Config { tenants, ..config });
+    let made = Store::new(Config { tenants, ..config });
+    let store = &made;
     store.set_tap(Filter::with_rate(0.1));
     store.set_stopwatch(true);
     let done = AtomicBool::new(false);
+    let done = &done;
     let refused = thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
+        let watcher = scope.spawn(move || {
             let mut most = Bytes(0);
             while !done.load(Relaxed) {
                 most = most.max(store.used());
             }
             most
         });
-        let workers: Vec<_> = (1..=2)
-            .map(|seed| {
-                scope.spawn({
-                    let store = &store;
-                    move || work(store, seed, len_max)
-                })
-            })
-            .collect();
+        let work = |seed| scope.spawn(move || work(store, seed, len_max));
+        let workers = [work(1), work(2)];
         let refused = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
         done.store(true, Relaxed);
         let most = watcher.join().unwrap();
         assert!(most <= store.limit() && most.0 > 0, "{most}");
         refused
     });
-    audit(&store);
-    (store, refused)
+    audit(store);
+    (made, refused)
 }
 
 #[test]

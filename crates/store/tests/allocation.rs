@@ -1,0 +1,91 @@
+//! What is charged is what is taken from the allocator, at every moment, and all of it is given
+//! back. One test, because every test in this file shares the counting allocator.
+
+use base::{Bytes, Micros, Prng};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use store::{Bounds, Change, Config, Now, Scope, Store};
+
+/// Counts bytes in use and the most there were.
+struct Counting;
+
+static USED: AtomicI64 = AtomicI64::new(0);
+static MOST: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: all is left to the system's allocator; the counters allocate nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size() as i64, Relaxed) + layout.size() as i64;
+        MOST.fetch_max(used, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size() as i64, Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const LIMIT: u64 = 2 << 20;
+
+/// Lists of kept candidates and of tenants, and the entries of a chain that is being split: what
+/// the store allocates beside items and tables.
+const BESIDE: i64 = 4096;
+
+fn one_op(store: &Store, prng: &mut Prng, value: &[u8]) {
+    let bytes = (prng.below(30_000) as u32).to_le_bytes();
+    let key = store.key(prng.below(2) as u16, 0, &bytes);
+    let now = Now { unix_ms: prng.below(1000), micros: Micros(0) };
+    let len = match prng.below(50) {
+        0 => prng.below(200_000),
+        _ => prng.below(400),
+    };
+    let value = &value[..len as usize];
+    let result = match prng.below(10) {
+        0..6 => store.set(&key, value, None, now),
+        6 => store.set(&key, value, Some(now.unix_ms + 10), now),
+        7 => store.update(&key, now, |_| (Change::Append(&value[..value.len().min(100)]), ())),
+        8 => store.update(&key, now, |_| (Change::Expire(Some(now.unix_ms + 20)), ())),
+        _ => {
+            store.delete(&key, now);
+            Ok(())
+        }
+    };
+    assert_eq!(result, Ok(()));
+}
+
+fn new_store() -> Store {
+    let config = Config { shards: 4, maxmemory: Bytes(LIMIT), ..Config::default() };
+    Store::new(Config { tenants: vec![Bounds::default(); 2], ..config })
+}
+
+#[test]
+fn charged_is_taken_and_all_is_given_back() {
+    let value = vec![7; 200_000];
+    // What the thread of a test allocates once for itself is not the store's.
+    one_op(&new_store(), &mut Prng::new(1), &value);
+    let before = USED.load(Relaxed);
+    let store = new_store();
+    // What a tenant takes in a shard is charged though it is allocated by lists.
+    let idle = USED.load(Relaxed) - store.used().0 as i64;
+    let mut prng = Prng::new(3);
+    MOST.store(0, Relaxed);
+    for i in 0..200_000 {
+        one_op(&store, &mut prng, &value);
+        let off = USED.load(Relaxed) - idle - store.used().0 as i64;
+        assert!((0..BESIDE).contains(&off), "{off} bytes are not charged after {i} operations");
+    }
+    let most = MOST.load(Relaxed) - idle;
+    assert!(most < LIMIT as i64 + BESIDE, "{most} bytes at some moment, of {LIMIT}");
+    assert!(most > LIMIT as i64 * 9 / 10, "the limit was never near: {most}");
+    store.flush(Scope::tenant(0));
+    let off = USED.load(Relaxed) - idle - store.used().0 as i64;
+    assert!((0..BESIDE).contains(&off), "{off} bytes are not charged after a flush");
+    drop(store);
+    assert_eq!(USED.load(Relaxed), before, "the store is gone, and some of its memory is not");
+}
