@@ -562,6 +562,18 @@ mod tests {
         shows(&item, &key, b"other", None);
     }
 
+    /// Scrap of another class must not be written into: it would be too small, or freed as what it
+    /// is not.
+    #[test]
+    fn scrap_is_used_where_its_class_fits() {
+        let parts = Parts { db: 3, key: b"another", value: [b"val", b"ue"], expires: Some(1) };
+        for scrap_len in 0..200 {
+            let scrap = made(b"key", &vec![1; scrap_len], None);
+            let item = Owned::made_of(Some(scrap), &parts, Stamps::new(77, 5));
+            shows(&item, b"another", b"value", Some(1));
+        }
+    }
+
     /// Stamps that wrapped would make the oldest item look like the newest.
     #[test]
     fn old_stamps_are_moved_on_before_they_wrap() {

@@ -50,6 +50,9 @@ const FETCHES_MAX: usize = 1 << 14;
 const SWEEP_STEP: usize = 32;
 
 /// The live engine. Threads share it.
+///
+/// What a call shows to a closure is shown under a lock: the closure should be short, and must not
+/// call the store.
 pub struct Store {
     shards: Box<[Padded<Mutex<Shard>>]>,
     pub(crate) memory: Memory,
@@ -362,8 +365,8 @@ impl Store {
         self.memory.set_reserve(reserve.0);
     }
 
-    /// Divides the memory anew. Tenants that no pool names join the first. Nothing is evicted at
-    /// once: what is above its budget is the first to go when a write needs room.
+    /// Divides the memory anew. Tenants that no pool names join the first; without any pool
+    /// nothing changes. Nothing is evicted at once: what is above its budget is the first to go when a write needs room.
     pub fn set_pools(&self, pools: &[Pool]) {
         let mut admin = lock(&self.admin);
         if !pools.is_empty() {

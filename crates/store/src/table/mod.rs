@@ -21,6 +21,7 @@
 //!
 //! [1] Litwin. Linear Hashing: A New Tool for File and Table Addressing. VLDB '80.
 
+#[allow(unsafe_code)]
 mod bucket;
 mod segments;
 

@@ -1,0 +1,128 @@
+//! Room for a write: reserved before it takes memory, and evicted for if there is none.
+//!
+//! What is evicted stays reserved until the write has it, so no other thread can take it first,
+//! and a write that evicts as much as it needs leaves the store's counter alone.
+
+use crate::evict::Want;
+use crate::shard::Shard;
+use crate::table::Place;
+use crate::{Error, Key, Now, Store};
+use base::{Bytes, TenantId};
+
+/// One eviction in so many is made in another shard.
+const ABROAD_EVERY: u64 = 16;
+
+impl Shard {
+    /// [`Shard::make_room`] while the item at `place` is being written: it is spared, and its
+    /// place, which evictions may change, is returned.
+    pub(crate) fn room_beside(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        need: u64,
+        now: Now,
+    ) -> Result<Place, Error> {
+        let word = self.tenants[key.tenant as usize].table.word(place);
+        let room = self.make_room(store, key.tenant, need, word, now);
+        self.scrap = None;
+        room?;
+        let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Reserves `need` bytes for a write of the tenant, evicting what must go for it.
+    #[inline]
+    pub(crate) fn make_room(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        need: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let memory = &store.memory;
+        if memory.try_take(need) {
+            if self.tenants[tenant as usize].account.try_take(need) {
+                return Ok(());
+            }
+            memory.give(need);
+        }
+        self.evict_for(store, Want { tenant: Some(tenant), own: false, spare, now }, tenant, need)
+    }
+
+    fn evict_for(
+        &mut self,
+        store: &Store,
+        want: Want,
+        tenant: TenantId,
+        need: u64,
+    ) -> Result<(), Error> {
+        let memory = &store.memory;
+        self.check_fit(store, tenant, need)?;
+        // What is evicted stays reserved, so that nobody else can take it before this write does.
+        let mut credit = 0;
+        let own = Want { own: true, ..want };
+        while !self.tenants[tenant as usize].account.try_take(need) {
+            match self.evict_anywhere(store, &own) {
+                0 => {
+                    memory.give(credit);
+                    return Err(Error::Full);
+                }
+                freed => credit += freed,
+            }
+        }
+        while credit < need && !memory.try_take(need - credit) {
+            match self.evict_anywhere(store, &want) {
+                0 => {
+                    self.tenants[tenant as usize].account.give(need);
+                    memory.give(credit);
+                    return Err(Error::Full);
+                }
+                freed => credit += freed,
+            }
+        }
+        memory.give(credit.saturating_sub(need));
+        // After a limit was lowered each write also lowers what is in use, by a little.
+        if memory.excess() > 0 {
+            memory.give(self.evict_for_others(&want));
+        }
+        Ok(())
+    }
+
+    fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
+        // Were all room made at home, each shard would keep for ever the share of memory it had
+        // when memory filled up. An eviction abroad now and then lets those that miss more grow.
+        if self.prng.below(ABROAD_EVERY) == 0 {
+            let other = self.prng.below(256) as usize;
+            let freed = store.try_evict_at(self.at, other, want);
+            if freed > 0 {
+                return freed;
+            }
+        }
+        match self.evict(want) {
+            0 if self.pools.evict() => {
+                let first = self.prng.below(256) as usize;
+                store.evict_elsewhere(self.at, first, want)
+            }
+            freed => freed,
+        }
+    }
+
+    /// Refuses a write before anything is evicted in vain for it. Only writes that are large
+    /// beside the limit can fail to fit once something is evicted, so only those are checked.
+    fn check_fit(&self, store: &Store, tenant: TenantId, need: u64) -> Result<(), Error> {
+        let max = self.tenants[tenant as usize].account.max();
+        let effective = store.memory.effective();
+        if need < max.min(effective) / 16 {
+            return Ok(());
+        }
+        let most = effective.saturating_sub(store.fixed_bytes(self.tenants.len())).min(max);
+        if need > most {
+            return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(most) });
+        }
+        let others = self.tenants.iter().enumerate().filter(|(at, _)| *at != tenant as usize);
+        let protected: u64 = others.map(|(_, tenant)| tenant.account.protected()).sum();
+        if need > most.saturating_sub(protected) { Err(Error::Full) } else { Ok(()) }
+    }
+}
