@@ -38,7 +38,7 @@ const SIZES: usize = 16;
 const STRAIGHT: f64 = 1e-3;
 
 /// How near the residents must come to the capacity, as a share of it.
-const TOLERANCE: f64 = 2e-4;
+const TOLERANCE: f64 = 5e-4;
 
 /// Recency ranks of victims.
 #[derive(Clone, Copy, Debug)]
@@ -197,15 +197,17 @@ impl Cache {
 
     /// Carries the cache, of `room` bytes, through a stretch. Returns the hits.
     fn live_through(&mut self, places: &[Place], stretch: &Stretch, law: Law, room: f64) -> f64 {
-        let (objects, bytes) = self.pass(places, stretch, law, f64::INFINITY, 0.0);
-        if bytes > room {
-            if self.eviction_rate <= 0.0 {
+        if self.eviction_rate > 0.0 {
+            self.evict(places, stretch, law, room);
+        }
+        // Not full, or no longer.
+        if self.eviction_rate <= 0.0 {
+            let (objects, bytes) = self.pass(places, stretch, law, f64::INFINITY, 0.0);
+            if bytes > room {
                 self.residents = objects * room / bytes;
                 self.eviction_rate = (bytes / room - 1.0) / stretch.ticks.min(1e12);
+                self.evict(places, stretch, law, room);
             }
-            self.evict(places, stretch, law, room);
-        } else {
-            self.eviction_rate = 0.0;
         }
         let weigh = |(at, hits): (usize, &Hits)| {
             let place = &places[at];
@@ -230,48 +232,47 @@ impl Cache {
         sum
     }
 
-    /// Finds how many residents, by which recency is ranked, have `room` bytes at the end.
+    /// Finds the rate of eviction that leaves `room` bytes at the end, and the residents of that
+    /// many bytes, by which recency is ranked: secants on the logarithm of the rate, between bounds.
+    /// The rate becomes zero where nothing needs to go.
     fn evict(&mut self, places: &[Place], stretch: &Stretch, law: Law, room: f64) {
-        for _ in 0..6 {
-            let bytes = self.find_rate(places, stretch, law);
-            if (bytes - room).abs() < TOLERANCE * room {
+        let floor = self.eviction_rate.ln() - 12.0;
+        let mut rate = self.eviction_rate.ln();
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        let mut last: Option<(f64, f64)> = None;
+        for _ in 0..40 {
+            let (objects, bytes) = self.pass(places, stretch, law, self.residents, rate.exp());
+            let excess = (bytes / room).ln();
+            let fitting = objects * room / bytes;
+            let shift = fitting / self.residents - 1.0;
+            self.residents = fitting;
+            if excess.abs() < TOLERANCE && shift.abs() < TOLERANCE {
                 break;
             }
-            self.residents *= (room / bytes).clamp(0.5, 2.0);
-        }
-    }
-
-    /// Finds the rate of eviction that leaves as many residents as recency was ranked by; there
-    /// are fewer the higher it is. Returns their bytes.
-    fn find_rate(&mut self, places: &[Place], stretch: &Stretch, law: Law) -> f64 {
-        let goal = self.residents;
-        let mut guess = self.eviction_rate;
-        let (mut low, mut over) = (0.0, f64::NAN);
-        let (mut high, mut under) = (f64::INFINITY, f64::NAN);
-        for _ in 0..60 {
-            let (objects, bytes) = self.pass(places, stretch, law, goal, guess);
-            self.eviction_rate = guess;
-            let excess = objects - goal;
-            if excess.abs() < TOLERANCE * goal || high - low < 1e-9 * high {
-                return bytes;
+            if shift.abs() > 0.02 {
+                // Ranked anew: what was learned about the rate holds no longer.
+                (low, high, last) = (f64::NEG_INFINITY, f64::INFINITY, None);
             }
-            // Regula falsi; an end that stays counts half (Illinois), or it would stay for long.
-            if excess > 0.0 {
-                (low, over) = (guess, excess);
-                under *= 0.5;
-            } else {
-                (high, under) = (guess, -excess);
-                over *= 0.5;
-            }
-            guess = if high.is_infinite() {
-                guess * (1.2 + 4.0 * excess / goal).min(8.0)
-            } else if over.is_nan() {
-                guess * (0.8 - 4.0 * under / goal).max(0.125)
-            } else {
-                low + (high - low) * over / (over + under)
+            if excess > 0.0 { low = rate } else { high = rate }
+            let slope = match last {
+                Some((other, before)) if rate != other => (excess - before) / (rate - other),
+                _ => -0.5,
             };
+            last = Some((rate, excess));
+            let mut next = rate - (excess / slope.clamp(-3.0, -0.05)).clamp(-2.5, 2.5);
+            if next <= low || next >= high {
+                next = 0.5 * (low + high);
+            }
+            rate = next;
+            if rate < floor {
+                self.eviction_rate = 0.0;
+                return;
+            }
+            if high - low < 1e-9 {
+                break;
+            }
         }
-        self.pass(places, stretch, law, goal, guess).1
+        self.eviction_rate = rate.exp();
     }
 }
 

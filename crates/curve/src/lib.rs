@@ -11,10 +11,14 @@
 //! whoever dropped the others says how many reads they were ([`Model::skip`]).
 #![forbid(unsafe_code)]
 
+mod bands;
+mod envelope;
 mod miss_ratio_curve;
 mod track;
 
+pub use bands::Bands;
 pub use base::{Access, Bytes, MissRatio, Op};
+pub use envelope::Envelope;
 pub use miss_ratio_curve::MissRatioCurve;
 pub use policy::Choice;
 
@@ -29,6 +33,9 @@ pub struct Params {
     pub pool: bool,
     /// Share of the keys to watch, from 0 to 1.
     pub rate: f64,
+    /// Share of the keys that are shown to the model at all, where others were dealt elsewhere by
+    /// bits that have nothing to do with sampling; 1 if that is all of them.
+    pub share: f64,
     /// Keys to watch at most: as more come the rate falls. No limit where it is `usize::MAX`.
     pub keys_max: usize,
     /// Reproduces the run.
@@ -61,6 +68,7 @@ impl Default for Params {
             k: 5,
             pool: false,
             rate: 1.0,
+            share: 1.0,
             keys_max: usize::MAX,
             seed: 1,
             sizes: vec![],

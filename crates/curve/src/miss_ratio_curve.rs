@@ -58,6 +58,45 @@ impl MissRatioCurve {
         self.points.last().map_or(Bytes(0), |(size, _)| *size)
     }
 
+    /// The corners of the lower convex hull, which is what two pools of one policy can reach that
+    /// share the keys between them (Beckmann, Sanchez. Talus. HPCA '15). Andrew's scan.
+    #[must_use]
+    pub fn hull(&self) -> Self {
+        let mut corners: Vec<(Bytes, MissRatio)> = vec![];
+        for &point in &self.points {
+            while let [.., before, last] = corners[..] {
+                let run = |from: (Bytes, MissRatio), to: (Bytes, MissRatio)| {
+                    ((to.0 - from.0).as_f64(), to.1.0 - from.1.0)
+                };
+                let ((near, fall), (far, deep)) = (run(before, last), run(before, point));
+                if fall * far < deep * near {
+                    break;
+                }
+                corners.pop();
+            }
+            corners.push(point);
+        }
+        Self { points: corners }
+    }
+
+    /// Stretches in which memory buys next to nothing: where the size more than doubles and the
+    /// miss ratio falls by less than `fall`.
+    pub fn plateaus(&self, fall: f64) -> Vec<(Bytes, Bytes)> {
+        let mut plateaus: Vec<(Bytes, Bytes)> = vec![];
+        let known = &self.points[1.min(self.points.len())..];
+        let mut from = 0;
+        while from < known.len() {
+            let level = known[from].1.0 - fall;
+            let until = known.partition_point(|(_, ratio)| ratio.0 > level) - 1;
+            if until > from && known[until].0.0 > 2 * known[from].0.0 {
+                plateaus.push((known[from].0, known[until].0));
+                from = until;
+            }
+            from += 1;
+        }
+        plateaus
+    }
+
     /// The smallest known size whose miss ratio is at most `goal`, if there is one.
     pub fn size_for(&self, goal: MissRatio) -> Option<Bytes> {
         let at = self.points.partition_point(|(_, ratio)| *ratio > goal);
@@ -85,6 +124,20 @@ mod tests {
         assert_eq!(curve.at(Bytes(1_000)), MissRatio(0.1));
         assert_eq!(curve.size_for(MissRatio(0.3)), Some(Bytes(200)));
         assert_eq!(curve.size_for(MissRatio(0.05)), None);
+    }
+
+    /// A cliff between two plateaus: the hull goes straight from its top to its foot.
+    #[test]
+    fn hull_and_plateaus_of_a_cliff() {
+        let points = [(10, 0.5), (80, 0.49), (90, 0.1), (400, 0.1)];
+        let curve = MissRatioCurve::new(points.map(|(at, ratio)| (Bytes(at), MissRatio(ratio))));
+        let hull = curve.hull();
+        let sizes: Vec<u64> = hull.points().iter().map(|(size, _)| size.0).collect();
+        assert_eq!(sizes, [0, 10, 90, 400]);
+        assert!(points.iter().all(|&(at, ratio)| hull.at(Bytes(at)).0 <= ratio + 1e-12));
+        let plateaus = [(Bytes(10), Bytes(80)), (Bytes(90), Bytes(400))];
+        assert_eq!(curve.plateaus(0.02), plateaus);
+        assert!(MissRatioCurve::new([]).plateaus(0.02).is_empty());
     }
 
     #[test]

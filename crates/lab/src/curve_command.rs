@@ -11,7 +11,7 @@ mod survey;
 use crate::open::{Options, open};
 use anyhow::{anyhow, bail, ensure};
 use base::{Access, Bytes, MissRatio};
-use curve::{Choice, MissRatioCurve, Model, Params, Spec};
+use curve::{Bands, Choice, MissRatioCurve, Model, Params, Spec};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -64,6 +64,9 @@ pub struct Args {
     /// How much memory for a miss ratio of at most this, such as 5%
     #[arg(long, value_parser = answer::ratio, value_name = "RATIO")]
     goal: Option<MissRatio>,
+    /// Give a band of two standard errors of sampling to either side, from eight parts of the keys
+    #[arg(long)]
+    bands: bool,
     /// The miss ratio of a cache of this size, and what one step more buys
     #[arg(long, value_parser = Bytes::parse, value_name = "SIZE")]
     at: Option<Bytes>,
@@ -96,6 +99,9 @@ struct Answer {
     /// Share of the keys watched, at the end.
     rate: f64,
     points: Vec<(u64, f64)>,
+    /// Size, and the miss ratios between which it likely is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    band: Vec<(u64, f64, f64)>,
     /// The same sizes in the model it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Vec<(u64, f64)>>,
@@ -115,11 +121,19 @@ struct Answer {
     at: Option<answer::Step>,
 }
 
+impl Answer {
+    fn curve(&self) -> MissRatioCurve {
+        MissRatioCurve::new(
+            self.points.iter().map(|&(size, ratio)| (Bytes(size), MissRatio(ratio))),
+        )
+    }
+}
+
 /// A model at work.
 struct Run {
     spec: &'static Spec,
     params: Params,
-    model: Box<dyn Model>,
+    model: Bands,
     seconds: f64,
     /// The run it is compared with.
     oracle: Option<usize>,
@@ -128,8 +142,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(spec: &'static Spec, params: Params, wanted: bool) -> Self {
-        let model = (spec.build)(&params);
+    fn new(spec: &'static Spec, params: Params, bands: bool, wanted: bool) -> Self {
+        let model = if bands { Bands::new(spec, &params) } else { Bands::alone(spec, &params) };
         Self { spec, params, model, seconds: 0.0, oracle: None, wanted }
     }
 
@@ -191,7 +205,7 @@ fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run
     for name in &args.model {
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
         for params in variants(spec, &base, &args.k, &policies)? {
-            runs.push(Run::new(spec, params, true));
+            runs.push(Run::new(spec, params, args.bands, true));
         }
     }
     if let Some(name) = &args.against {
@@ -207,7 +221,7 @@ fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run
                 let seed = !params.seed;
                 let keys_max = usize::MAX;
                 let params = Params { policy, rate: 1.0, keys_max, seed, ..params };
-                runs.push(Run::new(spec, params, false));
+                runs.push(Run::new(spec, params, false, false));
             }
             runs[at].oracle = Some(oracle);
         }
@@ -300,8 +314,10 @@ fn collect(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> V
     let read = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
         sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
     };
-    let wanted = runs.iter().zip(&curves).filter(|(run, _)| run.wanted);
-    let answer = |(run, curve): (&Run, &MissRatioCurve)| {
+    let wanted = runs.iter_mut().zip(&curves).filter(|(run, _)| run.wanted);
+    let answer = |(run, curve): (&mut Run, &MissRatioCurve)| {
+        let band = run.model.at(sizes);
+        let band = band.into_iter().map(|(size, low, high)| (size.0, low.0, high.0)).collect();
         let points = read(curve);
         let against = run.oracle.map(|oracle| read(&curves[oracle]));
         let errors: Option<Vec<f64>> = against.as_ref().map(|exact| {
@@ -317,6 +333,7 @@ fn collect(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> V
             policy: run.predicts(),
             rate: run.model.rate(),
             points,
+            band,
             against,
             mae: errors.as_ref().map(|all| all.iter().sum::<f64>() / all.len() as f64),
             error_max: errors.map(|all| all.into_iter().fold(0.0, f64::max)),

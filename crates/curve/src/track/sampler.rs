@@ -13,12 +13,14 @@ use crate::Params;
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     filter: Filter,
+    share: f64,
     keys_max: usize,
 }
 
 impl Sampler {
     pub(crate) fn new(params: &Params) -> Self {
-        Self { filter: Filter::with_rate(params.rate), keys_max: params.keys_max.max(8) }
+        let keys_max = params.keys_max.max(8);
+        Self { filter: Filter::with_rate(params.rate), share: params.share, keys_max }
     }
 
     #[inline]
@@ -27,7 +29,7 @@ impl Sampler {
     }
 
     pub(crate) fn rate(&self) -> f64 {
-        self.filter.rate()
+        self.filter.rate() * self.share
     }
 
     /// Whether `keys` are more than may be watched.

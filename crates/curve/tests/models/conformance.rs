@@ -1,7 +1,7 @@
 //! What every model must do, whatever it models.
 
 use base::{Access, Bytes, Micros, Op};
-use curve::Params;
+use curve::{Model, Params};
 
 use crate::oracles::{Mix, PLAIN, footprint, run, settle};
 
@@ -150,5 +150,32 @@ fn a_filter_in_front_changes_nothing() {
             if filter.keeps(access.key) { model.access(access) } else { model.skip(1) }
         }
         assert_eq!(model.curve(), all, "{}", spec.name);
+    }
+}
+
+/// Two standard errors must hold the truth nineteen times in twenty; asked here of a few sizes, of
+/// models that sample, so that most of them being outside would show.
+#[test]
+fn bands_hold_the_truth() {
+    let trace = Mix { keys: 30_000, alpha: 0.7, size_max: 300, ..PLAIN }.trace(12);
+    let all = footprint(&trace);
+    let sizes: Vec<Bytes> = (1..=10).map(|step| Bytes(all * step / 10)).collect();
+    for name in ["shards", "krr", "eaet", "kaet", "footprint"] {
+        let spec = curve::find(name).unwrap();
+        let whole = run(name, &Params::default(), &trace).curve();
+        let params = Params { rate: 0.1, ..Params::default() };
+        let mut bands = curve::Bands::new(spec, &params);
+        bands.accesses(&trace);
+        assert_eq!(bands.curve(), run(name, &params, &trace).curve(), "{name}");
+        let band = bands.at(&sizes);
+        // The errors of neighbouring sizes are nearly one error: allow three standard errors.
+        let held = band.iter().filter(|(size, low, high)| {
+            let (truth, more) = (whole.at(*size).0, 0.25 * (high.0 - low.0));
+            (low.0 - more..=high.0 + more).contains(&truth)
+        });
+        let held = held.count();
+        let width = band.iter().map(|(_, low, high)| high.0 - low.0).fold(0.0, f64::max);
+        println!("{name}: {held} of {}, {width:.4} wide", sizes.len());
+        assert!(held >= 8 && (0.002..0.2).contains(&width), "{name}: {held}, {width}");
     }
 }

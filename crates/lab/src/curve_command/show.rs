@@ -4,6 +4,8 @@ use super::Answer;
 use crate::report::format::{Format, bytes};
 use crate::report::{Axis, Chart, Page, Series, Table, json as document};
 use anyhow::Context;
+use base::{Bytes, MissRatio};
+use curve::{Envelope, MissRatioCurve};
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -18,7 +20,7 @@ pub(super) fn json(mut answers: Vec<Answer>) -> anyhow::Result<()> {
 pub(super) fn text(trace: &str, answers: &[Answer]) {
     println!("{}", chart(trace, answers).text(72, 18, std::io::stdout().is_terminal()));
     println!("{}", table(answers));
-    for line in answers.iter().flat_map(sentences) {
+    for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         println!("{line}");
     }
 }
@@ -26,7 +28,7 @@ pub(super) fn text(trace: &str, answers: &[Answer]) {
 pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Result<()> {
     let mut page = Page::new(format!("Miss ratio curves of {trace}"));
     page.chart(&chart(trace, answers)).table(&table(answers));
-    for line in answers.iter().flat_map(sentences) {
+    for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         page.paragraph(&line);
     }
     std::fs::write(path, page.to_string())
@@ -90,9 +92,39 @@ fn table(answers: &[Answer]) -> Table {
     table
 }
 
+/// Which policy is the best up to which size, where there are several.
+fn winners(answers: &[Answer]) -> Vec<String> {
+    let curves: Vec<MissRatioCurve> = answers.iter().map(Answer::curve).collect();
+    let envelope = Envelope::new(&curves.iter().collect::<Vec<_>>());
+    let points: Vec<_> = envelope.points().iter().filter(|(size, ..)| size.0 > 0).collect();
+    let several = answers.iter().any(|answer| answer.policy != answers[0].policy);
+    if !several {
+        return vec![];
+    }
+    let who = |point: &(Bytes, MissRatio, usize)| answers[point.2].policy.as_str();
+    let mut lines = vec![];
+    for (at, point) in points.iter().enumerate() {
+        if points.get(at + 1).is_none_or(|next| who(next) != who(point)) {
+            lines.push(format!("best up to {}: {}", bytes(point.0.0), who(point)));
+        }
+    }
+    // Where the best changes all the time the curves are the same but for noise.
+    if lines.len() > 6 {
+        return vec![format!("the best of them changes {} times: they hardly differ", lines.len())];
+    }
+    lines
+}
+
 fn sentences(answer: &Answer) -> Vec<String> {
     let name = name(answer);
     let mut lines = vec![];
+    if let Some((size, low, high)) =
+        answer.band.iter().max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
+    {
+        let (low, high) = (low * 100.0, high * 100.0);
+        let size = bytes(*size);
+        lines.push(format!("{name}: between {low:.2} and {high:.2} % at {size}, its widest band"));
+    }
     if let Some(goal) = &answer.goal {
         let text = match (goal.bytes, &goal.why) {
             (Some(size), _) => {

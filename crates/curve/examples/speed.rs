@@ -1,0 +1,90 @@
+//! What does an access cost a model, and a curve the age models? Accesses come from memory, as fast
+//! as they are taken: nothing is said of reading a trace.
+//!
+//! `cargo run --release -p curve --example speed`; the last figures are in
+//! `docs/results/curves.md`.
+
+use base::{Access, Prng};
+use curve::{Model, Params};
+use std::time::Instant;
+
+const REQUESTS: usize = 4_000_000;
+const KEYS: u64 = 1_000_000;
+
+/// Keys whose popularity falls like a power of the rank, sizes from 1 to 1000 bytes.
+fn trace() -> Vec<Access> {
+    let mut prng = Prng::new(1);
+    (0..REQUESTS)
+        .map(|_| {
+            let rank = (KEYS as f64).powf(prng.unit()) as u64;
+            let key = base::hash::mix(rank);
+            Access::get(key, 1 + (base::hash::mix(key) % 1_000) as u32)
+        })
+        .collect()
+}
+
+/// Seconds of the fastest of three runs: the machine may be busy with something else.
+fn run(name: &str, params: &Params, trace: &[Access]) -> (f64, Box<dyn Model>) {
+    let spec = curve::find(name).unwrap_or_else(|error| panic!("{error}"));
+    let mut best = (f64::INFINITY, (spec.build)(params));
+    for _ in 0..3 {
+        let mut model = (spec.build)(params);
+        let start = Instant::now();
+        model.accesses(trace);
+        let seconds = start.elapsed().as_secs_f64();
+        if seconds < best.0 {
+            best = (seconds, model);
+        }
+    }
+    best
+}
+
+fn main() {
+    let trace = trace();
+    println!("| model | rate | K | million requests/s | ns by sampled access | memory |");
+    println!("|---|--:|--:|--:|--:|--:|");
+    for rate in [0.001, 0.01, 0.1] {
+        let filter = base::Filter::with_rate(rate);
+        let sampled = trace.iter().filter(|access| filter.keeps(access.key)).count();
+        for (name, ks) in [
+            ("shards", &[1][..]),
+            ("eaet", &[1]),
+            ("footprint", &[1]),
+            ("kaet", &[1]),
+            ("krr", &[1, 5, 8, 16]),
+        ] {
+            for &k in ks {
+                let params = Params { k, rate, ..Params::default() };
+                let (seconds, model) = run(name, &params, &trace);
+                println!(
+                    "| {name} | {rate} | {k} | {:.1} | {:.0} | {} |",
+                    REQUESTS as f64 / seconds / 1e6,
+                    seconds * 1e9 / sampled as f64,
+                    model.bytes()
+                );
+            }
+        }
+    }
+    println!();
+    for (k, pool) in [
+        (1, false),
+        (2, false),
+        (5, false),
+        (10, false),
+        (16, false),
+        (2, true),
+        (5, true),
+        (10, true),
+        (16, true),
+    ] {
+        let params = Params { k, pool, rate: 0.01, ..Params::default() };
+        let (_, model) = run("kaet", &params, &trace);
+        let start = Instant::now();
+        let curve = model.curve();
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        println!(
+            "kaet, K = {k}, pool {pool}: curve of {} points in {ms:.1} ms",
+            curve.points().len()
+        );
+    }
+}
