@@ -9,6 +9,8 @@
 
 mod feed;
 mod outcome;
+#[cfg(test)]
+mod peers;
 mod play;
 mod show;
 mod size;

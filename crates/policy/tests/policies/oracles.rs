@@ -246,14 +246,16 @@ fn lhd_is_no_worse_than_lru_where_recency_is_all_there_is() {
     }
 }
 
-/// 64 candidates must come within a percentage point of ranking all residents. (They may do better:
-/// a sample that misses the lowest rank is a little wrong about what was learnt a little wrong.)
+/// 64 candidates must come within a percentage point of ranking all residents, over three seeds.
 #[test]
 fn a_sample_is_as_good_as_global_ranking() {
     let trace = common::loops_and_scans(60_000);
-    for capacity in [5_000, 30_000] {
-        let sampled = miss_ratio("lhd:k=64", capacity, &trace);
-        let global = miss_ratio("lhd:global=1", capacity, &trace);
+    for capacity in [10_000, 30_000] {
+        let mean = |name| {
+            let misses: u64 = (1..4).map(|seed| misses(name, capacity, &trace, seed)).sum();
+            misses as f64 / (3 * trace.len()) as f64
+        };
+        let (sampled, global) = (mean("lhd:k=64"), mean("lhd:global=1"));
         assert!(sampled < global + 0.01, "{capacity}: {sampled} against {global}");
     }
 }

@@ -14,10 +14,10 @@
 //! seen. And the most recent newcomers that ranked below the usual victim are always among the
 //! candidates: large useless objects then leave at once instead of waiting to be drawn.
 //!
-//! Learning: the densities are computed anew whenever an eighth has been added to the requests seen,
-//! and every 2^20 requests at most, with the past weighing 0.9. So a short trace is learnt from at
-//! all (the released code looks first after a million requests), and a long one is not read as if
-//! its beginning were its present.
+//! Learning: the densities are computed first when the cache has turned over, then whenever an
+//! eighth has been added to the requests seen, and every 2^20 requests at most, with the past
+//! weighing 0.9. So a short trace is learnt from at all (the released code looks first after a
+//! million requests), and a long one is not read as if its beginning were its present.
 //!
 //! Not a [`crate::Rank`]: the rank needs the ages of the last two hits and tables that follow the
 //! cache, beside an item's common metadata.
@@ -41,6 +41,8 @@ pub const SPEC: Spec = Spec {
 
 /// Requests before the densities are computed first.
 const FIRST_LOOK: u64 = 1 << 12;
+/// Requests by object cached after which the first look comes all the same.
+const PATIENCE: u64 = 8;
 /// Requests between two looks, at most.
 const LOOK_MAX: u64 = 1 << 20;
 /// Requests seen, by the requests to the next look.
@@ -57,7 +59,7 @@ const EXPLORE_AGE: u32 = 64;
 const RECENT: usize = 8;
 /// Neighbours read at each draw. Entries lie in no order (the last fills every gap), so a run is as
 /// good as single draws, and costs fewer cache lines.
-const RUN: usize = 4;
+const RUN: usize = 8;
 /// What an earlier victim weighs in the usual victim's rank.
 const VICTIM_MEMORY: f32 = 0.9;
 
@@ -95,12 +97,14 @@ pub struct Lhd {
     /// Whether all residents are candidates: an ideal to compare with, slow beyond thousands.
     global: bool,
     explore_budget: i64,
-    recent: [Slot; RECENT],
+    /// Copies, so that ranking them reads nothing else; what they show is checked when one wins.
+    recent: [Option<(Slot, Entry)>; RECENT],
     recent_at: usize,
     usual_victim: f32,
     look_at: u64,
     capacity: u64,
     explorer_age_max: u32,
+    evictions: u64,
 }
 
 impl Lhd {
@@ -113,12 +117,13 @@ impl Lhd {
             cost,
             global: params.get("global") > 0.0,
             explore_budget: (params.capacity.0 / EXPLORE_SHARE) as i64,
-            recent: [Slot::MAX; RECENT],
+            recent: [None; RECENT],
             recent_at: 0,
             usual_victim: 0.0,
             look_at: FIRST_LOOK,
             capacity: params.capacity.0,
             explorer_age_max: u32::MAX,
+            evictions: 0,
         }
     }
 
@@ -149,8 +154,27 @@ impl Lhd {
         Entry { last: now.0 as u32, last_hit, size, cost, class, explorer }
     }
 
+    /// The recent newcomer that ranks lowest, and below `limit`. Those that were used or left since
+    /// are dropped.
+    fn best_recent(&mut self, mut limit: f32, now: Tick) -> Option<Slot> {
+        let mut best = None;
+        for at in 0..RECENT {
+            let Some((slot, entry)) = self.recent[at] else { continue };
+            let rank = self.rank(&entry, now);
+            if rank >= limit {
+                continue;
+            }
+            if self.dense.get(slot).is_some_and(|now| now.last == entry.last) {
+                (best, limit) = (Some(slot), rank);
+            } else {
+                self.recent[at] = None;
+            }
+        }
+        best
+    }
+
     fn look(&mut self, now: Tick) {
-        if now.0 >= self.look_at {
+        if now.0 >= self.look_at && self.has_turned_over(now) {
             let lasting = self.dense.iter().map(|(_, entry)| (entry.class, entry.age(now)));
             self.model.learn(DECAY, self.dense.len(), lasting);
             self.explorer_age_max = EXPLORE_AGE.saturating_mul(self.dense.len() as u32);
@@ -159,12 +183,21 @@ impl Lhd {
     }
 }
 
+impl Lhd {
+    /// Whether enough lifetimes have ended for a look: a cache that only just filled has seen hits
+    /// alone, and learns that everything is hit.
+    fn has_turned_over(&self, now: Tick) -> bool {
+        let objects = self.dense.len() as u64;
+        4 * self.evictions >= 3 * objects || now.0 >= PATIENCE * objects
+    }
+}
+
 impl Policy for Lhd {
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick) {
         self.look(now);
         let entry = self.enter(access, NEVER_HIT, None, now);
         if !entry.explorer && self.rank(&entry, now) < self.usual_victim {
-            self.recent[self.recent_at] = slot;
+            self.recent[self.recent_at] = Some((slot, entry));
             self.recent_at = (self.recent_at + 1) % RECENT;
         }
         self.dense.push(slot, entry);
@@ -196,6 +229,7 @@ impl Policy for Lhd {
             self.explore_budget += i64::from(entry.size);
         }
         if evicted {
+            self.evictions += 1;
             let rank = self.rank(&entry, now);
             if rank.is_finite() {
                 self.usual_victim =
@@ -225,12 +259,7 @@ impl Policy for Lhd {
                 consider(self.rank(entry, now), slot);
             }
         }
-        for slot in self.recent {
-            if let Some(entry) = self.dense.get(slot) {
-                consider(self.rank(entry, now), slot);
-            }
-        }
-        best.1
+        self.best_recent(best.0, now).unwrap_or(best.1)
     }
 
     fn on_resize(&mut self, capacity: Bytes) {
