@@ -56,8 +56,8 @@ fn a_converted_trace_holds_the_same() {
 fn a_malformed_tail_is_named_or_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tail.csv");
-    let good: String = (0..990).map(|at| format!("{at},k{at},4,10,0,get,0\n")).collect();
-    fs::write(&path, good + &"990,broken\n".repeat(10)).unwrap();
+    let good: Vec<_> = (0..990).map(|at| format!("{at},k{at},4,10,0,get,0\n")).collect();
+    fs::write(&path, good.concat() + &"990,broken\n".repeat(10)).unwrap();
     let strict = Options::default();
     let output = folder.path().join("out.csv");
     let error = copy(text(&path), &strict, text(&output), &Target::default()).unwrap_err();
