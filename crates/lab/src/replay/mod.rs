@@ -72,6 +72,9 @@ pub struct Args {
     /// Closed loop, but never ahead of this many requests a second in all
     #[arg(long, value_name = "RATE", conflicts_with_all = ["open_loop", "speed"])]
     rate_max: Option<f64>,
+    /// With --rate-max: so many requests of the run are due at once
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "rate_max")]
+    burst: u64,
     /// Send this many requests a second, whatever the server does; latencies count from the
     /// intended times
     #[arg(long, value_name = "RATE")]
@@ -174,11 +177,11 @@ impl Args {
         let pace = match (self.open_loop, self.speed, self.rate_max) {
             (Some(rate), ..) => Pace::Open(rate),
             (_, Some(speed), _) => Pace::Trace(speed),
-            (.., Some(rate)) => Pace::ClosedAtMost(rate),
+            (.., Some(rate)) => Pace::ClosedAtMost { rate, burst: self.burst },
             _ => Pace::Closed,
         };
         match pace {
-            Pace::Open(at) | Pace::Trace(at) | Pace::ClosedAtMost(at)
+            Pace::Open(at) | Pace::Trace(at) | Pace::ClosedAtMost { rate: at, .. }
                 if at.is_nan() || at <= 0.0 =>
             {
                 bail!("a pace of {at} never sends anything: choose a number above 0")

@@ -14,9 +14,14 @@ use std::time::Duration;
 pub enum Pace {
     /// Each connection sends when it has the last answer.
     Closed,
-    /// The same, but the run never gets ahead of so many requests a second in all. A run that
-    /// fell behind shifts its times and does not catch up, for a burst would be timed as latency.
-    ClosedAtMost(f64),
+    /// The same, but the run never gets ahead of a rate. A run that fell behind shifts its times
+    /// and does not catch up, for a rush would be timed as latency.
+    ClosedAtMost {
+        /// Requests a second in all.
+        rate: f64,
+        /// Requests of the run that are due at once, as when a page asks for several things.
+        burst: u64,
+    },
     /// So many requests a second, evenly spaced; latencies count from the intended time.
     Open(f64),
     /// At the times of the trace, so many times faster; latencies count from the intended time.
@@ -29,7 +34,8 @@ impl Pace {
     pub(super) fn due(self, index: u64, time: Micros) -> Duration {
         let seconds = match self {
             Self::Closed => 0.0,
-            Self::ClosedAtMost(rate) | Self::Open(rate) => index as f64 / rate,
+            Self::ClosedAtMost { rate, burst } => (index - index % burst.max(1)) as f64 / rate,
+            Self::Open(rate) => index as f64 / rate,
             Self::Trace(speed) => time.as_f64() / 1e6 / speed,
         };
         // A century is later than any run ends, and below what a duration can hold.
@@ -51,7 +57,8 @@ mod tests {
         let time = Micros::from_secs(6);
         for (pace, due_ms) in [
             (Pace::Closed, 0),
-            (Pace::ClosedAtMost(500.0), 2_000),
+            (Pace::ClosedAtMost { rate: 500.0, burst: 1 }, 2_000),
+            (Pace::ClosedAtMost { rate: 500.0, burst: 300 }, 1_800),
             (Pace::Open(2_000.0), 500),
             (Pace::Trace(2.0), 3_000),
         ] {

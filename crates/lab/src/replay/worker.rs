@@ -44,8 +44,8 @@ impl Intake {
         Self(Mutex::new((VecDeque::new(), batches)))
     }
 
-    /// Takes the next request into `round`, and those behind it that are due by `now`, up to
-    /// `depth` in all. Waits while there is none; false where none comes any more.
+    /// Takes the next request into `round`, and those behind it that are due by then or by `now`,
+    /// up to `depth` in all. Waits while there is none; false where none comes any more.
     fn take(&self, round: &mut Vec<Scheduled>, depth: usize, now: Duration) -> bool {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ready, batches) = &mut *inner;
@@ -57,7 +57,7 @@ impl Intake {
         }
         while round.len() < depth {
             match ready.front() {
-                Some(next) if round.is_empty() || next.due <= now => {
+                Some(next) if round.first().is_none_or(|first| next.due <= now.max(first.due)) => {
                     round.extend(ready.pop_front());
                 }
                 _ => break,
@@ -118,6 +118,8 @@ pub(super) struct Worker<'a> {
 
 struct Round {
     requests: Vec<Scheduled>,
+    /// Misses whose backend is still to be asked.
+    missed: Vec<usize>,
     pending: Vec<Pending>,
     /// Replies to SETs of earlier rounds that are still to be read.
     owed: usize,
@@ -134,6 +136,7 @@ impl Worker<'_> {
         wait::sharpen();
         let mut round = Round {
             requests: vec![],
+            missed: vec![],
             pending: vec![],
             owed: 0,
             key: self.prefix.to_vec(),
@@ -155,7 +158,7 @@ impl Worker<'_> {
 
     /// When a request is to be sent whose time is `due`.
     fn due(&self, due: Duration) -> Duration {
-        if !matches!(self.pace, Pace::ClosedAtMost(_)) {
+        if !matches!(self.pace, Pace::ClosedAtMost { .. }) {
             return due;
         }
         let now = self.start.elapsed();
@@ -180,6 +183,10 @@ impl Worker<'_> {
         self.settle(round)?;
         for at in 0..round.requests.len() {
             self.answer(round, at, sent)?;
+        }
+        // Only now: a query takes its time, and the replies behind a miss are here already.
+        for at in std::mem::take(&mut round.missed) {
+            self.ask(round, at, sent);
         }
         round.pending.sort_by_key(|pending| pending.ready);
         for Pending { at, seed, asked, ready } in std::mem::take(&mut round.pending) {
@@ -223,22 +230,29 @@ impl Worker<'_> {
                 round.refuse(Some(text), measured);
             }
             Seen::Absent => {
-                let asked = Instant::now();
                 self.live.misses.fetch_add(1, Relaxed);
                 round.tally.misses += u64::from(measured);
-                match self.backend.ask(&request.key) {
-                    Ok((seed, wait)) => {
-                        let ready = Instant::now() + wait;
-                        round.pending.push(Pending { at, seed, asked, ready });
-                    }
-                    Err(error) => {
-                        self.done(round, at, sent, Instant::now());
-                        round.refuse(Some(error.to_string()), measured);
-                    }
-                }
+                round.missed.push(at);
             }
         }
         Ok(())
+    }
+
+    /// Asks the backend for what the request at `at` did not find.
+    fn ask(&mut self, round: &mut Round, at: usize, sent: Instant) {
+        let asked = Instant::now();
+        let Scheduled { request, measured, .. } = &round.requests[at];
+        match self.backend.ask(&request.key) {
+            Ok((seed, wait)) => {
+                let ready = Instant::now() + wait;
+                round.pending.push(Pending { at, seed, asked, ready });
+            }
+            Err(error) => {
+                let measured = *measured;
+                self.done(round, at, sent, Instant::now());
+                round.refuse(Some(error.to_string()), measured);
+            }
+        }
     }
 
     /// Times the request at `at`, which is done.

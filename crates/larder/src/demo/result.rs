@@ -83,7 +83,16 @@ impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let us = |value: f64| Format::Micros.show(value);
         let mut table = Table::new([
-            "tenant", "requests", "static", "mean", "memory", "K", "kredis", "mean", "memory", "K",
+            "tenant",
+            "requests",
+            "static misses",
+            "mean",
+            "memory",
+            "K",
+            "kredis misses",
+            "mean",
+            "memory",
+            "K",
             "change",
         ]);
         for (plain, tuned) in self.r#static.tenants.iter().zip(&self.kredis.tenants) {

@@ -173,8 +173,8 @@ impl Tenant {
     }
 }
 
-/// The file's name up to its first dot, as far as it can name a tenant; with a number where two
-/// traces have the same.
+/// The file's name up to its first dot, as far as it can name a tenant; with a number where it is
+/// taken.
 fn name_of(trace: &str, all: &[String], at: usize) -> String {
     let stem = |trace: &str| {
         let file = trace.rsplit('/').next().unwrap_or(trace);
@@ -184,7 +184,11 @@ fn name_of(trace: &str, all: &[String], at: usize) -> String {
     };
     let name = stem(trace);
     let twin = all.iter().enumerate().any(|(other, trace)| other != at && stem(trace) == name);
-    if twin || name.is_empty() { format!("{name}{}", at + 1) } else { name }
+    if twin || name.is_empty() || name == server::config::DEFAULT_NAME {
+        format!("{name}{}", at + 1)
+    } else {
+        name
+    }
 }
 
 #[cfg(test)]
