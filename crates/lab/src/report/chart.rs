@@ -252,8 +252,8 @@ impl Chart {
                 for ((x, y), &(px, py)) in dots.iter().zip(line) {
                     let _ = writeln!(
                         out,
-                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" style=\"fill:var(--c{colour})\
-                         \"><title>{}: {}, {}</title></circle>",
+                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\" \
+                         style=\"fill:var(--c{colour})\"><title>{}: {}, {}</title></circle>",
                         escape(&series.name),
                         escape(&self.x.format.show(self.x.value(px))),
                         escape(&self.y.format.show(self.y.value(py))),

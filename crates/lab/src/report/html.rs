@@ -7,7 +7,8 @@ use std::fmt;
 pub(super) const COLOURS: usize = 10;
 
 const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080; --line: #d9dee5;
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080;
+  --line: #d9dee5;
   --c0: #1f6feb; --c1: #d1352b; --c2: #2c8a3d; --c3: #8e44ad; --c4: #0f8b99; --c5: #b7791f;
   --c6: #c2347f; --c7: #6b5b4c; --c8: #4c63b6; --c9: #6f9a12; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14171c; --soft: #98a2b0;

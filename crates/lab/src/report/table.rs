@@ -38,7 +38,8 @@ impl Table {
         };
         let body: String = self.rows.iter().map(|row| line("td", row)).collect();
         format!(
-            "<div class=\"wide\"><table>\n<thead>{}</thead>\n<tbody>\n{body}</tbody></table></div>\n",
+            "<div class=\"wide\"><table>\n<thead>{}</thead>\n\
+             <tbody>\n{body}</tbody></table></div>\n",
             line("th", &self.head)
         )
     }

@@ -1,7 +1,7 @@
 //! On real traces, where they are at hand: the miss ratios that libCacheSim 0.3.5 gives.
 //!
-//! Where the definition of a policy is the same, four digits must be. Where it is not (ARC's step in
-//! bytes, LIRS' demotions, the segments of SLRU in bytes), the policy is left out here and the
+//! Where the definition of a policy is the same, four digits must be. Where it is not (ARC's step
+//! in bytes, LIRS' demotions, the segments of SLRU in bytes), the policy is left out here and the
 //! difference is explained in `docs/results/lab.md`. What draws at random must be within half a
 //! percentage point; LHD must be as good or better.
 

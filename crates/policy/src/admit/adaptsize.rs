@@ -12,7 +12,7 @@
 //!
 //! fixes T. It optimises hits of objects, not of bytes, and it knows of no order but LRU.
 //!
-//! [1] Berger, Sitaraman, Harchol-Balter. AdaptSize: Orchestrating the Hot Object Memory Cache in
+//! \[1\] Berger, Sitaraman, Harchol-Balter. AdaptSize: Orchestrating the Hot Object Memory Cache in
 //! a Content Delivery Network. NSDI '17.
 
 use super::{Admit, Spec};

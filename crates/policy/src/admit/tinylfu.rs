@@ -5,7 +5,7 @@
 //! a counter. Compared by requests, not by bytes: a large newcomer is compared with its first
 //! victim only.
 //!
-//! [1] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
+//! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
 
 use super::{Admit, Sketch, Spec};

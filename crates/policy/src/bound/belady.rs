@@ -3,7 +3,7 @@
 //!
 //! With sizes it is no bound: see `belady-size`.
 //!
-//! [1] Belady. A study of replacement algorithms for a virtual-storage computer. IBM Systems
+//! \[1\] Belady. A study of replacement algorithms for a virtual-storage computer. IBM Systems
 //! Journal 1966.
 
 use crate::heap::Heap;

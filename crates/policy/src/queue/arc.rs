@@ -13,7 +13,7 @@
 //! Sizes: the paper counts pages. Here everything counts bytes, and the target moves by the bytes
 //! of the object that came back, so that objects of one size give the paper's algorithm exactly.
 //!
-//! [1] Megiddo, Modha. ARC: A Self-Tuning, Low Overhead Replacement Cache. FAST '03.
+//! \[1\] Megiddo, Modha. ARC: A Self-Tuning, Low Overhead Replacement Cache. FAST '03.
 
 use super::Queues;
 use crate::ghost::Ghosts;

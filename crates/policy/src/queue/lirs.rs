@@ -9,7 +9,7 @@
 //! Sizes: limits count bytes. Ghosts are bounded: the stack is cut to twice the cache, the oldest
 //! ghosts first (the paper lets it grow).
 //!
-//! [1] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
+//! \[1\] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
 
 use crate::index::Index;

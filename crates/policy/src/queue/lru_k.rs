@@ -9,7 +9,7 @@
 //! A heap finds the victim, so a hit costs O(log n); the K times of an object do not fit the
 //! metadata of a live item.
 //!
-//! [1] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
+//! \[1\] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
 //! SIGMOD '93.
 
 use crate::ghost::Ghosts;

@@ -1,6 +1,6 @@
 //! Policies whose order is their state: each keeps lists of slots and cannot be had as a rank.
 //!
-//! Where a policy has more than one queue, they share one set of links ([`Queues`]): an object
+//! Where a policy has more than one queue, they share one set of links (`Queues`): an object
 //! moves between them without an allocation.
 
 pub mod arc;

@@ -7,7 +7,7 @@
 //!
 //! An object larger than the small queue is refused.
 //!
-//! [1] Yang, Zhang, Qiu, Yue, Vinayak. FIFO Queues Are All You Need for Cache Eviction. SOSP '23.
+//! \[1\] Yang, Zhang, Qiu, Yue, Vinayak. FIFO Queues Are All You Need for Cache Eviction. SOSP '23.
 
 use super::Queues;
 use crate::ghost::Ghosts;

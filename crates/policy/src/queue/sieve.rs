@@ -6,7 +6,7 @@
 //!
 //! Not scan resistant: after a long scan every survivor has been unmarked once.
 //!
-//! [1] Zhang, Yang, Yue, Vigfusson, Rashmi. SIEVE is Simpler than LRU. NSDI '24.
+//! \[1\] Zhang, Yang, Yue, Vigfusson, Rashmi. SIEVE is Simpler than LRU. NSDI '24.
 
 use crate::{Access, Policy, Slot, Spec, Tick};
 use base::list::{Links, List, NIL};

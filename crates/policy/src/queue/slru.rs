@@ -6,7 +6,7 @@
 //! has room, so a cache that is not yet full uses all of them; an object larger than a list is
 //! refused.
 //!
-//! [1] Karedla, Love, Wherry. Caching Strategies to Improve Disk System Performance. IEEE
+//! \[1\] Karedla, Love, Wherry. Caching Strategies to Improve Disk System Performance. IEEE
 //! Computer 1994.
 
 use super::Queues;

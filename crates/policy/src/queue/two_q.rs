@@ -6,7 +6,7 @@
 //! are those of half a cache (the full version of the paper). An object larger than the FIFO queue
 //! is refused.
 //!
-//! [1] Johnson, Shasha. 2Q: A Low Overhead High Performance Buffer Management Replacement
+//! \[1\] Johnson, Shasha. 2Q: A Low Overhead High Performance Buffer Management Replacement
 //! Algorithm. VLDB '94.
 
 use super::Queues;

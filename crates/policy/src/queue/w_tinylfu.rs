@@ -8,7 +8,7 @@
 //! The window is a hundredth of the cache and stays so; Caffeine's hill climber, which adapts it,
 //! is not here: `window=` sets another.
 //!
-//! [1] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
+//! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
 
 use super::Queues;

@@ -13,7 +13,7 @@
 //!
 //! With `cost=1` what a miss costs counts, in milliseconds: a common scale for L.
 //!
-//! [1] Cherkasova. Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
+//! \[1\] Cherkasova. Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
 //! Policy. HP Labs 1998.
 
 use crate::heap::Heap;

@@ -10,7 +10,7 @@
 //!
 //! With `cost=1` what a miss costs multiplies the rank; with `size=0` bytes do not count.
 //!
-//! [1] Blankstein, Sen, Freedman. Hyperbolic Caching: Flexible Caching for Web Applications.
+//! \[1\] Blankstein, Sen, Freedman. Hyperbolic Caching: Flexible Caching for Web Applications.
 //! ATC '17.
 
 use super::{Meta, Rank, Sampled};

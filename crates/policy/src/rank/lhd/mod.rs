@@ -4,10 +4,10 @@
 //! rank = hit density(class, age) / size            hits to come / (bytes · time to come)
 //! ```
 //!
-//! How an object's future depends on its age is not assumed but measured ([`model`]), for classes
+//! How an object's future depends on its age is not assumed but measured (in `model`), for classes
 //! of objects that behave alike: by who asks, and by how soon the last two hits came. The lowest of
-//! a sample goes: 32 by default, for with 64 nothing more is gained on any trace tried. Loops, scans
-//! and recency all come out of the same measured curve.
+//! a sample goes: 32 by default, for with 64 nothing more is gained on any trace tried. Loops,
+//! scans and recency all come out of the same measured curve.
 //!
 //! What cannot be seen cannot be learnt, so some newcomers are *explorers*: a hundredth of the
 //! bytes is held by objects that stay, whatever their rank, until they are hit or too old to be
@@ -22,7 +22,7 @@
 //! Not a [`crate::Rank`]: the rank needs the ages of the last two hits and tables that follow the
 //! cache, beside an item's common metadata.
 //!
-//! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
+//! \[1\] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
 mod model;
 

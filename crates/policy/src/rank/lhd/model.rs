@@ -10,7 +10,7 @@
 //!
 //! Ages fall into buckets that widen with the age: 2^P buckets an octave. Why not buckets of one
 //! width, as the paper has them? On a loop over M objects, the worst case, an object may stay one
-//! bucket too long, which costs the share bucket / M of the hits [1, appendix]; and a loop longer
+//! bucket too long, which costs the share bucket / M of the hits \[1, appendix\]; and a loop longer
 //! than the buckets reach is not seen at all. With one width both together ask for 1/ε² buckets and
 //! for a width that follows the number of objects. With widths in proportion to the age the loss is
 //! at most ε = 2^-P for a loop of any length, with 32 · 2^P buckets, and nothing needs to follow.
