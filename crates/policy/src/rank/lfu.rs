@@ -7,8 +7,8 @@
 //! Not a rank of an item's metadata, for the reason GDSF is not: the level at the last use belongs
 //! to the item. In the live store `hyperbolic` with `size=0` is the frequency that fades.
 //!
-//! \[1\] Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating Content Management Techniques for Web
-//! Proxy Caches. SIGMETRICS Performance Evaluation Review 2000.
+//! \[1\] Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating Content Management Techniques for
+//! Web Proxy Caches. SIGMETRICS Performance Evaluation Review 2000.
 
 use super::gdsf::GreedyDual;
 use crate::Spec;
