@@ -227,10 +227,19 @@ impl Round<'_> {
         // Two places in three hold an item, so that far fewer draws than this find K items. It is
         // left with fewer, or none, only in tables of a few items.
         let mut draws = 4 * left + BATCH;
+        // Looked at now, the best of those kept is on its way while others are drawn.
+        self.drop_stale();
         while left > 0 && draws > 0 {
             let found = self.draw((left + left / 2 + 1).min(BATCH), &mut batch);
             draws = draws.saturating_sub(left);
-            for &Drawn { share: at, place, word } in &batch[..found.min(left)] {
+            let drawn = &batch[..found.min(left)];
+            // Nothing is decided in this loop, so the processor fetches all these items at once.
+            let mut stamps = [Stamps::default(); BATCH];
+            for (stamps, drawn) in stamps.iter_mut().zip(drawn) {
+                let tenant = self.shares[drawn.share].tenant;
+                *stamps = self.tenants[tenant as usize].table.get(drawn.place).stamps();
+            }
+            for (&Drawn { share: at, place, word }, &stamps) in drawn.iter().zip(&stamps) {
                 let share = &self.shares[at];
                 let item = self.tenants[share.tenant as usize].table.get(place);
                 if self.is_spared(share, item, word) {
@@ -239,7 +248,6 @@ impl Round<'_> {
                 if item.is_dead(self.want.now.unix_ms) {
                     return self.tenants[share.tenant as usize].expire(place);
                 }
-                let stamps = item.stamps();
                 let rank = self.rank(item, stamps);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
@@ -325,15 +333,29 @@ impl Round<'_> {
         }
     }
 
+    /// Whether a kept candidate is still in its place and was not used since it was drawn.
+    fn is_current(&self, kept: &Kept) -> bool {
+        let table = &self.tenants[kept.tenant as usize].table;
+        table.is_at(kept.place, kept.word) && table.get(kept.place).stamps().last() == kept.last
+    }
+
+    /// Drops the best of those kept as long as it is not what it was.
+    fn drop_stale(&mut self) {
+        while self.kept.last().is_some_and(|kept| !self.is_current(kept)) {
+            self.kept.pop();
+        }
+    }
+
     /// Takes the best kept candidate that is still there, unused since, and may leave.
     fn take_kept(&mut self) -> Option<Candidate> {
         for at in (0..self.kept.len()).rev() {
-            let Kept { rank, tenant, last, place, word } = self.kept[at];
-            let table = &self.tenants[tenant as usize].table;
-            if !table.is_at(place, word) || table.get(place).stamps().last() != last {
+            let kept = self.kept[at];
+            if !self.is_current(&kept) {
                 self.kept.remove(at);
                 continue;
             }
+            let Kept { rank, tenant, place, word, .. } = kept;
+            let table = &self.tenants[tenant as usize].table;
             let share = self.shares.iter().position(|share| share.tenant == tenant);
             let Some(share) = share else { continue };
             if self.is_spared(&self.shares[share], table.get(place), word) {
