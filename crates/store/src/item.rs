@@ -162,7 +162,8 @@ impl Stamps {
 }
 
 /// A pointer to a live item: what [`Owned`], [`Ref`] and [`Mut`] share. Whoever makes one vouches
-/// that it points to an allocation made by `Raw::allocate`, written, and not freed while the `Raw` is used.
+/// that it points to an allocation made by `Raw::allocate`, written, and not freed while the `Raw`
+/// is used.
 #[derive(Clone, Copy)]
 struct Raw(NonNull<u8>);
 

@@ -366,7 +366,8 @@ impl Store {
     }
 
     /// Divides the memory anew. Tenants that no pool names join the first; without any pool
-    /// nothing changes. Nothing is evicted at once: what is above its budget is the first to go when a write needs room.
+    /// nothing changes. Nothing is evicted at once: what is above its budget is the first to go
+    /// when a write needs room.
     pub fn set_pools(&self, pools: &[Pool]) {
         let mut admin = lock(&self.admin);
         if !pools.is_empty() {
