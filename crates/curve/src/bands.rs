@@ -40,7 +40,7 @@ impl Bands {
             keys => keys / PARTS,
         };
         let share = params.share / PARTS as f64;
-        let part = Params { keys_max, share, ..params.clone() };
+        let part = Params { share, keys_max, ..params.clone() };
         let parts = (0..PARTS).map(|_| Part { model: (spec.build)(&part), told: 0 }).collect();
         Self { parts, ..Self::alone(spec, params) }
     }

@@ -206,7 +206,7 @@ impl Model for Footprint {
         if self.sampler.is_full(self.objects.len()) {
             let factor = self.sampler.lower(self.objects.keys().copied());
             let sampler = &self.sampler;
-            self.objects.retain(|&key, _| sampler.keeps(key));
+            self.objects.retain(|&key, _| sampler.watches(key));
             for gap in &mut self.gaps {
                 gap.bytes *= factor;
                 gap.area *= factor;
@@ -217,13 +217,14 @@ impl Model for Footprint {
     }
 
     fn skip(&mut self, gets: u64) {
+        self.sampler.is_not_shown_all();
         self.clock += gets;
         self.reads += gets as f64;
         self.saw_others |= gets > 0;
     }
 
     fn curve(&self) -> MissRatioCurve {
-        let rate = self.sampler.rate();
+        let rate = self.sampler.rate() * self.sampler.drawn();
         let reads = if self.saw_others { self.reads * rate } else { self.sampled };
         MissRatioCurve::new(self.edges().into_iter().filter(|edge| edge.bytes >= 1.0).map(|edge| {
             let misses = (self.sampled - edge.hits).max(0.0);
@@ -233,7 +234,7 @@ impl Model for Footprint {
 
     fn bytes(&self) -> Bytes {
         let gaps = self.gaps.capacity() * size_of::<Gaps>();
-        Bytes((map_bytes::<Object>(self.objects.capacity()) + gaps) as u64)
+        Bytes((map_bytes::<Object>(self.objects.capacity()) + gaps + self.sampler.bytes()) as u64)
     }
 
     /// Firsts and lasts are of one window, so there is none of less weight: below a half it begins

@@ -242,8 +242,9 @@ impl Cache {
         let mut last: Option<(f64, f64)> = None;
         for _ in 0..40 {
             let (objects, bytes) = self.pass(places, stretch, law, self.residents, rate.exp());
-            let excess = (bytes / room).ln();
-            let fitting = objects * room / bytes;
+            let excess = (bytes / room).max(1e-6).ln();
+            // Where hardly anything stays its mean size says nothing.
+            let fitting = if bytes > 0.05 * room { objects * room / bytes } else { self.residents };
             let shift = fitting / self.residents - 1.0;
             self.residents = fitting;
             if excess.abs() < TOLERANCE && shift.abs() < TOLERANCE {
@@ -295,7 +296,7 @@ fn curve(ages: &Ages, k: u32, pool: bool) -> MissRatioCurve {
         .collect();
     let most = windows.iter().map(|window| window.live.iter().map(|live| live.bytes).sum::<f64>());
     let most = most.fold(0.0, f64::max);
-    let (rate, reads) = (ages.rate(), ages.reads());
+    let (rate, reads) = (ages.drawn(), ages.reads());
     let steady = (!origin.is_empty()).then_some(Stretch {
         is_first: false,
         ticks: f64::INFINITY,

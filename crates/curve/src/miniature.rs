@@ -58,7 +58,7 @@ impl Miniature {
         }
         let factor = self.sampler.lower(keys.iter().copied());
         let sampler = &self.sampler;
-        let gone: Vec<u64> = keys.iter().copied().filter(|&key| !sampler.keeps(key)).collect();
+        let gone: Vec<u64> = keys.iter().copied().filter(|&key| !sampler.watches(key)).collect();
         for key in &gone {
             keys.remove(key);
         }
@@ -89,20 +89,21 @@ impl Model for Miniature {
     }
 
     fn skip(&mut self, gets: u64) {
+        self.sampler.is_not_shown_all();
         self.reads += gets as f64;
         self.saw_others |= gets > 0;
     }
 
     fn curve(&self) -> MissRatioCurve {
         // As for the models that count distances: divided by the reads to be expected.
-        let expected = self.reads * self.sampler.rate();
+        let expected = self.reads * self.sampler.rate() * self.sampler.drawn();
         self.grid.curve(if self.saw_others { expected } else { self.sampled })
     }
 
     fn bytes(&self) -> Bytes {
         let keys = self.keys.as_ref().map_or(0, |keys| map_bytes::<()>(keys.capacity()));
         let block = self.block.capacity() * size_of::<Access>();
-        Bytes((self.grid.bytes() + keys + block) as u64)
+        Bytes((self.grid.bytes() + keys + block + self.sampler.bytes()) as u64)
     }
 
     fn forget(&mut self, factor: f64) {

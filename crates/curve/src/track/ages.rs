@@ -123,6 +123,7 @@ impl Ages {
 
     pub(crate) fn skip(&mut self, gets: u64) {
         self.skipped = true;
+        self.sampler.is_not_shown_all();
         self.saw_others |= gets > 0;
         self.others(gets as f64, gets as f64);
     }
@@ -215,7 +216,7 @@ impl Ages {
         if self.sampler.is_full(self.lives.len()) {
             let factor = self.sampler.lower(self.lives.keys().copied());
             let sampler = &self.sampler;
-            self.lives.retain(|&key, _| sampler.keeps(key));
+            self.lives.retain(|&key, _| sampler.watches(key));
             self.scale(factor);
         }
     }
@@ -276,9 +277,14 @@ impl Ages {
         self.sampler.rate()
     }
 
+    /// The share of the keys that was drawn: what sizes of the sample are divided by.
+    pub(crate) fn drawn(&self) -> f64 {
+        self.rate() * self.sampler.drawn()
+    }
+
     /// Reads that a sample of this rate should have.
     pub(crate) fn reads(&self) -> f64 {
-        if self.saw_others { self.reads * self.rate() } else { self.sampled }
+        if self.saw_others { self.reads * self.drawn() } else { self.sampled }
     }
 
     /// Reads of sampled keys.
@@ -305,6 +311,7 @@ impl Ages {
     pub(crate) fn bytes(&self) -> usize {
         map_bytes::<Life>(self.lives.capacity())
             + self.expiry.bytes()
+            + self.sampler.bytes()
             + self.windows.iter().chain([&self.open]).map(Window::memory).sum::<usize>()
             + self.origin.capacity() * size_of::<Live>()
     }

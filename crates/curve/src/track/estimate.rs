@@ -65,20 +65,22 @@ impl Estimate {
         self.reads *= factor;
     }
 
-    /// The curve, when keys are sampled at `rate`. No farther than the largest distance seen.
-    pub(crate) fn curve(&self, rate: f64) -> MissRatioCurve {
-        let expected = if self.saw_others { self.reads * rate } else { self.sampled };
+    /// The curve, when keys are sampled at `rate` and `drawn` times as many really were. No
+    /// farther than the largest distance seen.
+    pub(crate) fn curve(&self, rate: f64, drawn: f64) -> MissRatioCurve {
+        let expected = if self.saw_others { self.reads * rate * drawn } else { self.sampled };
+        let size = |sampled: u64| Bytes((sampled as f64 / drawn).round() as u64);
         let mut misses = self.sampled;
         let mut points = vec![];
         for (at, &count) in self.hits.iter().enumerate() {
             if count > 0.0 {
                 let (first, last) = self.edges(at);
                 if first > 0 {
-                    points.push((Bytes(first - 1), MissRatio::of(misses, expected)));
+                    points.push((size(first - 1), MissRatio::of(misses, expected)));
                 }
                 misses -= count;
                 let last = last.min(self.farthest);
-                points.push((Bytes(last), MissRatio::of(misses.max(0.0), expected)));
+                points.push((size(last), MissRatio::of(misses.max(0.0), expected)));
             }
         }
         points.retain(|(size, _)| *size > Bytes(0));
@@ -133,7 +135,7 @@ mod tests {
         }
         estimate.others(10);
         // 1 000 reads at rate 0.02: 20 were to be expected, 10 came, 5 of them miss.
-        let curve = estimate.curve(0.02);
+        let curve = estimate.curve(0.02, 1.0);
         assert_eq!(curve.at(Bytes(10)), MissRatio(0.25));
         assert_eq!(curve.at(Bytes(9)), MissRatio(0.5));
     }

@@ -96,9 +96,9 @@ impl<S: Stack> StackModel<S> {
         let factor = self.sampler.lower(self.ids.keys().copied());
         self.estimate.lower(factor);
         let (sampler, objects) = (&self.sampler, &self.objects);
-        self.stack.retain(&|id| sampler.keeps(objects[id as usize].key));
+        self.stack.retain(&|id| sampler.watches(objects[id as usize].key));
         let gone: Vec<u32> =
-            self.ids.iter().filter(|(key, _)| !sampler.keeps(**key)).map(|(_, id)| *id).collect();
+            self.ids.iter().filter(|(key, _)| !sampler.watches(**key)).map(|(_, id)| *id).collect();
         for id in gone {
             self.release(id);
         }
@@ -145,17 +145,18 @@ impl<S: Stack> Model for StackModel<S> {
     }
 
     fn skip(&mut self, gets: u64) {
+        self.sampler.is_not_shown_all();
         self.estimate.others(gets);
     }
 
     fn curve(&self) -> MissRatioCurve {
-        self.estimate.curve(self.sampler.rate())
+        self.estimate.curve(self.sampler.rate(), self.sampler.drawn())
     }
 
     fn bytes(&self) -> Bytes {
         let objects = self.objects.capacity() * size_of::<Object>() + self.free.capacity() * 4;
         let keys = map_bytes::<u32>(self.ids.capacity());
-        let counts = self.estimate.bytes() + self.expiry.bytes();
+        let counts = self.estimate.bytes() + self.expiry.bytes() + self.sampler.bytes();
         Bytes((self.stack.bytes() + objects + keys + counts) as u64)
     }
 

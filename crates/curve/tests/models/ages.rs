@@ -100,3 +100,27 @@ fn kaet_follows_the_simulator() {
         }
     }
 }
+
+/// Hardly any key twice, and caches of a few objects: the search for the rate of eviction must not
+/// end in numbers that are none.
+#[test]
+fn kaet_bears_traces_without_reuse() {
+    let mut prng = base::Prng::new(2);
+    let trace: Vec<_> = (0..50_000)
+        .map(|tick| {
+            let key = base::hash::mix(if prng.chance(0.1) { tick / 2 } else { 1_000_000 + tick });
+            let size = 512 << (base::hash::mix(key) % 11);
+            if prng.chance(0.5) { Access::set(key, size) } else { Access::get(key, size) }
+        })
+        .collect();
+    for k in [1, 2, 4, 8, 16, 32, 64] {
+        for pool in [false, true] {
+            for rate in [1.0, 0.19, 0.02] {
+                let params = Params { k, pool, rate, ..Params::default() };
+                let curve = run("kaet", &params, &trace).curve();
+                let least = curve.points()[curve.points().len() - 1].1.0;
+                assert!(least > 0.8, "K = {k}, pool {pool}, rate {rate}: {least}");
+            }
+        }
+    }
+}

@@ -137,11 +137,12 @@ fn memory_is_bounded() {
     }
 }
 
-/// What is filtered out before the model sees it is made good by saying how much it was.
+/// What is filtered out before the model sees it is made good by saying how much it was: all but
+/// the number of keys, which only who sees all can count.
 #[test]
-fn a_filter_in_front_changes_nothing() {
+fn a_filter_in_front_changes_little() {
     let trace = Mix { keys: 20_000, ..PLAIN }.trace(8);
-    let params = Params { rate: 0.1, ..Params::default() };
+    let params = Params { rate: 0.1, ..params(&trace) };
     let filter = base::Filter::with_rate(params.rate);
     for spec in curve::ALL.iter().filter(|spec| !["olken", "exact"].contains(&spec.name)) {
         let all = run(spec.name, &params, &trace).curve();
@@ -149,7 +150,11 @@ fn a_filter_in_front_changes_nothing() {
         for access in &trace {
             if filter.keeps(access.key) { model.access(access) } else { model.skip(1) }
         }
-        assert_eq!(model.curve(), all, "{}", spec.name);
+        let curve = model.curve();
+        for &size in &params.sizes {
+            let (one, other) = (curve.at(size).0, all.at(size).0);
+            assert!((one - other).abs() < 0.02, "{} {size}: {one} for {other}", spec.name);
+        }
     }
 }
 
