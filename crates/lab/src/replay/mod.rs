@@ -165,6 +165,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let bar = progress_bar(requests);
     let report = run_replay(options, &mut |progress| show(&bar, &names, progress))?;
     bar.finish_and_clear();
+    if report.requests > 0 && report.errors >= report.requests {
+        let first = report.first_error.unwrap_or_default();
+        bail!("every request failed, the first with: {first}");
+    }
     if args.json {
         return json::print(&report);
     }
