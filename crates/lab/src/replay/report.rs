@@ -135,7 +135,7 @@ impl fmt::Display for Report {
         let served = self.requests + self.requests_warmup;
         write!(
             f,
-            "{served} requests in {:.1} s, {:.0} a second; {} of them warmed up and are not counted",
+            "{served} requests in {:.1} s, {:.0} a second; {} of them warmed up, not counted",
             self.seconds,
             served as f64 / self.seconds.max(1e-9),
             self.requests_warmup

@@ -62,7 +62,11 @@ mod tests {
         /// A server that answers with another key's value, or with a part of the right one, must
         /// not pass: that is all the check is for.
         #[test]
-        fn other_keys_and_parts_are_wrong(a in 0u64..1_000, length in 8usize..5_000, cut in 1usize..8) {
+        fn other_keys_and_parts_are_wrong(
+            a in 0u64..1_000,
+            length in 8usize..5_000,
+            cut in 1usize..8,
+        ) {
             let mut value = vec![];
             write(a, length, &mut value);
             prop_assert!(!is_right(a + 1, &value));

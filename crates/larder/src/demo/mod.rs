@@ -8,10 +8,11 @@
 //! is as far away as the tenant's penalty says, and writes the answer to the cache.
 //!
 //! Requests come in small bursts, as pages ask for several things at once, at a fixed rate well
-//! below what two cores can serve, and connections work in a closed loop. In an open loop a machine that is busy with something else for a fifth of a
-//! second would make thousands of requests late, and the two runs would differ by that and not by
-//! their division of memory. So the figures tell what a request costs, not how the server behaves
-//! at its limit; `larder replay --open-loop` measures that.
+//! below what two cores can serve, and connections work in a closed loop. In an open loop a machine
+//! that is busy with something else for a fifth of a second would make thousands of requests late,
+//! and the two runs would differ by that and not by their division of memory. So the figures tell
+//! what a request costs, not how the server behaves at its limit; `larder replay --open-loop`
+//! measures that.
 //!
 //! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
 

@@ -130,8 +130,8 @@ impl fmt::Display for Answer {
             (self.saved() * 100.0, if self.saved() < 0.0 { "more" } else { "less" });
         write!(
             f,
-            "\nWith the same memory and the same requests, recipe kredis takes {tuned} a request in \
-             the mean instead of {plain}: {:.1} % {word}.",
+            "\nWith the same memory and the same requests, recipe kredis takes {tuned} a request \
+             in the mean instead of {plain}: {:.1} % {word}.",
             saved.abs()
         )
     }

@@ -9,7 +9,7 @@
 //! |---|--:|---|--:|--:|---|
 //! | session | 30 % | Zipf 0.9, 20 000 keys | 300 B | 0.4 ms | 15 % writes |
 //! | search | 20 % | Zipf 0.7, 15 000 keys | 700 B | 2 ms | flat: memory pays slowly |
-//! | report | 15 % | Zipf 0.8, 6 000 keys | 1.2 KB | 0.1 ms | 40 % in scans of keys asked for once |
+//! | report | 15 % | Zipf 0.8, 6 000 keys | 1.2 KB | 0.1 ms | 40 % in scans of keys used once |
 //! | feed | 25 % | Zipf 1.0, 12 000 keys | 2 KB | 5 ms | |
 //! | image | 10 % | Zipf 0.8, 4 000 keys | 9 KB | 1 ms | most of the bytes |
 //!
