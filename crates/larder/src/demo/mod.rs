@@ -34,7 +34,7 @@ use workload::Workload;
 /// Requests a second in all: client, database and server together keep less than half of two
 /// cores busy, so what is timed is waiting and not work.
 const RATE: f64 = 12_000.0;
-/// Requests that come at once, of all tenants together. One at a time would cost three times the
+/// Requests that come at once, of all tenants together. One at a time costs nearly four times the
 /// work, most of it for waking threads up; with forty, half of them wait for the other half.
 const BURST: u64 = 16;
 /// Connections of each tenant, and requests one of them sends at once.
