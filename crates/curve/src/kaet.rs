@@ -132,12 +132,14 @@ impl Lag {
         let share = (then - place.edge) / place.width;
         let passed = hazard[at] + (hazard[at + 1] - hazard[at]) * share;
         // Survival is known in the middle of bins.
-        let (left, right) = if then < place.middle { (at.saturating_sub(1), at) } else { (at, at + 1) };
+        let left = if then < place.middle { at.saturating_sub(1) } else { at };
+        let right = if then < place.middle { at } else { at + 1 };
         let (Some(&low), Some(&high)) = (start.get(left), start.get(right)) else {
             return (start.get(left).copied().unwrap_or(0.0), passed);
         };
         let span = places[right.min(places.len() - 1)].middle - places[left].middle;
-        let share = if span > 0.0 { ((then - places[left].middle) / span).clamp(0.0, 1.0) } else { 0.0 };
+        let share = (then - places[left].middle) / span.max(0.5);
+        let share = share.clamp(0.0, 1.0);
         (low + (high - low) * share, passed)
     }
 }
@@ -212,7 +214,8 @@ impl Cache {
         let weigh = |(at, hits): (usize, &Hits)| {
             let place = &places[at];
             // Loops end in the middle of a bin: what counts is how old the reads are, not the bin.
-            let off = if hits.reads > 0.0 { hits.ages / hits.reads + 0.5 - place.middle } else { 0.0 };
+            let age = hits.ages / hits.reads.max(f64::MIN_POSITIVE) + 0.5;
+            let off = if hits.reads > 0.0 { age - place.middle } else { 0.0 };
             let near = if off > 0.0 { at + 1 } else { at.saturating_sub(1) };
             let near = near.min(places.len() - 1);
             let span = places[near].middle - place.middle;
@@ -233,7 +236,7 @@ impl Cache {
     }
 
     /// Finds the rate of eviction that leaves `room` bytes at the end, and the residents of that
-    /// many bytes, by which recency is ranked: secants on the logarithm of the rate, between bounds.
+    /// many bytes, by which recency is ranked: secants on the logarithm of the rate, in bounds.
     /// The rate becomes zero where nothing needs to go.
     fn evict(&mut self, places: &[Place], stretch: &Stretch, law: Law, room: f64) {
         let floor = self.eviction_rate.ln() - 12.0;
@@ -244,7 +247,8 @@ impl Cache {
             let (objects, bytes) = self.pass(places, stretch, law, self.residents, rate.exp());
             let excess = (bytes / room).max(1e-6).ln();
             // Where hardly anything stays its mean size says nothing.
-            let fitting = if bytes > 0.05 * room { objects * room / bytes } else { self.residents };
+            let many = bytes > 0.05 * room;
+            let fitting = if many { objects * room / bytes } else { self.residents };
             let shift = fitting / self.residents - 1.0;
             self.residents = fitting;
             if excess.abs() < TOLERANCE && shift.abs() < TOLERANCE {

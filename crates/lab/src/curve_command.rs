@@ -156,9 +156,12 @@ impl Run {
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
+#[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
     if args.model.iter().any(|name| name == "list") {
-        curve::ALL.iter().for_each(|spec| println!("{}", spec.name));
+        for spec in curve::ALL {
+            println!("{}", spec.name);
+        }
         return Ok(());
     }
     let answers = answers(&args)?;

@@ -139,9 +139,9 @@ fn sentences(answer: &Answer) -> Vec<String> {
         if let Some(ratio) = step.miss_ratio {
             lines.push(format!("{name}: {} misses {}", bytes(step.bytes), percent(ratio)));
         }
-        if let (Some(ratio), Some(more)) = (step.miss_ratio, step.miss_ratio_with_step) {
+        if let (Some(ratio), Some(more)) = (step.miss_ratio, step.with_more) {
             let gain = (ratio - more) * 100.0;
-            let step = bytes(step.step);
+            let step = bytes(step.more_bytes);
             lines.push(format!("{name}: {step} more misses {}, {gain:.2} less", percent(more)));
         }
         lines.extend(step.why.iter().map(|why| format!("{name}: {why}")));
