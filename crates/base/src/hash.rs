@@ -33,7 +33,8 @@ const fn fold(a: u64, b: u64) -> u64 {
 /// The hash of `key` under `seed`.
 #[inline]
 pub fn bytes(seed: u64, key: &[u8]) -> u64 {
-    let mut state = seed ^ A;
+    // Spread over all bits: two small seeds must not be undone by two similar keys.
+    let mut state = seed.wrapping_mul(C) ^ A;
     let mut rest = key;
     while rest.len() > 16 {
         let (head, tail) = rest.split_at(16);
@@ -113,5 +114,14 @@ mod tests {
         let hashes: HashSet<u64> = keys.iter().map(|key| bytes(0, key)).collect();
         assert_eq!(hashes.len(), keys.len());
         assert_ne!(bytes(0, b"key"), bytes(1, b"key"));
+    }
+
+    /// Seeds are small numbers, and keys often differ in one digit: neither may undo the other.
+    #[test]
+    fn related_seeds_and_keys_do_not_meet() {
+        let hashes: HashSet<u64> = (0..8)
+            .flat_map(|seed| (0..1_000).map(move |i| bytes(seed, format!("{i:08}").as_bytes())))
+            .collect();
+        assert_eq!(hashes.len(), 8_000);
     }
 }
