@@ -167,10 +167,6 @@ impl Clients {
         self.lock().remove(&id);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.lock().len()
-    }
-
     /// Everyone, the longest connected first.
     pub(crate) fn all(&self) -> Vec<Arc<Client>> {
         self.lock().values().cloned().collect()

@@ -23,8 +23,7 @@ impl Decimal {
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let (negative, text) = match text {
             [b'-', rest @ ..] => (true, rest),
-            [b'+', rest @ ..] => (false, rest),
-            rest => (false, rest),
+            [b'+', rest @ ..] | rest => (false, rest),
         };
         let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
         let (mantissa, exponent) = text.split_at(end);

@@ -97,7 +97,7 @@ fn rates(shared: &Shared) -> [u64; 3] {
 fn kilobytes(path: &str, name: &str) -> u64 {
     let text = fs::read_to_string(path).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
-    let number = line.split_whitespace().nth(0).and_then(|number| number.parse::<u64>().ok());
+    let number = line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok());
     number.unwrap_or(0) << 10
 }
 

@@ -16,6 +16,7 @@ mod glob;
 mod housekeeping;
 mod listen;
 mod owners;
+mod plant;
 mod pools;
 mod pubsub;
 mod serve;
@@ -85,6 +86,8 @@ fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error
     }
     let shared = handle.shared.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
+    let shared = handle.shared.clone();
+    handle.spawn("pilot", move || plant::run(&shared))?;
     handle.spawn("acceptor", move || acceptor.run())?;
     Ok(handle)
 }

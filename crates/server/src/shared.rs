@@ -8,6 +8,7 @@ use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
 use crate::owners::{self, Origin, Owners};
+use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
 use crate::stats::Stats;
 use crate::worker::Mailbox;
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) stats: Stats,
     pub(crate) pubsub: PubSub,
+    /// What the pilot has to show.
+    pub(crate) board: Board,
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Parts of the store.
     pub(crate) shards: usize,
@@ -115,8 +118,8 @@ impl Shared {
         let clock = Clock::new();
         let unix_us = Clock::unix_us();
         let seed = base::hash::mix(unix_us ^ u64::from(std::process::id()) << 40);
-        let run_id = (0..5).map(|i| base::hash::mix(seed ^ i) as u32);
-        let run_id: String = run_id.map(|part| format!("{part:08x}")).collect();
+        let parts: [u64; 3] = std::array::from_fn(|i| base::hash::mix(seed ^ i as u64));
+        let run_id = format!("{:016x}{:016x}{:08x}", parts[0], parts[1], parts[2] as u32);
         let mut view = View {
             settings,
             names: vec![DEFAULT_NAME.into()],
@@ -142,6 +145,7 @@ impl Shared {
             clients: Clients::default(),
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
+            board: Board::default(),
             mailboxes,
             shards,
             listening,
@@ -194,7 +198,10 @@ impl Shared {
         if new.settings.maxmemory != old.settings.maxmemory {
             self.store.set_limit(new.settings.maxmemory);
         }
-        self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
+        // Where a pilot steers, the pools are its own; it sees the change at its next look.
+        if !plant::is_steered(&new.settings) {
+            self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
+        }
         let rules_changed = new.settings.tenants != old.settings.tenants;
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();

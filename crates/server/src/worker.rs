@@ -94,6 +94,11 @@ impl From<io::Error> for End {
     }
 }
 
+/// Shows to others how much waits for a client.
+fn note_output(connection: &Connection) {
+    connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
+}
+
 /// One thread's event loop.
 pub(crate) struct Worker {
     number: usize,
@@ -256,7 +261,7 @@ impl Worker {
             let sent = connection.flush(self.poll.registry(), Token(at))?;
             self.counters().net_out.add(sent as u64);
             self.counters().writes.add(1);
-            self.note_output(connection);
+            note_output(connection);
             if connection.waiting() == 0 && connection.session.closing {
                 return Err(End::Closed);
             }
@@ -429,14 +434,10 @@ impl Worker {
             self.output = Vec::with_capacity(READ_MAX);
         }
         if connection.waiting() > 0 {
-            self.note_output(connection);
+            note_output(connection);
             self.check_output(connection)?;
         }
         Ok(())
-    }
-
-    fn note_output(&self, connection: &Connection) {
-        connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
     }
 
     /// Ends a connection that reads its replies too slowly.
@@ -467,16 +468,13 @@ impl Worker {
     fn publish(&mut self, at: usize, publication: &Publication) {
         let Some(mut connection) = self.connections[at].take() else { return };
         let mut out = Encoder::new(&mut self.output, connection.session.protocol);
-        match &publication.pattern {
-            Some(pattern) => {
-                out.push(4);
-                out.bulk(b"pmessage");
-                out.bulk(pattern);
-            }
-            None => {
-                out.push(3);
-                out.bulk(if publication.sharded { b"smessage" } else { b"message" });
-            }
+        if let Some(pattern) = &publication.pattern {
+            out.push(4);
+            out.bulk(b"pmessage");
+            out.bulk(pattern);
+        } else {
+            out.push(3);
+            out.bulk(if publication.sharded { b"smessage" } else { b"message" });
         }
         out.bulk(&publication.channel);
         out.bulk(&publication.message);

@@ -28,8 +28,16 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Ends the server.",
     ),
-    Command::new("readonly", 1, FAST, ready).doc("cluster", "3.0.0", "Accepted."),
-    Command::new("readwrite", 1, FAST, ready).doc("cluster", "3.0.0", "Accepted."),
+    Command::new("readonly", 1, FAST, no_cluster).doc(
+        "cluster",
+        "3.0.0",
+        "Refused: there is no cluster.",
+    ),
+    Command::new("readwrite", 1, FAST, no_cluster).doc(
+        "cluster",
+        "3.0.0",
+        "Refused: there is no cluster.",
+    ),
 ];
 
 fn time(call: &mut Call<'_>) -> Done {
@@ -77,6 +85,6 @@ fn shutdown(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn ready(call: &mut Call<'_>) -> Done {
-    call.ok()
+fn no_cluster(_: &mut Call<'_>) -> Done {
+    Err("ERR This instance has cluster support disabled".into())
 }

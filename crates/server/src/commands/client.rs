@@ -2,7 +2,7 @@
 
 use super::connection::check_name;
 use super::flag::{ADMIN, NO_AUTH};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use super::{Call, Command, Done, Failure, SYNTAX};
 use crate::clients::Client;
 use crate::session::Mute;
 use crate::worker::Message;
@@ -188,10 +188,8 @@ fn kill(call: &mut Call<'_>) -> Done {
         let text = String::from_utf8_lossy(value).into_owned();
         match call.arg(at).to_ascii_lowercase().as_slice() {
             b"id" => {
-                let id = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
-                if id < 1 {
-                    return Err("ERR client-id should be greater than 0".into());
-                }
+                let id = parse_integer(value).filter(|&id| id > 0);
+                let id = id.ok_or("ERR client-id should be greater than 0")?;
                 chosen.retain(|client| client.id as i64 == id);
             }
             b"addr" => chosen.retain(|client| client.address == text),

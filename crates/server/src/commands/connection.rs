@@ -169,7 +169,7 @@ fn hello(call: &mut Call<'_>) -> Done {
 }
 
 fn select(call: &mut Call<'_>) -> Done {
-    let db = parse_integer(call.arg(1)).ok_or("ERR invalid DB index")?;
+    let db = call.integer(1)?;
     if !(0..i64::from(call.view.settings.databases)).contains(&db) {
         return Err("ERR DB index is out of range".into());
     }

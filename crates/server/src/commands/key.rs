@@ -157,6 +157,7 @@ fn touch(call: &mut Call<'_>) -> Done {
 
 /// When EXPIRE and its kin may change a life.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Conditions {
     absent: bool,
     present: bool,
@@ -349,6 +350,10 @@ fn object_help(call: &mut Call<'_>) -> Done {
     ])
 }
 
+fn charge(item: &Item<'_>) -> u64 {
+    item.charge()
+}
+
 fn usage(call: &mut Call<'_>) -> Done {
     match call.args.len() {
         3 => {}
@@ -360,17 +365,14 @@ fn usage(call: &mut Call<'_>) -> Done {
         4 | 5 => return Err(SYNTAX.into()),
         _ => return Err(wrong_number("memory|usage")),
     }
-    reply_item(call, |item| item.charge(), |call, bytes| call.out.integer(bytes as i64))
+    reply_item(call, charge, |call, bytes| call.out.integer(bytes as i64))
 }
 
 fn doctor(call: &mut Call<'_>) -> Done {
     let (used, limit) = call.shared.memory();
     let resident = call.shared.resident();
-    let mut text = format!("{used} used for data and metadata, {resident} resident");
-    if limit.0 > 0 {
-        text += &format!(", limit {limit}");
-    }
-    text.push('.');
+    let limit = if limit.0 > 0 { limit.to_string() } else { "none".into() };
+    let text = format!("{used} used for data and metadata, {resident} resident, limit {limit}.");
     call.out.verbatim(&text);
     Ok(())
 }

@@ -4,6 +4,10 @@
 //! A handler reads its arguments from a [`Call`] and writes exactly one reply, or returns a
 //! [`Failure`], which becomes the error reply. Commands are found by the hash of their name in any
 //! case, without allocation.
+#![allow(
+    clippy::unnecessary_wraps,
+    reason = "handlers have one signature, also those that never fail"
+)]
 
 mod admin;
 mod client;

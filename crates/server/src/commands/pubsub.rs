@@ -1,48 +1,43 @@
 //! SUBSCRIBE, PUBLISH and their kin.
 
-use super::flag::{FAST, LISTENING, NO_MULTI, PUBSUB};
+use super::flag::{FAST, LISTENING, PUBSUB};
 use super::{Call, Command, Done, wrong_number};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[
-    Command::new("subscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
-        subscribe(call, Kind::Channel)
-    })
-    .doc("pubsub", "2.0.0", "Listens to channels."),
-    Command::new("unsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
-        unsubscribe(call, Kind::Channel)
-    })
-    .doc("pubsub", "2.0.0", "Stops listening to channels."),
-    Command::new("psubscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
-        subscribe(call, Kind::Pattern)
-    })
-    .doc("pubsub", "2.0.0", "Listens to all channels that match."),
-    Command::new("punsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
-        unsubscribe(call, Kind::Pattern)
-    })
-    .doc("pubsub", "2.0.0", "Stops listening to patterns."),
-    Command::new("ssubscribe", -2, PUBSUB | LISTENING | NO_MULTI, |call| {
-        subscribe(call, Kind::Sharded)
-    })
-    .doc("pubsub", "7.0.0", "Listens to shard channels."),
-    Command::new("sunsubscribe", -1, PUBSUB | LISTENING | NO_MULTI, |call| {
-        unsubscribe(call, Kind::Sharded)
-    })
-    .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
-    Command::new("publish", 3, PUBSUB | FAST, |call| publish(call, false)).doc(
-        "pubsub",
-        "2.0.0",
-        "Sends a message to whoever listens to a channel.",
-    ),
-    Command::new("spublish", 3, PUBSUB | FAST, |call| publish(call, true)).doc(
-        "pubsub",
-        "7.0.0",
-        "Sends a message to whoever listens to a shard channel.",
-    ),
-    Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
-];
+pub(super) const COMMANDS: &[Command] =
+    &[
+        Command::new("subscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Channel))
+            .doc("pubsub", "2.0.0", "Listens to channels."),
+        Command::new("unsubscribe", -1, PUBSUB | LISTENING, |call| {
+            unsubscribe(call, Kind::Channel)
+        })
+        .doc("pubsub", "2.0.0", "Stops listening to channels."),
+        Command::new("psubscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Pattern))
+            .doc("pubsub", "2.0.0", "Listens to all channels that match."),
+        Command::new("punsubscribe", -1, PUBSUB | LISTENING, |call| {
+            unsubscribe(call, Kind::Pattern)
+        })
+        .doc("pubsub", "2.0.0", "Stops listening to patterns."),
+        Command::new("ssubscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Sharded))
+            .doc("pubsub", "7.0.0", "Listens to shard channels."),
+        Command::new("sunsubscribe", -1, PUBSUB | LISTENING, |call| {
+            unsubscribe(call, Kind::Sharded)
+        })
+        .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
+        Command::new("publish", 3, PUBSUB | FAST, |call| publish(call, false)).doc(
+            "pubsub",
+            "2.0.0",
+            "Sends a message to whoever listens to a channel.",
+        ),
+        Command::new("spublish", 3, PUBSUB | FAST, |call| publish(call, true)).doc(
+            "pubsub",
+            "7.0.0",
+            "Sends a message to whoever listens to a shard channel.",
+        ),
+        Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
+    ];
 
 const REPORTS: &[Command] = &[
     Command::new("pubsub|channels", -2, PUBSUB, |call| channels(call, Kind::Channel)).doc(

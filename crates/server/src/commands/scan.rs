@@ -44,7 +44,10 @@ fn sees(call: &Call<'_>, found: &ScanItem<'_>) -> bool {
 }
 
 fn scan(call: &mut Call<'_>) -> Done {
-    let cursor = std::str::from_utf8(call.arg(1)).ok().and_then(|text| text.parse::<u64>().ok());
+    let cursor = std::str::from_utf8(call.arg(1)).ok().and_then(|text| {
+        // A negative number wraps around, as C reads it.
+        text.parse::<u64>().or_else(|_| text.parse::<i64>().map(|cursor| cursor as u64)).ok()
+    });
     let cursor = cursor.ok_or("ERR invalid cursor")?;
     let (mut pattern, mut count, mut strings) = (None, 10, true);
     let mut at = 2;

@@ -149,7 +149,7 @@ fn ends(life: Life, value: &[u8], now_ms: u64, command: &str) -> Result<u64, Fai
 }
 
 /// The change that sets a value, or the end of a life that is over already.
-fn change<'v>(value: &'v [u8], expires: Option<u64>, now_ms: u64) -> Change<'v> {
+fn change(value: &[u8], expires: Option<u64>, now_ms: u64) -> Change<'_> {
     match expires {
         Some(at) if at <= now_ms => Change::Remove,
         _ => Change::set(value, expires),
@@ -158,6 +158,7 @@ fn change<'v>(value: &'v [u8], expires: Option<u64>, now_ms: u64) -> Change<'v> 
 
 /// What SET is asked for besides its value.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options<'a> {
     if_absent: bool,
     if_present: bool,

@@ -58,12 +58,11 @@ fn one(words: &[String]) -> Result<&str, String> {
 }
 
 fn number(words: &[String], min: u64, max: u64) -> Result<u64, String> {
-    let number: u64 =
+    let number: i64 =
         one(words)?.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
-    if (min..=max).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("argument must be between {min} and {max} inclusive"))
+    match u64::try_from(number) {
+        Ok(number) if (min..=max).contains(&number) => Ok(number),
+        _ => Err(format!("argument must be between {min} and {max} inclusive")),
     }
 }
 
@@ -76,7 +75,7 @@ fn flag(words: &[String]) -> Result<bool, String> {
 }
 
 fn size(word: &str) -> Result<Bytes, String> {
-    Bytes::parse(word).map_err(|error| format!("argument must be a memory value: {error}"))
+    Bytes::parse(word).map_err(|_| "argument must be a memory value".into())
 }
 
 const fn yes_no(value: bool) -> &'static str {
@@ -233,7 +232,7 @@ pub const ALL: &[Directive] = &[
         "timeout",
         timeout,
         0,
-        1 << 31,
+        2_147_483_647,
         Always,
         "Seconds of silence after which a client is closed; 0 never closes."
     ),
@@ -318,14 +317,19 @@ pub const ALL: &[Directive] = &[
         Always,
         "Candidates drawn for an eviction, where the recipe does not choose."
     ),
-    choice!(
-        "recipe",
-        recipe,
-        super::RECIPES,
-        Always,
-        "How memory is divided: static (one pool, a plain cache) or kredis (a budget and a K for \
-         each tenant, from its curve and the cost of its misses)."
-    ),
+    Directive {
+        name: "recipe",
+        when: When::Always,
+        doc: "How memory is divided: static (one pool, a plain cache) or kredis (a budget and a K \
+              for each tenant, from its curve and the cost of its misses). Settings follow, as \
+              in kredis:objective=hits:epoch=10 (seconds).",
+        get: |settings| settings.recipe.clone(),
+        set: |settings, words| {
+            let word = one(words)?.to_ascii_lowercase();
+            settings.recipe = tune::recipe::parse(&word)?.to_string();
+            Ok(())
+        },
+    },
     Directive {
         name: "tenant",
         when: When::Always,
@@ -373,7 +377,7 @@ pub const ALL: &[Directive] = &[
         },
         set: |settings, words| {
             let words: Vec<&str> = words.iter().flat_map(|word| word.split_whitespace()).collect();
-            if words.is_empty() || words.len() % 4 != 0 {
+            if words.is_empty() || !words.len().is_multiple_of(4) {
                 return Err("wrong number of arguments".into());
             }
             for group in words.chunks(4) {

@@ -86,7 +86,8 @@ impl Settings {
     /// What is wrong with its value, or that it is not known.
     pub fn apply(&mut self, name: &str, words: &[String]) -> Result<(), String> {
         if let Some(directive) = Directive::find(name) {
-            return (directive.set)(self, words).map_err(|error| format!("{name}: {error}"));
+            return (directive.set)(self, words)
+                .map_err(|error| format!("{name}: {error}. {name} is: {}", directive.doc));
         }
         let name = name.to_ascii_lowercase();
         if name == "rename-command" {
@@ -216,7 +217,7 @@ mod tests {
             ("port 1\nmaxmemmory 1gb\n", &["line 2", "maxmemmory", "did you mean maxmemory?"][..]),
             ("port high\n", &["line 1", "port", "integer"]),
             ("port 70000\n", &["between 0 and 65535"]),
-            ("maxmemory 1 pint\n", &["line 1", "memory value"]),
+            ("maxmemory 1pint\n", &["line 1", "memory value"]),
             ("maxmemory-policy volatile-lru\n", &["allkeys-lru", "noeviction"]),
             ("logfile \"open\n", &["line 1", "quote"]),
             ("tenant a match colour red\n", &["line 1", "write tenant"]),

@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// How memory may be divided.
-pub const RECIPES: &[&str] = &["static", "kredis"];
-
 /// What is wrong with a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -68,7 +68,8 @@ impl<'a> Encoder<'a> {
     /// An error. The first word is a code in capitals, such as `ERR`; line ends become blanks.
     pub fn error(&mut self, text: &[u8]) {
         self.out.push(b'-');
-        let text = text.trim_ascii_end();
+        let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
+        let text = &text[..end.map_or(0, |last| last + 1)];
         self.out.extend(text.iter().map(|&byte| if byte < b' ' { b' ' } else { byte }));
         self.out.extend_from_slice(b"\r\n");
     }

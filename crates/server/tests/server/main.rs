@@ -1,0 +1,9 @@
+//! The server over a socket: what clients see, against an in-process server on a free port.
+
+mod client;
+mod clients;
+mod limits;
+mod protocol;
+mod replies;
+mod settings;
+mod tenants;
