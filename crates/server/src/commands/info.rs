@@ -83,7 +83,11 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("process_id", std::process::id());
     out.add("process_supervised", "no");
     out.add("run_id", &shared.run_id);
-    out.add("tcp_port", call.session.client.listener.max(call.view.settings.port));
+    let port = match call.session.client.listener {
+        0 => call.view.settings.port,
+        port => port,
+    };
+    out.add("tcp_port", port);
     out.add("server_time_usec", call.now.unix_ms * 1_000);
     out.add("uptime_in_seconds", uptime);
     out.add("uptime_in_days", uptime / 86_400);

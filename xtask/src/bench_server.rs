@@ -1,0 +1,139 @@
+//! How much processor time a request costs, beside redis-server.
+//!
+//! Both servers run with one thread on one core, redis-benchmark on another. What is compared is
+//! the time the kernel charged to the server's threads, divided by requests: unlike requests a
+//! second, it does not depend on who else uses the machine's cores. Runs alternate between the two
+//! servers and medians are shown, because caches, frequency and neighbours drift.
+//!
+//! All keys fit and nothing is evicted: this says nothing about eviction. Requests come over
+//! loopback, whose cost in the kernel is most of a request at depth 1.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 5;
+const CLIENTS: &str = "50";
+/// Depth of the pipeline, and requests of a run.
+const DEPTHS: [(u32, u32); 2] = [(1, 100_000), (16, 600_000)];
+const COMMANDS: [&str; 2] = ["set", "get"];
+/// Requests before anything is measured: tables have grown, and the loop has found its rate.
+const WARM_UP: u32 = 6_000_000;
+
+struct Server {
+    name: String,
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Starts `command --port PORT` on the first core.
+    fn start(name: &str, command: &[&str]) -> Result<Self> {
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        let child = Command::new("taskset")
+            .args(["-c", "0"])
+            .args(command)
+            .args(["--port", &port.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("{name} could not be started: are it and taskset here?"))?;
+        let server = Self { name: name.into(), child, port };
+        let start = Instant::now();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        while TcpStream::connect(address).is_err() {
+            ensure!(start.elapsed() < Duration::from_secs(10), "{name} does not answer");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
+
+    /// Seconds the kernel has charged to the threads of the server.
+    fn cpu_seconds(&self) -> Result<f64> {
+        let mut nanos = 0u64;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let text = fs::read_to_string(thread?.path().join("schedstat"))?;
+            nanos += text.split(' ').next().unwrap_or_default().parse::<u64>()?;
+        }
+        Ok(nanos as f64 / 1e9)
+    }
+
+    /// Microseconds of processor time a request.
+    fn measure(&self, command: &str, depth: u32, requests: u32) -> Result<f64> {
+        let before = self.cpu_seconds()?;
+        let status = Command::new("taskset")
+            .args(["-c", "1", "redis-benchmark", "-q", "-c", CLIENTS, "-r", "100000", "-d", "100"])
+            .args(["-p", &self.port.to_string(), "-t", command])
+            .args(["-n", &requests.to_string(), "-P", &depth.to_string()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .context("redis-benchmark could not be started: is it installed?")?;
+        ensure!(status.success(), "redis-benchmark failed against {}", self.name);
+        Ok((self.cpu_seconds()? - before) / f64::from(requests) * 1e6)
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Runs all and prints the table: redis-server, a plain Larder, and one that tunes itself.
+pub(crate) fn run() -> Result<()> {
+    super::run("cargo build --release --quiet", &[])?;
+    if thread::available_parallelism()?.get() < 2 {
+        bail!("two cores are needed: one for the server, one for its clients");
+    }
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let larder = format!("{target}/release/larder");
+    let memory = "--maxmemory 1gb --io-threads 1";
+    let line = |recipe: &str| format!("{larder} serve {memory} --recipe {recipe}");
+    let commands = [
+        ("redis", "redis-server --maxmemory 1gb --maxmemory-policy allkeys-lru --save".to_owned()),
+        ("static", line("static")),
+        ("kredis", line("kredis")),
+    ];
+    let mut servers = vec![];
+    for (name, command) in &commands {
+        let mut words: Vec<&str> = command.split(' ').collect();
+        if *name == "redis" {
+            words.push("");
+        }
+        servers.push(Server::start(name, &words)?);
+    }
+    for server in &servers {
+        for command in COMMANDS {
+            server.measure(command, 16, WARM_UP / 2)?;
+        }
+    }
+    println!("µs of server CPU a request, {CLIENTS} clients, 100 bytes, medians of {ROUNDS}\n");
+    println!("depth command      redis     static     kredis   static/redis   kredis/static");
+    for (depth, requests) in DEPTHS {
+        for command in COMMANDS {
+            let mut measured = vec![vec![]; servers.len()];
+            for _ in 0..ROUNDS {
+                for (server, values) in servers.iter().zip(&mut measured) {
+                    values.push(server.measure(command, depth, requests)?);
+                }
+            }
+            let [redis, plain, tuned] = [0, 1, 2].map(|at: usize| median(measured[at].clone()));
+            println!(
+                "{depth:>5} {command:<7} {redis:>10.3} {plain:>10.3} {tuned:>10.3} {:>14.3} {:>15.3}",
+                plain / redis,
+                tuned / plain
+            );
+        }
+    }
+    Ok(())
+}
