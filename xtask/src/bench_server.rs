@@ -129,7 +129,8 @@ pub(crate) fn run() -> Result<()> {
             }
             let [redis, plain, tuned] = [0, 1, 2].map(|at: usize| median(measured[at].clone()));
             println!(
-                "{depth:>5} {command:<7} {redis:>10.3} {plain:>10.3} {tuned:>10.3} {:>14.3} {:>15.3}",
+                "{depth:>5} {command:<7} {redis:>10.3} {plain:>10.3} {tuned:>10.3} \
+                 {:>14.3} {:>15.3}",
                 plain / redis,
                 tuned / plain
             );

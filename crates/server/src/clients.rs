@@ -89,7 +89,8 @@ impl Client {
         }
         let output = load(&self.output);
         format!(
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={flags} db={} sub={channels} \
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={flags} db={} \
+             sub={channels} \
              psub={patterns} ssub=0 multi={queued} watch=0 qbuf={} qbuf-free=0 argv-mem=0 \
              multi-mem=0 rbs=0 rbp=0 obl={output} oll=0 omem={output} tot-mem={} events=r cmd={} \
              user={} redir=-1 resp={} lib-name={} lib-ver={}",

@@ -1,7 +1,7 @@
 //! Numbers with a fraction, added exactly.
 //!
-//! INCRBYFLOAT adds what two texts say and writes 17 digits behind the point at most. Decimal digits
-//! make 0.1 + 0.2 the 0.3 a user expects; binary fractions of 64 bits would not.
+//! INCRBYFLOAT adds what two texts say and writes 17 digits behind the point at most. Decimal
+//! digits make 0.1 + 0.2 the 0.3 a user expects; binary fractions of 64 bits would not.
 
 use std::fmt;
 

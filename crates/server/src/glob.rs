@@ -1,8 +1,8 @@
 //! Patterns as KEYS, SCAN, CONFIG GET and PSUBSCRIBE know them.
 //!
-//! `*` any run of bytes, `?` any byte, `[ab]`, `[a-z]`, `[^a]` one byte of a set, `\` takes the next
-//! byte as it is. Only the last `*` is ever gone back to, so the time is bounded by the product of
-//! the two lengths whatever the pattern.
+//! `*` any run of bytes, `?` any byte, `[ab]`, `[a-z]`, `[^a]` one byte of a set, `\` takes the
+//! next byte as it is. Only the last `*` is ever gone back to, so the time is bounded by the
+//! product of the two lengths whatever the pattern.
 
 /// Whether `text` matches `pattern`.
 pub(crate) fn matches(pattern: &[u8], text: &[u8]) -> bool {

@@ -260,7 +260,7 @@ proptest! {
             let bytes = write(spec, &requests).unwrap();
             let (found, errors) = read(spec, bytes);
             prop_assert!(errors.is_empty(), "{}: {errors:?}", spec.name);
-            let expected: Vec<_> = requests.iter().map(|request| kept(spec.name, request)).collect();
+            let expected: Vec<_> = requests.iter().map(|one| kept(spec.name, one)).collect();
             prop_assert_eq!(found, expected, "{}", spec.name);
         }
     }

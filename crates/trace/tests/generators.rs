@@ -43,7 +43,8 @@ fn the_seed_decides_everything() {
 fn an_object_never_changes() {
     for spec in synth::ALL {
         let text = format!(
-            "{}:requests=5000:keys=50:size=lognormal/300/1:penalty=uniform/1/999:key-size=uniform/1/40",
+            "{}:requests=5000:keys=50:size=lognormal/300/1:penalty=uniform/1/999\
+             :key-size=uniform/1/40",
             spec.name
         );
         let mut seen = HashMap::new();

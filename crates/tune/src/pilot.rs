@@ -672,7 +672,8 @@ mod tests {
                 }
             }
             if bounds.iter().all(|(_, cap)| cap.is_none()) && floors < Bytes(limit) {
-                prop_assert!(sum.0 + pools.len() as u64 + limit / 1_000 >= limit, "{sum} of {limit}");
+                let lost = pools.len() as u64 + limit / 1_000;
+                prop_assert!(sum.0 + lost >= limit, "{sum} of {limit}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Who may come in, and by which password.
 //!
 //! ```text
-//!   user NAME [on|off] [>PASSWORD]… [<PASSWORD]… [nopass] [resetpass] [reset] [allkeys] [allcommands] …
+//!   user NAME [on|off] [>PASSWORD]… [<PASSWORD]… [nopass] [resetpass] [reset] [allkeys] …
 //! ```
 //!
 //! The words are those of Redis' ACL. A user may do everything or nothing: words that would limit

@@ -5,8 +5,8 @@
 //! 2565 8 0 1
 //! ```
 //!
-//! Each block is an object and each line asks for its blocks in order, at one time. The trace has no
-//! clock: extents are a millisecond apart.
+//! Each block is an object and each line asks for its blocks in order, at one time. The trace has
+//! no clock: extents are a millisecond apart.
 //!
 //! Megiddo, Modha. ARC: a self-tuning, low overhead replacement cache. FAST '03.
 

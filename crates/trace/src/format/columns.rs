@@ -4,14 +4,15 @@
 //! --columns time,key,-,size --separator tab
 //! ```
 //!
-//! Names are `time` (seconds, with or without a fraction; also `time_ms`, `time_us`, `time_ns`), `key`,
-//! `size`, `key_size`, `op`, `tenant`, `ttl` (seconds), `penalty` (microseconds), `next`, and `-` for
-//! a column that means nothing. Other programs' names for them are known too: see [`NAMES`].
-//! Without `--columns` the first line must name them. Without `--separator` it is whichever of
-//! tab, comma, semicolon, bar and blank the first line has. A field may stand in double quotes.
+//! Names are `time` (seconds, with or without a fraction; also `time_ms`, `time_us`, `time_ns`),
+//! `key`, `size`, `key_size`, `op`, `tenant`, `ttl` (seconds), `penalty` (microseconds), `next`,
+//! and `-` for a column that means nothing. Other programs' names for them are known too: see
+//! [`NAMES`]. Without `--columns` the first line must name them. Without `--separator` it is
+//! whichever of tab, comma, semicolon, bar and blank the first line has. A field may stand in
+//! double quotes.
 //!
-//! Only `key` is needed. Without a time requests are a millisecond apart; without a size a value has
-//! the bytes that `--value-size` says, or one; without an operation requests read.
+//! Only `key` is needed. Without a time requests are a millisecond apart; without a size a value
+//! has the bytes that `--value-size` says, or one; without an operation requests read.
 
 use super::{Spec, op};
 use crate::error::excerpt;
@@ -37,7 +38,7 @@ pub const SPEC: Spec = Spec {
             None => None,
             Some(names) => {
                 let parsed: Result<Vec<_>, _> =
-                    names.split(',').map(|name| find(name.trim()).ok_or_else(|| wrong(name))).collect();
+                    names.split(',').map(|n| find(n.trim()).ok_or_else(|| wrong(n))).collect();
                 Some(parsed?)
             }
         };
@@ -126,7 +127,8 @@ fn unknown(name: &str) -> String {
 fn named(line: &[u8], separator: u8) -> Option<Vec<Column>> {
     let columns: Vec<_> = fields(line, separator)
         .map(|field| {
-            std::str::from_utf8(field).ok().and_then(|name| find(name.trim())).unwrap_or(Column::Ignored)
+            let name = std::str::from_utf8(field).ok();
+            name.and_then(|name| find(name.trim())).unwrap_or(Column::Ignored)
         })
         .collect();
     columns.contains(&Column::Key).then_some(columns)

@@ -8,8 +8,8 @@
 //!
 //! The columns are found by the names in the first line, so newer releases, which have more of
 //! them (`op_time`, `ttl`, `usecase`) in another order, are read too. `op_count` equal requests
-//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case, of
-//! which each gets a number in the order of appearance, is the tenant.
+//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case,
+//! of which each gets a number in the order of appearance, is the tenant.
 
 use super::{Spec, op};
 use crate::error::excerpt;

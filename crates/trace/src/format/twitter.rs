@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Keys may hold commas, so the columns behind the key are found from the right. Operations are
-//! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr. It cannot be
-//! told from the common format, so it must be named.
+//! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr. It cannot
+//! be told from the common format, so it must be named.
 //!
 //! Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at Twitter.
 //! OSDI '20.

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Records are drawn by Zipf's law with exponent 0.99 over ten billion ranks, which a hash spreads
-//! over the records, as YCSB does; D counts ranks back from the newest record. A scan is one request
-//! for each of its records, in order; a read followed by an update is two requests. A record is ten
-//! fields of 100 bytes, a key `user` and the record's number.
+//! over the records, as YCSB does; D counts ranks back from the newest record. A scan is one
+//! request for each of its records, in order; a read followed by an update is two requests. A
+//! record is ten fields of 100 bytes, a key `user` and the record's number.
 //!
 //! [1] Cooper, Silberstein, Tam, Ramakrishnan, Sears. Benchmarking cloud serving systems with YCSB.
 //! SoCC '10.

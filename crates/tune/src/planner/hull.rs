@@ -55,7 +55,8 @@ pub fn divide(rows: &[Row], total: usize) -> Greedy {
     let mut left = total.saturating_sub(units.iter().sum());
     let mut cost: f64 = rows.iter().map(|row| row.costs[row.low]).sum();
     let mut bound = cost;
-    let mut segments: Vec<_> = rows.iter().enumerate().flat_map(|(at, row)| hull(at, row)).collect();
+    let hulls = rows.iter().enumerate().flat_map(|(at, row)| hull(at, row));
+    let mut segments: Vec<_> = hulls.collect();
     segments.sort_by(|a, b| b.slope().total_cmp(&a.slope()));
     let mut hull_left = left;
     for segment in segments {
