@@ -1,0 +1,269 @@
+//! The loop on a live server, over its sockets: what LARDER shows, and that it steers.
+
+use server::{Handle, Settings, start};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// A client that speaks version 2 of the protocol.
+struct Client {
+    reader: BufReader<TcpStream>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Reply {
+    Text(String),
+    Error(String),
+    Nil,
+    Array(Vec<Self>),
+}
+
+impl Client {
+    fn new(handle: &Handle) -> Self {
+        let stream = TcpStream::connect(handle.addr()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { reader: BufReader::new(stream) }
+    }
+
+    fn send(&mut self, commands: &[Vec<&str>]) {
+        let mut text = String::new();
+        for words in commands {
+            let _ = write!(text, "*{}\r\n", words.len());
+            for word in words {
+                let _ = write!(text, "${}\r\n{word}\r\n", word.len());
+            }
+        }
+        self.reader.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn reply(&mut self) -> Reply {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        let rest = line[1..].trim_end().to_owned();
+        match &line[..1] {
+            "-" => Reply::Error(rest),
+            "$" if rest == "-1" => Reply::Nil,
+            "$" => {
+                let mut bytes = vec![0; rest.parse::<usize>().unwrap() + 2];
+                self.reader.read_exact(&mut bytes).unwrap();
+                bytes.truncate(bytes.len() - 2);
+                Reply::Text(String::from_utf8(bytes).unwrap())
+            }
+            "*" => Reply::Array((0..rest.parse().unwrap()).map(|_| self.reply()).collect()),
+            _ => Reply::Text(rest),
+        }
+    }
+
+    fn ask(&mut self, words: &[&str]) -> Reply {
+        self.send(&[words.to_vec()]);
+        self.reply()
+    }
+
+    fn json(&mut self, words: &[&str]) -> serde_json::Value {
+        match self.ask(words) {
+            Reply::Text(text) => serde_json::from_str(&text).unwrap(),
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+
+    fn lines(&mut self, words: &[&str]) -> String {
+        let Reply::Array(lines) = self.ask(words) else { panic!("{words:?}: not lines") };
+        let line = |line| match line {
+            Reply::Text(line) => line + "\n",
+            other => panic!("{words:?}: {other:?}"),
+        };
+        lines.into_iter().map(line).collect()
+    }
+
+    /// Reads each key and fills what misses, in pipelines.
+    fn read_through(&mut self, keys: &[String], value: &str) {
+        for part in keys.chunks(500) {
+            let gets: Vec<_> = part.iter().map(|key| vec!["GET", key]).collect();
+            self.send(&gets);
+            let missed: Vec<_> = part.iter().filter(|_| self.reply() == Reply::Nil).collect();
+            let sets: Vec<_> = missed.iter().map(|key| vec!["SET", key, value]).collect();
+            self.send(&sets);
+            for _ in &sets {
+                assert_eq!(self.reply(), Reply::Text("OK".into()));
+            }
+        }
+    }
+}
+
+fn settings(recipe: &str) -> Settings {
+    let mut settings = Settings { io_threads: 1, ..Settings::loopback() };
+    let text = format!(
+        "--maxmemory 4mb --recipe {recipe} --tenant near match prefix n: \
+         --tenant far match prefix f: min 64kb weight 2"
+    );
+    let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
+    settings.read_arguments(&words).unwrap();
+    settings
+}
+
+/// Skewed keys: the lower the number, the more often.
+fn keys(prefix: &str, count: usize, prng: &mut base::Prng) -> Vec<String> {
+    let mut number = || (prng.unit().powi(3) * 30_000.0) as u64;
+    (0..count).map(|_| format!("{prefix}:{}", number())).collect()
+}
+
+/// Sends requests until `done` says so, or fails after half a minute.
+fn drive(client: &mut Client, prng: &mut base::Prng, mut done: impl FnMut(&mut Client) -> bool) {
+    let value = "x".repeat(200);
+    let until = Instant::now() + Duration::from_secs(30);
+    while !done(client) {
+        assert!(Instant::now() < until, "{}", client.lines(&["LARDER", "PLAN"]));
+        client.read_through(&keys("n", 1_000, prng), &value);
+        client.read_through(&keys("f", 250, prng), &value);
+    }
+}
+
+fn each<'a>(
+    list: &'a serde_json::Value,
+    field: &'a str,
+) -> impl Iterator<Item = &'a serde_json::Value> {
+    list[field].as_array().into_iter().flatten()
+}
+
+/// The whole of it: a steered server learns, plans, moves, and shows what it does.
+#[test]
+fn a_server_that_tunes_itself() {
+    let handle = start(settings("kredis:epoch=0.2")).unwrap();
+    let mut client = Client::new(&handle);
+    let mut prng = base::Prng::new(1);
+    drive(&mut client, &mut prng, |client| {
+        let status = client.json(&["LARDER", "PLAN", "JSON"]);
+        let moved = each(&status, "history")
+            .any(|epoch| epoch["decision"] == "adopted" && epoch["moved"].as_u64().unwrap() > 0);
+        let checked = each(&status, "history")
+            .flat_map(|epoch| each(epoch, "pools"))
+            .any(|pool| pool["forecast"].is_number() && pool["outcome"].is_number());
+        let curve = client.json(&["LARDER", "CURVE", "near", "JSON"]);
+        moved && checked && each(&curve, "curve").count() > 0
+    });
+    let status = client.json(&["LARDER", "PLAN", "JSON"]);
+    assert_eq!(status["recipe"], "kredis:epoch=0.2");
+    assert!(status["rate"].as_f64().unwrap() > 0.0 && status["samples"].as_u64().unwrap() > 0);
+    let names: Vec<_> = each(&status["plan"], "pools").map(|pool| &pool["name"]).collect();
+    assert_eq!(names, ["default", "near", "far"]);
+
+    let tenants = client.json(&["LARDER", "TENANTS", "JSON"]);
+    let all = tenants.as_array().unwrap();
+    let budgets: u64 = all.iter().map(|tenant| tenant["budget"].as_u64().unwrap()).sum();
+    assert!(budgets <= 4 << 20, "{tenants:#}");
+    assert!(all[1]["penalty_us"].as_u64().unwrap() > 0, "{tenants:#}");
+    assert!([1, 5, 8, 16].contains(&all[1]["k"].as_u64().unwrap()), "{tenants:#}");
+    assert!(all[2]["weight"] == 2.0 && all[2]["min"] == 64 << 10, "{tenants:#}");
+
+    let Reply::Array(pairs) = client.ask(&["LARDER", "CURVE", "near"]) else { panic!("no pairs") };
+    let ratio = |pair: &Reply| match pair {
+        Reply::Array(pair) => match &pair[..] {
+            [Reply::Text(size), Reply::Text(ratio)] => {
+                assert!(size.parse::<u64>().is_ok(), "{size}");
+                ratio.parse::<f64>().unwrap()
+            }
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let ratios: Vec<_> = pairs.iter().map(ratio).collect();
+    assert!(ratios[0] == 1.0 && ratios.windows(2).all(|pair| pair[1] <= pair[0]), "{ratios:?}");
+    let curve = client.json(&["larder", "curve", "near", "json"]);
+    assert_eq!(curve["policies"].as_object().unwrap().len(), 4);
+    assert_eq!(curve["curve"].as_array().unwrap().len(), ratios.len());
+
+    let plan = client.lines(&["LARDER", "PLAN"]);
+    assert!(plan.contains("recipe kredis") && plan.contains("near"), "{plan}");
+    assert!(plan.contains("forecast and outcome"), "{plan}");
+    assert!(client.lines(&["LARDER", "TENANTS"]).contains("far"));
+    handle.stop();
+}
+
+/// Switched off it is a plain cache that holds what it held; switched on it begins to learn.
+#[test]
+fn the_loop_is_switched_live() {
+    let handle = start(settings("kredis:epoch=0.2")).unwrap();
+    let mut client = Client::new(&handle);
+    let mut prng = base::Prng::new(2);
+    let epoch = |client: &mut Client| client.json(&["LARDER", "PLAN", "JSON"])["epoch"].as_u64();
+    drive(&mut client, &mut prng, |client| epoch(client) >= Some(3));
+    let held = handle.store().used();
+    assert_eq!(client.ask(&["CONFIG", "SET", "recipe", "static"]), Reply::Text("OK".into()));
+    drive(&mut client, &mut prng, |client| {
+        client.lines(&["LARDER", "PLAN"]).contains("nothing is planned")
+    });
+    // Entries differ by a few bytes; nothing else may go.
+    assert!(handle.store().used().0 * 10 > held.0 * 9, "what is cached stays");
+    client.read_through(&keys("n", 1_000, &mut prng), "value");
+    let mut samples = vec![];
+    handle.store().drain(&mut samples);
+    assert!(samples.is_empty(), "nothing is sampled while the loop is off");
+    match client.ask(&["LARDER", "CURVE", "near"]) {
+        Reply::Error(error) => assert!(error.contains("CONFIG SET"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    let words = ["CONFIG", "SET", "recipe", "kredis:objective=hits:epoch=0.2"];
+    assert_eq!(client.ask(&words), Reply::Text("OK".into()));
+    drive(&mut client, &mut prng, |client| epoch(client) >= Some(2));
+    let status = client.json(&["LARDER", "PLAN", "JSON"]);
+    assert_eq!(status["plan"]["objective"], "hits", "{status:#}");
+    handle.stop();
+}
+
+/// A tenant that is added, and a limit that changes, are divided anew.
+#[test]
+fn tenants_and_limits_change_live() {
+    let handle = start(settings("kredis:epoch=0.1")).unwrap();
+    let mut client = Client::new(&handle);
+    let mut prng = base::Prng::new(3);
+    for words in [
+        &["CONFIG", "SET", "tenant", "late match prefix l: min 256kb"][..],
+        &["CONFIG", "SET", "maxmemory", "6mb"],
+    ] {
+        assert_eq!(client.ask(words), Reply::Text("OK".into()));
+    }
+    drive(&mut client, &mut prng, |client| {
+        let status = client.json(&["LARDER", "PLAN", "JSON"]);
+        let pools = each(&status["plan"], "pools").count();
+        let memory = status["memory"].as_u64();
+        pools == 4 && memory > Some(5 << 20)
+    });
+    let tenants = client.json(&["LARDER", "TENANTS", "JSON"]);
+    assert_eq!(tenants[3]["name"], "late");
+    assert!(tenants[3]["budget"].as_u64() >= Some(256 << 10), "{tenants:#}");
+    handle.stop();
+}
+
+/// A fixed policy leaves nothing to a recipe; and errors name the fix.
+#[test]
+fn what_it_says_when_there_is_nothing_to_say() {
+    let handle = start(settings("static")).unwrap();
+    let mut client = Client::new(&handle);
+    assert!(client.lines(&["LARDER", "PLAN"]).contains("nothing is planned"));
+    assert_eq!(client.json(&["LARDER", "PLAN", "JSON"])["recipe"], "static");
+    assert_eq!(client.json(&["LARDER", "TENANTS", "JSON"])[0]["k"], 5);
+    assert!(client.lines(&["LARDER", "HELP"]).contains("CURVE <tenant>"));
+    for (words, text) in [
+        (&["LARDER", "CURVE", "nobody"][..], "there are default, near, far"),
+        (&["LARDER", "CURVE", "near"], "the loop is off"),
+        (&["LARDER", "CURVE"], "wrong number of arguments"),
+        (&["LARDER", "PLAN", "XML"], "syntax error"),
+        (&["LARDER", "PLAN", "JSON", "JSON"], "syntax error"),
+        (&["CONFIG", "SET", "recipe", "kredis:epoch=never"], "epoch is a number"),
+        (&["CONFIG", "SET", "recipe", "magic"], "static, kredis"),
+    ] {
+        match client.ask(words) {
+            Reply::Error(error) => assert!(error.contains(text), "{words:?}: {error}"),
+            other => panic!("{words:?}: {other:?}"),
+        }
+    }
+    let words = ["CONFIG", "SET", "recipe", "kredis", "maxmemory-policy", "allkeys-random"];
+    assert_eq!(client.ask(&words), Reply::Text("OK".into()));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(client.lines(&["LARDER", "PLAN"]).contains("nothing is planned"));
+    let curve = client.json(&["LARDER", "CURVE", "near", "JSON"]);
+    assert_eq!(curve["curve"], serde_json::json!([]));
+    handle.stop();
+}
