@@ -135,13 +135,14 @@ fn a_server_that_tunes_itself() {
     let mut prng = base::Prng::new(1);
     drive(&mut client, &mut prng, |client| {
         let status = client.json(&["LARDER", "PLAN", "JSON"]);
-        let moved = each(&status, "history")
-            .any(|epoch| epoch["decision"] == "adopted" && epoch["moved"].as_u64().unwrap() > 0);
+        // A pool that changes its policy keeps its budget in that epoch: memory may move later.
+        let adopted = each(&status, "history").any(|epoch| epoch["decision"] == "adopted");
+        let moved = each(&status, "history").any(|epoch| epoch["moved"].as_u64() > Some(0));
         let checked = each(&status, "history")
             .flat_map(|epoch| each(epoch, "pools"))
             .any(|pool| pool["forecast"].is_number() && pool["outcome"].is_number());
         let curve = client.json(&["LARDER", "CURVE", "near", "JSON"]);
-        moved && checked && each(&curve, "curve").count() > 0
+        adopted && moved && checked && each(&curve, "curve").count() > 0
     });
     let status = client.json(&["LARDER", "PLAN", "JSON"]);
     assert_eq!(status["recipe"], "kredis:epoch=0.2");
