@@ -14,7 +14,9 @@ Usage: cargo x <chore>
 
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
-  soak [S] S seconds (600) of mixed writes at three times maxmemory, its bounds checked
+  soak [S] [shift]
+           S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
+           changes the sizes every 20 seconds
   miri     the store's unsafe code under Miri (needs the nightly toolchain)
 ";
 
@@ -24,7 +26,10 @@ fn main() -> Result<()> {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
-        Some("soak") => soak::run(words.next().map_or(Ok(600), |text| text.parse())?),
+        Some("soak") => {
+            let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
+            soak::run(seconds, words.next().as_deref() == Some("shift"))
+        }
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

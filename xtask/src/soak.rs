@@ -1,9 +1,9 @@
 //! Memory is a promise: writes of mixed sizes, three times as much as fits, for minutes.
 //!
 //! A server of its own is started with a small `maxmemory`. Four clients write values whose sizes
-//! are log-uniform from 16 bytes to 64 KiB, and whose range shifts every twenty seconds, so that
-//! memory freed by one size has to serve another. A fifth client breaks off in the middle of
-//! commands. Meanwhile the accounted bytes are asked for every 20 ms and the resident memory is
+//! are log-uniform from 16 bytes to 64 KiB. A fifth client breaks off in the middle of commands.
+//! With `shift` the range of sizes changes every twenty seconds, so that memory freed by one size
+//! has to serve another: the worst that can be done to an allocator that moves nothing. Meanwhile the accounted bytes are asked for every 20 ms and the resident memory is
 //! read from the kernel. At the end everything is flushed: what remains has leaked.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -30,7 +30,7 @@ impl Drop for Server {
 }
 
 /// Runs for `seconds`, prints what was seen, and fails where a bound was passed.
-pub(crate) fn run(seconds: u64) -> Result<()> {
+pub(crate) fn run(seconds: u64, shift: bool) -> Result<()> {
     super::run("cargo build --release --quiet", &[])?;
     let server = start()?;
     let (pid, address) = (server.0.id(), server.1);
@@ -43,7 +43,7 @@ pub(crate) fn run(seconds: u64) -> Result<()> {
         let writers: Vec<_> = (0..WRITERS)
             .map(|seed| {
                 let (stop, written) = (&stop, &written);
-                scope.spawn(move || write(address, seed, stop, written))
+                scope.spawn(move || write(address, seed, shift, stop, written))
             })
             .collect();
         let quitter = scope.spawn(|| break_off(address, &stop));
@@ -115,14 +115,20 @@ fn next(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-fn write(address: SocketAddr, seed: u64, stop: &AtomicBool, written: &AtomicU64) -> Result<()> {
+fn write(
+    address: SocketAddr,
+    seed: u64,
+    shift: bool,
+    stop: &AtomicBool,
+    written: &AtomicU64,
+) -> Result<()> {
     let mut client = Client::connect(address)?;
     let mut state = seed + 1;
     let body = vec![b'x'; 64 << 10];
     let start = Instant::now();
     while !stop.load(Ordering::Relaxed) {
-        // The upper end of the sizes moves between 1 KiB and 64 KiB.
-        let octaves = 6 + start.elapsed().as_secs() / 20 % 3 * 3;
+        // From 16 bytes to 64 KiB; with `shift` the upper end is 1 KiB, 8 KiB and 64 KiB in turn.
+        let octaves = if shift { 6 + start.elapsed().as_secs() / 20 % 3 * 3 } else { 12 };
         let mean = 3 * ((1 << (octaves + 4)) - 16) / (2 * octaves);
         let keys = 3 * LIMIT / mean;
         let mut batch = vec![];

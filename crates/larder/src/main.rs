@@ -6,9 +6,6 @@ mod demo;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// A key-value cache that measures its own workload and spends every byte of memory where it
 /// saves the most waiting.
 #[derive(Debug, Parser)]
