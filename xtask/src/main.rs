@@ -4,6 +4,7 @@
 //! looked up when one fails.
 #![forbid(unsafe_code)]
 
+mod bench_server;
 mod soak;
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +15,7 @@ Usage: cargo x <chore>
 
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
+  bench    processor time a request, beside redis-server, with the loop on and off
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds
@@ -26,6 +28,7 @@ fn main() -> Result<()> {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
+        Some("bench") => bench_server::run(),
         Some("soak") => {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
             soak::run(seconds, words.next().as_deref() == Some("shift"))

@@ -27,6 +27,9 @@ const SWEEPS_MAX: usize = 8;
 const RESIDENT_MAX: f64 = 1.06;
 /// The reserve is never more than this share of the limit: beyond that it is not the allocator.
 const RESERVE_MAX: f64 = 0.4;
+/// The reserve to begin with, as a divisor of the limit: what the C library's allocator takes
+/// beyond what is asked for, with values of mixed sizes, is about a tenth.
+const RESERVE_FIRST: u64 = 12;
 /// What is left of a reserve that is not needed, each time: half of it in five seconds.
 const MELT: f64 = 0.986;
 /// Resident memory that is not held against the limit: that of the empty server, and so much for
@@ -37,6 +40,10 @@ const MODELS: u64 = 8 << 20;
 /// Keeps house until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let base = resident().min(BASE_MAX) + MODELS;
+    if shared.owns_process.load(Ordering::Relaxed) {
+        // Until there is something to measure, the first filling must not overshoot.
+        shared.store.set_reserve(Bytes(shared.memory().1.0 / RESERVE_FIRST));
+    }
     let mut second = Instant::now();
     let mut last = rates(shared);
     while !shared.is_stopping() {
