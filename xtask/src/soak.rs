@@ -3,8 +3,9 @@
 //! A server of its own is started with a small `maxmemory`. Four clients write values whose sizes
 //! are log-uniform from 16 bytes to 64 KiB. A fifth client breaks off in the middle of commands.
 //! With `shift` the range of sizes changes every twenty seconds, so that memory freed by one size
-//! has to serve another: the worst that can be done to an allocator that moves nothing. Meanwhile the accounted bytes are asked for every 20 ms and the resident memory is
-//! read from the kernel. At the end everything is flushed: what remains has leaked.
+//! has to serve another: the worst that can be done to an allocator that moves nothing. Meanwhile
+//! the accounted bytes are asked for every 20 ms and the resident memory is read from the kernel.
+//! At the end everything is flushed: what remains has leaked.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
