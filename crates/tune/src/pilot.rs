@@ -19,7 +19,7 @@
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
 use crate::snapshot::{Candidate, Pool};
-use crate::watch::Watch;
+use crate::watch::{Watch, samples_per_s};
 use crate::{Evictor, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
 use crate::{observe::Observer, planner, recipe::Pools};
 use base::{Bytes, Filter, Micros, MissRatio, TenantId};
@@ -425,9 +425,9 @@ impl Pilot {
     /// Takes rates, outcomes and curves.
     fn measure(&mut self, reading: &Reading, length: Micros) {
         let seconds = length.as_f64().max(1.0) / 1e6;
-        let share = 1.0 / self.pools.len().max(1) as f64;
         let last = self.history.back_mut();
         let mut outcomes = last.map(|epoch| epoch.pools.iter_mut()).into_iter().flatten();
+        let mut gets = vec![];
         for pool in &mut self.pools {
             let (mut now, mut used) = (Counts::default(), Bytes(0));
             for tenant in members(reading, &pool.tenants) {
@@ -449,8 +449,14 @@ impl Pilot {
                 let measured = MissRatio::of(now.misses as f64, now.gets as f64).0;
                 outcome.outcome = (now.gets > 0).then_some(measured);
             }
+            gets.push(now.gets);
+        }
+        let ops_per_s = self.pools.iter().map(|pool| pool.ops_per_s).sum();
+        let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
+        let samples = samples_per_s(ops_per_s) / active.max(1) as f64;
+        for (pool, gets) in self.pools.iter_mut().zip(gets) {
             if let Some(watch) = &mut pool.watch {
-                watch.epoch(now.gets, pool.ops_per_s, share, self.recipe.keep);
+                watch.epoch(gets, pool.ops_per_s, samples, self.recipe.keep);
             }
         }
         self.measure_penalties(reading);

@@ -18,10 +18,21 @@ use std::collections::HashSet;
 const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
-/// Sampled requests a second that the models of all pools together may see. Each costs some
-/// microseconds for all its models, so this is what holds the cost of the loop to a few percent of
-/// one core.
+/// Sampled requests a second that the models of all pools together see, where the plant has time to
+/// spare. Each costs five to ten microseconds for four models.
 const SAMPLES_PER_S: f64 = 4_000.0;
+
+/// The same where the plant is busy: one percent of a core.
+const SAMPLES_PER_S_BUSY: f64 = 1_200.0;
+
+/// Requests a second up to which a plant has time to spare, and from which on it is busy. One core
+/// answers 50 000 and more, sent one by one.
+const SPARE_OPS_PER_S: f64 = 30_000.0;
+const BUSY_OPS_PER_S: f64 = 60_000.0;
+
+/// Samples for each request of a plant that is busier still: on several cores there is time for
+/// more of them, and it stays below two percent.
+const SAMPLES_PER_OP: f64 = 0.003;
 
 /// Reads below which a curve is not used.
 const READS_MIN: f64 = 400.0;
@@ -40,6 +51,14 @@ const FIRST_RATE: f64 = 1.0 / 64.0;
 
 /// Below this rate nothing can be learned.
 const RATE_MIN: f64 = 1.0 / 65_536.0;
+
+/// Sampled requests a second that the models of all pools together may see, if the plant serves so
+/// many requests.
+pub(crate) fn samples_per_s(ops_per_s: f64) -> f64 {
+    let busy = (ops_per_s - SPARE_OPS_PER_S) / (BUSY_OPS_PER_S - SPARE_OPS_PER_S);
+    let least = SAMPLES_PER_S + (SAMPLES_PER_S_BUSY - SAMPLES_PER_S) * busy.clamp(0.0, 1.0);
+    (ops_per_s * SAMPLES_PER_OP).clamp(least, SAMPLES_PER_S)
+}
 
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -118,9 +137,8 @@ impl Watch {
     }
 
     /// Ends an epoch in which the pool had `gets` reads and, smoothed, `ops_per_s` requests: takes
-    /// the curves, forgets a little, and looks whether the rate still fits. `share` is the part of
-    /// the models' time that is this pool's.
-    pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, share: f64, keep: f64) {
+    /// the curves, forgets a little, and looks whether the rate still fits the samples it may see.
+    pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, samples_per_s: f64, keep: f64) {
         if ops_per_s > 0.0 {
             self.age += 1;
         }
@@ -136,18 +154,18 @@ impl Watch {
         }
         self.models.iter_mut().for_each(|model| model.forget(keep));
         self.reads *= keep;
-        if let Some(rate) = self.better_rate(ops_per_s, share) {
+        if let Some(rate) = self.better_rate(ops_per_s, samples_per_s) {
             self.rate_is_known = true;
             self.begin(rate);
         }
     }
 
     /// The rate to begin anew with, if the present one is far off.
-    fn better_rate(&self, ops_per_s: f64, share: f64) -> Option<f64> {
+    fn better_rate(&self, ops_per_s: f64, samples_per_s: f64) -> Option<f64> {
         if ops_per_s <= 0.0 {
             return None;
         }
-        let in_time = share * SAMPLES_PER_S / ops_per_s;
+        let in_time = samples_per_s / ops_per_s;
         // Whole octaves: a rate that followed every wobble would never be warm.
         let wanted = in_time.min(1.0).log2().floor().exp2().max(RATE_MIN);
         let now = self.filter().rate();
@@ -176,5 +194,20 @@ impl Watch {
 
     pub(crate) fn bytes(&self) -> Bytes {
         self.models.iter().map(|model| model.bytes()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A busy server must not pay for its models; an idle one must not learn slowly.
+    #[test]
+    fn models_take_the_time_there_is() {
+        assert_eq!(samples_per_s(0.0), SAMPLES_PER_S);
+        assert_eq!(samples_per_s(20_000.0), SAMPLES_PER_S);
+        assert_eq!(samples_per_s(100_000.0), SAMPLES_PER_S_BUSY);
+        assert_eq!(samples_per_s(1e6), 3_000.0);
+        assert_eq!(samples_per_s(1e9), SAMPLES_PER_S);
     }
 }
