@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 10;
 const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
@@ -127,9 +127,11 @@ pub(crate) fn run() -> Result<()> {
     for (depth, requests) in DEPTHS {
         for command in COMMANDS {
             let mut measured = vec![vec![]; servers.len()];
-            for _ in 0..ROUNDS {
-                for (server, values) in servers.iter().zip(&mut measured) {
-                    values.push(server.measure(command, depth, requests)?);
+            for round in 0..ROUNDS {
+                // Each comes first as often as last: what one leaves behind is not another's.
+                for turn in 0..servers.len() {
+                    let at = if round % 2 == 0 { turn } else { servers.len() - 1 - turn };
+                    measured[at].push(servers[at].measure(command, depth, requests)?);
                 }
             }
             let [redis, plain, tuned] = [0, 1, 2].map(|at: usize| median(measured[at].clone()));

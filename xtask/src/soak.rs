@@ -88,11 +88,13 @@ pub(crate) fn run(seconds: u64, shift: bool) -> Result<()> {
 
 fn start() -> Result<Server> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let child = Command::new("target/release/larder")
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let larder = format!("{target}/release/larder");
+    let child = Command::new(&larder)
         .args(["serve", "--port", &port.to_string(), "--maxmemory", &LIMIT.to_string()])
         .stderr(Stdio::null())
         .spawn()
-        .context("target/release/larder could not be started")?;
+        .with_context(|| format!("{larder} could not be started"))?;
     let server = Server(child, SocketAddr::from(([127, 0, 0, 1], port)));
     for _ in 0..100 {
         if TcpStream::connect(server.1).is_ok() {
