@@ -25,11 +25,13 @@ use std::ptr::{NonNull, copy, copy_nonoverlapping};
 const HEADER: usize = 16;
 const OPTION: usize = 8;
 /// Headers are read unaligned, which costs nothing where items are aligned after all, and they
-/// are: asked for 8, mimalloc would take the next larger class for any but powers of two.
+/// are: asked for 8, jemalloc would take the next larger class for any but powers of two.
 const ALIGN: usize = 1;
 
 const EXPIRES: u8 = 1;
 const LONG_KEY: u8 = 2;
+/// The upper half of the flags is the caller's *kind*: what the value means to it.
+const KIND_SHIFT: u32 = 4;
 
 /// One step of `born`, in accesses, as a power of two.
 const BORN_STEP: u32 = 12;
@@ -58,8 +60,7 @@ const CLASSES_MAX: u64 = 512 << 10;
 const RUN: u64 = 64 << 10;
 
 /// Bytes charged for an item: its header, options, key and value, rounded up to the size class
-/// that an allocator such as mimalloc or jemalloc takes for them (steps of 16 to 128, then four
-/// to the doubling, then runs of pages). The share of the table is charged apart.
+/// that jemalloc takes for them (steps of 16 to 128, then four to the doubling, then runs of pages). The share of the table is charged apart.
 #[inline]
 pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
     class_of(contents(key_len, value_len, expires))
@@ -96,9 +97,21 @@ pub(crate) struct Parts<'a> {
     /// The value, in two pieces that are stored as one.
     pub(crate) value: [&'a [u8]; 2],
     pub(crate) expires: Option<u64>,
+    /// What the value means to the caller, below 16.
+    pub(crate) kind: u8,
 }
 
-impl Parts<'_> {
+impl<'a> Parts<'a> {
+    #[inline]
+    pub(crate) const fn of(
+        key: &crate::Key<'a>,
+        value: &'a [u8],
+        kind: u8,
+        expires: Option<u64>,
+    ) -> Self {
+        Self { db: key.db, key: key.bytes, value: [value, b""], expires, kind }
+    }
+
     pub(crate) const fn charge(&self) -> u64 {
         let len = self.value[0].len() + self.value[1].len();
         charge(self.key.len(), len, self.expires.is_some())
@@ -187,7 +200,8 @@ impl Raw {
             born: stamps.born,
             db: parts.db,
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
-                | if is_long(parts.key.len()) { LONG_KEY } else { 0 },
+                | if is_long(parts.key.len()) { LONG_KEY } else { 0 }
+                | parts.kind << KIND_SHIFT,
             class: stamps.penalty_class,
             hits: stamps.hits,
         };
@@ -363,6 +377,11 @@ impl<'a> Ref<'a> {
     }
 
     #[inline]
+    pub(crate) fn kind(self) -> u8 {
+        self.raw.header().flags >> KIND_SHIFT
+    }
+
+    #[inline]
     pub(crate) fn expires(self) -> Option<u64> {
         self.raw.expires()
     }
@@ -391,7 +410,7 @@ impl<'a> Ref<'a> {
 
     /// The same contents with another value or expiry.
     pub(crate) fn parts(self, value: [&'a [u8]; 2], expires: Option<u64>) -> Parts<'a> {
-        Parts { db: self.db(), key: self.key(), value, expires }
+        Parts { db: self.db(), key: self.key(), value, expires, kind: self.kind() }
     }
 }
 
@@ -424,6 +443,14 @@ impl Mut<'_> {
             ..self.raw.header()
         };
         self.raw.set_header(header);
+    }
+
+    /// Says what the value means from here on.
+    #[inline]
+    pub(crate) fn set_kind(&mut self, kind: u8) {
+        let header = self.raw.header();
+        let flags = header.flags & ((1 << KIND_SHIFT) - 1) | kind << KIND_SHIFT;
+        self.raw.set_header(Header { flags, ..header });
     }
 
     /// Replaces value and expiry if the class stays the same; says whether it did.
@@ -524,7 +551,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Owned {
-        Owned::new(&Parts { db: 3, key, value: [value, b""], expires }, Stamps::new(77, 5))
+        Owned::new(&Parts { db: 3, key, value: [value, b""], expires, kind: 5 }, Stamps::new(77, 5))
     }
 
     fn change(item: &mut Owned) -> Mut<'_> {
@@ -534,7 +561,7 @@ mod tests {
     fn shows(item: &Owned, key: &[u8], value: &[u8], expires: Option<u64>) {
         let view = item.view();
         assert_eq!((view.key(), view.value(), view.expires()), (key, value, expires));
-        assert_eq!(view.db(), 3);
+        assert_eq!((view.db(), view.kind()), (3, 5));
         assert_eq!(view.charge(), charge(key.len(), value.len(), expires.is_some()));
     }
 
@@ -567,7 +594,8 @@ mod tests {
     /// is not.
     #[test]
     fn scrap_is_used_where_its_class_fits() {
-        let parts = Parts { db: 3, key: b"another", value: [b"val", b"ue"], expires: Some(1) };
+        let parts =
+            Parts { db: 3, key: b"another", value: [b"val", b"ue"], expires: Some(1), kind: 5 };
         for scrap_len in 0..200 {
             let scrap = made(b"key", &vec![1; scrap_len], None);
             let item = Owned::made_of(Some(scrap), &parts, Stamps::new(77, 5));

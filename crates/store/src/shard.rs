@@ -45,6 +45,7 @@ pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
     let stamps = item.stamps();
     Item {
         value: item.value(),
+        kind: item.kind(),
         expires: item.expires(),
         key_len: item.key().len(),
         idle: stamps.age(tick),
@@ -113,21 +114,19 @@ impl Shard {
         store: &Store,
         key: &Key,
         found: Option<Place>,
-        value: &[u8],
-        expires: Option<u64>,
+        parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
-        if value.len() as u64 > store.value_max {
-            let (need, limit) = (Bytes(value.len() as u64), Bytes(store.value_max));
-            return Err(Error::TooLarge { need, limit });
+        let len = parts.value[0].len() as u64;
+        if len > store.value_max {
+            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
         }
-        let parts = Parts { db: key.db, key: key.bytes, value: [value, b""], expires };
         if let Some(place) = found {
-            self.overwrite(store, key, place, &parts, now)?;
+            self.overwrite(store, key, place, parts, now)?;
         } else {
-            self.insert(store, key, &parts, Stamps::new(self.tick, 0), now)?;
+            self.insert(store, key, parts, Stamps::new(self.tick, 0), now)?;
         }
-        self.written(key, now, || (parts.charge(), expires));
+        self.written(key, now, || (parts.charge(), parts.expires));
         Ok(())
     }
 
@@ -146,6 +145,7 @@ impl Shard {
         stamps.hit(tick);
         let had_expiry = item.view().expires().is_some();
         if item.overwrite(parts.value[0], parts.expires) {
+            item.set_kind(parts.kind);
             item.set_stamps(stamps);
             tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
             return Ok(());
@@ -272,10 +272,12 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         match (change, found) {
-            (Change::Set { value, expires }, _) => {
-                self.set(store, key, found, value, *expires, now)
+            (Change::Set { value, kind, expires }, _) => {
+                self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)
             }
-            (Change::Append(value), None) => self.set(store, key, None, value, None, now),
+            (Change::Append(value), None) => {
+                self.set(store, key, None, &Parts::of(key, value, 0, None), now)
+            }
             (Change::Append(more), Some(place)) => self.append(store, key, place, more, now),
             (Change::Expire(expires), Some(place)) => {
                 self.set_expires(store, key, place, *expires, now)

@@ -28,6 +28,7 @@
 
 use crate::evict::{Pools, Want};
 use crate::expire::Sweeper;
+use crate::item::Parts;
 use crate::memory::{Memory, Padded};
 use crate::penalty::Stopwatch;
 use crate::shard::{Shard, view};
@@ -164,7 +165,7 @@ impl Store {
         place.map(|place| shard.hit(key, place)).is_some()
     }
 
-    /// Writes an item.
+    /// Writes an item, of kind 0.
     #[inline]
     pub fn set(
         &self,
@@ -176,7 +177,7 @@ impl Store {
         let mut shard = self.shard(key);
         shard.tick += 1;
         let found = shard.find(key, now, &self.memory);
-        shard.set(self, key, found, value, expires, now)
+        shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)
     }
 
     /// Shows the item, or that there is none, to `f`, and does what it answers: a

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 pub struct Item<'a> {
     /// The value.
     pub value: &'a [u8],
+    /// What the value means to the caller, who gave this number with it; 0 unless one was given.
+    pub kind: u8,
     /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
     pub expires: Option<u64>,
     /// Bytes of the key.
@@ -50,6 +52,8 @@ pub enum Change<'v> {
     Set {
         /// The new value.
         value: Cow<'v, [u8]>,
+        /// What it means to the caller, below 16.
+        kind: u8,
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,
     },
@@ -62,13 +66,13 @@ pub enum Change<'v> {
 }
 
 impl<'v> Change<'v> {
-    /// Sets a borrowed value.
+    /// Sets a borrowed value of kind 0.
     pub const fn set(value: &'v [u8], expires: Option<u64>) -> Self {
-        Self::Set { value: Cow::Borrowed(value), expires }
+        Self::Set { value: Cow::Borrowed(value), kind: 0, expires }
     }
 
-    /// Sets an owned value.
+    /// Sets an owned value of kind 0.
     pub const fn set_owned(value: Vec<u8>, expires: Option<u64>) -> Self {
-        Self::Set { value: Cow::Owned(value), expires }
+        Self::Set { value: Cow::Owned(value), kind: 0, expires }
     }
 }

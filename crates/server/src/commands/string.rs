@@ -403,7 +403,7 @@ fn setrange(call: &mut Call<'_>) -> Done {
         value[offset..end].copy_from_slice(bytes);
         let len = value.len();
         let expires = item.and_then(|item| item.expires);
-        (Change::Set { value: Cow::Owned(value), expires }, len)
+        (Change::Set { value: Cow::Owned(value), kind: 0, expires }, len)
     })?;
     call.out.integer(len as i64);
     Ok(())

@@ -155,7 +155,7 @@ mod tests {
     use crate::item::{Parts, Stamps};
 
     fn item(key: &[u8]) -> Owned {
-        let parts = Parts { db: 0, key, value: [b"value", b""], expires: None };
+        let parts = Parts { db: 0, key, value: [b"value", b""], expires: None, kind: 0 };
         Owned::new(&parts, Stamps::default())
     }
 

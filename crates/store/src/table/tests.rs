@@ -21,7 +21,7 @@ fn number(item: Ref) -> u32 {
 
 fn insert(table: &mut Table, n: u32) {
     let value = n.wrapping_mul(7).to_le_bytes();
-    let parts = Parts { db: 0, key: &key(n), value: [&value, b""], expires: None };
+    let parts = Parts { db: 0, key: &key(n), value: [&value, b""], expires: None, kind: 0 };
     let room = table.bytes() + table.insert_cost(hash(n));
     table.insert(SEED, hash(n), Owned::new(&parts, Stamps::default()));
     assert!(table.bytes() <= room, "an insertion took more than it said");
