@@ -30,7 +30,7 @@ use std::sync::Mutex;
 use store::{Config, Now, Store};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const KEYS: usize = 1_000_000;
 const OPS: usize = 2_000_000;

@@ -117,17 +117,29 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
+        self.put(store, key, found, parts, now)?;
+        self.written(key, now, || (parts.charge(), parts.expires));
+        Ok(())
+    }
+
+    /// Writes a value, uncounted.
+    #[inline]
+    fn put(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        found: Option<Place>,
+        parts: &Parts,
+        now: Now,
+    ) -> Result<(), Error> {
         let len = parts.value[0].len() as u64;
         if len > store.value_max {
             return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
         }
-        if let Some(place) = found {
-            self.overwrite(store, key, place, parts, now)?;
-        } else {
-            self.insert(store, key, parts, Stamps::new(self.tick, 0), now)?;
+        match found {
+            Some(place) => self.overwrite(store, key, place, parts, now),
+            None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
         }
-        self.written(key, now, || (parts.charge(), parts.expires));
-        Ok(())
     }
 
     fn overwrite(
@@ -274,6 +286,9 @@ impl Shard {
         match (change, found) {
             (Change::Set { value, kind, expires }, _) => {
                 self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)
+            }
+            (Change::Hold { value, kind, expires }, _) => {
+                self.put(store, key, found, &Parts::of(key, value, *kind, *expires), now)
             }
             (Change::Append(value), None) => {
                 self.set(store, key, None, &Parts::of(key, value, 0, None), now)

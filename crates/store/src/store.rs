@@ -165,6 +165,12 @@ impl Store {
         place.map(|place| shard.hit(key, place)).is_some()
     }
 
+    /// Starts the stopwatch of a key as a read that misses does: somebody goes and fetches it anew,
+    /// though it is still here.
+    pub fn fetch_begins(&self, key: &Key, now: Now) {
+        self.shard(key).stopwatch.start(key.hash, now.micros);
+    }
+
     /// Writes an item, of kind 0.
     #[inline]
     pub fn set(

@@ -57,6 +57,16 @@ pub enum Change<'v> {
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,
     },
+    /// As `Set`, but what is written only holds the place of a value that is being fetched: the
+    /// fetch is not over.
+    Hold {
+        /// The new value.
+        value: Cow<'v, [u8]>,
+        /// What it means to the caller, below 16.
+        kind: u8,
+        /// The new expiry, in Unix milliseconds.
+        expires: Option<u64>,
+    },
     /// The bytes are added to the end of its value; without an item they are the value.
     Append(&'v [u8]),
     /// Its expiry becomes this. Nothing happens without an item.

@@ -170,7 +170,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("mem_clients_slaves", 0);
     out.add("mem_clients_normal", buffers(call.shared));
     out.add("mem_aof_buffer", 0);
-    out.add("mem_allocator", "libc");
+    out.add("mem_allocator", "jemalloc");
     out.add("active_defrag_running", 0);
     out.add("lazyfree_pending_objects", 0);
     out.add("lazyfreed_objects", 0);
