@@ -41,6 +41,15 @@ impl Resident {
 
 const FOREVER: Micros = Micros(u64::MAX);
 
+/// When what `access` stores is over. A trace may name any time to live: beyond all time is for
+/// ever.
+fn expires_at(access: &Access) -> Micros {
+    match access.ttl {
+        Micros(0) => FOREVER,
+        Micros(ttl) => Micros(access.time.0.saturating_add(ttl)),
+    }
+}
+
 /// A simulated cache: any policy, objects of any size, capacity in bytes.
 #[derive(Debug)]
 pub struct Cache {
@@ -266,7 +275,7 @@ impl Cache {
 
     fn set_expiry(&mut self, slot: Slot, access: &Access) {
         let at = slot as usize;
-        let expires = if access.ttl == Micros(0) { FOREVER } else { access.time + access.ttl };
+        let expires = expires_at(access);
         if at < self.expires.len() {
             self.expires[at] = expires;
         } else if expires != FOREVER {

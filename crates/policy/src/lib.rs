@@ -17,6 +17,7 @@
 pub mod admit;
 mod cache;
 pub mod choice;
+mod climber;
 mod ghost;
 mod heap;
 mod index;

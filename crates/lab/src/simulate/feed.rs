@@ -51,8 +51,10 @@ struct Annotator {
 
 impl Annotator {
     fn see(&mut self, access: &Access) -> Cause {
-        let expires =
-            if access.ttl == Micros(0) { FOREVER } else { Micros(access.time.0 + access.ttl.0) };
+        let expires = match access.ttl {
+            Micros(0) => FOREVER,
+            Micros(ttl) => Micros(access.time.0.saturating_add(ttl)),
+        };
         let Some(known) = self.known.get_mut(&access.key) else {
             if access.op != Op::Delete {
                 self.footprint += u64::from(access.size);

@@ -5,28 +5,35 @@
 //! lately stays. The window lets a burst of hits happen before anybody is judged, which TinyLFU
 //! alone does not. The main list is an SLRU whose protected part is four fifths of it.
 //!
-//! The window is a hundredth of the cache and stays so; Caffeine's hill climber, which adapts it,
-//! is not here: `window=` sets another.
+//! How large the window should be depends on the traffic: a hundredth of the cache where popularity
+//! lasts, most of it where recency is all. So it begins with a hundredth, and a hill climber tries
+//! what is better \[2\]. `climb=0` leaves the window as it began.
 //!
 //! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
+//! \[2\] Einziger, Eytan, Friedman, Manes. Adaptive Software Cache Management. Middleware '18.
 
 use super::Queues;
 use crate::admit::Sketch;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::climber::Climber;
+use crate::{Access, Bytes, Op, Policy, Slot, Spec, Tick};
 use base::Prng;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "w-tinylfu",
-    params: &[("window", 0.01), ("protected", 0.8)],
+    params: &[("window", 0.01), ("protected", 0.8), ("climb", 0.0625), ("sample", 4.0)],
     build: |params| {
         let mut policy = WTinyLfu {
             queues: Queues::new(3),
             keys: vec![],
             sketch: Sketch::default(),
             prng: Prng::new(params.seed),
-            shares: (params.get("window").min(1.0), params.get("protected").min(1.0)),
+            window: params.get("window").min(1.0),
+            protected: params.get("protected").min(1.0),
+            climber: Climber::new(params.get("climb").min(1.0)),
+            sample: params.get("sample"),
+            capacity: params.capacity,
             limits: Limits::default(),
         };
         policy.on_resize(params.capacity);
@@ -41,6 +48,10 @@ const PROTECTED: usize = 2;
 /// sketch could otherwise keep a victim for ever.
 const WARM: u8 = 6;
 const LUCK: u64 = 128;
+/// The window stays below this, or nothing would be left to compare newcomers with.
+const WINDOW_MAX: f64 = 0.8;
+/// A cache of fewer objects is looked at as if it held so many: its hit ratio is all noise.
+const SAMPLE_OBJECTS_MIN: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
@@ -56,7 +67,14 @@ pub struct WTinyLfu {
     keys: Vec<u64>,
     sketch: Sketch,
     prng: Prng,
-    shares: (f64, f64),
+    /// Share of the capacity.
+    window: f64,
+    /// Share of the main list.
+    protected: f64,
+    climber: Climber,
+    /// Reads by resident object between two moves of the window.
+    sample: f64,
+    capacity: Bytes,
     limits: Limits,
 }
 
@@ -74,6 +92,28 @@ impl WTinyLfu {
         self.main() + u64::from(self.queues.size_of(slot)) <= self.limits.main
     }
 
+    /// Tells the climber of a read, and moves the window if it says so.
+    fn count(&mut self, access: &Access, hit: bool) {
+        if access.op != Op::Get {
+            return;
+        }
+        let sample = (self.queues.len().max(SAMPLE_OBJECTS_MIN) as f64 * self.sample) as u64;
+        if let Some(step) = self.climber.count(hit, sample) {
+            self.window = (self.window + step).clamp(0.0, WINDOW_MAX);
+            self.divide();
+        }
+    }
+
+    /// Sets the limits. Who is beyond them moves when the next victim is sought.
+    fn divide(&mut self) {
+        let capacity = self.capacity;
+        let window = ((capacity.as_f64() * self.window) as u64).max(1).min(capacity.0);
+        let main = capacity.0 - window;
+        let protected = (main as f64 * self.protected) as u64;
+        self.limits = Limits { window, main, protected };
+        self.shrink_protected();
+    }
+
     fn shrink_protected(&mut self) {
         while self.queues.bytes(PROTECTED) > self.limits.protected {
             let oldest = self.queues.any_oldest([PROTECTED]);
@@ -84,6 +124,7 @@ impl WTinyLfu {
 
 impl Policy for WTinyLfu {
     fn on_miss(&mut self, incoming: &Access, _: Tick) {
+        self.count(incoming, false);
         self.sketch.add(incoming.key, self.queues.len());
     }
 
@@ -105,6 +146,7 @@ impl Policy for WTinyLfu {
     }
 
     fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
+        self.count(access, true);
         self.sketch.add(access.key, self.queues.len());
         self.queues.resize(slot, access.size);
         if self.queues.queue_of(slot) == WINDOW {
@@ -146,10 +188,7 @@ impl Policy for WTinyLfu {
     }
 
     fn on_resize(&mut self, capacity: Bytes) {
-        let window = ((capacity.as_f64() * self.shares.0) as u64).max(1).min(capacity.0);
-        let main = capacity.0 - window;
-        let protected = (main as f64 * self.shares.1) as u64;
-        self.limits = Limits { window, main, protected };
-        self.shrink_protected();
+        self.capacity = capacity;
+        self.divide();
     }
 }

@@ -9,7 +9,14 @@ fn choices() -> Vec<Choice> {
     let filtered = admit::ALL.iter().flat_map(|filter| {
         ["lru", "s3fifo", "sieve"].map(|name| parse(&format!("{name}+{}", filter.name)).unwrap())
     });
-    let variants = ["klru:k=16:pool=16", "lhd:global=1", "clock:3", "lfu:0", "gdsf:cost=1"];
+    let variants = [
+        "klru:k=16:pool=16",
+        "lhd:global=1",
+        "clock:3",
+        "lfu:0",
+        "gdsf:cost=1",
+        "w-tinylfu:climb=0",
+    ];
     let variants = variants.map(|name| parse(name).unwrap());
     ALL.iter().map(|spec| Choice::of(spec)).chain(filtered).chain(variants).collect()
 }
@@ -69,6 +76,25 @@ fn never_finds_what_cannot_be_there() {
                 _ => {}
             }
         }
+    }
+}
+
+/// A time to live that ends beyond all time never ends.
+#[test]
+fn the_longest_time_to_live_is_for_ever() {
+    for choice in choices() {
+        let mut cache = Cache::new(&choice, Bytes(1_000), 1);
+        let at = |time| Access {
+            time: Micros(time),
+            ttl: Micros(u64::MAX - 1),
+            next: base::Tick(2),
+            ..Access::get(7, 10)
+        };
+        // Behind a filter a newcomer may be turned away: it is asked for until it is in.
+        while !cache.holds(7) {
+            cache.access(&at(u64::MAX / 2));
+        }
+        assert_eq!(cache.access(&at(u64::MAX - 1)), Outcome::Hit, "{choice}");
     }
 }
 
