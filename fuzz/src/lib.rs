@@ -6,7 +6,7 @@ use std::io::Cursor;
 use trace::{Options, format};
 
 /// Extents and repeats may be as long as their author wishes.
-const CALLS_MAX: usize = 100_000;
+const CALLS_MAX: usize = 4_000;
 
 /// Reads `bytes` as a trace of the format: it must end or go on, with keys that match their hashes,
 /// and say nothing more once it has ended.

@@ -134,7 +134,13 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
     let mut raw: Box<dyn BufRead + Send> = if name == "-" {
         Box::new(BufReader::with_capacity(CHUNK, io::stdin()))
     } else {
-        let file = File::open(name)?;
+        let file = File::open(name).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no such file: check the path; a generator is named as in synth:zipf",
+            ),
+            _ => error,
+        })?;
         if file.metadata()?.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,

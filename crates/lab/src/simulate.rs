@@ -22,11 +22,15 @@ use feed::Feed;
 use outcome::Outcome;
 use policy::Choice;
 use size::Size;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Every policy at every size, in one pass over a trace
 #[derive(clap::Args, Debug)]
-#[command(after_help = "\
+#[command(
+    override_usage = "larder simulate [OPTIONS] <TRACE>...",
+    after_help = "\
 Examples:
   larder simulate trace.csv.zst
   larder simulate trace.csv.zst --policy lru,klru:5,sieve --size 0.1%,1%,10%,1GiB
@@ -34,10 +38,11 @@ Examples:
   larder simulate synth:zipf:keys=100000:skew=0.9 --policy lru,lhd+tinylfu --html report.html
 
 A size in per cent is of the footprint: the sum over all keys of the largest size each had.
-`--policy list` names the policies and their parameters; `--policy all` takes every one.")]
+`--policy list` names the policies and their parameters; `--policy all` takes every one."
+)]
 pub struct Args {
     /// Traces: files in any known format, or generators
-    #[arg(required = true, value_name = "TRACE")]
+    #[arg(value_name = "TRACE")]
     traces: Vec<String>,
     /// Policies, comma separated; parameters follow with colons: klru:k=16:pool=16
     #[arg(
@@ -90,10 +95,16 @@ pub fn run(args: Args) -> Result<()> {
         print!("{}", show::policies());
         return Ok(());
     }
+    ensure!(
+        !args.traces.is_empty(),
+        "name a trace to simulate: a file, or a generator such as synth:zipf"
+    );
     let choices = choices(&args.policy)?;
     ensure!(args.interval != Some(0), "--interval 0 has no end: name a number of requests");
     let threads = args.threads.map_or_else(cores, |threads| Ok(threads.max(1)))?;
     let foresight = choices.iter().any(|(_, choice)| choice.spec.name.starts_with("belady"));
+    // Opened first: a name that cannot be written is better known before the work than after.
+    let file = args.html.as_deref().map(create).transpose()?;
     let mut outcomes: Vec<Outcome> = vec![];
     for trace in &args.traces {
         let feed = Feed::read(trace, &args.read, foresight)?;
@@ -118,13 +129,24 @@ pub fn run(args: Args) -> Result<()> {
     } else {
         print!("{}", if args.csv { show::csv(&outcomes) } else { show::text(&outcomes, &args) });
     }
-    let page = args.html.is_some().then(|| show::page(&outcomes, &args));
-    if let (Some(path), Some(page)) = (args.html, page) {
-        std::fs::write(&path, page.to_string())
+    let page = file.map(|file| (file, show::page(&outcomes, &args)));
+    if let (Some((mut file, page)), Some(path)) = (page, args.html) {
+        file.set_len(0)
+            .and_then(|()| write!(file, "{page}"))
             .with_context(|| format!("cannot write {}", path.display()))?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())
+}
+
+/// The file is emptied only once there is something to write.
+fn create(path: &Path) -> Result<File> {
+    File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .with_context(|| format!("cannot write {}: name another file", path.display()))
 }
 
 /// The policies, each under the name it was asked for by.

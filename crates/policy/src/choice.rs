@@ -124,7 +124,7 @@ fn find(name: &str) -> Result<&'static Spec, String> {
         let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
         let filters: Vec<_> = admit::ALL.iter().map(|spec| spec.name).collect();
         format!(
-            "unknown policy '{name}': choose one of {}, with +{} in front if wanted",
+            "unknown policy '{name}': choose one of {}, followed by +{} if wanted",
             known.join(", "),
             filters.join(" or +")
         )

@@ -6,6 +6,7 @@
 
 use super::format::Format;
 use super::html::escape;
+use super::ticks;
 use std::fmt::Write;
 
 /// One line of a chart.
@@ -109,6 +110,10 @@ impl Chart {
                 *high += 0.5;
             }
         }
+        if !self.y.log {
+            let step = ticks::step(self.y.format, y.1 - y.0);
+            y.1 = (y.1 / step - 1e-9).ceil() * step;
+        }
         Some(Frame { x, y })
     }
 
@@ -207,24 +212,27 @@ impl Chart {
              <text x=\"{LEFT}\" y=\"18\" class=\"title\">{0}</text>\n",
             escape(&self.title)
         );
-        for step in 0..=4 {
-            let share = f64::from(step) / 4.0;
-            let (px, py) = (
-                frame.x.0 + share * (frame.x.1 - frame.x.0),
-                frame.y.0 + share * (frame.y.1 - frame.y.0),
-            );
-            let (x, y) = to((px, py));
+        for place in ticks::places(&self.y, frame.y) {
+            let (_, y) = to((frame.x.0, place));
             let _ = writeln!(
                 out,
                 "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>\
-                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                 <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 LEFT + PLOT.0,
                 LEFT - 8.0,
                 y + 4.0,
-                escape(&self.y.format.show(self.y.value(py))),
-                TOP + PLOT.1 + 18.0,
-                escape(&self.x.format.show(self.x.value(px))),
+                escape(&self.y.format.show(self.y.value(place))),
+            );
+        }
+        for place in ticks::places(&self.x, frame.x) {
+            let (x, bottom) = (to((place, frame.y.0)).0, TOP + PLOT.1);
+            let _ = writeln!(
+                out,
+                "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{bottom:.1}\" y2=\"{:.1}\"/>\
+                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                bottom + 5.0,
+                bottom + 20.0,
+                escape(&self.x.format.show(self.x.value(place))),
             );
         }
         let _ = writeln!(

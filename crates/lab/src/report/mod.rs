@@ -8,6 +8,7 @@ pub mod format;
 pub mod html;
 pub mod json;
 pub mod table;
+mod ticks;
 
 pub use chart::{Axis, Chart, Series};
 pub use format::Format;

@@ -5,9 +5,10 @@ use super::outcome::Outcome;
 use crate::report::{Axis, Chart, Format, Page, Series, Table};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
+use std::path::Path;
 
 /// Cells of a chart in the terminal.
-const PLOT: (usize, usize) = (72, 18);
+const PLOT: (usize, usize) = (72, 17);
 
 /// The policies and filters with their parameters.
 pub(super) fn policies() -> String {
@@ -161,6 +162,7 @@ fn tenants(outcomes: &[Outcome]) -> Table {
 fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
     let format = if args.read.ignore_size { Format::Number } else { Format::Bytes };
     let by_policy = || outcomes.chunk_by(|a, b| a.policy == b.policy);
+    let trace = Path::new(&outcomes[0].trace).file_name().unwrap_or_default().to_string_lossy();
     let mut charts = vec![];
     if args.size.len() > 1 {
         let series = by_policy().map(|of_policy| {
@@ -170,7 +172,7 @@ fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
             Series { name: of_policy[0].policy.clone(), points }
         });
         charts.push(Chart {
-            title: format!("{}: miss ratio by cache size", outcomes[0].trace),
+            title: format!("{trace}: miss ratio by cache size"),
             x: Axis::new("cache size", format).log(),
             y: Axis::new("miss ratio", Format::Percent),
             series: series.collect(),
@@ -183,13 +185,15 @@ fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
             let series = of_size.filter_map(|outcome| {
                 let interval = outcome.interval.as_ref()?;
                 let at = |(at, ratio): (usize, &Option<f64>)| {
-                    ratio.map(|ratio| ((at as f64 + 1.0) * interval.requests as f64, ratio))
+                    // The last one may be shorter.
+                    let end = ((at as u64 + 1) * interval.requests).min(outcome.accesses);
+                    ratio.map(|ratio| (end as f64, ratio))
                 };
                 let points = interval.miss_ratio.iter().enumerate().filter_map(at).collect();
                 Some(Series { name: outcome.policy.clone(), points })
             });
             charts.push(Chart {
-                title: format!("{}: miss ratio over time at {size}", outcomes[0].trace),
+                title: format!("{trace}: miss ratio over time at {size}"),
                 x: Axis::new("requests", Format::Number),
                 y: Axis::new("miss ratio", Format::Percent),
                 series: series.collect(),

@@ -2,9 +2,10 @@
 //!
 //! The time of the K-th last use tells a rate where the last use tells an accident, so one look at
 //! an object does not keep it. Uses are remembered for as many bytes of departed objects as the
-//! cache holds (the paper's retained information), or K uses would never come together. Among
-//! objects used fewer than K times the least recently used goes first. There is no correlated
-//! reference period.
+//! cache holds (the paper's retained information), or K uses would never come together; `history`
+//! is another share, and with 0 an object that left is a stranger when it comes back, as it is in
+//! libCacheSim. Among objects used fewer than K times the least recently used goes first. There is
+//! no correlated reference period.
 //!
 //! A heap finds the victim, so a hit costs O(log n); the K times of an object do not fit the
 //! metadata of a live item.
@@ -20,7 +21,7 @@ use std::collections::{HashMap, VecDeque};
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lru-k",
-    params: &[("k", 2.0)],
+    params: &[("k", 2.0), ("history", 1.0)],
     build: |params| {
         Box::new(LruK {
             k: params.get("k").clamp(1.0, 64.0) as usize,
@@ -29,7 +30,8 @@ pub const SPEC: Spec = Spec {
             sizes: vec![],
             departed: HashMap::new(),
             ghosts: Ghosts::default(),
-            limit: params.capacity.0,
+            history: params.get("history"),
+            limit: (params.capacity.as_f64() * params.get("history")) as u64,
             returning: VecDeque::new(),
         })
     },
@@ -47,6 +49,8 @@ pub struct LruK {
     sizes: Vec<u32>,
     departed: HashMap<u64, Uses>,
     ghosts: Ghosts,
+    /// Bytes of departed objects remembered, as a share of the capacity.
+    history: f64,
     limit: u64,
     returning: Uses,
 }
@@ -114,6 +118,6 @@ impl Policy for LruK {
     }
 
     fn on_resize(&mut self, capacity: Bytes) {
-        self.limit = capacity.0;
+        self.limit = (capacity.as_f64() * self.history) as u64;
     }
 }

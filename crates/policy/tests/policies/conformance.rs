@@ -16,6 +16,7 @@ fn choices() -> Vec<Choice> {
         "lfu:0",
         "gdsf:cost=1",
         "w-tinylfu:climb=0",
+        "lru-k:history=0",
     ];
     let variants = variants.map(|name| parse(name).unwrap());
     ALL.iter().map(|spec| Choice::of(spec)).chain(filtered).chain(variants).collect()
