@@ -62,7 +62,7 @@ impl Cumulative {
 
 /// The curve of LRU, when a live object takes as much room as `weight` says.
 pub(crate) fn lru_curve(ages: &Ages, weight: impl Fn(&Live) -> f64) -> MissRatioCurve {
-    let rate = ages.drawn();
+    let rate = ages.bytes_drawn();
     let (origin, windows) = ages.windows();
     let mut start = Cumulative::of(origin.iter().map(&weight));
     let mut stretches = vec![];

@@ -177,7 +177,7 @@ fn count(gaps: &mut Vec<Gaps>, length: u64, bytes: f64) -> &mut Gaps {
 impl Model for Footprint {
     fn access(&mut self, access: &Access) {
         let read = access.op == Op::Get;
-        if !self.sampler.keeps(access.key) {
+        if !self.sampler.keeps(access) {
             self.clock += u64::from(access.op != Op::Delete);
             self.reads += f64::from(u8::from(read));
             self.saw_others = true;
@@ -224,8 +224,10 @@ impl Model for Footprint {
     }
 
     fn curve(&self) -> MissRatioCurve {
-        let rate = self.sampler.rate() * self.sampler.drawn();
-        let reads = if self.saw_others { self.reads * rate } else { self.sampled };
+        let drawn = self.sampler.drawn();
+        let rate = self.sampler.rate() * drawn.bytes;
+        let expected = self.reads * self.sampler.rate() * drawn.keys;
+        let reads = if self.saw_others { expected } else { self.sampled };
         MissRatioCurve::new(self.edges().into_iter().filter(|edge| edge.bytes >= 1.0).map(|edge| {
             let misses = (self.sampled - edge.hits).max(0.0);
             (Bytes((edge.bytes / rate).ceil() as u64), MissRatio::of(misses, reads))

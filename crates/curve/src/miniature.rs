@@ -77,7 +77,7 @@ impl Model for Miniature {
         for access in accesses {
             let get = f64::from(u8::from(access.op == Op::Get));
             self.reads += get;
-            if self.sampler.keeps(access.key) {
+            if self.sampler.keeps(access) {
                 self.sampled += get;
                 self.block.push(*access);
                 self.note(access.key);
@@ -96,7 +96,7 @@ impl Model for Miniature {
 
     fn curve(&self) -> MissRatioCurve {
         // As for the models that count distances: divided by the reads to be expected.
-        let expected = self.reads * self.sampler.rate() * self.sampler.drawn();
+        let expected = self.reads * self.sampler.rate() * self.sampler.drawn().keys;
         self.grid.curve(if self.saw_others { expected } else { self.sampled })
     }
 

@@ -109,7 +109,7 @@ impl Ages {
         if access.time >= self.expiry.next() {
             self.expire(access.time);
         }
-        if self.sampler.keeps(access.key) {
+        if self.sampler.keeps(access) {
             self.watch(access);
             return;
         }
@@ -162,10 +162,7 @@ impl Ages {
             start += pair[0].ticks;
         }
         let next = self.windows.remove(best + 1);
-        let window = &mut self.windows[best];
-        window.ticks += next.ticks;
-        add(&mut window.hits, &next.hits);
-        window.live = next.live;
+        self.windows[best].join(&next);
     }
 
     /// The live objects by age.
@@ -277,14 +274,15 @@ impl Ages {
         self.sampler.rate()
     }
 
-    /// The share of the keys that was drawn: what sizes of the sample are divided by.
-    pub(crate) fn drawn(&self) -> f64 {
-        self.rate() * self.sampler.drawn()
+    /// The share of the bytes that was drawn: what sizes of the sample are divided by.
+    pub(crate) fn bytes_drawn(&self) -> f64 {
+        self.rate() * self.sampler.drawn().bytes
     }
 
     /// Reads that a sample of this rate should have.
     pub(crate) fn reads(&self) -> f64 {
-        if self.saw_others { self.reads * self.drawn() } else { self.sampled }
+        let expected = self.reads * self.rate() * self.sampler.drawn().keys;
+        if self.saw_others { expected } else { self.sampled }
     }
 
     /// Reads of sampled keys.
@@ -318,6 +316,13 @@ impl Ages {
 }
 
 impl Window {
+    /// Goes on until the end of the next.
+    pub(crate) fn join(&mut self, next: &Self) {
+        self.ticks += next.ticks;
+        add(&mut self.hits, &next.hits);
+        self.live.clone_from(&next.live);
+    }
+
     fn memory(&self) -> usize {
         self.hits.capacity() * size_of::<Hits>() + self.live.capacity() * size_of::<Live>()
     }

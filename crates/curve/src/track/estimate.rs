@@ -10,6 +10,7 @@
 //!
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
+use super::Drawn;
 use crate::{Bytes, MissRatio, MissRatioCurve};
 
 #[derive(Clone, Debug)]
@@ -67,9 +68,9 @@ impl Estimate {
 
     /// The curve, when keys are sampled at `rate` and `drawn` times as many really were. No
     /// farther than the largest distance seen.
-    pub(crate) fn curve(&self, rate: f64, drawn: f64) -> MissRatioCurve {
-        let expected = if self.saw_others { self.reads * rate * drawn } else { self.sampled };
-        let size = |sampled: u64| Bytes((sampled as f64 / drawn).round() as u64);
+    pub(crate) fn curve(&self, rate: f64, drawn: Drawn) -> MissRatioCurve {
+        let expected = if self.saw_others { self.reads * rate * drawn.keys } else { self.sampled };
+        let size = |sampled: u64| Bytes((sampled as f64 / drawn.bytes).round() as u64);
         let mut misses = self.sampled;
         let mut points = vec![];
         for (at, &count) in self.hits.iter().enumerate() {
@@ -135,7 +136,7 @@ mod tests {
         }
         estimate.others(10);
         // 1 000 reads at rate 0.02: 20 were to be expected, 10 came, 5 of them miss.
-        let curve = estimate.curve(0.02, 1.0);
+        let curve = estimate.curve(0.02, Drawn { keys: 1.0, bytes: 1.0 });
         assert_eq!(curve.at(Bytes(10)), MissRatio(0.25));
         assert_eq!(curve.at(Bytes(9)), MissRatio(0.5));
     }

@@ -11,12 +11,12 @@ mod sampler;
 mod stack_model;
 
 pub(crate) use age_model::AgeModel;
-pub(crate) use ages::{Ages, Hits, Live, bin, width};
+pub(crate) use ages::{Ages, Hits, Live, Window, bin, width};
 pub(crate) use estimate::Estimate;
 pub(crate) use expiry::Expiry;
 pub(crate) use grid::Grid;
 pub(crate) use prefix_sums::PrefixSums;
-pub(crate) use sampler::Sampler;
+pub(crate) use sampler::{Drawn, Sampler};
 pub(crate) use stack_model::{Stack, StackModel};
 
 use std::collections::{HashMap, HashSet};

@@ -137,7 +137,7 @@ impl<S: Stack> StackModel<S> {
 impl<S: Stack> Model for StackModel<S> {
     #[inline]
     fn access(&mut self, access: &Access) {
-        if self.sampler.keeps(access.key) {
+        if self.sampler.keeps(access) {
             self.watch(access);
         } else if access.op == Op::Get {
             self.estimate.others(1);
