@@ -524,8 +524,9 @@ fn simulate(
             tenants: vec![at as TenantId],
             budget,
             evictor,
+            filter: Filter::NONE,
         });
-        plant.apply(&Step { pools: pools.collect(), filter: Filter::NONE });
+        plant.apply(&Step { pools: pools.collect() });
         plant
     };
     let equal: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();

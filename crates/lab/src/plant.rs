@@ -28,7 +28,6 @@ pub struct SimulatedPlant {
     tick: Tick,
     members: Vec<Member>,
     pools: Vec<Pool>,
-    filter: Filter,
     samples: Vec<Sample>,
     dropped: u64,
     prng: Prng,
@@ -119,6 +118,7 @@ impl SimulatedPlant {
             tenants: (0..tenants.len() as TenantId).collect(),
             budget: limit,
             evictor: tune::Evictor::klru_pool(5),
+            filter: Filter::NONE,
         };
         Self {
             limit,
@@ -127,7 +127,6 @@ impl SimulatedPlant {
             tick: Tick(0),
             members: tenants.iter().map(member).collect(),
             pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
-            filter: Filter::NONE,
             samples: vec![],
             dropped: 0,
             prng: Prng::new(seed),
@@ -204,11 +203,6 @@ impl SimulatedPlant {
     /// The pools, as they were set last.
     pub fn pools(&self) -> impl Iterator<Item = &PoolStep> {
         self.pools.iter().map(|pool| &pool.step)
-    }
-
-    /// Which keys are sampled.
-    pub const fn filter(&self) -> Filter {
-        self.filter
     }
 
     fn find(&mut self, at: usize, key: u64) -> Option<usize> {
@@ -372,7 +366,8 @@ impl SimulatedPlant {
     }
 
     fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros) {
-        if !self.filter.keeps(access.key) {
+        let pool = self.members[usize::from(access.tenant)].pool;
+        if !self.pools[pool].step.filter.keeps(access.key) {
             return;
         }
         if self.samples.len() >= SAMPLES_MAX {
@@ -410,7 +405,6 @@ impl Plant for SimulatedPlant {
     }
 
     fn apply(&mut self, step: &Step) {
-        self.filter = step.filter;
         for (at, pool) in step.pools.iter().enumerate() {
             for &tenant in &pool.tenants {
                 self.members[usize::from(tenant)].pool = at;
@@ -463,8 +457,9 @@ mod tests {
         for (evictor, band) in [(Evictor::klru(1), 0.003), (Evictor::klru_pool(5), 0.003)] {
             let limit = Bytes(400_000);
             let mut plant = SimulatedPlant::new(limit, &[Bounds::none("a")], 1);
-            let pools = vec![PoolStep { tenants: vec![0], budget: limit, evictor }];
-            plant.apply(&Step { pools, filter: Filter::NONE });
+            let pools =
+                vec![PoolStep { tenants: vec![0], budget: limit, evictor, filter: Filter::NONE }];
+            plant.apply(&Step { pools });
             let choice = policy::parse(&evictor.to_string()).unwrap();
             let mut cache = policy::Cache::new(&choice, limit, 1);
             let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
@@ -489,8 +484,9 @@ mod tests {
             tenants: vec![tenant],
             budget: Bytes(budget),
             evictor: Evictor::klru(5),
+            filter: Filter::NONE,
         };
-        plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)], filter: Filter::NONE });
+        plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)] });
         fill(&mut plant, 0, 100);
         assert_eq!(plant.used_by(0), Bytes(100));
         fill(&mut plant, 1, 1000);
@@ -517,8 +513,13 @@ mod tests {
     #[test]
     fn samples_say_what_happened() {
         let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a")], 1);
-        let step = PoolStep { tenants: vec![0], budget: Bytes(100), evictor: Evictor::klru(5) };
-        plant.apply(&Step { pools: vec![step], filter: Filter::ALL });
+        let step = PoolStep {
+            tenants: vec![0],
+            budget: Bytes(100),
+            evictor: Evictor::klru(5),
+            filter: Filter::ALL,
+        };
+        plant.apply(&Step { pools: vec![step] });
         let miss = Access { penalty: Micros(500), time: Micros(10), ..get(0, 1, 7) };
         assert_eq!(plant.access(&miss), Outcome::Miss);
         assert_eq!(plant.access(&Access { time: Micros(600), ..miss }), Outcome::Hit);

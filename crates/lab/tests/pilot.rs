@@ -487,7 +487,11 @@ fn changes_live() {
                 55 => pilot.set_recipe(recipe::parse("static").unwrap()),
                 _ => {}
             }
-            kept.push((plant.used(), plant.pools().count(), plant.filter().rate() > 0.0));
+            kept.push((
+                plant.used(),
+                plant.pools().count(),
+                plant.pools().all(|pool| pool.filter.rate() > 0.0),
+            ));
         },
     );
     let tuned = tuned.unwrap();

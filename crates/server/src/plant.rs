@@ -85,7 +85,8 @@ pub(crate) fn is_steered(settings: &Settings) -> bool {
 struct Live<'a> {
     shared: &'a Shared,
     view: Arc<View>,
-    filter: Filter,
+    /// By tenant.
+    filters: Vec<Filter>,
     dropped: u64,
     pools: Vec<PoolStep>,
 }
@@ -131,27 +132,35 @@ impl Plant for Live<'_> {
         let pools: Vec<_> = step.pools.iter().map(pool).collect();
         self.shared.store.set_pools(&pools);
         self.pools.clone_from(&step.pools);
-        self.tap(step.filter);
+        let mut filters = vec![Filter::NONE; self.view.names.len()];
+        for pool in &step.pools {
+            for &tenant in &pool.tenants {
+                filters[usize::from(tenant)] = pool.filter;
+            }
+        }
+        self.tap(filters);
     }
 }
 
 impl Live<'_> {
-    /// Chooses the keys to sample. Fetches are timed while anything is sampled.
-    fn tap(&mut self, filter: Filter) {
-        if filter == self.filter {
-            return;
-        }
+    /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled.
+    fn tap(&mut self, filters: Vec<Filter>) {
         let store = &self.shared.store;
-        store.set_tap(filter);
-        if (filter == Filter::NONE) != (self.filter == Filter::NONE) {
-            store.set_stopwatch(filter != Filter::NONE);
+        for (at, &filter) in filters.iter().enumerate() {
+            if self.filters.get(at) != Some(&filter) {
+                store.set_tap(at as TenantId, filter);
+            }
         }
-        self.filter = filter;
+        let is_on = |filters: &[Filter]| filters.iter().any(|&filter| filter != Filter::NONE);
+        if is_on(&filters) != is_on(&self.filters) {
+            store.set_stopwatch(is_on(&filters));
+        }
+        self.filters = filters;
     }
 
     /// A plain cache: one pool, as the settings say.
     fn release(&mut self) {
-        self.tap(Filter::NONE);
+        self.tap(vec![Filter::NONE; self.view.names.len()]);
         self.shared.store.drain(&mut vec![]);
         self.shared
             .store
@@ -163,7 +172,7 @@ impl Live<'_> {
 /// Runs the pilot until the server ends.
 pub(crate) fn run(shared: &Shared) {
     let view = shared.view();
-    let mut live = Live { shared, view, filter: Filter::NONE, dropped: 0, pools: vec![] };
+    let mut live = Live { shared, view, filters: vec![], dropped: 0, pools: vec![] };
     let mut pilot: Option<Pilot> = None;
     let mut known = None;
     while !shared.is_stopping() {

@@ -439,10 +439,10 @@ impl Store {
         TenantStats { used: Bytes(account.used()), len, counters, penalty }
     }
 
-    /// Chooses the keys whose requests are reported; [`Filter::NONE`] to begin with.
-    pub fn set_tap(&self, filter: Filter) {
+    /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
+    pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
-            lock(&shard.0).tap.set_filter(filter);
+            lock(&shard.0).tap.set_filter(tenant, filter);
         }
     }
 

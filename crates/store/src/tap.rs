@@ -5,12 +5,13 @@
 //! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
 
 use crate::{Key, Now};
-use base::{Filter, Micros, Sample, Sighting};
+use base::{Filter, Micros, Sample, Sighting, TenantId};
 
 /// One shard's queue.
 #[derive(Debug)]
 pub(crate) struct Tap {
-    filter: Filter,
+    /// By tenant; one that was never set is not sampled.
+    filters: Vec<Filter>,
     samples: Vec<Sample>,
     capacity: usize,
     lost: u64,
@@ -18,11 +19,15 @@ pub(crate) struct Tap {
 
 impl Tap {
     pub(crate) const fn new(capacity: usize) -> Self {
-        Self { filter: Filter::NONE, samples: vec![], capacity, lost: 0 }
+        Self { filters: vec![], samples: vec![], capacity, lost: 0 }
     }
 
-    pub(crate) const fn set_filter(&mut self, filter: Filter) {
-        self.filter = filter;
+    pub(crate) fn set_filter(&mut self, tenant: TenantId, filter: Filter) {
+        let at = usize::from(tenant);
+        if at >= self.filters.len() {
+            self.filters.resize(at + 1, Filter::NONE);
+        }
+        self.filters[at] = filter;
     }
 
     /// Notes a request to an item of `size` charged bytes, if its key is sampled.
@@ -34,7 +39,7 @@ impl Tap {
         sighting: Sighting,
         item: impl FnOnce() -> (u64, Option<u64>),
     ) {
-        if self.filter.keeps(key.hash) {
+        if self.filters.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash)) {
             let (size, expires) = item();
             self.push(key, now, sighting, size, expires);
         }

@@ -47,6 +47,13 @@ const THRESHOLD_MAX: f64 = 0.32;
 /// Weight of an epoch's rates against those before.
 const RATE_WEIGHT: f64 = 0.5;
 
+/// More samples in a look than this many times what the models may see are an overrun: the load has
+/// risen since their rates were chosen, and they are not to wait for the end of the epoch.
+const OVERRUN: f64 = 3.0;
+
+/// The time that a look is taken for at least, so that a handful of samples is no overrun.
+const LOOK_MIN: Micros = Micros::from_millis(50);
+
 /// Below this share of all reads a pool counts as idle: its memory is free to take.
 const IDLE: f64 = 1e-4;
 
@@ -72,7 +79,7 @@ pub struct Pilot {
     history: VecDeque<Epoch>,
     samples: u64,
     dropped: u64,
-    filter: Filter,
+    looked: Micros,
 }
 
 /// A pool as the pilot sees it.
@@ -95,6 +102,13 @@ struct Counts {
     gets: u64,
     misses: u64,
     sets: u64,
+}
+
+impl Steered {
+    /// The keys to sample.
+    fn filter(&self) -> Filter {
+        self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
+    }
 }
 
 impl Counts {
@@ -207,7 +221,7 @@ impl Pilot {
             history: VecDeque::new(),
             samples: 0,
             dropped: 0,
-            filter: Filter::NONE,
+            looked: Micros(0),
         }
     }
 
@@ -226,6 +240,10 @@ impl Pilot {
     pub fn tick(&mut self, plant: &mut dyn Plant) -> bool {
         let mut reading = plant.read();
         if self.form_pools(&reading) {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        if self.brake(&reading) {
             let step = self.step();
             plant.apply(&step);
         }
@@ -263,13 +281,34 @@ impl Pilot {
             recipe: self.recipe.to_string(),
             epoch: self.epoch,
             memory: self.limit,
-            rate: self.filter.rate(),
+            rate: self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max),
             samples: self.samples,
             dropped: self.dropped,
             model_bytes: watches.map(Watch::bytes).sum(),
             plan: self.plan.clone(),
             history: self.history.iter().cloned().collect(),
         }
+    }
+
+    /// Lowers the rates of pools that sample far more than they may. True if any was lowered.
+    fn brake(&mut self, reading: &Reading) -> bool {
+        let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
+        self.looked = reading.now;
+        let ops = |pool: &Steered| {
+            let samples = reading.samples.iter().filter(|s| pool.tenants.contains(&s.tenant));
+            samples.count() as f64 / pool.filter().rate().max(f64::MIN_POSITIVE) / look
+        };
+        if reading.samples.len() as f64 <= OVERRUN * samples_per_s(0.0) * look {
+            return false;
+        }
+        let ops: Vec<_> = self.pools.iter().map(ops).collect();
+        let active = ops.iter().filter(|&&ops| ops > 0.0).count();
+        let samples = samples_per_s(ops.iter().sum()) / active.max(1) as f64;
+        let mut lowered = false;
+        for (pool, ops) in self.pools.iter_mut().zip(ops) {
+            lowered |= pool.watch.as_mut().is_some_and(|watch| watch.overrun(ops, samples));
+        }
+        lowered
     }
 
     fn learn(&mut self, reading: &mut Reading) {
@@ -354,7 +393,6 @@ impl Pilot {
         for (budget, _) in self.goal.iter_mut().flatten() {
             *budget = Bytes((budget.as_f64() / old.as_f64() * self.limit.as_f64()) as u64);
         }
-        self.set_filter();
         true
     }
 
@@ -367,26 +405,20 @@ impl Pilot {
         (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
     }
 
-    /// Samples what the widest of the models wants.
-    fn set_filter(&mut self) {
-        let filters = self.pools.iter().filter_map(|pool| Some(pool.watch.as_ref()?.filter()));
-        let widest = filters.max_by_key(|filter| filter.threshold());
-        self.filter = if self.limit == Bytes(0) { None } else { widest }.unwrap_or(Filter::NONE);
-    }
-
     fn step(&self) -> Step {
         let pools = self.pools.iter().map(|pool| PoolStep {
             tenants: pool.tenants.clone(),
             budget: pool.budget,
             evictor: pool.evictor,
+            filter: if self.limit == Bytes(0) { Filter::NONE } else { pool.filter() },
         });
-        Step { pools: pools.collect(), filter: self.filter }
+        Step { pools: pools.collect() }
     }
 
     /// Measures, plans, decides and walks. True if the plant has to be told.
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
-        self.measure(reading, length);
         let before = self.step();
+        self.measure(reading, length);
         let snapshot = self.snapshot(reading);
         let planner = planner::find(self.recipe.planner)
             .unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name));
@@ -418,7 +450,6 @@ impl Pilot {
             moved,
             pools,
         });
-        self.set_filter();
         self.step() != before
     }
 
@@ -427,7 +458,7 @@ impl Pilot {
         let seconds = length.as_f64().max(1.0) / 1e6;
         let last = self.history.back_mut();
         let mut outcomes = last.map(|epoch| epoch.pools.iter_mut()).into_iter().flatten();
-        let mut gets = vec![];
+        let mut counts = vec![];
         for pool in &mut self.pools {
             let (mut now, mut used) = (Counts::default(), Bytes(0));
             for tenant in members(reading, &pool.tenants) {
@@ -449,14 +480,17 @@ impl Pilot {
                 let measured = MissRatio::of(now.misses as f64, now.gets as f64).0;
                 outcome.outcome = (now.gets > 0).then_some(measured);
             }
-            gets.push(now.gets);
+            counts.push(now);
         }
         let ops_per_s = self.pools.iter().map(|pool| pool.ops_per_s).sum();
         let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
         let samples = samples_per_s(ops_per_s) / active.max(1) as f64;
-        for (pool, gets) in self.pools.iter_mut().zip(gets) {
+        for (pool, counts) in self.pools.iter_mut().zip(counts) {
+            if counts.gets + counts.sets == 0 {
+                continue;
+            }
             if let Some(watch) = &mut pool.watch {
-                watch.epoch(gets, pool.ops_per_s, samples, self.recipe.keep);
+                watch.epoch(counts.gets, pool.ops_per_s, samples, self.recipe.keep);
             }
         }
         self.measure_penalties(reading);

@@ -63,8 +63,6 @@ pub struct Step {
     /// Every pool, with the tenants that share it. Budgets sum to the limit at most, and differ
     /// from those of the step before by a bounded number of bytes.
     pub pools: Vec<PoolStep>,
-    /// Which keys to sample; [`Filter::NONE`] switches the tap off.
-    pub filter: Filter,
 }
 
 /// One pool of a [`Step`].
@@ -76,4 +74,6 @@ pub struct PoolStep {
     pub budget: Bytes,
     /// Its policy.
     pub evictor: Evictor,
+    /// Which of its keys to sample; [`Filter::NONE`] switches its tap off.
+    pub filter: Filter,
 }

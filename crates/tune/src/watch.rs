@@ -19,7 +19,7 @@ const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
 /// Sampled requests a second that the models of all pools together see, where the plant has time to
-/// spare. Each costs five to ten microseconds for four models.
+/// spare. Each costs about five microseconds for four models.
 const SAMPLES_PER_S: f64 = 4_000.0;
 
 /// The same where the plant is busy: one percent of a core.
@@ -27,8 +27,8 @@ const SAMPLES_PER_S_BUSY: f64 = 1_200.0;
 
 /// Requests a second up to which a plant has time to spare, and from which on it is busy. One core
 /// answers 50 000 and more, sent one by one.
-const SPARE_OPS_PER_S: f64 = 30_000.0;
-const BUSY_OPS_PER_S: f64 = 60_000.0;
+const SPARE_OPS_PER_S: f64 = 15_000.0;
+const BUSY_OPS_PER_S: f64 = 30_000.0;
 
 /// Samples for each request of a plant that is busier still: on several cores there is time for
 /// more of them, and it stays below two percent.
@@ -43,8 +43,12 @@ const KEYS_MIN: usize = 256;
 /// Epochs before new models replace the curves of old ones.
 const WARM_EPOCHS: u32 = 2;
 
-/// Epochs before the rate may be raised again.
+/// Epochs with requests before the rate may be raised again.
 const RAISE_EPOCHS: u32 = 8;
+
+/// What is left of the busiest epoch's requests in the next: the rate is not raised in a lull, for
+/// what comes after it would find the models unprepared.
+const PEAK_KEEP: f64 = 0.97;
 
 /// The rate to begin with, before it is known how busy the pool is.
 const FIRST_RATE: f64 = 1.0 / 64.0;
@@ -78,6 +82,8 @@ pub(crate) struct Watch {
     /// Epochs with requests since the models began.
     age: u32,
     rate_is_known: bool,
+    /// Requests a second of the busiest epoch, fading.
+    peak_ops_per_s: f64,
     curves: Vec<Candidate>,
 }
 
@@ -101,6 +107,7 @@ impl Watch {
             shown: 0,
             age: 0,
             rate_is_known: false,
+            peak_ops_per_s: 0.0,
             curves: vec![],
         };
         watch.begin(FIRST_RATE);
@@ -138,10 +145,10 @@ impl Watch {
 
     /// Ends an epoch in which the pool had `gets` reads and, smoothed, `ops_per_s` requests: takes
     /// the curves, forgets a little, and looks whether the rate still fits the samples it may see.
+    /// To be called only where there were requests: in a lull nothing is learned or forgotten.
     pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, samples_per_s: f64, keep: f64) {
-        if ops_per_s > 0.0 {
-            self.age += 1;
-        }
+        self.age += 1;
+        self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
         let unseen = gets.saturating_sub(self.shown);
         self.shown = 0;
         self.models.iter_mut().for_each(|model| model.skip(unseen));
@@ -154,24 +161,34 @@ impl Watch {
         }
         self.models.iter_mut().for_each(|model| model.forget(keep));
         self.reads *= keep;
-        if let Some(rate) = self.better_rate(ops_per_s, samples_per_s) {
+        let lower = self.lower_rate(ops_per_s, samples_per_s);
+        if let Some(rate) = lower.or_else(|| self.higher_rate(samples_per_s)) {
             self.rate_is_known = true;
             self.begin(rate);
         }
     }
 
-    /// The rate to begin anew with, if the present one is far off.
-    fn better_rate(&self, ops_per_s: f64, samples_per_s: f64) -> Option<f64> {
-        if ops_per_s <= 0.0 {
-            return None;
-        }
-        let in_time = samples_per_s / ops_per_s;
-        // Whole octaves: a rate that followed every wobble would never be warm.
-        let wanted = in_time.min(1.0).log2().floor().exp2().max(RATE_MIN);
+    /// Learns in the middle of an epoch that there are `ops_per_s` requests, far more than the
+    /// rate is made for: the models begin anew with a lower one. True if they did.
+    pub(crate) fn overrun(&mut self, ops_per_s: f64, samples_per_s: f64) -> bool {
+        self.peak_ops_per_s = self.peak_ops_per_s.max(ops_per_s);
+        let Some(rate) = self.lower_rate(ops_per_s, samples_per_s) else { return false };
+        self.rate_is_known = true;
+        self.begin(rate);
+        true
+    }
+
+    /// The rate to begin anew with, if the present one is far too high.
+    fn lower_rate(&self, ops_per_s: f64, samples_per_s: f64) -> Option<f64> {
+        let (in_time, now) = (samples_per_s / ops_per_s.max(1e-9), self.filter().rate());
+        let wanted = octave(in_time);
+        (now > 2.0 * in_time && wanted < now).then_some(wanted)
+    }
+
+    /// The rate to begin anew with, if the present one is far too low.
+    fn higher_rate(&self, samples_per_s: f64) -> Option<f64> {
+        let wanted = octave(samples_per_s / self.peak_ops_per_s.max(1e-9));
         let now = self.filter().rate();
-        if now > 2.0 * in_time && wanted < now {
-            return Some(wanted);
-        }
         // Models that lowered their rate themselves have all the keys they can hold.
         let has_room = now >= 0.99 * self.rate;
         let raise = if self.rate_is_known {
@@ -197,6 +214,11 @@ impl Watch {
     }
 }
 
+/// The whole octave below a rate: one that followed every wobble would never be warm.
+fn octave(rate: f64) -> f64 {
+    rate.min(1.0).log2().floor().exp2().max(RATE_MIN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,7 +227,7 @@ mod tests {
     #[test]
     fn models_take_the_time_there_is() {
         assert_eq!(samples_per_s(0.0), SAMPLES_PER_S);
-        assert_eq!(samples_per_s(20_000.0), SAMPLES_PER_S);
+        assert_eq!(samples_per_s(12_000.0), SAMPLES_PER_S);
         assert_eq!(samples_per_s(100_000.0), SAMPLES_PER_S_BUSY);
         assert_eq!(samples_per_s(1e6), 3_000.0);
         assert_eq!(samples_per_s(1e9), SAMPLES_PER_S);

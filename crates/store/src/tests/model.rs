@@ -65,7 +65,7 @@ impl Pair {
         let may_forget = config.maxmemory.0 > 0;
         let tenants = vec![Bounds::default(); 2];
         let store = Store::new(Config { tenants, seed: 3, ..config });
-        store.set_tap(Filter::with_rate(0.3));
+        store.set_tap(0, Filter::with_rate(0.3));
         store.set_stopwatch(true);
         Self { store, model: BTreeMap::new(), ms: 0, fill: 0, may_forget }
     }

@@ -12,7 +12,7 @@ fn store() -> Store {
 #[test]
 fn the_tap_tells_what_a_model_must_know() {
     let store = store();
-    store.set_tap(Filter::ALL);
+    store.set_tap(0, Filter::ALL);
     let k = key(&store, 0, b"key");
     store.get(&k, at(0), |_| ());
     store.set(&k, b"value", Some(at(500).unix_ms), at(1)).unwrap();
@@ -42,7 +42,7 @@ fn the_tap_tells_what_a_model_must_know() {
 fn the_tap_keeps_to_its_filter_and_its_bound() {
     let store = store();
     let filter = Filter::with_rate(0.25);
-    store.set_tap(filter);
+    store.set_tap(0, filter);
     for n in 0..1000u32 {
         store.get(&key(&store, 0, &n.to_le_bytes()), at(u64::from(n)), |_| ());
     }
@@ -51,7 +51,7 @@ fn the_tap_keeps_to_its_filter_and_its_bound() {
     assert!((200..300).contains(&samples.len()), "{}", samples.len());
     assert!(samples.iter().all(|sample| filter.keeps(sample.key)));
     assert!(samples.is_sorted_by_key(|sample| sample.time), "shards are put in order of time");
-    store.set_tap(Filter::ALL);
+    store.set_tap(0, Filter::ALL);
     for n in 0..200_000u32 {
         store.get(&key(&store, 0, &n.to_le_bytes()), at(0), |_| ());
     }
@@ -116,7 +116,7 @@ fn looking_changes_nothing() {
     let store = store();
     let k = key(&store, 0, b"key");
     store.set(&k, b"value", None, at(0)).unwrap();
-    store.set_tap(Filter::ALL);
+    store.set_tap(0, Filter::ALL);
     let look = || store.peek(&k, at(0), |item| (item.idle, item.hits));
     let before = (look(), store.tenant_stats(0));
     store.scan(Scope::ALL, 0, 100, at(0), |_| ());

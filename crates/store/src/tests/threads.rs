@@ -45,7 +45,7 @@ fn run(config: Config, len_max: u64) -> (Store, u64) {
     let tenants = vec![Bounds { min: Bytes(64 << 10), max: None }; 2];
     let made = Store::new(Config { tenants, ..config });
     let store = &made;
-    store.set_tap(Filter::with_rate(0.1));
+    store.set_tap(0, Filter::with_rate(0.1));
     store.set_stopwatch(true);
     let done = AtomicBool::new(false);
     let done = &done;
