@@ -310,4 +310,29 @@ mod tests {
         let large: Vec<_> = one.into_iter().filter(|count| count.1 == streamed[0].1).collect();
         assert_eq!(streamed, large);
     }
+
+    /// Whatever a trace says, sums stay within their numbers: every policy sees the end of time,
+    /// the largest objects, and lives that end beyond both.
+    #[test]
+    fn the_largest_numbers_are_no_panic() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.csv");
+        let (time, size) = (u64::MAX, u32::MAX);
+        let line = |at: u64, op: &str| format!("{},k{},4,{size},65535,{op},{time}\n", at, at % 3);
+        let lines: Vec<_> = [0, 1, time - 2, time - 1, time, time]
+            .into_iter()
+            .flat_map(|at| [line(at, "get"), line(at, "set"), line(at, "delete"), line(at, "get")])
+            .collect();
+        std::fs::write(&path, lines.concat()).unwrap();
+        let name = path.to_str().unwrap();
+        let feed = Feed::read(name, &Options::default(), true).unwrap();
+        let choices: Vec<_> =
+            policy::ALL.iter().map(|spec| (spec.name.to_owned(), Choice::of(spec))).collect();
+        let sizes = ["1", "50%", "18446744073709551615", "1000000000000%"];
+        let sizes = sizes.map(|size| Size::parse(size).unwrap());
+        for outcome in all(name, &feed, &plan(&choices, &sizes, 2)).unwrap() {
+            assert_eq!(outcome.accesses, 24, "{}", outcome.policy);
+            assert!(outcome.misses <= outcome.requests, "{}", outcome.policy);
+        }
+    }
 }

@@ -74,8 +74,6 @@ const NEXT: u8 = 1 << 7;
 /// An object in the table, as its last request left it.
 #[derive(Clone, Debug, Default)]
 struct Recent {
-    /// Whether this place is taken.
-    known: bool,
     text: Vec<u8>,
     key: u64,
     key_size: u32,
@@ -89,6 +87,34 @@ fn place(key: u64) -> usize {
     key as usize % PLACES
 }
 
+/// The recent objects by place. Only places that are taken cost more than four bytes.
+struct Table {
+    /// One more than the index in `recents`; 0 where the place is empty.
+    places: Vec<u32>,
+    recents: Vec<Recent>,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self { places: vec![0; PLACES], recents: vec![] }
+    }
+
+    /// What is at a place, if there is such a place and it is taken.
+    fn get(&self, place: usize) -> Option<&Recent> {
+        let at = (*self.places.get(place)? as usize).checked_sub(1)?;
+        self.recents.get(at)
+    }
+
+    /// What is at a place, which is taken from now on.
+    fn at(&mut self, place: usize) -> &mut Recent {
+        if self.places[place] == 0 {
+            self.recents.push(Recent::default());
+            self.places[place] = self.recents.len() as u32;
+        }
+        &mut self.recents[self.places[place] as usize - 1]
+    }
+}
+
 const TIMES: usize = 0;
 const FLAGS: usize = 1;
 const PLACE: usize = 2;
@@ -98,7 +124,7 @@ const COLUMNS: usize = 5;
 
 struct Writer {
     out: Box<dyn Write + Send>,
-    table: Vec<Recent>,
+    table: Table,
     columns: [Vec<u8>; COLUMNS],
     pending: usize,
     written: u64,
@@ -109,7 +135,7 @@ impl Writer {
     fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
             out,
-            table: vec![Recent::default(); PLACES],
+            table: Table::new(),
             columns: Default::default(),
             pending: 0,
             written: 0,
@@ -148,8 +174,9 @@ impl Sink for Writer {
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         let hash = hash::bytes(0, key);
         let at = place(hash);
-        let recent = &mut self.table[at];
-        let is_new = !recent.known || recent.text != key || recent.key_size != access.key_size;
+        let known = self.table.get(at).is_some();
+        let recent = self.table.at(at);
+        let is_new = !known || recent.text != key || recent.key_size != access.key_size;
         let [times, flags, places, keys, fields] = &mut self.columns;
         put_varint(times, zigzag(access.time.0.wrapping_sub(self.time) as i64));
         self.time = access.time.0;
@@ -167,7 +194,7 @@ impl Sink for Writer {
             text.clear();
             text.extend_from_slice(key);
             let key_size = access.key_size;
-            *recent = Recent { known: true, text, key: hash, key_size, ..Recent::default() };
+            *recent = Recent { text, key: hash, key_size, ..Recent::default() };
         } else {
             put_varint(places, at as u64);
         }
@@ -204,7 +231,7 @@ impl Sink for Writer {
 struct Compact {
     records: Records,
     charge: Charge,
-    table: Vec<Recent>,
+    table: Table,
     plain: Vec<u8>,
     /// Where each column goes on in `plain`, and where it ends.
     columns: [(usize, usize); COLUMNS],
@@ -223,7 +250,7 @@ impl Compact {
         Self {
             records,
             charge,
-            table: vec![Recent::default(); PLACES],
+            table: Table::new(),
             plain: vec![],
             columns: [(0, 0); COLUMNS],
             left: 0,
@@ -313,11 +340,10 @@ impl Compact {
             _ => return Err("an operation that is none"),
         };
         self.last = if flag & NEW != 0 { self.read_key()? } else { self.number(PLACE)? as usize };
-        let known = self.table.get(self.last).is_some_and(|recent| recent.known);
-        if !known {
+        if self.table.get(self.last).is_none() {
             return Err("a request for an object that is not in the table");
         }
-        let mut recent = std::mem::take(&mut self.table[self.last]);
+        let mut recent = std::mem::take(self.table.at(self.last));
         let changed = self.read_changes(flag, &mut recent);
         let size = self.charge.size(recent.key_size, recent.value_size);
         let access = Access {
@@ -332,7 +358,7 @@ impl Compact {
             penalty: Micros(recent.penalty),
             next: Tick::NEVER,
         };
-        self.table[self.last] = recent;
+        *self.table.at(self.last) = recent;
         changed?;
         let next = if flag & NEXT != 0 { Tick(self.number(FIELDS)?) } else { Tick::NEVER };
         Ok(Access { next, ..access })
@@ -348,11 +374,11 @@ impl Compact {
         let key_size = self.small(FIELDS)?;
         let text = &self.plain[start..behind];
         let key = hash::bytes(0, text);
-        let recent = &mut self.table[place(key)];
+        let recent = self.table.at(place(key));
         let mut held = std::mem::take(&mut recent.text);
         held.clear();
         held.extend_from_slice(text);
-        *recent = Recent { known: true, text: held, key, key_size, ..Recent::default() };
+        *recent = Recent { text: held, key, key_size, ..Recent::default() };
         Ok(place(key))
     }
 
