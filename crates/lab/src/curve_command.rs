@@ -7,9 +7,12 @@
 mod answer;
 mod show;
 mod survey;
+#[cfg(test)]
+mod tests;
 
 use crate::open::{Options, open};
 use anyhow::{anyhow, bail, ensure};
+use base::hash::mix;
 use base::{Access, Bytes, MissRatio};
 use curve::{Bands, Choice, MissRatioCurve, Model, Params, Spec};
 use serde::Serialize;
@@ -49,15 +52,18 @@ pub struct Args {
     /// Policies, comma separated, for `exact` and `miniature`; without it K-LRU
     #[arg(long, value_delimiter = ',', value_name = "POLICY")]
     policy: Vec<String>,
-    /// Share of the keys to watch, or `auto` for one that keeps 8192 keys
-    #[arg(long, default_value = "1", value_name = "RATE")]
-    rate: String,
+    /// Share of the keys to watch, or `auto` for one that keeps 8192 keys; comma separated
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "RATE")]
+    rate: Vec<String>,
     /// Keys to watch at most: the rate falls as more come
     #[arg(long, value_name = "N")]
     keys_max: Option<usize>,
     /// Sizes to report, spread evenly up to all bytes that the trace touches
     #[arg(long, default_value_t = 40, value_name = "N")]
     sizes: u32,
+    /// Draw and compare the curves of every so many requests, each by itself, and report the mean
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "REQUESTS")]
+    interval: Option<u64>,
     /// Compare with this model at rate 1 and give the mean absolute error: `exact` simulates
     #[arg(long, value_name = "MODEL")]
     against: Option<String>,
@@ -73,9 +79,9 @@ pub struct Args {
     /// The step of --at
     #[arg(long, value_parser = Bytes::parse, default_value = "1GiB", value_name = "SIZE")]
     step: Bytes,
-    /// Reproduces the run
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Reproduces the run; another seed watches other keys. Comma separated
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    seed: Vec<u64>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -98,6 +104,7 @@ struct Answer {
     policy: String,
     /// Share of the keys watched, at the end.
     rate: f64,
+    seed: u64,
     points: Vec<(u64, f64)>,
     /// Size, and the miss ratios between which it likely is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -105,7 +112,7 @@ struct Answer {
     /// The same sizes in the model it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Vec<(u64, f64)>>,
-    /// Mean absolute error over the points.
+    /// Mean absolute error over the points, and over the intervals where there are several.
     mae: Option<f64>,
     /// Largest absolute error.
     error_max: Option<f64>,
@@ -123,10 +130,12 @@ struct Answer {
 
 impl Answer {
     fn curve(&self) -> MissRatioCurve {
-        MissRatioCurve::new(
-            self.points.iter().map(|&(size, ratio)| (Bytes(size), MissRatio(ratio))),
-        )
+        through(&self.points)
     }
+}
+
+fn through(points: &[(u64, f64)]) -> MissRatioCurve {
+    MissRatioCurve::new(points.iter().map(|&(size, ratio)| (Bytes(size), MissRatio(ratio))))
 }
 
 /// A model at work.
@@ -135,6 +144,13 @@ struct Run {
     params: Params,
     model: Bands,
     seconds: f64,
+    /// Chooses the keys it watches.
+    seed: u64,
+    /// The sum of its curves of all intervals so far, at the sizes to report.
+    sums: Vec<f64>,
+    /// The same of its differences from what it is compared with, and the largest.
+    errors: Vec<f64>,
+    error_max: f64,
     /// The run it is compared with.
     oracle: Option<usize>,
     /// Whether it was asked for, and not only as an oracle.
@@ -144,7 +160,19 @@ struct Run {
 impl Run {
     fn new(spec: &'static Spec, params: Params, bands: bool, wanted: bool) -> Self {
         let model = if bands { Bands::new(spec, &params) } else { Bands::alone(spec, &params) };
-        Self { spec, params, model, seconds: 0.0, oracle: None, wanted }
+        let zeros = vec![0.0; params.sizes.len()];
+        Self {
+            spec,
+            model,
+            seconds: 0.0,
+            seed: params.seed,
+            params,
+            sums: zeros.clone(),
+            errors: zeros,
+            error_max: 0.0,
+            oracle: None,
+            wanted,
+        }
     }
 
     fn predicts(&self) -> String {
@@ -188,27 +216,35 @@ fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
         .map(|size| Bytes(size as u64))
         .collect();
     let mut runs = plan(args, &survey, &sizes)?;
-    feed(args, &survey, &mut runs)?;
-    Ok(collect(args, &survey, &sizes, &mut runs))
+    let intervals = feed(args, &survey, &sizes, &mut runs)?;
+    Ok(collect(args, &survey, &sizes, &mut runs, intervals))
 }
 
 /// One run for each model and each K or policy it depends on, and one oracle for each policy.
 fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
     let base = Params {
         pool: args.pool,
-        rate: rate(&args.rate, survey)?,
         keys_max: args.keys_max.unwrap_or(usize::MAX),
-        seed: args.seed,
         sizes: sizes.to_vec(),
         ..Params::default()
     };
     let policies = args.policy.iter().map(|text| policy::parse(text).map_err(|e| anyhow!(e)));
     let policies: Vec<Choice> = policies.collect::<Result<_, _>>()?;
+    let rates: Vec<f64> =
+        args.rate.iter().map(|text| rate(text, survey)).collect::<anyhow::Result<_>>()?;
     let mut runs = vec![];
     for name in &args.model {
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
         for params in variants(spec, &base, &args.k, &policies)? {
-            runs.push(Run::new(spec, params, args.bands, true));
+            for &rate in &rates {
+                // Another seed is another sample: nothing new where all keys are watched.
+                let is_sample = rate < 1.0 || args.keys_max.is_some();
+                let seeds = if is_sample { &args.seed[..] } else { &args.seed[..1] };
+                for &seed in seeds {
+                    let params = Params { rate, seed, ..params.clone() };
+                    runs.push(Run::new(spec, params, args.bands, true));
+                }
+            }
         }
     }
     if let Some(name) = &args.against {
@@ -224,7 +260,8 @@ fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run
                 let seed = !params.seed;
                 let keys_max = usize::MAX;
                 let params = Params { policy, rate: 1.0, keys_max, seed, ..params };
-                runs.push(Run::new(spec, params, false, false));
+                let oracle = Run::new(spec, params, false, false);
+                runs.push(Run { seed: runs[at].seed, ..oracle });
             }
             runs[at].oracle = Some(oracle);
         }
@@ -280,52 +317,91 @@ fn rate(text: &str, survey: &Survey) -> anyhow::Result<f64> {
     Ok(rate)
 }
 
-fn feed(args: &Args, survey: &Survey, runs: &mut [Run]) -> anyhow::Result<()> {
+/// Shows the trace to all runs. Returns the number of intervals.
+fn feed(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> anyhow::Result<u64> {
     let mut source = open(&args.trace, &args.read)?;
     let progress = survey::progress("models", Some(survey.requests));
+    let interval = args.interval.unwrap_or(u64::MAX);
     let mut block: Vec<Access> = Vec::with_capacity(BLOCK);
+    let (mut intervals, mut left) = (0, interval);
     loop {
         block.clear();
-        while block.len() < BLOCK {
+        while (block.len() as u64) < left.min(BLOCK as u64) {
             let Some(access) = source.next() else { break };
             block.push(access?);
         }
         if block.is_empty() {
             break;
         }
-        for run in &mut *runs {
-            let start = Instant::now();
-            run.model.accesses(&block);
-            run.seconds += start.elapsed().as_secs_f64();
+        for &seed in &args.seed {
+            let draw = |access: &Access| Access { key: mix(access.key ^ mix(seed)), ..*access };
+            let drawn: Vec<Access> = block.iter().map(draw).collect();
+            for run in runs.iter_mut().filter(|run| run.seed == seed) {
+                let start = Instant::now();
+                run.model.accesses(&drawn);
+                run.seconds += start.elapsed().as_secs_f64();
+            }
         }
         progress.inc(block.len() as u64);
+        left -= block.len() as u64;
+        if left == 0 {
+            compare(sizes, runs);
+            for run in &mut *runs {
+                run.model.forget(0.0);
+            }
+            (intervals, left) = (intervals + 1, interval);
+        }
     }
     progress.finish_and_clear();
-    Ok(())
+    // Of an interval that was cut short there may be too little to compare.
+    if intervals == 0 {
+        compare(sizes, runs);
+        intervals = 1;
+    }
+    Ok(intervals)
 }
 
-fn collect(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> Vec<Answer> {
-    let curves: Vec<MissRatioCurve> = runs
-        .iter_mut()
-        .map(|run| {
-            let start = Instant::now();
-            let curve = run.model.curve();
-            run.seconds += start.elapsed().as_secs_f64();
-            curve
-        })
-        .collect();
-    let read = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
-        sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
+/// Draws all curves, and holds those against each other that are to be compared.
+fn compare(sizes: &[Bytes], runs: &mut [Run]) {
+    let draw = |run: &mut Run| -> Vec<f64> {
+        let start = Instant::now();
+        let curve = run.model.curve();
+        run.seconds += start.elapsed().as_secs_f64();
+        sizes.iter().map(|&size| curve.at(size).0).collect()
     };
-    let wanted = runs.iter_mut().zip(&curves).filter(|(run, _)| run.wanted);
-    let answer = |(run, curve): (&mut Run, &MissRatioCurve)| {
+    let curves: Vec<Vec<f64>> = runs.iter_mut().map(draw).collect();
+    for (run, curve) in runs.iter_mut().zip(&curves) {
+        for (at, ratio) in curve.iter().enumerate() {
+            run.sums[at] += ratio;
+            let error = run.oracle.map_or(0.0, |oracle| (ratio - curves[oracle][at]).abs());
+            run.errors[at] += error;
+            run.error_max = run.error_max.max(error);
+        }
+    }
+}
+
+fn collect(
+    args: &Args,
+    survey: &Survey,
+    sizes: &[Bytes],
+    runs: &mut [Run],
+    intervals: u64,
+) -> Vec<Answer> {
+    let means = |sums: &[f64]| -> Vec<(u64, f64)> {
+        sizes.iter().zip(sums).map(|(size, sum)| (size.0, sum / intervals as f64)).collect()
+    };
+    let points: Vec<Vec<(u64, f64)>> = runs.iter().map(|run| means(&run.sums)).collect();
+    let wanted = runs.iter_mut().zip(&points).filter(|(run, _)| run.wanted);
+    let answer = |(run, own): (&mut Run, &Vec<(u64, f64)>)| {
+        let curve = &match args.interval {
+            None => run.model.curve(),
+            Some(_) => through(own),
+        };
         let band = run.model.at(sizes);
         let band = band.into_iter().map(|(size, low, high)| (size.0, low.0, high.0)).collect();
-        let points = read(curve);
-        let against = run.oracle.map(|oracle| read(&curves[oracle]));
-        let errors: Option<Vec<f64>> = against.as_ref().map(|exact| {
-            points.iter().zip(exact).map(|(model, exact)| (model.1 - exact.1).abs()).collect()
-        });
+        let against = run.oracle.map(|oracle| points[oracle].clone());
+        let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+        let error = mean(&run.errors) / intervals as f64;
         let k = depends_on_k(run.spec).then_some(run.params.k);
         let k = k.filter(|_| run.params.policy.is_none());
         Answer {
@@ -335,11 +411,12 @@ fn collect(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> V
             pool: k.map(|_| run.params.pool),
             policy: run.predicts(),
             rate: run.model.rate(),
-            points,
+            seed: run.seed,
+            points: own.clone(),
             band,
+            mae: against.as_ref().map(|_| error),
+            error_max: against.as_ref().map(|_| run.error_max),
             against,
-            mae: errors.as_ref().map(|all| all.iter().sum::<f64>() / all.len() as f64),
-            error_max: errors.map(|all| all.into_iter().fold(0.0, f64::max)),
             seconds: run.seconds,
             model_bytes: run.model.bytes().0,
             requests: survey.requests,
