@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench_server;
+mod curves;
 mod soak;
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +17,8 @@ Usage: cargo x <chore>
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
   bench    processor time a request, beside redis-server, with the loop on and off
+  curves DIR [N]
+           errors of the curve models on the first N requests (300000) of the traces in DIR
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds
@@ -29,6 +32,11 @@ fn main() -> Result<()> {
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
         Some("bench") => bench_server::run(),
+        Some("curves") => {
+            let folder = words.next().context("where are the traces? cargo x curves DIR [N]")?;
+            let limit = words.next().map_or(Ok(300_000), |text| text.parse())?;
+            curves::run(folder.as_ref(), limit)
+        }
         Some("soak") => {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
             soak::run(seconds, words.next().as_deref() == Some("shift"))
