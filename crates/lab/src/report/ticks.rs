@@ -5,12 +5,12 @@
 use super::chart::Axis;
 use super::format::Format;
 
-/// Marks of an axis, at most, but for the one at the end.
-const TICKS_MAX: usize = 6;
+/// Stretches between the marks of an axis, at most.
+const TICKS_MAX: usize = 7;
 
 /// The distance of the marks of a linear axis that spans `span`.
 pub(super) fn step(format: Format, span: f64) -> f64 {
-    let least = span / (TICKS_MAX - 1) as f64;
+    let least = span / TICKS_MAX as f64;
     if format == Format::Bytes {
         return least.log2().ceil().exp2();
     }
@@ -67,13 +67,13 @@ mod tests {
     #[test]
     fn marks_are_round() {
         let percent = Axis::new("miss ratio", Format::Percent);
-        assert_eq!(shown(&percent, 0.0, 0.6), ["0 %", "20 %", "40 %", "60 %"]);
+        assert_eq!(shown(&percent, 0.0, 1.0), ["0 %", "20 %", "40 %", "60 %", "80 %", "100 %"]);
         let requests = Axis::new("requests", Format::Number);
-        assert_eq!(shown(&requests, 10_000.0, 76_118.0), ["20 k", "40 k", "60 k"]);
+        assert_eq!(shown(&requests, 10_000.0, 76_118.0)[..3], ["10 k", "20 k", "30 k"]);
         let bytes = Axis::new("cache size", Format::Bytes).log();
         let mib = f64::from(1 << 20);
         assert_eq!(shown(&bytes, 1.6 * mib, 80.0 * mib)[..2], ["2 MiB", "4 MiB"]);
-        assert_eq!(shown(&bytes, 1.0, 1024.0 * mib)[..2], ["1 B", "64 B"]);
+        assert_eq!(shown(&bytes, 1.0, 1024.0 * mib)[..2], ["1 B", "32 B"]);
         assert_eq!(shown(&requests.log(), 1.0, 30.0), ["1", "2", "5", "10", "20"]);
     }
 
