@@ -22,8 +22,8 @@ const KEYS_MAX_POOL: usize = 12_288;
 /// spare. Each costs about five microseconds for four models.
 const SAMPLES_PER_S: f64 = 4_000.0;
 
-/// The same where the plant is busy: one percent of a core.
-const SAMPLES_PER_S_BUSY: f64 = 1_200.0;
+/// The same where the plant is busy: half a percent of a core.
+const SAMPLES_PER_S_BUSY: f64 = 1_000.0;
 
 /// Requests a second up to which a plant has time to spare, and from which on it is busy. One core
 /// answers 50 000 and more, sent one by one.
@@ -31,8 +31,8 @@ const SPARE_OPS_PER_S: f64 = 15_000.0;
 const BUSY_OPS_PER_S: f64 = 30_000.0;
 
 /// Samples for each request of a plant that is busier still: on several cores there is time for
-/// more of them, and it stays below two percent.
-const SAMPLES_PER_OP: f64 = 0.003;
+/// more of them, and it stays at one percent.
+const SAMPLES_PER_OP: f64 = 0.002;
 
 /// Reads below which a curve is not used.
 const READS_MIN: f64 = 400.0;
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(samples_per_s(0.0), SAMPLES_PER_S);
         assert_eq!(samples_per_s(12_000.0), SAMPLES_PER_S);
         assert_eq!(samples_per_s(100_000.0), SAMPLES_PER_S_BUSY);
-        assert_eq!(samples_per_s(1e6), 3_000.0);
+        assert_eq!(samples_per_s(1e6), 2_000.0);
         assert_eq!(samples_per_s(1e9), SAMPLES_PER_S);
     }
 }

@@ -67,8 +67,12 @@ impl Table {
         let price = 1e-9 * scale.max(1e-9) / (total.max(1) as f64);
         let mut least = vec![0.0; total + 1];
         let mut best = Vec::with_capacity(rows.len());
-        for row in rows {
+        for (at, row) in rows.iter().enumerate() {
             let costs = with_free_disposal(row, price);
+            if at == 0 {
+                best.push(alone(&costs, row.low, &mut least));
+                continue;
+            }
             let mut next = vec![f64::INFINITY; total + 1];
             let mut argmin = vec![0u16; total + 1];
             for (units, cost) in costs.iter().enumerate().skip(row.low) {
@@ -119,6 +123,19 @@ impl Table {
         let scale = self.least.iter().copied().filter(|c| c.is_finite()).fold(0.0, f64::max);
         self.least.iter().position(|cost| *cost <= goal + 1e-8 * scale)
     }
+}
+
+/// The units that a pool alone takes of each total, and into `least` what it then costs.
+fn alone(costs: &[f64], low: usize, least: &mut [f64]) -> Vec<u16> {
+    let (mut units, mut cost) = (low, f64::INFINITY);
+    let mut take = |(total, least): (usize, &mut f64)| {
+        if let Some(&other) = costs.get(total).filter(|&&other| total >= low && other < cost) {
+            (units, cost) = (total, other);
+        }
+        *least = cost;
+        units as u16
+    };
+    least.iter_mut().enumerate().map(&mut take).collect()
 }
 
 /// Costs that never rise, plus the price of moving away from what the pool has. What memory cannot
