@@ -5,4 +5,5 @@
 //! server and the load client alike, and is tested by splitting every input at every byte.
 #![forbid(unsafe_code)]
 
+pub mod memcached;
 pub mod resp;
