@@ -24,6 +24,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(server::Args),
+    Ping(server::PingArgs),
     Demo(demo::Args),
     Replay(lab::replay::Args),
     Simulate(lab::simulate::Args),
@@ -35,6 +36,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(args) => server::run(args).map_err(Into::into),
+        Command::Ping(args) => server::ping(&args).map_err(Into::into),
         Command::Demo(args) => demo::run(args),
         Command::Replay(args) => lab::replay::run(args),
         Command::Simulate(args) => lab::simulate::run(args),

@@ -3,6 +3,7 @@
 //! The registry is locked when a client comes, goes or is listed. What changes with every command
 //! are atomics of the client's own, which only its worker writes.
 
+use crate::listen::Speaks;
 use crate::pubsub::Place;
 use crate::stats::Counter;
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub(crate) struct Client {
     pub(crate) place: Place,
     /// The port it came in by; 0 by a Unix socket.
     pub(crate) listener: u16,
+    pub(crate) speaks: Speaks,
     /// When it connected, in milliseconds since the server started.
     pub(crate) since_ms: u64,
     /// When it last sent something.
@@ -59,6 +61,7 @@ pub(crate) struct Peer {
     pub(crate) local: String,
     pub(crate) fd: i32,
     pub(crate) listener: u16,
+    pub(crate) speaks: Speaks,
 }
 
 impl Client {
@@ -144,6 +147,7 @@ impl Clients {
             fd: peer.fd,
             place,
             listener: peer.listener,
+            speaks: peer.speaks,
             since_ms: now_ms,
             last_ms: AtomicU64::new(now_ms),
             command: AtomicU16::new(u16::MAX),

@@ -1,11 +1,12 @@
 //! One client's socket and the bytes that wait on either side of it.
 
+use crate::listen::Speaks;
 use crate::session::Session;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
 use std::io::{self, Read, Write};
-use wire::resp::Decoder;
+use wire::{memcached, resp};
 
 /// A buffer that has grown beyond this is given back when it is empty.
 const KEEP_MAX: usize = 16 << 10;
@@ -40,17 +41,56 @@ impl Stream {
     }
 }
 
+/// How a client's bytes are read.
+#[derive(Debug)]
+pub(crate) enum Codec {
+    Redis(resp::Decoder),
+    Memcached(Box<memcached::Decoder>),
+}
+
+impl Default for Codec {
+    fn default() -> Self {
+        Self::Redis(resp::Decoder::default())
+    }
+}
+
+impl Codec {
+    fn of(speaks: Speaks) -> Self {
+        match speaks {
+            Speaks::Redis => Self::default(),
+            Speaks::Memcached => Self::Memcached(Box::default()),
+        }
+    }
+
+    /// How many bytes the request being read has at least.
+    pub(crate) fn wanted(&self) -> usize {
+        match self {
+            Self::Redis(decoder) => decoder.wanted(),
+            Self::Memcached(decoder) => decoder.wanted(),
+        }
+    }
+
+    fn shrink(&mut self) {
+        match self {
+            Self::Redis(decoder) => decoder.shrink(),
+            Self::Memcached(decoder) => decoder.shrink(),
+        }
+    }
+}
+
 /// A client's connection, owned by one worker.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) session: Session,
-    pub(crate) decoder: Decoder,
+    pub(crate) decoder: Codec,
     /// An unfinished command.
     pub(crate) input: Vec<u8>,
     /// Replies that the socket did not take yet; the first `written` bytes it did.
     output: Vec<u8>,
     written: usize,
+    /// Replies kept back while the client rests.
+    pub(crate) held: Vec<u8>,
     /// Since when the output is above the soft limit, in milliseconds of the server's clock.
     pub(crate) over_soft_since_ms: Option<u64>,
 }
@@ -59,11 +99,12 @@ impl Connection {
     pub(crate) fn new(stream: Stream, session: Session) -> Self {
         Self {
             stream,
+            decoder: Codec::of(session.client.speaks),
             session,
-            decoder: Decoder::default(),
             input: vec![],
             output: vec![],
             written: 0,
+            held: vec![],
             over_soft_since_ms: None,
         }
     }

@@ -60,6 +60,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             continue;
         }
         second = Instant::now();
+        crate::memory_limit::follow(shared);
         let now = rates(shared);
         for at in 0..now.len() {
             let rate = (now[at] - last[at]) as f64 / elapsed.as_secs_f64();

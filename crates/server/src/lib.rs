@@ -6,6 +6,7 @@
 //! another (`config/directive.rs`).
 #![forbid(unsafe_code)]
 
+mod attempts;
 mod clients;
 mod clock;
 mod commands;
@@ -13,19 +14,28 @@ pub mod config;
 mod connection;
 mod decimal;
 mod glob;
+mod hash;
 mod housekeeping;
+mod http;
+mod hub;
 mod listen;
+mod memcached;
+mod memory_limit;
 mod owners;
+mod ping;
 mod plant;
 mod pools;
 mod pubsub;
 mod serve;
 mod session;
 mod shared;
+mod slowlog;
 mod stats;
+mod value;
 mod worker;
 
 pub use config::{Error, Settings};
+pub use ping::{PingArgs, ping};
 pub use serve::{Args, run};
 
 use listen::{Acceptor, Bell};
@@ -43,6 +53,7 @@ pub struct Handle {
     shared: Arc<Shared>,
     bell: Arc<Bell>,
     address: SocketAddr,
+    http: Option<SocketAddr>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -68,7 +79,16 @@ fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error
     let listeners = listen::open(&settings)?;
     let address = listeners.iter().find_map(listen::Listener::address);
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
-    let listening = listeners.iter().map(listen::Listener::describe).collect();
+    let http = match settings.http_port {
+        Some(0) => None,
+        port => {
+            let bind = settings.http_bind.parse();
+            let bind = bind.map_err(|_| Error("http-bind: no IP address".into()))?;
+            http::open(bind, port)?
+        }
+    };
+    let mut listening: Vec<_> = listeners.iter().map(listen::Listener::describe).collect();
+    listening.extend(http.as_ref().map(|http| format!("{} (http)", http.address)));
     let mut polls = vec![];
     let mut mailboxes = vec![];
     for _ in 0..settings.io_threads {
@@ -79,7 +99,13 @@ fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error
     let shared = Arc::new(Shared::new(settings, mailboxes, listening, file)?);
     announce(&shared);
     let (acceptor, bell) = Acceptor::new(listeners, shared.clone()).map_err(failed)?;
-    let mut handle = Handle { shared, bell: Arc::new(bell), address, threads: vec![] };
+    let mut handle = Handle {
+        shared,
+        bell: Arc::new(bell),
+        address,
+        http: http.as_ref().map(|http| http.address),
+        threads: vec![],
+    };
     for (number, poll) in polls.into_iter().enumerate() {
         let worker = Worker::new(number, poll, handle.shared.clone());
         handle.spawn(&format!("worker-{number}"), move || worker.run())?;
@@ -88,6 +114,10 @@ fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error
     handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
     let shared = handle.shared.clone();
     handle.spawn("pilot", move || plant::run(&shared))?;
+    if let Some(http) = http {
+        let shared = handle.shared.clone();
+        handle.spawn("http", move || http::run(&shared, &http))?;
+    }
     handle.spawn("acceptor", move || acceptor.run())?;
     Ok(handle)
 }
@@ -131,6 +161,11 @@ impl Handle {
     /// The address of the first TCP port.
     pub const fn addr(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where metrics are served, if they are.
+    pub const fn http_addr(&self) -> Option<SocketAddr> {
+        self.http
     }
 
     /// Everything it listens on.

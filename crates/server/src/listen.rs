@@ -24,10 +24,17 @@ const MAIL: Token = Token(usize::MAX);
 /// How long to wait after the machine has refused a connection, for want of file descriptors.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The protocol of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Redis,
+    Memcached,
+}
+
 /// A socket that waits for clients.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    Tcp(TcpListener, u16),
+    Tcp(TcpListener, u16, Speaks),
     Unix(UnixListener, String),
 }
 
@@ -35,11 +42,14 @@ pub(crate) enum Listener {
 pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     let mut listeners = vec![];
     let has_unix = !settings.unixsocket.as_os_str().is_empty();
-    if settings.port > 0 || !has_unix {
-        open_port(settings, settings.port, &mut listeners)?;
+    if settings.port > 0 || !has_unix && settings.memcached_port == 0 {
+        open_port(settings, settings.port, Speaks::Redis, &mut listeners)?;
     }
     for port in settings.extra_ports() {
-        open_port(settings, port, &mut listeners)?;
+        open_port(settings, port, Speaks::Redis, &mut listeners)?;
+    }
+    if settings.memcached_port > 0 {
+        open_port(settings, settings.memcached_port, Speaks::Memcached, &mut listeners)?;
     }
     if has_unix {
         listeners.push(open_path(settings, &settings.unixsocket)?);
@@ -48,7 +58,12 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
 }
 
 /// Listens to a port at every address of `bind`.
-fn open_port(settings: &Settings, port: u16, listeners: &mut Vec<Listener>) -> Result<(), Error> {
+fn open_port(
+    settings: &Settings,
+    port: u16,
+    speaks: Speaks,
+    listeners: &mut Vec<Listener>,
+) -> Result<(), Error> {
     let mut chosen = port;
     let mut opened = 0;
     let everywhere = ["*".to_owned(), "-::*".to_owned()];
@@ -71,7 +86,7 @@ fn open_port(settings: &Settings, port: u16, listeners: &mut Vec<Listener>) -> R
             Ok(listener) => {
                 // A free port is chosen once, for all addresses.
                 chosen = listener.local_addr().map_or(chosen, |address| address.port());
-                listeners.push(Listener::Tcp(listener, chosen));
+                listeners.push(Listener::Tcp(listener, chosen, speaks));
                 opened += 1;
             }
             Err(error) if optional && error.kind() != io::ErrorKind::AddrInUse => {
@@ -122,8 +137,13 @@ impl Listener {
     /// Where it listens, as the log and INFO show it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Tcp(listener, port) => {
-                listener.local_addr().map_or_else(|_| port.to_string(), |a| a.to_string())
+            Self::Tcp(listener, port, speaks) => {
+                let address = listener.local_addr();
+                let address = address.map_or_else(|_| port.to_string(), |a| a.to_string());
+                match speaks {
+                    Speaks::Redis => address,
+                    Speaks::Memcached => format!("{address} (memcached)"),
+                }
             }
             Self::Unix(_, path) => path.clone(),
         }
@@ -132,14 +152,14 @@ impl Listener {
     /// Its TCP address.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match self {
-            Self::Tcp(listener, _) => listener.local_addr().ok(),
+            Self::Tcp(listener, ..) => listener.local_addr().ok(),
             Self::Unix(..) => None,
         }
     }
 
     fn accept(&self) -> io::Result<(Stream, Peer, Option<IpAddr>)> {
         match self {
-            Self::Tcp(listener, port) => {
+            Self::Tcp(listener, port, speaks) => {
                 let (stream, address) = listener.accept()?;
                 let local = stream.local_addr().map_or_else(|_| String::new(), |a| a.to_string());
                 let peer = Peer {
@@ -147,6 +167,7 @@ impl Listener {
                     local,
                     fd: stream.as_raw_fd(),
                     listener: *port,
+                    speaks: *speaks,
                 };
                 Ok((Stream::Tcp(stream), peer, Some(address.ip())))
             }
@@ -157,6 +178,7 @@ impl Listener {
                     local: format!("{path}:0"),
                     fd: stream.as_raw_fd(),
                     listener: 0,
+                    speaks: Speaks::Redis,
                 };
                 Ok((Stream::Unix(stream), peer, None))
             }
@@ -192,7 +214,7 @@ impl Acceptor {
         let bell = mio::Waker::new(poll.registry(), MAIL)?;
         for (at, listener) in listeners.iter_mut().enumerate() {
             match listener {
-                Listener::Tcp(source, _) => {
+                Listener::Tcp(source, ..) => {
                     poll.registry().register(source, Token(at), Interest::READABLE)?;
                 }
                 Listener::Unix(source, _) => {
@@ -254,10 +276,16 @@ impl Acceptor {
         let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
         if settings.protected_mode && settings.is_open() && stranger {
             // The client learns what to change; nothing of the server is shown.
-            let _ = stream.write(
-                b"-DENIED Larder runs in protected mode: no password is set, so only clients of \
-                  the same machine are served. Set requirepass, or protected-mode no.\r\n",
-            );
+            let _ = stream.write(match peer.speaks {
+                Speaks::Redis => b"-DENIED Larder runs in protected mode: no password is set, so \
+                  only clients of the same machine are served. Set requirepass, or protected-mode \
+                  no.\r\n"
+                    .as_slice(),
+                Speaks::Memcached => {
+                    b"SERVER_ERROR protected mode: set memcached-auth-file, or \
+                  protected-mode no\r\n"
+                }
+            });
             return;
         }
         if let Stream::Tcp(stream) = &stream {

@@ -2,7 +2,7 @@
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Settings};
-use crate::{Handle, start_from};
+use crate::{Handle, memcached, start_from};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -15,7 +15,9 @@ Examples:
   larder serve --directives
 
 FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
-and wins over the file.";
+and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
+With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ...), and only its \
+protocol is spoken.";
 
 /// Serve clients that speak the protocol of Redis.
 #[derive(Debug, clap::Args)]
@@ -49,17 +51,22 @@ pub fn run(args: Args) -> Result<(), Error> {
         rest.len() < before
     };
     let (json, list) = (args.json | flag("--json"), args.directives | flag("--directives"));
+    let as_memcached = flag("--memcached");
     if list {
         print_directives(json);
         return Ok(());
     }
     let mut settings = Settings::default();
     let file = match rest.first() {
-        Some(first) if !first.starts_with("--") => Some(PathBuf::from(rest.remove(0))),
+        Some(first) if !first.starts_with('-') => Some(PathBuf::from(rest.remove(0))),
         _ => None,
     };
     if let Some(file) = &file {
         settings.read(file)?;
+    }
+    settings.read_environment(std::env::vars())?;
+    if as_memcached {
+        rest = memcached::flags::translate(&rest)?;
     }
     settings.read_arguments(&rest)?;
     start_log(&settings)?;
@@ -116,6 +123,7 @@ fn print_json(handle: &Handle) {
         "pid": std::process::id(),
         "listening": handle.listening(),
         "port": handle.addr().port(),
+        "http": handle.http_addr().map(|address| address.to_string()),
         "maxmemory": handle.store().limit().0,
         "tenants": handle.tenants(),
     });

@@ -4,6 +4,7 @@ use crate::clients::Client;
 use crate::owners::{Origin, Owners};
 use crate::pubsub::Kind;
 use crate::shared::{Shared, View};
+use base::TenantId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -73,6 +74,7 @@ impl Subscriptions {
 
 /// A connection as commands see it.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Session {
     pub(crate) client: Arc<Client>,
     pub(crate) protocol: Protocol,
@@ -91,10 +93,18 @@ pub(crate) struct Session {
     pub(crate) transaction: Option<Transaction>,
     pub(crate) watched: Vec<Watched>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
+    /// Watches what others do: MONITOR, or memcached's `watch`.
+    pub(crate) watching: bool,
+    needs_token: bool,
+    /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
+    /// answered nor read.
+    pub(crate) rests_until_ms: u64,
 }
 
 impl Session {
-    pub(crate) fn new(client: Arc<Client>, view: &View) -> Self {
+    /// A session of a client that has just connected. One that `needs_token` must authenticate even
+    /// if the default user needs no password.
+    pub(crate) fn new(client: Arc<Client>, view: &View, needs_token: bool) -> Self {
         let mut session = Self {
             client,
             protocol: Protocol::Resp2,
@@ -108,6 +118,9 @@ impl Session {
             transaction: None,
             watched: vec![],
             subscriptions: None,
+            watching: false,
+            needs_token,
+            rests_until_ms: 0,
         };
         session.leave(view);
         session
@@ -115,7 +128,8 @@ impl Session {
 
     /// Forgets who the client is: the default user if that needs no password, else nobody.
     pub(crate) fn leave(&mut self, view: &View) {
-        let user = view.settings.is_open().then(|| crate::config::DEFAULT_USER.to_owned());
+        let open = view.settings.is_open() && !self.needs_token;
+        let user = open.then(|| crate::config::DEFAULT_USER.to_owned());
         self.set_user(user, view);
     }
 
@@ -157,6 +171,32 @@ impl Session {
         });
     }
 
+    /// The tenants of every key the client could come by in any database: whoever works in the key
+    /// space of a user or a port has that alone, everybody else all that is seen by everyone.
+    pub(crate) fn reachable(&self, view: &View) -> Vec<TenantId> {
+        let mut tenants = vec![];
+        for db in 0..view.settings.databases {
+            let user = self.user.as_deref();
+            let origin = Origin { user, listener: self.client.listener, db: db as u8 };
+            tenants.extend(view.owners(origin).all());
+        }
+        tenants.sort_unstable();
+        tenants.dedup();
+        tenants
+    }
+
+    /// Whether the next command may be carried out.
+    #[inline]
+    pub(crate) const fn goes_on(&self) -> bool {
+        !self.closing && self.rests_until_ms == 0
+    }
+
+    /// Slows a client down that tried a wrong password.
+    pub(crate) fn rest(&mut self, shared: &Shared) {
+        let now_ms = shared.clock.micros().0 / 1_000;
+        self.rests_until_ms = now_ms + shared.attempts.delay_ms(&self.client.address, now_ms);
+    }
+
     /// Ends MULTI and WATCH.
     pub(crate) fn discard(&mut self) {
         self.transaction = None;
@@ -169,6 +209,11 @@ impl Session {
     #[inline]
     pub(crate) fn only_listens(&self) -> bool {
         self.subscriptions.is_some() && self.protocol == Protocol::Resp2
+    }
+
+    /// Whether messages reach the client that answer no command.
+    pub(crate) fn listens(&self) -> bool {
+        self.subscriptions.is_some() || self.watching
     }
 
     /// Listens nowhere any more.

@@ -4,12 +4,16 @@
 //! the new one between two batches of commands. So a command sees one set of settings, and reading
 //! one costs nothing.
 
+use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
+use crate::hub::Hub;
+use crate::memcached;
 use crate::owners::{self, Origin, Owners};
 use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
+use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::worker::Mailbox;
 use base::{Bytes, TenantId};
@@ -82,6 +86,19 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) stats: Stats,
     pub(crate) pubsub: PubSub,
+    /// Who watches what others do.
+    pub(crate) hub: Hub,
+    pub(crate) slowlog: SlowLog,
+    /// Who tried wrong passwords.
+    pub(crate) attempts: Attempts,
+    /// What memcached's `stats detail` counts.
+    pub(crate) detail: memcached::Detail,
+    /// Passwords of memcached's protocol.
+    pub(crate) tokens: memcached::Tokens,
+    /// What memcached's clients want to be flushed later: when, and whose.
+    flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
+    /// The last number given to a written value (memcached's cas).
+    cas: AtomicU64,
     /// What the pilot has to show.
     pub(crate) board: Board,
     pub(crate) mailboxes: Vec<Mailbox>,
@@ -128,6 +145,7 @@ impl Shared {
         };
         view.name_tenants();
         let settings = &view.settings;
+        let tokens = memcached::Tokens::read(&settings.memcached_auth_file)?;
         let shards = (settings.io_threads * SHARDS_PER_THREAD).next_power_of_two().clamp(1, 256);
         let store = Store::new(store::Config {
             maxmemory: settings.maxmemory,
@@ -145,6 +163,13 @@ impl Shared {
             clients: Clients::default(),
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
+            hub: Hub::default(),
+            slowlog: SlowLog::default(),
+            attempts: Attempts::default(),
+            detail: memcached::Detail::default(),
+            tokens,
+            flushes: Mutex::default(),
+            cas: AtomicU64::new(0),
             board: Board::default(),
             mailboxes,
             shards,
@@ -240,6 +265,29 @@ impl Shared {
             sum += self.store.tenant_stats(tenant).counters;
         }
         sum
+    }
+
+    /// A number that no value was given before.
+    pub(crate) fn next_cas(&self) -> u64 {
+        self.cas.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn lock_flushes(&self) -> MutexGuard<'_, Vec<(u64, Vec<TenantId>)>> {
+        self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Empties these tenants once the clock shows `due_ms`.
+    pub(crate) fn flush_later(&self, due_ms: u64, tenants: Vec<TenantId>) {
+        self.lock_flushes().push((due_ms, tenants));
+    }
+
+    /// Empties whom [`Self::flush_later`] named and whose time has come.
+    pub(crate) fn flush_due(&self) {
+        let now_ms = self.clock.now().unix_ms;
+        let due: Vec<_> = self.lock_flushes().extract_if(.., |(due, _)| *due <= now_ms).collect();
+        for tenant in due.into_iter().flat_map(|(_, tenants)| tenants) {
+            self.store.flush(store::Scope::tenant(tenant));
+        }
     }
 
     /// Whether the server is to end.

@@ -50,6 +50,8 @@ pub(crate) struct Worker {
     pub(crate) reads: Counter,
     pub(crate) writes: Counter,
     pub(crate) polls: Counter,
+    /// What memcached counts, by [`memcached::Event`](crate::memcached::Event).
+    pub(crate) events: [Counter; crate::memcached::EVENTS],
     /// Times of commands in microseconds, by command; filled by the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
 }
@@ -63,6 +65,7 @@ impl Worker {
             reads: Counter::default(),
             writes: Counter::default(),
             polls: Counter::default(),
+            events: Default::default(),
             latencies: Mutex::default(),
         }
     }
@@ -107,6 +110,7 @@ pub(crate) struct Totals {
     pub(crate) polls: u64,
     pub(crate) connections: u64,
     pub(crate) rejected_connections: u64,
+    pub(crate) events: Vec<u64>,
     pub(crate) store: store::Counters,
 }
 
@@ -193,10 +197,16 @@ impl Stats {
         self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Sums since the start.
+    pub(crate) fn since_start(&self, store: store::Counters) -> Totals {
+        self.sum(store)
+    }
+
     fn sum(&self, store: store::Counters) -> Totals {
         let mut sum = Totals {
             connections: self.connections.load(Ordering::Relaxed),
             rejected_connections: self.rejected_connections.load(Ordering::Relaxed),
+            events: self.sum_events(),
             store,
             ..Totals::default()
         };
@@ -216,6 +226,19 @@ impl Stats {
             sum.polls += worker.polls.get();
         }
         sum
+    }
+
+    /// Sums of what memcached counts, since the start or the last reset.
+    pub(crate) fn events(&self) -> Vec<u64> {
+        let baseline = self.baseline.lock().unwrap_or_else(PoisonError::into_inner);
+        let sums = self.sum_events();
+        let base = baseline.events.iter().copied().chain(std::iter::repeat(0));
+        sums.iter().zip(base).map(|(sum, base)| sum - base).collect()
+    }
+
+    fn sum_events(&self) -> Vec<u64> {
+        let of = |at: usize| self.workers.iter().map(|worker| worker.events[at].get()).sum();
+        (0..crate::memcached::EVENTS).map(of).collect()
     }
 
     /// Sums since the start or the last CONFIG RESETSTAT.

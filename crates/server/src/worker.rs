@@ -9,8 +9,11 @@
 //! The clock is read once for the commands of one read.
 
 use crate::clients::Peer;
-use crate::commands::{self, Call};
-use crate::connection::{Connection, Stream, give_back};
+use crate::commands::{self, Call, monitor};
+use crate::connection::{Codec, Connection, Stream, give_back};
+use crate::hub;
+use crate::listen::Speaks;
+use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
 use crate::session::{Mute, Session};
 use crate::shared::{Shared, View};
@@ -44,6 +47,8 @@ pub(crate) enum Message {
     Kill(usize, u64),
     /// For the client with this id at this place.
     Publish(usize, u64, Publication),
+    /// A line that the client with this id at this place watches for.
+    Line(usize, u64, Vec<u8>),
 }
 
 /// Where a worker is told things.
@@ -111,6 +116,8 @@ pub(crate) struct Worker {
     output: Vec<u8>,
     /// Connections that had more to read when their turn ended.
     again: Vec<usize>,
+    /// Connections that tried a wrong password: when they go on, where they are, their ids.
+    resting: Vec<(u64, usize, u64)>,
     now_ms: u64,
     ticked_ms: u64,
     batches: u64,
@@ -135,6 +142,7 @@ impl Worker {
             input: vec![0; READ_MAX].into(),
             output: Vec::with_capacity(READ_MAX),
             again: vec![],
+            resting: vec![],
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
@@ -145,7 +153,7 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(1_024);
         while !self.shared.is_stopping() {
-            let wait = if self.again.is_empty() { TICK_MS } else { 0 };
+            let wait = if self.again.is_empty() { self.rest_ms() } else { 0 };
             if let Err(error) = self.poll.poll(&mut events, Some(Duration::from_millis(wait)))
                 && error.kind() != io::ErrorKind::Interrupted
             {
@@ -165,9 +173,10 @@ impl Worker {
             for at in std::mem::take(&mut self.again) {
                 self.event(at, false, false);
             }
-            if events.is_empty() {
+            if events.is_empty() || !self.resting.is_empty() {
                 self.now_ms = self.shared.clock.micros().0 / 1_000;
             }
+            self.wake_rested();
             self.tick();
         }
         for at in 0..self.connections.len() {
@@ -194,6 +203,12 @@ impl Worker {
                         self.publish(at, &publication);
                     }
                 }
+                Message::Line(at, id, line) => {
+                    if self.is(at, id) {
+                        self.output.extend_from_slice(&line);
+                        self.push(at);
+                    }
+                }
             }
         }
     }
@@ -208,17 +223,21 @@ impl Worker {
         let now_ms = self.shared.clock.micros().0 / 1_000;
         let max = self.view.settings.maxclients;
         let at = self.vacant.last().copied().unwrap_or(self.connections.len());
-        let place = Place { worker: self.number, at };
+        let (place, speaks) = (Place { worker: self.number, at }, peer.speaks);
         let Some(client) = self.shared.clients.connect(peer, place, now_ms, max) else {
             self.shared.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
-            let _ = stream.write(b"-ERR max number of clients reached\r\n");
+            let _ = stream.write(match speaks {
+                Speaks::Redis => b"-ERR max number of clients reached\r\n".as_slice(),
+                Speaks::Memcached => b"ERROR Too many open connections\r\n",
+            });
             return;
         };
         self.shared.stats.connections.fetch_add(1, Ordering::Relaxed);
         if self.vacant.pop().is_none() {
             self.connections.push(None);
         }
-        let session = Session::new(client, &self.view);
+        let needs_token = speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
+        let session = Session::new(client, &self.view, needs_token);
         let mut connection = Connection::new(stream, session);
         let registered = connection.register(self.poll.registry(), Token(at));
         self.connections[at] = Some(Box::new(connection));
@@ -231,6 +250,7 @@ impl Worker {
     fn close(&mut self, at: usize) {
         let Some(mut connection) = self.connections[at].take() else { return };
         connection.session.unsubscribe_all(&self.shared);
+        self.shared.hub.leave(connection.session.client.id);
         connection.deregister(self.poll.registry());
         self.shared.clients.disconnect(connection.session.client.id);
         self.vacant.push(at);
@@ -266,7 +286,7 @@ impl Worker {
                 return Err(End::Closed);
             }
         }
-        if connection.session.closing {
+        if connection.session.closing || connection.session.rests_until_ms > 0 {
             return Ok(());
         }
         for _ in 0..ROUNDS_MAX {
@@ -283,7 +303,10 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.received(at, connection, read)?;
-            if connection.session.closing || read < self.input.len() && !read_closed {
+            if connection.session.closing
+                || connection.session.rests_until_ms > 0
+                || read < self.input.len() && !read_closed
+            {
                 return Ok(());
             }
         }
@@ -358,14 +381,76 @@ impl Worker {
         &mut self,
         at: usize,
         connection: &mut Connection,
+        codec: &mut Codec,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<usize, End> {
+        match codec {
+            Codec::Redis(decoder) => self.execute_redis(at, connection, decoder, bytes, now),
+            Codec::Memcached(decoder) => {
+                self.execute_memcached(at, connection, decoder, bytes, now)
+            }
+        }
+    }
+
+    fn execute_memcached(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        decoder: &mut wire::memcached::Decoder,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<usize, End> {
+        let mut consumed = 0;
+        while connection.session.goes_on() {
+            let session = &mut connection.session;
+            let limits = wire::memcached::Limits {
+                data_max: self.view.settings.memcached_item_max.0,
+                stranger: session.user.is_none(),
+            };
+            match decoder.decode(&bytes[consumed..], &limits) {
+                Ok(None) => break,
+                Ok(Some(request)) => {
+                    consumed += request.consumed;
+                    if !request.is_empty() {
+                        let (shared, view) = (&*self.shared, &*self.view);
+                        let (out, worker) = (&mut self.output, self.number);
+                        memcached::execute(&mut Ask {
+                            request,
+                            out,
+                            session,
+                            shared,
+                            view,
+                            now,
+                            worker,
+                        });
+                    }
+                }
+                Err(malformed) => {
+                    memcached::refuse(session, &mut self.output, malformed);
+                    session.closing = true;
+                }
+            }
+            if self.output.len() > WRITE_EARLY {
+                self.reply(at, connection)?;
+            }
+        }
+        Ok(consumed)
+    }
+
+    fn execute_redis(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
         decoder: &mut Decoder,
         bytes: &[u8],
         now: Now,
     ) -> Result<usize, End> {
+        let monitored = self.shared.hub.is_wanted(hub::MONITOR | hub::TRACE);
         self.batches += 1;
         let timed = self.batches.is_multiple_of(TIMED_EVERY);
         let mut consumed = 0;
-        while !connection.session.closing {
+        while connection.session.goes_on() {
             let session = &mut connection.session;
             let limits = Limits {
                 bulk_max: self.view.settings.proto_max_bulk_len.0,
@@ -383,12 +468,18 @@ impl Worker {
                     let (shared, view) = (&*self.shared, &*self.view);
                     let counters = &shared.stats.workers[self.number];
                     let mut call = Call { args: command, out, session, shared, view, now };
+                    if monitored {
+                        monitor::show(&call);
+                    }
                     if timed {
                         let before = shared.clock.micros();
                         let number = commands::execute(&mut call, counters);
                         let micros = shared.clock.micros().0 - before.0;
                         if let Some(number) = number {
                             counters.time(number, micros);
+                            if commands::get(number).is_brief() {
+                                commands::note_slow(&call, micros);
+                            }
                         }
                     } else {
                         commands::execute(&mut call, counters);
@@ -424,6 +515,12 @@ impl Worker {
         if self.output.is_empty() {
             return Ok(());
         }
+        if connection.session.rests_until_ms > 0 {
+            connection.held.append(&mut self.output);
+            let (until, id) = (connection.session.rests_until_ms, connection.session.client.id);
+            self.resting.push((until, at, id));
+            return Ok(());
+        }
         let sent = connection.send(&self.output, self.poll.registry(), Token(at))?;
         let counters = self.counters();
         counters.writes.add(1);
@@ -440,10 +537,45 @@ impl Worker {
         Ok(())
     }
 
+    /// How long to wait for events.
+    fn rest_ms(&self) -> u64 {
+        let first = self.resting.iter().map(|(until, ..)| *until).min();
+        let now_ms = self.shared.clock.micros().0 / 1_000;
+        first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
+    }
+
+    /// Lets connections go on whose rest is over: they are answered, and what they sent since is
+    /// read.
+    fn wake_rested(&mut self) {
+        if self.resting.is_empty() {
+            return;
+        }
+        let now_ms = self.now_ms;
+        let rested: Vec<_> = self.resting.extract_if(.., |(until, ..)| *until <= now_ms).collect();
+        for (_, at, id) in rested {
+            if !self.is(at, id) {
+                continue;
+            }
+            let Some(mut connection) = self.connections[at].take() else { continue };
+            connection.session.rests_until_ms = 0;
+            self.output.append(&mut connection.held);
+            // The reply is written, then the commands are carried out that came with the password.
+            let result = self.reply(at, &mut connection);
+            let result = result.and_then(|()| self.received(at, &mut connection, 0));
+            self.connections[at] = Some(connection);
+            if result.is_err() {
+                self.output.clear();
+                self.close(at);
+            } else {
+                self.again.push(at);
+            }
+        }
+    }
+
     /// Ends a connection that reads its replies too slowly.
     fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
         let settings = &self.view.settings;
-        let listens = connection.session.subscriptions.is_some();
+        let listens = connection.session.listens();
         let limit = if listens { settings.output_pubsub } else { settings.output_normal };
         let (waiting, now_ms) = (connection.waiting() as u64, self.shared.clock.micros().0 / 1_000);
         let mut over = limit.hard.0 > 0 && waiting > limit.hard.0;
@@ -466,7 +598,7 @@ impl Worker {
     }
 
     fn publish(&mut self, at: usize, publication: &Publication) {
-        let Some(mut connection) = self.connections[at].take() else { return };
+        let Some(connection) = self.connections[at].take() else { return };
         let mut out = Encoder::new(&mut self.output, connection.session.protocol);
         if let Some(pattern) = &publication.pattern {
             out.push(4);
@@ -478,6 +610,13 @@ impl Worker {
         }
         out.bulk(&publication.channel);
         out.bulk(&publication.message);
+        self.connections[at] = Some(connection);
+        self.push(at);
+    }
+
+    /// Writes what is in `self.output` to a client that did not ask for it just now.
+    fn push(&mut self, at: usize) {
+        let Some(mut connection) = self.connections[at].take() else { return };
         let result = self.reply(at, &mut connection);
         self.connections[at] = Some(connection);
         if result.is_err() {
@@ -493,15 +632,16 @@ impl Worker {
             return;
         }
         self.ticked_ms = now_ms;
+        if self.number == 0 {
+            self.shared.flush_due();
+        }
         let timeout_ms = self.view.settings.timeout * 1_000;
         for at in 0..self.connections.len() {
             let Some(mut connection) = self.connections[at].take() else { continue };
             connection.shrink();
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
-            let idle = timeout_ms > 0
-                && idle_ms > timeout_ms
-                && connection.session.subscriptions.is_none();
+            let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
             let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
             self.connections[at] = Some(connection);
             if idle || slow {

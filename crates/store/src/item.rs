@@ -59,8 +59,9 @@ const _: () = assert!(size_of::<Header>() == HEADER);
 const CLASSES_MAX: u64 = 512 << 10;
 const RUN: u64 = 64 << 10;
 
-/// Bytes charged for an item: its header, options, key and value, rounded up to the size class
-/// that jemalloc takes for them (steps of 16 to 128, then four to the doubling, then runs of pages). The share of the table is charged apart.
+/// Bytes charged for an item: its header, options, key and value, rounded up to the size class that
+/// jemalloc takes for them (steps of 16 to 128, then four to the doubling, then runs of pages). The
+/// share of the table is charged apart.
 #[inline]
 pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
     class_of(contents(key_len, value_len, expires))

@@ -66,11 +66,14 @@ fn echo(call: &mut Call<'_>) -> Done {
 }
 
 /// The name of a user that these let in.
-fn admit(call: &Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Failure> {
+fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Failure> {
     let user = std::str::from_utf8(name).ok().and_then(|name| call.view.settings.user(name));
     match user {
         Some(user) if user.admits(password) => Ok(user.name.clone()),
-        _ => Err("WRONGPASS invalid username-password pair or user is disabled.".into()),
+        _ => {
+            call.session.rest(call.shared);
+            Err("WRONGPASS invalid username-password pair or user is disabled.".into())
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY};
 use crate::decimal::Decimal;
+use crate::value::{rewrite, string};
 use store::Change;
 use wire::resp::parse_integer;
 
@@ -39,17 +40,16 @@ fn add(call: &mut Call<'_>, by: i64) -> Done {
     let key = call.key_at(1);
     let sum = call.shared.store.update(&key, call.now, |item| {
         let old = match item {
-            None => Some(0),
-            Some(item) => parse_integer(item.value),
+            None => Ok(0),
+            Some(item) => string(item).and_then(|value| parse_integer(value).ok_or(NOT_AN_INTEGER)),
         };
         let sum = old
-            .ok_or(NOT_AN_INTEGER)
             .and_then(|old| old.checked_add(by).ok_or("ERR increment or decrement would overflow"));
         let change = match sum {
             Ok(sum) => {
                 let mut digits = itoa::Buffer::new();
                 let value = digits.format(sum).as_bytes().to_vec();
-                Change::set_owned(value, item.and_then(|item| item.expires))
+                rewrite(item, value, || call.shared.next_cas())
             }
             Err(_) => Change::Keep,
         };
@@ -86,13 +86,13 @@ fn incrbyfloat(call: &mut Call<'_>) -> Done {
         let sum = (|| {
             let old = match item {
                 None => Decimal::default(),
-                Some(item) => Decimal::parse(item.value).ok_or(NOT_A_FLOAT)?,
+                Some(item) => Decimal::parse(string(item)?).ok_or(NOT_A_FLOAT)?,
             };
             let by = Decimal::parse(by).ok_or(NOT_A_FLOAT)?;
             Ok::<_, Failure>(old.plus(&by).to_string().into_bytes())
         })();
         let change = match &sum {
-            Ok(sum) => Change::set_owned(sum.clone(), item.and_then(|item| item.expires)),
+            Ok(sum) => rewrite(item, sum.clone(), || call.shared.next_cas()),
             Err(_) => Change::Keep,
         };
         (change, sum)

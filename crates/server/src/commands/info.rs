@@ -174,6 +174,28 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("active_defrag_running", 0);
     out.add("lazyfree_pending_objects", 0);
     out.add("lazyfreed_objects", 0);
+    absent(
+        out,
+        "used_memory_lua used_memory_scripts used_memory_scripts_eval used_memory_functions \
+         used_memory_vm_eval used_memory_vm_functions used_memory_vm_total number_of_functions \
+         number_of_libraries number_of_cached_scripts mem_total_replication_buffers \
+         mem_cluster_links",
+    );
+    // The allocator is seen from outside alone: what it holds beyond what is used.
+    let beyond = resident.saturating_sub(used);
+    out.add("allocator_frag_ratio", format_args!("{:.2}", ratio(resident, used)));
+    out.add("allocator_frag_bytes", beyond);
+    out.add("allocator_rss_ratio", "1.00");
+    out.add("allocator_rss_bytes", 0);
+    out.add("rss_overhead_ratio", "1.00");
+    out.add("rss_overhead_bytes", 0);
+}
+
+/// Fields of what is not there, and so always zero, which exporters look for all the same.
+fn absent(out: &mut Fields, names: &str) {
+    for name in names.split_whitespace() {
+        out.add(name, 0);
+    }
 }
 
 fn persistence(call: &Call<'_>, out: &mut Fields) {
@@ -190,6 +212,14 @@ fn persistence(call: &Call<'_>, out: &mut Fields) {
     out.add("aof_rewrite_scheduled", 0);
     out.add("aof_last_bgrewrite_status", "ok");
     out.add("aof_last_write_status", "ok");
+    out.add("aof_last_rewrite_time_sec", -1);
+    out.add("aof_current_rewrite_time_sec", -1);
+    absent(
+        out,
+        "aof_rewrites aof_last_cow_size rdb_saves rdb_last_cow_size rdb_last_load_keys_expired \
+         rdb_last_load_keys_loaded current_cow_size current_save_keys_processed \
+         current_save_keys_total module_fork_in_progress module_fork_last_cow_size",
+    );
 }
 
 fn stats(call: &Call<'_>, out: &mut Fields) {
@@ -226,8 +256,22 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("active_defrag_hits", 0);
     out.add("active_defrag_misses", 0);
     out.add("total_error_replies", shared.stats.errors().values().sum::<u64>());
+    absent(
+        out,
+        "total_net_repl_input_bytes total_net_repl_output_bytes active_defrag_key_hits \
+         active_defrag_key_misses total_active_defrag_time current_active_defrag_time \
+         tracking_total_keys tracking_total_items \
+         tracking_total_prefixes unexpected_error_replies dump_payload_sanitizations \
+         migrate_cached_sockets reply_buffer_shrinks reply_buffer_expands",
+    );
+    let sharded = shared.pubsub.channels(crate::pubsub::Kind::Sharded, None).len();
+    out.add("pubsubshard_channels", sharded);
     out.add("total_reads_processed", totals.reads);
     out.add("total_writes_processed", totals.writes);
+    // Every thread reads and writes for itself.
+    let threaded = shared.mailboxes.len() > 1;
+    out.add("io_threaded_reads_processed", if threaded { totals.reads } else { 0 });
+    out.add("io_threaded_writes_processed", if threaded { totals.writes } else { 0 });
     out.add("eventloop_cycles", totals.polls);
     out.add("client_query_buffer_limit_disconnections", load(&shared.stats.query_limit_closed));
     out.add("client_output_buffer_limit_disconnections", load(&shared.stats.output_limit_closed));
@@ -251,6 +295,9 @@ fn cpu(_: &Call<'_>, out: &mut Fields) {
     let (user, system) = crate::housekeeping::cpu_seconds();
     out.add("used_cpu_sys", format_args!("{system:.6}"));
     out.add("used_cpu_user", format_args!("{user:.6}"));
+    // There is no main thread: all of them serve.
+    out.add("used_cpu_sys_main_thread", format_args!("{system:.6}"));
+    out.add("used_cpu_user_main_thread", format_args!("{user:.6}"));
     out.add("used_cpu_sys_children", "0.000000");
     out.add("used_cpu_user_children", "0.000000");
 }

@@ -1,4 +1,4 @@
-//! What the server says of its commands and of itself: COMMAND, LATENCY, SLOWLOG and the stubs
+//! What the server says of its commands and of itself: COMMAND, LATENCY, and the stubs
 //! that tools ask for.
 
 use super::flag::{self, ADMIN, FAST};
@@ -13,11 +13,6 @@ pub(super) const COMMANDS: &[Command] = &[
         "The commands there are.",
     ),
     Command::container("latency", ADMIN, LATENCY).doc("server", "2.8.13", "Times of commands."),
-    Command::container("slowlog", ADMIN, SLOWLOG).doc(
-        "server",
-        "2.2.12",
-        "Slow commands: none are kept.",
-    ),
     Command::container("module", ADMIN, MODULE).doc("server", "4.0.0", "Modules: there are none."),
 ];
 
@@ -45,26 +40,12 @@ const LATENCY: &[Command] = &[
     ),
 ];
 
-const SLOWLOG: &[Command] = &[
-    Command::new("slowlog|get", -2, ADMIN, nothing).doc("server", "2.2.12", "Slow commands."),
-    Command::new("slowlog|len", 2, ADMIN, zero).doc("server", "2.2.12", "Counts slow commands."),
-    Command::new("slowlog|reset", 2, ADMIN, accept).doc(
-        "server",
-        "2.2.12",
-        "Forgets slow commands.",
-    ),
-];
-
 const MODULE: &[Command] =
     &[Command::new("module|list", 2, ADMIN, nothing).doc("server", "4.0.0", "Modules.")];
 
 fn nothing(call: &mut Call<'_>) -> Done {
     call.out.array(0);
     Ok(())
-}
-
-fn accept(call: &mut Call<'_>) -> Done {
-    call.ok()
 }
 
 fn zero(call: &mut Call<'_>) -> Done {
@@ -268,12 +249,7 @@ fn getkeys(call: &mut Call<'_>) -> Done {
     if command.keys.first == 0 {
         return Err("ERR The command has no key arguments".into());
     }
-    let last = match command.keys.last {
-        last if last < 0 => (args as i32 + last) as usize,
-        last => last as usize,
-    };
-    let keys = command.keys.first as usize..last + 1;
-    let keys = keys.step_by(command.keys.step as usize);
+    let keys = command.key_places(args);
     call.out.array(keys.len());
     for at in keys {
         call.out.bulk(call.arg(at + 2));

@@ -2,6 +2,8 @@
 
 use super::flag::{FAST, READ, WRITE};
 use super::{ALL_KEYS, Call, Command, Done, Failure, Keys, NO_KEY, ONE_KEY, SYNTAX, wrong_number};
+use crate::hash;
+use crate::value::{self, life, live_until};
 use store::{Change, Item};
 use wire::resp::parse_integer;
 
@@ -209,9 +211,9 @@ fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Do
     let at = if relative { millis.checked_add(now_ms).ok_or_else(invalid)? } else { millis };
     let key = call.key_at(1);
     let changed = call.shared.store.update(&key, call.now, |item| match item {
-        Some(item) if conditions.allow(item.expires, at) => {
+        Some(item) if conditions.allow(life(item), at) => {
             let over = at <= now_ms;
-            (if over { Change::Remove } else { Change::Expire(Some(at as u64)) }, true)
+            (if over { Change::Remove } else { live_until(item, Some(at as u64)) }, true)
         }
         _ => (Change::Keep, false),
     })?;
@@ -236,11 +238,9 @@ fn pexpireat(call: &mut Call<'_>) -> Done {
 }
 
 fn persist(call: &mut Call<'_>) -> Done {
-    let changed = call.shared.store.update(&call.key_at(1), call.now, |item| {
-        match item.and_then(|item| item.expires) {
-            Some(_) => (Change::Expire(None), true),
-            None => (Change::Keep, false),
-        }
+    let changed = call.shared.store.update(&call.key_at(1), call.now, |item| match item {
+        Some(item) if life(item).is_some() => (live_until(item, None), true),
+        _ => (Change::Keep, false),
     })?;
     call.out.integer(i64::from(changed));
     Ok(())
@@ -248,7 +248,7 @@ fn persist(call: &mut Call<'_>) -> Done {
 
 /// Replies -2 without the key, -1 without an expiry, else what `f` makes of it.
 fn reply_expiry(call: &mut Call<'_>, f: impl Fn(u64) -> u64) -> Done {
-    let found = call.shared.store.peek(&call.key_at(1), call.now, |item| item.expires);
+    let found = call.shared.store.peek(&call.key_at(1), call.now, life);
     call.out.integer(match found {
         None => -2,
         Some(None) => -1,
@@ -281,8 +281,8 @@ fn pexpiretime(call: &mut Call<'_>) -> Done {
 }
 
 fn kind(call: &mut Call<'_>) -> Done {
-    let found = call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some();
-    call.out.simple(if found { "string" } else { "none" });
+    let found = call.shared.store.peek(&call.key_at(1), call.now, value::type_name);
+    call.out.simple(found.unwrap_or("none"));
     Ok(())
 }
 
@@ -303,7 +303,8 @@ fn reply_item<R>(
 const EMBEDDED_MAX: usize = 44;
 
 fn encoding(call: &mut Call<'_>) -> Done {
-    let name = |item: &Item<'_>| match item.value {
+    let name = |item: &Item<'_>| match value::string(item).unwrap_or_default() {
+        _ if item.kind == value::HASH => hash::encoding(item.value),
         value if value.len() <= 20 && parse_integer(value).is_some() => "int",
         value if value.len() <= EMBEDDED_MAX => "embstr",
         _ => "raw",

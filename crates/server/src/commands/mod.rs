@@ -10,16 +10,22 @@
 )]
 
 mod admin;
+mod bitfield;
+mod bits;
 mod client;
 mod config;
 mod connection;
 mod counter;
+mod hash;
+mod hash_life;
 mod info;
 mod introspection;
 mod key;
 mod larder;
+pub(crate) mod monitor;
 mod pubsub;
 mod scan;
+mod slowlog;
 mod string;
 mod transaction;
 
@@ -36,6 +42,10 @@ use wire::resp::{self, Encoder, parse_integer};
 const FAMILIES: &[&[Command]] = &[
     string::COMMANDS,
     counter::COMMANDS,
+    bits::COMMANDS,
+    bitfield::COMMANDS,
+    hash::COMMANDS,
+    hash_life::COMMANDS,
     key::COMMANDS,
     scan::COMMANDS,
     connection::COMMANDS,
@@ -46,6 +56,8 @@ const FAMILIES: &[&[Command]] = &[
     config::COMMANDS,
     info::COMMANDS,
     admin::COMMANDS,
+    monitor::COMMANDS,
+    slowlog::COMMANDS,
     larder::COMMANDS,
 ];
 
@@ -130,7 +142,8 @@ impl<'a> Call<'a> {
     }
 
     /// The key of the client with these bytes.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "of a GET the call alone would be a fiftieth")]
+    #[inline(always)]
     pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
         let tenant = self.session.owners.of(bytes);
         self.shared.store.key(tenant, self.session.db, bytes)
@@ -200,6 +213,8 @@ pub(crate) mod flag {
     pub(crate) const UNQUEUED: u16 = 1 << 7;
     /// Allowed to a version 2 client that listens.
     pub(crate) const LISTENING: u16 = 1 << 8;
+    /// Takes a step or two though it is not called fast: timed only in a sample.
+    pub(crate) const BRIEF: u16 = 1 << 10;
     /// Not allowed between MULTI and EXEC.
     pub(crate) const NO_MULTI: u16 = 1 << 9;
 
@@ -265,6 +280,22 @@ impl Command {
         self.flags & flag != 0
     }
 
+    /// Whether it is timed only in a sample.
+    pub(crate) const fn is_brief(&self) -> bool {
+        self.flags & (flag::FAST | flag::BRIEF) != 0
+    }
+
+    /// Where the keys of a call with so many arguments stand.
+    pub(crate) fn key_places(&self, args: usize) -> impl ExactSizeIterator<Item = usize> {
+        let last = match self.keys.last {
+            last if last < 0 => args as i32 + last,
+            last => last,
+        };
+        let places = self.keys.first.max(0) as usize..(last + 1).max(0) as usize;
+        let places = if self.keys.first > 0 { places } else { 0..0 };
+        places.step_by(self.keys.step.max(1) as usize)
+    }
+
     const fn accepts(&self, args: usize) -> bool {
         let arity = self.arity as i64;
         if arity >= 0 { args as i64 == arity } else { args as i64 >= -arity }
@@ -326,7 +357,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// The number of the command of that name, in any case.
-#[inline]
+#[allow(clippy::inline_always, reason = "of a GET the call alone would be a fiftieth")]
+#[inline(always)]
 pub(crate) fn find(name: &[u8]) -> Option<u16> {
     let table = &*TABLE;
     let mut at = slot(name);
@@ -381,7 +413,7 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
                 transaction::queue(call, command)
             } else {
                 counted.calls.add(1);
-                (command.run)(call)
+                if command.is_brief() { (command.run)(call) } else { run_watched(call, command) }
             };
             if let Err(failure) = result {
                 counted.failed.add(1);
@@ -399,6 +431,27 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             fail(call, mark, &failure);
             number
         }
+    }
+}
+
+/// Carries out a command that may take long, and keeps it in the slow log if it did.
+#[inline(never)]
+fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
+    let before = call.shared.clock.micros();
+    let result = (command.run)(call);
+    note_slow(call, call.shared.clock.micros().0 - before.0);
+    result
+}
+
+/// Keeps a command in the slow log if it took long.
+pub(crate) fn note_slow(call: &Call<'_>, micros: u64) {
+    let settings = &call.view.settings;
+    let is_slow = settings.slowlog_slower_than >= 0
+        && micros >= settings.slowlog_slower_than as u64
+        && settings.slowlog_max_len > 0;
+    if is_slow && !monitor::is_secret(call.arg(0)) {
+        let args = call.args.iter_from(0);
+        call.shared.slowlog.add(&call.session.client, args, micros, settings.slowlog_max_len);
     }
 }
 

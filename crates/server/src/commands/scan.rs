@@ -5,8 +5,7 @@
 
 use super::flag::{FAST, READ, WRITE};
 use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
-use crate::glob;
-use base::TenantId;
+use crate::{glob, value};
 use store::{ScanItem, Scope};
 use wire::resp::parse_integer;
 
@@ -49,7 +48,7 @@ fn scan(call: &mut Call<'_>) -> Done {
         text.parse::<u64>().or_else(|_| text.parse::<i64>().map(|cursor| cursor as u64)).ok()
     });
     let cursor = cursor.ok_or("ERR invalid cursor")?;
-    let (mut pattern, mut count, mut strings) = (None, 10, true);
+    let (mut pattern, mut count, mut kind) = (None, 10, None);
     let mut at = 2;
     while at < call.args.len() {
         let value = call.args.get(at + 1).ok_or(SYNTAX)?;
@@ -61,7 +60,7 @@ fn scan(call: &mut Call<'_>) -> Done {
                 return Err(SYNTAX.into());
             }
         } else if call.is(at, "type") {
-            strings = value.eq_ignore_ascii_case(b"string");
+            kind = Some(value.to_ascii_lowercase());
         } else {
             return Err(SYNTAX.into());
         }
@@ -71,7 +70,9 @@ fn scan(call: &mut Call<'_>) -> Done {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 20);
     let next = call.shared.store.scan(scope(call), cursor, count, call.now, |item| {
         let fits = pattern.is_none_or(|pattern| glob::matches(pattern, item.key));
-        if strings && fits && sees(call, item) {
+        let name = || value::type_name(&item.item).as_bytes();
+        let is_wanted = kind.as_ref().is_none_or(|kind| kind == name());
+        if is_wanted && fits && sees(call, item) {
             found.push(item.key.to_vec());
         }
     });
@@ -155,22 +156,9 @@ fn flushdb(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// Every key the client could come by in any database: whoever works in the key space of a user
-/// or a port empties that, everybody else all that is seen by everyone.
 fn flushall(call: &mut Call<'_>) -> Done {
     check_mode(call)?;
-    let mut tenants: Vec<TenantId> = vec![];
-    for db in 0..call.view.settings.databases {
-        let origin = crate::owners::Origin {
-            user: call.session.user.as_deref(),
-            listener: call.session.client.listener,
-            db: db as u8,
-        };
-        tenants.extend(call.view.owners(origin).all());
-    }
-    tenants.sort_unstable();
-    tenants.dedup();
-    for tenant in tenants {
+    for tenant in call.session.reachable(call.view) {
         call.shared.store.flush(Scope::tenant(tenant));
     }
     call.ok()

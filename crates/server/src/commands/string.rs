@@ -1,12 +1,12 @@
 //! Strings: reading and writing values.
 
-use super::flag::{DENY_OOM, FAST, READ, WRITE};
+use super::flag::{BRIEF, DENY_OOM, FAST, READ, WRITE};
 use super::{
     ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
     wrong_number,
 };
-use std::borrow::Cow;
-use store::{Change, Item};
+use crate::value::{STRING, rewrite, string};
+use store::{Change, Item, Key};
 use wire::resp::parse_integer;
 
 /// This family.
@@ -16,17 +16,17 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "The value of a key.",
     ),
-    Command::new("set", -3, WRITE | DENY_OOM, set).keys(ONE_KEY).doc(
+    Command::new("set", -3, WRITE | DENY_OOM | BRIEF, set).keys(ONE_KEY).doc(
         "string",
         "1.0.0",
         "Sets the value of a key, whatever it held.",
     ),
-    Command::new("setex", 4, WRITE | DENY_OOM, setex).keys(ONE_KEY).doc(
+    Command::new("setex", 4, WRITE | DENY_OOM | BRIEF, setex).keys(ONE_KEY).doc(
         "string",
         "2.0.0",
         "Sets a value and its life in seconds.",
     ),
-    Command::new("psetex", 4, WRITE | DENY_OOM, psetex).keys(ONE_KEY).doc(
+    Command::new("psetex", 4, WRITE | DENY_OOM | BRIEF, psetex).keys(ONE_KEY).doc(
         "string",
         "2.6.0",
         "Sets a value and its life in milliseconds.",
@@ -96,29 +96,31 @@ pub(super) const COMMANDS: &[Command] = &[
 /// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
 /// one.
 #[inline]
-fn reply_value(call: &mut Call<'_>, bytes: &[u8]) {
+fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> Result<(), &'static str> {
     let key = call.key(bytes);
     let out = &mut call.out;
-    let read = |item: &Item<'_>| out.bulk(item.value);
+    let read = |item: &Item<'_>| string(item).map(|value| out.bulk(value));
     let found = if call.session.no_touch {
         call.shared.store.peek(&key, call.now, read)
     } else {
         call.shared.store.get(&key, call.now, read)
     };
-    if found.is_none() {
+    found.unwrap_or_else(|| {
         call.out.null();
-    }
+        Ok(())
+    })
 }
 
 fn get(call: &mut Call<'_>) -> Done {
-    reply_value(call, call.arg(1));
-    Ok(())
+    Ok(reply_value(call, call.arg(1))?)
 }
 
 fn mget(call: &mut Call<'_>) -> Done {
     call.out.array(call.args.len() - 1);
     for key in call.args.iter_from(1) {
-        reply_value(call, key);
+        if reply_value(call, key).is_err() {
+            call.out.null();
+        }
     }
     Ok(())
 }
@@ -219,7 +221,10 @@ fn set(call: &mut Call<'_>) -> Done {
     }
     let get = options.get;
     let (done, old) = call.shared.store.update(&key, call.now, |item| {
-        let old = get.then(|| item.map(|item| item.value.to_vec()));
+        let old = get.then(|| item.map(|item| string(item).map(<[u8]>::to_vec)));
+        if let Some(Some(Err(wrong))) = old {
+            return (Change::Keep, (false, Some(Some(Err(wrong)))));
+        }
         if options.if_absent && item.is_some() || options.if_present && item.is_none() {
             return (Change::Keep, (false, old));
         }
@@ -227,7 +232,7 @@ fn set(call: &mut Call<'_>) -> Done {
         (change(value, expires.or(kept), now_ms), (true, old))
     })?;
     match old {
-        Some(Some(old)) => call.out.bulk(&old),
+        Some(Some(old)) => call.out.bulk(&old?),
         None if done => return call.ok(),
         _ => call.out.null(),
     }
@@ -260,31 +265,42 @@ fn setnx(call: &mut Call<'_>) -> Done {
 }
 
 /// Replies a value that a command took out under the lock.
-fn reply_taken(call: &mut Call<'_>, value: Option<Vec<u8>>) -> Done {
-    match value {
+fn reply_taken(call: &mut Call<'_>, value: Taken) -> Done {
+    match value? {
         Some(value) => call.out.bulk(&value),
         None => call.out.null(),
     }
     Ok(())
 }
 
-fn taken(item: Option<&Item<'_>>) -> Option<Vec<u8>> {
-    item.map(|item| item.value.to_vec())
+/// A value that was there, none, or that it was no string.
+type Taken = Result<Option<Vec<u8>>, &'static str>;
+
+fn taken(item: Option<&Item<'_>>) -> Taken {
+    item.map(|item| string(item).map(<[u8]>::to_vec)).transpose()
+}
+
+/// The change, unless the key holds no string.
+fn unless_wrong<'v>(taken: &Taken, change: Change<'v>) -> Change<'v> {
+    if taken.is_ok() { change } else { Change::Keep }
 }
 
 fn getset(call: &mut Call<'_>) -> Done {
     let value = call.arg(2);
     let store = &call.shared.store;
     let old = store.get_and_update(&call.key_at(1), call.now, |item| {
-        (Change::set(value, None), taken(item))
+        let old = taken(item);
+        (unless_wrong(&old, Change::set(value, None)), old)
     })?;
     reply_taken(call, old)
 }
 
 fn getdel(call: &mut Call<'_>) -> Done {
     let store = &call.shared.store;
-    let old =
-        store.get_and_update(&call.key_at(1), call.now, |item| (Change::Remove, taken(item)))?;
+    let old = store.get_and_update(&call.key_at(1), call.now, |item| {
+        let old = taken(item);
+        (unless_wrong(&old, Change::Remove), old)
+    })?;
     reply_taken(call, old)
 }
 
@@ -303,7 +319,8 @@ fn getex(call: &mut Call<'_>) -> Done {
             None if options.persist => Change::Expire(None),
             None => Change::Keep,
         };
-        (change, taken(item))
+        let old = taken(item);
+        (unless_wrong(&old, change), old)
     })?;
     reply_taken(call, value)
 }
@@ -339,7 +356,7 @@ fn msetnx(call: &mut Call<'_>) -> Done {
 }
 
 /// Refuses a value longer than an argument may be.
-fn check_len(call: &Call<'_>, len: usize) -> Done {
+pub(super) fn check_len(call: &Call<'_>, len: usize) -> Done {
     if len as u64 > call.view.settings.proto_max_bulk_len.0 {
         return Err("ERR string exceeds maximum allowed size (proto-max-bulk-len)".into());
     }
@@ -351,18 +368,31 @@ fn append(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let max = call.view.settings.proto_max_bulk_len.0;
     let len = call.shared.store.update(&key, call.now, |item| {
-        let len = item.map_or(0, |item| item.value.len()) + bytes.len();
-        let fits = len as u64 <= max;
-        (if fits { Change::Append(bytes) } else { Change::Keep }, len)
-    })?;
+        let old = match item.map_or(Ok(&b""[..]), string) {
+            Ok(old) => old,
+            Err(wrong) => return (Change::Keep, Err(wrong)),
+        };
+        let len = old.len() + bytes.len();
+        if len as u64 > max {
+            return (Change::Keep, Ok(len));
+        }
+        let change = match item {
+            Some(item) if item.kind != STRING => {
+                rewrite(Some(item), [old, bytes].concat(), || call.shared.next_cas())
+            }
+            _ => Change::Append(bytes),
+        };
+        (change, Ok(len))
+    })??;
     check_len(call, len)?;
     call.out.integer(len as i64);
     Ok(())
 }
 
 fn strlen(call: &mut Call<'_>) -> Done {
-    let len = call.shared.store.peek(&call.key_at(1), call.now, |item| item.value.len());
-    call.out.integer(len.unwrap_or(0) as i64);
+    let len = |item: &Item<'_>| string(item).map(<[u8]>::len);
+    let len = call.shared.store.peek(&call.key_at(1), call.now, len);
+    call.out.integer(len.unwrap_or(Ok(0))? as i64);
     Ok(())
 }
 
@@ -371,14 +401,17 @@ fn getrange(call: &mut Call<'_>) -> Done {
     let key = call.key_at(1);
     let out = &mut call.out;
     let found = call.shared.store.get(&key, call.now, |item| {
-        let len = item.value.len() as i64;
+        let value = string(item)?;
+        let len = value.len() as i64;
         let clamp = |at: i64| if at < 0 { (len + at).max(0) } else { at };
         let (from, to) = (clamp(start), clamp(end).min(len - 1));
         let empty = start < 0 && end < 0 && start > end || from > to || len == 0;
-        out.bulk(if empty { b"" } else { &item.value[from as usize..=to as usize] });
+        out.bulk(if empty { b"" } else { &value[from as usize..=to as usize] });
+        Ok::<_, &str>(())
     });
-    if found.is_none() {
-        call.out.bulk(b"");
+    match found {
+        None => call.out.bulk(b""),
+        Some(done) => done?,
     }
     Ok(())
 }
@@ -394,17 +427,33 @@ fn setrange(call: &mut Call<'_>) -> Done {
     }
     check_len(call, offset.saturating_add(bytes.len()))?;
     let key = call.key_at(1);
-    let len = call.shared.store.update(&key, call.now, |item| {
-        let mut value = item.map_or_else(Vec::new, |item| item.value.to_vec());
+    let len = modify(call, &key, |value| {
         let end = offset + bytes.len();
         if value.len() < end {
             value.resize(end, 0);
         }
         value[offset..end].copy_from_slice(bytes);
-        let len = value.len();
-        let expires = item.and_then(|item| item.expires);
-        (Change::Set { value: Cow::Owned(value), kind: 0, expires }, len)
+        (true, value.len())
     })?;
     call.out.integer(len as i64);
     Ok(())
+}
+
+/// Lets `f` change the bytes of a string, none where there is no key; `f` says whether it did.
+pub(super) fn modify<R>(
+    call: &Call<'_>,
+    key: &Key<'_>,
+    f: impl FnOnce(&mut Vec<u8>) -> (bool, R),
+) -> Result<R, Failure> {
+    let result = call.shared.store.update(key, call.now, |item| {
+        let mut value = match item.map_or(Ok(&b""[..]), string) {
+            Ok(value) => value.to_vec(),
+            Err(wrong) => return (Change::Keep, Err(wrong)),
+        };
+        let (changed, result) = f(&mut value);
+        let change =
+            if changed { rewrite(item, value, || call.shared.next_cas()) } else { Change::Keep };
+        (change, Ok(result))
+    })?;
+    Ok(result?)
 }

@@ -6,6 +6,7 @@
 use super::tenant::Tenant;
 use super::user::{self, User};
 use super::{OutputLimit, Policy, Settings, quoted};
+use crate::memory_limit;
 use base::Bytes;
 use std::path::PathBuf;
 
@@ -160,7 +161,8 @@ pub const ALL: &[Directive] = &[
         0,
         65535,
         Start,
-        "The TCP port. 0 with a unixsocket: none; 0 without: a free one, named in the log."
+        "The TCP port. 0 with a unixsocket or a memcached-port: none; 0 without: a free one, named \
+         in the log."
     ),
     Directive {
         name: "bind",
@@ -186,6 +188,61 @@ pub const ALL: &[Directive] = &[
             if !settings.listeners.contains(&port) {
                 settings.listeners.push(port);
             }
+            Ok(())
+        },
+    },
+    number!(
+        "memcached-port",
+        memcached_port,
+        0,
+        65535,
+        Start,
+        "The TCP port where memcached's text and meta protocol is spoken, over the same data; 0 \
+         for none."
+    ),
+    bytes!(
+        "memcached-item-size-max",
+        memcached_item_max,
+        Always,
+        "Bytes in a value that a client of memcached's protocol stores (memcached's -I)."
+    ),
+    text!(
+        "memcached-auth-file",
+        memcached_auth_file,
+        Start,
+        "A file of lines user:password. With it, or with requirepass, a client of memcached's \
+         protocol must first send: set KEY 0 0 LENGTH, and as the value USER PASSWORD."
+    ),
+    Directive {
+        name: "memcached-shutdown",
+        when: When::Start,
+        doc: "Whether a client of memcached's protocol may end the server (memcached's -A).",
+        get: |settings| yes_no(settings.memcached_shutdown).into(),
+        set: |settings, words| {
+            settings.memcached_shutdown = flag(words)?;
+            Ok(())
+        },
+    },
+    Directive {
+        name: "http-port",
+        when: When::Start,
+        doc: "The TCP port of /metrics, /healthz and /readyz; 0 for none. Unless it is set, 9379 \
+              if that is free.",
+        get: |settings| settings.http_port.unwrap_or(crate::http::PORT_DEFAULT).to_string(),
+        set: |settings, words| {
+            settings.http_port = Some(number(words, 0, 65535)? as u16);
+            Ok(())
+        },
+    },
+    Directive {
+        name: "http-bind",
+        when: When::Start,
+        doc: "The address that the http-port is opened at.",
+        get: |settings| settings.http_bind.clone(),
+        set: |settings, words| {
+            let word = one(words)?;
+            word.parse::<std::net::IpAddr>().map_err(|_| "argument must be an IP address")?;
+            settings.http_bind = word.into();
             Ok(())
         },
     },
@@ -292,12 +349,23 @@ pub const ALL: &[Directive] = &[
         },
     },
     number!("databases", databases, 1, 256, Start, "How many databases SELECT may choose from."),
-    bytes!(
-        "maxmemory",
-        maxmemory,
-        Always,
-        "Bytes that data and its metadata may take; 0 sets no limit."
-    ),
+    Directive {
+        name: "maxmemory",
+        when: When::Always,
+        doc: "Bytes that data and its metadata may take; 0 sets no limit. As a share, such as 60%, \
+              of the memory of the machine or the container, followed while it changes; auto is \
+              80%.",
+        get: |settings| settings.maxmemory.0.to_string(),
+        set: |settings, words| {
+            let word = one(words)?;
+            settings.maxmemory_share = memory_limit::parse(word);
+            settings.maxmemory = match settings.maxmemory_share {
+                Some(share) => memory_limit::bytes_of(share),
+                None => size(word)?,
+            };
+            Ok(())
+        },
+    },
     Directive {
         name: "maxmemory-policy",
         when: When::Always,
@@ -396,6 +464,26 @@ pub const ALL: &[Directive] = &[
             Ok(())
         },
     },
+    Directive {
+        name: "slowlog-log-slower-than",
+        when: When::Always,
+        doc: "Microseconds above which a command is kept in the slow log; negative keeps none. \
+              Commands of a step or two, such as GET and SET, are timed in one batch of 64.",
+        get: |settings| settings.slowlog_slower_than.to_string(),
+        set: |settings, words| {
+            settings.slowlog_slower_than =
+                one(words)?.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
+            Ok(())
+        },
+    },
+    number!(
+        "slowlog-max-len",
+        slowlog_max_len,
+        0,
+        1_000_000,
+        Always,
+        "Commands kept in the slow log."
+    ),
     choice!("loglevel", loglevel, LEVELS, Start, "What is logged: at least this."),
     text!("logfile", logfile, Start, "Path of the log; empty is the standard error."),
     text!("pidfile", pidfile, Start, "Path of a file that holds the process id while it runs."),
@@ -473,8 +561,6 @@ pub const IGNORED: &[(&str, &str)] = &[
     ("set-max-listpack-entries", "128"),
     ("set-proc-title", "yes"),
     ("slave-read-only", "yes"),
-    ("slowlog-log-slower-than", "10000"),
-    ("slowlog-max-len", "128"),
     ("stop-writes-on-bgsave-error", "yes"),
     ("stream-node-max-bytes", "4096"),
     ("stream-node-max-entries", "100"),

@@ -80,6 +80,35 @@ impl Settings {
         Ok(())
     }
 
+    /// Reads variables `LARDER_CONFIG_DIRECTIVE=value`, the name in capitals and with `_` for `-`,
+    /// over what is set. (`LARDER_PORT` alone would be what Kubernetes sets for a service called
+    /// larder.)
+    ///
+    /// # Errors
+    /// The variable, what is wrong with it and what would mend it.
+    pub fn read_environment(
+        &mut self,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), Error> {
+        let mut all: Vec<_> = variables.collect();
+        all.sort();
+        for (variable, value) in all {
+            let Some(name) = variable.strip_prefix("LARDER_CONFIG_") else { continue };
+            let name = name.to_ascii_lowercase().replace('_', "-");
+            let at = |what: String| Error(format!("environment variable {variable}: {what}"));
+            for line in value.lines() {
+                let values = match Directive::find(&name) {
+                    Some(directive) if takes_several(directive) => {
+                        words(line).ok_or_else(|| at("a quote is not closed".into()))?
+                    }
+                    _ => vec![line.to_owned()],
+                };
+                self.apply(&name, &values).map_err(at)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets one directive.
     ///
     /// # Errors
@@ -112,7 +141,10 @@ impl Settings {
         let defaults = Self::default();
         let mut pending: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for directive in directive::ALL {
-            let value = (directive.get)(self);
+            let mut value = (directive.get)(self);
+            if let (Some(share), "maxmemory") = (self.maxmemory_share, directive.name) {
+                value = format!("{}%", share * 100.0);
+            }
             let lines = if directive.repeats() {
                 value.lines().map(|value| directive::line(directive.name, value)).collect()
             } else if directive.name == "requirepass" {

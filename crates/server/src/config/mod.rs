@@ -9,6 +9,7 @@ mod tenant;
 mod user;
 
 pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
+pub(crate) use user::is_equal;
 pub use user::{DEFAULT as DEFAULT_USER, User};
 
 use base::Bytes;
@@ -81,6 +82,13 @@ pub struct Settings {
     pub port: u16,
     pub bind: Vec<String>,
     pub listeners: Vec<u16>,
+    pub memcached_port: u16,
+    pub memcached_item_max: Bytes,
+    pub memcached_auth_file: String,
+    pub memcached_shutdown: bool,
+    /// `None` for the usual port, if it is free.
+    pub http_port: Option<u16>,
+    pub http_bind: String,
     pub unixsocket: PathBuf,
     pub unixsocketperm: u32,
     pub tcp_backlog: i32,
@@ -91,6 +99,8 @@ pub struct Settings {
     pub users: Vec<User>,
     pub databases: u32,
     pub maxmemory: Bytes,
+    /// What `maxmemory` is of the machine's or the container's memory, if it is a share.
+    pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
     pub recipe: String,
@@ -100,6 +110,8 @@ pub struct Settings {
     pub client_query_buffer_limit: Bytes,
     pub output_normal: OutputLimit,
     pub output_pubsub: OutputLimit,
+    pub slowlog_slower_than: i64,
+    pub slowlog_max_len: usize,
     pub loglevel: String,
     pub logfile: String,
     pub pidfile: String,
@@ -114,6 +126,12 @@ impl Default for Settings {
             port: 6379,
             bind: vec!["127.0.0.1".into(), "-::1".into()],
             listeners: vec![],
+            memcached_port: 0,
+            memcached_item_max: Bytes(1 << 20),
+            memcached_auth_file: String::new(),
+            memcached_shutdown: false,
+            http_port: None,
+            http_bind: "127.0.0.1".into(),
             unixsocket: PathBuf::new(),
             unixsocketperm: 0,
             tcp_backlog: 511,
@@ -124,6 +142,7 @@ impl Default for Settings {
             users: vec![User::everybody()],
             databases: 16,
             maxmemory: Bytes(0),
+            maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             recipe: "kredis".into(),
@@ -134,6 +153,8 @@ impl Default for Settings {
             // A pipeline may be sent whole before its replies are read, so this is generous.
             output_normal: OutputLimit { hard: Bytes::GIB, soft: Bytes(0), seconds: 0 },
             output_pubsub: OutputLimit { hard: Bytes(32 << 20), soft: Bytes(8 << 20), seconds: 60 },
+            slowlog_slower_than: 10_000,
+            slowlog_max_len: 128,
             loglevel: "notice".into(),
             logfile: String::new(),
             pidfile: String::new(),
@@ -143,9 +164,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// For a server inside another program, or a test: a free port of loopback, no limit.
+    /// For a server inside another program, or a test: a free port of loopback, no limit, no
+    /// metrics.
     pub fn loopback() -> Self {
-        Self { port: 0, bind: vec!["127.0.0.1".into()], ..Self::default() }
+        Self { port: 0, bind: vec!["127.0.0.1".into()], http_port: Some(0), ..Self::default() }
     }
 
     /// The user of that name.
@@ -177,7 +199,7 @@ impl Settings {
         let mut ports: Vec<u16> = self.listeners.iter().copied().chain(matched).collect();
         ports.sort_unstable();
         ports.dedup();
-        ports.retain(|&port| port != self.port);
+        ports.retain(|&port| port != self.port && port != self.memcached_port);
         ports
     }
 

@@ -112,3 +112,45 @@ fn keys_die_in_time_and_are_swept() {
     }
     panic!("the dead are still there: {} left", client.value("DBSIZE"));
 }
+
+/// Wrong passwords are answered later and later, and nobody else waits for it.
+#[test]
+fn wrong_passwords_are_slowed_down() {
+    let server = serve("--requirepass secret");
+    let mut guesser = Client::new(server.addr());
+    let start = std::time::Instant::now();
+    for _ in 0..5 {
+        assert!(guesser.ask("AUTH wrong").starts_with("-WRONGPASS"));
+    }
+    // 25, 50, 100, 200, 400 ms.
+    assert!(start.elapsed() > Duration::from_millis(750), "{:?}", start.elapsed());
+    // A pipeline is answered in order, once the rest is over.
+    let start = std::time::Instant::now();
+    guesser.send(b"AUTH wrong\r\nAUTH secret\r\nPING\r\n");
+    let mut other = Client::new(server.addr());
+    assert_eq!(other.ask("AUTH secret"), "+OK\r\n");
+    assert_eq!(other.ask("PING"), "+PONG\r\n");
+    assert!(start.elapsed() < Duration::from_millis(700), "others do not wait");
+    assert!(guesser.reply().starts_with(b"-WRONGPASS"));
+    assert!(start.elapsed() > Duration::from_millis(790));
+    assert_eq!(guesser.reply(), b"+OK\r\n");
+    assert_eq!(guesser.reply(), b"+PONG\r\n");
+}
+
+#[test]
+fn slow_commands_are_kept() {
+    let server = serve("--slowlog-log-slower-than 0 --slowlog-max-len 2");
+    let mut client = Client::new(server.addr());
+    client.ask("CLIENT SETNAME me");
+    client.ask("SLOWLOG RESET");
+    client.ask("KEYS a*");
+    client.ask("KEYS b*");
+    client.ask("CONFIG SET slowlog-log-slower-than 1000000");
+    assert_eq!(client.ask("SLOWLOG LEN"), ":2\r\n");
+    let entries = client.ask("SLOWLOG GET");
+    assert!(entries.starts_with("*2\r\n*6\r\n") && entries.contains("$4\r\nKEYS\r\n$2\r\nb*\r\n"));
+    assert!(entries.contains("$2\r\nme\r\n") && !entries.contains("CONFIG"), "{entries}");
+    assert!(client.ask("SLOWLOG GET 1").starts_with("*1\r\n*6\r\n"));
+    assert_eq!(client.ask("SLOWLOG RESET"), "+OK\r\n");
+    assert_eq!(client.ask("SLOWLOG GET -1"), "*0\r\n");
+}

@@ -2,7 +2,12 @@
 
 mod client;
 mod clients;
+mod compatibility;
+mod hashes;
+mod http;
 mod limits;
+mod memcached;
+mod monitor;
 mod protocol;
 mod replies;
 mod settings;

@@ -149,3 +149,37 @@ fn a_port_in_use_is_named() {
     let error = server::start(settings).unwrap_err().to_string();
     assert!(error.contains("cannot listen") && error.contains("choose another port"), "{error}");
 }
+
+/// The command line wins over the environment, which wins over the file.
+#[test]
+fn directives_come_from_the_environment_too() {
+    let mut settings = Settings::loopback();
+    let variables = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let set = variables(&[
+        ("LARDER_CONFIG_MAXMEMORY", "3mb"),
+        ("LARDER_CONFIG_TENANT", "a match prefix a:\nb match prefix b: min 1mb"),
+        ("LARDER_PORT", "tcp://10.0.0.1:6379"),
+        ("MAXMEMORY", "4mb"),
+    ]);
+    settings.read_environment(set.into_iter()).unwrap();
+    assert_eq!((settings.maxmemory.0, settings.tenants.len()), (3 << 20, 2));
+    let wrong = variables(&[("LARDER_CONFIG_MAXMEMROY", "3mb")]);
+    let error = settings.read_environment(wrong.into_iter()).unwrap_err().to_string();
+    assert!(error.contains("LARDER_CONFIG_MAXMEMROY") && error.contains("maxmemory"), "{error}");
+}
+
+#[test]
+fn maxmemory_may_be_a_share_of_the_machine() {
+    let server = serve("--maxmemory 50%");
+    let mut client = Client::new(server.addr());
+    let half = client.info("maxmemory").parse::<u64>().unwrap();
+    assert!(half > 1 << 20);
+    client.ask("CONFIG SET maxmemory auto");
+    let auto = client.info("maxmemory").parse::<u64>().unwrap();
+    assert!(auto > half && auto < 2 * half, "{auto} and {half}");
+    client.ask("CONFIG SET maxmemory 5mb");
+    std::thread::sleep(std::time::Duration::from_millis(1_300));
+    assert_eq!(client.info("maxmemory"), (5u64 << 20).to_string(), "a size stays as it is");
+}

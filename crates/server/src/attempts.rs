@@ -1,0 +1,57 @@
+//! Who tried wrong passwords: guessing is slow.
+//!
+//! The answer to a wrong password is held back, longer with each one from the same host, and the
+//! connection is not read meanwhile. The server and its other clients do not wait.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The delay after the first wrong password, and the longest.
+const DELAY_MS: u64 = 25;
+const DELAY_MS_MAX: u64 = 2_000;
+/// After so long without a wrong password all is forgotten.
+const FORGET_MS: u64 = 60_000;
+/// Hosts remembered; beyond, all of them are forgotten but the one that asks.
+const HOSTS_MAX: usize = 10_000;
+
+/// Wrong passwords by host.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts(Mutex<BTreeMap<String, (u32, u64)>>);
+
+impl Attempts {
+    /// Counts a wrong password from an address; for how long to hold the answer back.
+    pub(crate) fn delay_ms(&self, address: &str, now_ms: u64) -> u64 {
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if hosts.len() >= HOSTS_MAX && !hosts.contains_key(host) {
+            hosts.clear();
+        }
+        let (count, last) = hosts.entry(host.to_owned()).or_default();
+        if now_ms.saturating_sub(*last) > FORGET_MS {
+            *count = 0;
+        }
+        *last = now_ms;
+        *count = count.saturating_add(1);
+        let doubled = DELAY_MS.checked_shl((*count - 1).min(20)).unwrap_or(DELAY_MS_MAX);
+        doubled.min(DELAY_MS_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wrong_password_costs_more_and_time_heals() {
+        let attempts = Attempts::default();
+        let delays: Vec<_> = (0..9).map(|at| attempts.delay_ms("1.2.3.4:5", at)).collect();
+        assert_eq!(delays, [25, 50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
+        assert_eq!(attempts.delay_ms("1.2.3.4:99", 10), 2_000, "another port is no other host");
+        assert_eq!(attempts.delay_ms("1.2.3.5:5", 10), 25);
+        assert_eq!(attempts.delay_ms("1.2.3.4:5", 70_000), 25);
+        for host in 0..2 * HOSTS_MAX {
+            attempts.delay_ms(&format!("host{host}:1"), 0);
+        }
+        assert!(attempts.0.lock().unwrap().len() <= HOSTS_MAX);
+    }
+}

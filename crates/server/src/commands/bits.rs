@@ -1,0 +1,222 @@
+//! Strings as rows of bits, the highest of a byte first.
+
+use super::flag::{DENY_OOM, FAST, READ, WRITE};
+use super::string::modify;
+use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX};
+use crate::value::string;
+use store::Item;
+use wire::resp::parse_integer;
+
+const GROUP: &str = "bitmap";
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("setbit", 4, WRITE | DENY_OOM, setbit).keys(ONE_KEY).doc(
+        GROUP,
+        "2.2.0",
+        "Sets a bit.",
+    ),
+    Command::new("getbit", 3, READ | FAST, getbit).keys(ONE_KEY).doc(GROUP, "2.2.0", "A bit."),
+    Command::new("bitcount", -2, READ, bitcount).keys(ONE_KEY).doc(
+        GROUP,
+        "2.6.0",
+        "Counts the bits that are set.",
+    ),
+    Command::new("bitpos", -3, READ, bitpos).keys(ONE_KEY).doc(
+        GROUP,
+        "2.8.7",
+        "The first bit that is set, or not.",
+    ),
+    Command::new("bitop", -4, WRITE | DENY_OOM, bitop)
+        .keys(Keys { first: 2, last: -1, step: 1 })
+        .doc(GROUP, "2.6.0", "Combines the bits of several strings."),
+];
+
+/// The position of a bit, which must be within the longest value.
+pub(super) fn bit_offset(call: &Call<'_>, offset: Option<u64>) -> Result<u64, Failure> {
+    let max = call.view.settings.proto_max_bulk_len.0.saturating_mul(8);
+    offset
+        .filter(|&offset| offset < max)
+        .ok_or_else(|| "ERR bit offset is not an integer or out of range".into())
+}
+
+fn offset_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
+    let offset = parse_integer(call.arg(at)).and_then(|offset| u64::try_from(offset).ok());
+    bit_offset(call, offset)
+}
+
+/// Looks at the bytes of a string, none where there is no key; a read like any other.
+fn read<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+    let mut f = Some(f);
+    let show = |item: &Item<'_>| string(item).map(|value| f.take().map(|f| f(value)));
+    let found = call.shared.store.get(&call.key(key), call.now, show).transpose()?.flatten();
+    match (found, f) {
+        (Some(result), _) => Ok(result),
+        (None, Some(f)) => Ok(f(b"")),
+        (None, None) => Err(SYNTAX.into()),
+    }
+}
+
+fn setbit(call: &mut Call<'_>) -> Done {
+    let offset = offset_at(call, 2)?;
+    let on = match call.arg(3) {
+        b"0" => false,
+        b"1" => true,
+        _ => return Err("ERR bit is not an integer or out of range".into()),
+    };
+    let (byte, mask) = ((offset / 8) as usize, 0x80 >> (offset % 8));
+    let key = call.key_at(1);
+    let old = modify(call, &key, |value| {
+        if value.len() <= byte {
+            value.resize(byte + 1, 0);
+        }
+        let old = value[byte] & mask != 0;
+        value[byte] = value[byte] & !mask | if on { mask } else { 0 };
+        (true, old)
+    })?;
+    call.out.integer(i64::from(old));
+    Ok(())
+}
+
+fn getbit(call: &mut Call<'_>) -> Done {
+    let offset = offset_at(call, 2)?;
+    let bit = read(call, call.arg(1), |value| {
+        let byte = value.get((offset / 8) as usize).copied().unwrap_or(0);
+        byte >> (7 - offset % 8) & 1
+    })?;
+    call.out.integer(i64::from(bit));
+    Ok(())
+}
+
+/// A range of positions, negative ones from the end, within `len`; `None` where it is empty.
+fn range(start: i64, end: i64, len: i64) -> Option<(i64, i64)> {
+    if start < 0 && end < 0 && start > end {
+        return None;
+    }
+    let clamp = |at: i64| if at < 0 { len.saturating_add(at).max(0) } else { at };
+    let (start, end) = (clamp(start), clamp(end).min(len - 1));
+    (start <= end).then_some((start, end))
+}
+
+/// Whether the word at `at` asks for positions of bits rather than of bytes.
+fn by_bits(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
+    match call.args.get(at) {
+        None => Ok(false),
+        Some(_) if call.is(at, "bit") => Ok(true),
+        Some(_) if call.is(at, "byte") => Ok(false),
+        Some(_) => Err(SYNTAX.into()),
+    }
+}
+
+fn bit(value: &[u8], at: i64) -> bool {
+    value[(at / 8) as usize] >> (7 - at % 8) & 1 == 1
+}
+
+fn bitcount(call: &mut Call<'_>) -> Done {
+    let bounds = match call.args.len() {
+        2 => (0, -1),
+        4 | 5 => (call.integer(2)?, call.integer(3)?),
+        _ => return Err(SYNTAX.into()),
+    };
+    let bits = by_bits(call, 4)?;
+    let count = read(call, call.arg(1), |value| {
+        let ones =
+            |bytes: &[u8]| -> i64 { bytes.iter().map(|byte| i64::from(byte.count_ones())).sum() };
+        let len = value.len() as i64 * if bits { 8 } else { 1 };
+        let Some((start, end)) = range(bounds.0, bounds.1, len) else { return 0 };
+        if !bits {
+            return ones(&value[start as usize..=end as usize]);
+        }
+        let (first, last) = ((start / 8) as usize, (end / 8) as usize);
+        let before = value[first] & !(0xff >> (start % 8));
+        let after = value[last] & (0xff_u8.checked_shr(end as u32 % 8 + 1).unwrap_or(0));
+        ones(&value[first..=last]) - ones(&[before]) - ones(&[after])
+    })?;
+    call.out.integer(count);
+    Ok(())
+}
+
+fn bitpos(call: &mut Call<'_>) -> Done {
+    let wanted = match call.arg(2) {
+        b"0" => false,
+        b"1" => true,
+        _ => {
+            parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?;
+            return Err("ERR The bit argument must be 1 or 0.".into());
+        }
+    };
+    let start = if call.args.len() > 3 { call.integer(3)? } else { 0 };
+    let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
+    let bits = by_bits(call, 5)?;
+    if call.args.len() > 6 {
+        return Err(SYNTAX.into());
+    }
+    let found = read(call, call.arg(1), |value| {
+        if value.is_empty() {
+            return if wanted { -1 } else { 0 };
+        }
+        let len = value.len() as i64 * if bits { 8 } else { 1 };
+        let Some((first, last)) = range(start, end.unwrap_or(-1), len) else { return -1 };
+        let (first, last) = if bits { (first, last) } else { (first * 8, last * 8 + 7) };
+        let dull = if wanted { 0 } else { 0xff };
+        let mut at = first;
+        while at <= last {
+            if at % 8 == 0 && at + 7 <= last && value[(at / 8) as usize] == dull {
+                at += 8;
+                continue;
+            }
+            if bit(value, at) == wanted {
+                return at;
+            }
+            at += 1;
+        }
+        // Behind an end that nobody named the string goes on with zeros.
+        if !wanted && end.is_none() { value.len() as i64 * 8 } else { -1 }
+    })?;
+    call.out.integer(found);
+    Ok(())
+}
+
+fn bitop(call: &mut Call<'_>) -> Done {
+    type Combine = fn(u8, u8) -> u8;
+    let (combine, negate): (Combine, bool) = match call.arg(1).to_ascii_lowercase().as_slice() {
+        b"and" => (|a, b| a & b, false),
+        b"or" => (|a, b| a | b, false),
+        b"xor" => (|a, b| a ^ b, false),
+        b"not" => (|a, _| a, true),
+        _ => return Err(SYNTAX.into()),
+    };
+    if negate && call.args.len() != 4 {
+        return Err("ERR BITOP NOT must be called with a single source key.".into());
+    }
+    let mut result: Option<Vec<u8>> = None;
+    let mut len = 0;
+    for key in call.args.iter_from(3) {
+        let mut value = read(call, key, <[u8]>::to_vec)?;
+        len = len.max(value.len());
+        result = Some(match result {
+            None => value,
+            Some(mut sum) => {
+                let longest = sum.len().max(value.len());
+                sum.resize(longest, 0);
+                value.resize(longest, 0);
+                sum.iter_mut().zip(value).for_each(|(a, b)| *a = combine(*a, b));
+                sum
+            }
+        });
+    }
+    let mut result = result.unwrap_or_default();
+    if negate {
+        for byte in &mut result {
+            *byte = !*byte;
+        }
+    }
+    let key = call.key_at(2);
+    if result.is_empty() {
+        call.shared.store.delete(&key, call.now);
+    } else {
+        call.shared.store.set(&key, &result, None, call.now)?;
+    }
+    call.out.integer(len as i64);
+    Ok(())
+}

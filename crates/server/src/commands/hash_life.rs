@@ -1,0 +1,199 @@
+//! Lives of the fields of hashes.
+
+use super::flag::{FAST, READ, WRITE};
+use super::hash::{Trace, change, look};
+use super::{Call, Command, Done, Failure, ONE_KEY};
+use crate::hash::find;
+use wire::resp::parse_integer;
+
+const GROUP: &str = "hash";
+const SINCE: &str = "7.4.0";
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    writes("hexpire", -6, hexpire, "Sets the lives of fields in seconds."),
+    writes("hpexpire", -6, hpexpire, "Sets the lives of fields in milliseconds."),
+    writes("hexpireat", -6, hexpireat, "Sets the ends of fields' lives, in Unix seconds."),
+    writes("hpexpireat", -6, hpexpireat, "Sets the ends of fields' lives, in Unix milliseconds."),
+    writes("hpersist", -5, hpersist, "Lets fields live as long as their key."),
+    reads("httl", httl, "The seconds fields have left."),
+    reads("hpttl", hpttl, "The milliseconds fields have left."),
+    reads("hexpiretime", hexpiretime, "The ends of fields' lives, in Unix seconds."),
+    reads("hpexpiretime", hpexpiretime, "The ends of fields' lives, in Unix milliseconds."),
+];
+
+const fn writes(
+    name: &'static str,
+    arity: i32,
+    run: super::Handler,
+    summary: &'static str,
+) -> Command {
+    Command::new(name, arity, WRITE | FAST, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
+}
+
+const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+    Command::new(name, -5, READ | FAST, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
+}
+
+/// What is answered for a field that does not exist, that has no life, whose life a condition
+/// kept, that was changed, that was removed.
+const ABSENT: i64 = -2;
+const ENDLESS: i64 = -1;
+const KEPT: i64 = 0;
+const CHANGED: i64 = 1;
+const REMOVED: i64 = 2;
+
+/// The first of the fields behind `FIELDS count` at `at`.
+fn first_field(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
+    if !call.is(at, "fields") {
+        return Err("ERR Mandatory argument FIELDS is missing or not at the right position".into());
+    }
+    let count = call.args.get(at + 1).and_then(parse_integer).filter(|&count| count > 0);
+    let count = count.ok_or("ERR Parameter `numFields` should be greater than 0")?;
+    if at + 2 + count as usize != call.args.len() {
+        return Err("ERR The `numfields` parameter must match the number of arguments".into());
+    }
+    Ok(at + 2)
+}
+
+fn reply(call: &mut Call<'_>, answers: &[i64]) -> Done {
+    call.out.array(answers.len());
+    for &answer in answers {
+        call.out.integer(answer);
+    }
+    Ok(())
+}
+
+/// When a life may be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Condition {
+    Always,
+    Absent,
+    Present,
+    Longer,
+    Shorter,
+}
+
+impl Condition {
+    fn allows(self, old: Option<u64>, new: u64) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Absent => old.is_none(),
+            Self::Present => old.is_some(),
+            // No end is the latest end.
+            Self::Longer => old.is_some_and(|old| new > old),
+            Self::Shorter => old.is_none_or(|old| new < old),
+        }
+    }
+}
+
+fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Done {
+    let now_ms = call.now.unix_ms;
+    let number = call.integer(2)?;
+    if number < 0 {
+        return Err("ERR invalid expire time, must be >= 0".into());
+    }
+    let invalid = || Failure::err(&format!("invalid expire time in '{name}' command"));
+    let millis = number.checked_mul(scale).ok_or_else(invalid)?;
+    let at = if relative { millis.checked_add(now_ms as i64).ok_or_else(invalid)? } else { millis };
+    let at = at as u64;
+    let (condition, fields_at) = match call.arg(3).to_ascii_lowercase().as_slice() {
+        b"nx" => (Condition::Absent, 4),
+        b"xx" => (Condition::Present, 4),
+        b"gt" => (Condition::Longer, 4),
+        b"lt" => (Condition::Shorter, 4),
+        _ => (Condition::Always, 3),
+    };
+    let first = first_field(call, fields_at)?;
+    let answers = change(call, |hash| {
+        let mut changed = false;
+        let mut answers = vec![];
+        for name in call.args.iter_from(first) {
+            let Some(field) = hash.get(name) else {
+                answers.push(ABSENT);
+                continue;
+            };
+            if !condition.allows(field.expires, at) {
+                answers.push(KEPT);
+                continue;
+            }
+            changed = true;
+            if at <= now_ms {
+                hash.remove(name);
+                answers.push(REMOVED);
+            } else {
+                field.expires = Some(at);
+                answers.push(CHANGED);
+            }
+        }
+        Ok((changed, answers))
+    })?;
+    reply(call, &answers)
+}
+
+fn hexpire(call: &mut Call<'_>) -> Done {
+    set_lives(call, 1_000, true, "hexpire")
+}
+
+fn hpexpire(call: &mut Call<'_>) -> Done {
+    set_lives(call, 1, true, "hpexpire")
+}
+
+fn hexpireat(call: &mut Call<'_>) -> Done {
+    set_lives(call, 1_000, false, "hexpireat")
+}
+
+fn hpexpireat(call: &mut Call<'_>) -> Done {
+    set_lives(call, 1, false, "hpexpireat")
+}
+
+fn hpersist(call: &mut Call<'_>) -> Done {
+    let first = first_field(call, 2)?;
+    let answers = change(call, |hash| {
+        let mut changed = false;
+        let answers = call.args.iter_from(first).map(|name| match hash.get(name) {
+            None => ABSENT,
+            Some(field) if field.expires.is_none() => ENDLESS,
+            Some(field) => {
+                field.expires = None;
+                changed = true;
+                CHANGED
+            }
+        });
+        let answers: Vec<i64> = answers.collect();
+        Ok((changed, answers))
+    })?;
+    reply(call, &answers)
+}
+
+fn reply_lives(call: &mut Call<'_>, show: impl Fn(u64) -> u64) -> Done {
+    let first = first_field(call, 2)?;
+    let now_ms = call.now.unix_ms;
+    let answers: Vec<i64> = look(call, Trace::None, |hash| {
+        let answer = |name: &[u8]| match find(hash, name, now_ms) {
+            None => ABSENT,
+            Some((_, None)) => ENDLESS,
+            Some((_, Some(at))) => show(at) as i64,
+        };
+        call.args.iter_from(first).map(answer).collect()
+    })?;
+    reply(call, &answers)
+}
+
+fn httl(call: &mut Call<'_>) -> Done {
+    let now_ms = call.now.unix_ms;
+    reply_lives(call, |at| at.saturating_sub(now_ms).div_ceil(1_000))
+}
+
+fn hpttl(call: &mut Call<'_>) -> Done {
+    let now_ms = call.now.unix_ms;
+    reply_lives(call, |at| at.saturating_sub(now_ms))
+}
+
+fn hexpiretime(call: &mut Call<'_>) -> Done {
+    reply_lives(call, |at| at.div_ceil(1_000))
+}
+
+fn hpexpiretime(call: &mut Call<'_>) -> Done {
+    reply_lives(call, |at| at)
+}

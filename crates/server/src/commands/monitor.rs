@@ -1,0 +1,140 @@
+//! MONITOR: every command as it is carried out, or the accesses to a sample of keys.
+//!
+//! `MONITOR TRACE` shows lines that `larder curve` and `larder simulate` read:
+//!
+//! ```text
+//! ts_us,seq,db,cmd,"key",access,hit,type,key bytes,value bytes
+//! 1778474345309397,76,0,set,"key",WRITE,1,string,32,160
+//! ```
+//!
+//! A key is shown with all its accesses or with none, whatever the rate, so that the trace is a
+//! smaller trace of the same shape. The line is written before the command is carried out: `hit`
+//! tells whether the key was there, and the size is that of the value it held, or of the one that
+//! is written.
+
+use super::flag::{ADMIN, NO_MULTI, WRITE};
+use super::{Call, Command, Done, SYNTAX, find, get};
+use crate::clock::Clock;
+use crate::hub::{MONITOR, TRACE};
+use base::Filter;
+use std::io::Write;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[Command::new("monitor", -1, ADMIN | NO_MULTI, monitor)
+    .doc("server", "1.0.0", "Shows every command, or a trace of sampled keys.")];
+
+/// Commands whose arguments may be secrets.
+const SECRET: &[&str] = &["auth", "hello", "acl", "config"];
+
+/// Whether a command's arguments may be secrets.
+pub(super) fn is_secret(name: &[u8]) -> bool {
+    SECRET.iter().any(|secret| secret.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// `MONITOR`, or `MONITOR TRACE [RATE ratio] [FORMAT CSV]`.
+fn monitor(call: &mut Call<'_>) -> Done {
+    let (mut wants, mut filter, mut at) = (MONITOR, Filter::ALL, 1);
+    if call.is(1, "trace") {
+        (wants, at) = (TRACE, 2);
+    }
+    while at < call.args.len() {
+        let value = call.args.get(at + 1).ok_or(SYNTAX)?;
+        if wants == TRACE && call.is(at, "rate") {
+            let rate = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
+            let rate = rate.filter(|rate| *rate > 0.0 && *rate <= 1.0);
+            filter = Filter::with_rate(rate.ok_or("ERR the rate must be above 0 and up to 1")?);
+        } else if !(wants == TRACE && call.is(at, "format") && call.is(at + 1, "csv")) {
+            return Err(SYNTAX.into());
+        }
+        at += 2;
+    }
+    let client = &call.session.client;
+    call.shared.hub.join(client.id, client.place, wants, filter);
+    call.session.watching = true;
+    call.ok()
+}
+
+/// Writes bytes as a quoted string.
+fn quoted(line: &mut Vec<u8>, bytes: &[u8]) {
+    line.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', byte]),
+            b'\n' => line.extend_from_slice(b"\\n"),
+            b'\r' => line.extend_from_slice(b"\\r"),
+            b'\t' => line.extend_from_slice(b"\\t"),
+            0x07 => line.extend_from_slice(b"\\a"),
+            0x08 => line.extend_from_slice(b"\\b"),
+            b' '..=b'~' => line.push(byte),
+            _ => {
+                let _ = write!(line, "\\x{byte:02x}");
+            }
+        }
+    }
+    line.push(b'"');
+}
+
+/// Shows a command that is about to be carried out to those who watch.
+#[cold]
+pub(crate) fn show(call: &Call<'_>) {
+    let Some(number) = find(call.arg(0)) else { return };
+    let command = get(number);
+    let hub = &call.shared.hub;
+    let now = Clock::unix_us();
+    if hub.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
+        let (db, address) = (call.session.db, &call.session.client.address);
+        let (seconds, micros) = (now / 1_000_000, now % 1_000_000);
+        let mut line = format!("+{seconds}.{micros:06} [{db} {address}]").into_bytes();
+        for arg in call.args.iter_from(0) {
+            line.push(b' ');
+            quoted(&mut line, arg);
+        }
+        line.extend_from_slice(b"\r\n");
+        hub.show(call.shared, MONITOR, None, &line);
+    }
+    if hub.is_wanted(TRACE) && command.keys.first > 0 && command.accepts(call.args.len()) {
+        trace(call, command, now);
+    }
+}
+
+/// A line for each key of a command.
+fn trace(call: &Call<'_>, command: &Command, now: u64) {
+    let access = match command.name {
+        "del" | "unlink" | "getdel" => "DELETE",
+        // What leaves no trace in the models leaves none here.
+        "exists" | "type" | "ttl" | "pttl" | "expiretime" | "pexpiretime" | "strlen" | "object"
+        | "memory" | "watch" | "touch" => return,
+        _ if command.has(WRITE) => "WRITE",
+        _ => "READ",
+    };
+    for at in command.key_places(call.args.len()) {
+        let bytes = call.arg(at);
+        let key = call.key(bytes);
+        let held = call.shared.store.peek(&key, call.now, |item| item.value.len());
+        let written = match command.name {
+            "set" | "setnx" | "getset" | "append" => call.args.get(2),
+            "setex" | "psetex" => call.args.get(3),
+            "mset" | "msetnx" => call.args.get(at + 1),
+            _ => None,
+        };
+        let size = written.map_or(held.unwrap_or(0), <[u8]>::len);
+        let (seq, db, name) = (call.shared.hub.next_line(), call.session.db, command.name);
+        let mut line = format!("+{now},{seq},{db},{name},").into_bytes();
+        quoted(&mut line, bytes);
+        let (hit, kind) = (u8::from(held.is_some()), "string");
+        let _ = write!(line, ",{access},{hit},{kind},{},{size}\r\n", bytes.len());
+        call.shared.hub.show(call.shared, TRACE, Some(key.hash), &line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_as_redis_does() {
+        let mut line = vec![];
+        quoted(&mut line, b"a \"b\"\\\n\x01\xff");
+        assert_eq!(line, br#""a \"b\"\\\n\x01\xff""#);
+    }
+}

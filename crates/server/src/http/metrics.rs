@@ -1,0 +1,269 @@
+//! The metrics, in the text format of Prometheus.
+//!
+//! Names begin with `larder_`; what belongs to a tenant has its name as a label, and nothing has a
+//! label of which there may be many (no keys, no clients).
+
+use crate::plant::Shown;
+use crate::shared::Shared;
+use base::{Bytes, TenantId};
+use std::fmt::{Display, Write};
+use std::sync::atomic::Ordering;
+use store::TenantStats;
+
+/// Lines of the format, each metric with what it means.
+struct Page(String);
+
+/// A label's name and value.
+type Label<'a> = (&'a str, &'a str);
+
+impl Page {
+    /// Begins a metric of `kind` (counter or gauge).
+    fn metric(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing to a String does not fail.
+        let _ = write!(self.0, "# HELP larder_{name} {help}\n# TYPE larder_{name} {kind}\n");
+    }
+
+    /// A sample of a metric that was begun.
+    fn sample(&mut self, name: &str, labels: &[Label<'_>], value: impl Display) {
+        let _ = write!(self.0, "larder_{name}");
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(self.0, "{}{label}=\"{text}\"", if at == 0 { '{' } else { ',' });
+        }
+        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
+        self.metric(name, "counter", help);
+        self.sample(name, &[], value);
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
+        self.metric(name, "gauge", help);
+        self.sample(name, &[], value);
+    }
+}
+
+/// The whole page.
+pub(super) fn text(shared: &Shared) -> String {
+    let mut page = Page(String::with_capacity(16 << 10));
+    server(shared, &mut page);
+    memory(shared, &mut page);
+    traffic(shared, &mut page);
+    tenants(shared, &mut page);
+    pilot(&shared.board.shown(), &mut page);
+    page.0
+}
+
+fn server(shared: &Shared, page: &mut Page) {
+    let view = shared.view();
+    page.metric("info", "gauge", "What runs, always 1.");
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("policy", view.settings.maxmemory_policy.name()),
+        ("recipe", &view.settings.recipe),
+    ];
+    page.sample("info", &labels, 1);
+    page.gauge("uptime_seconds", "Since it started.", shared.clock.micros().0 / 1_000_000);
+    page.gauge("clients", "Connected clients.", shared.clients.all().len());
+    page.gauge("clients_max", "Clients that may be connected.", view.settings.maxclients);
+    let (user, system) = crate::housekeeping::cpu_seconds();
+    page.metric("cpu_seconds_total", "counter", "Time of processors.");
+    page.sample("cpu_seconds_total", &[("mode", "user")], user);
+    page.sample("cpu_seconds_total", &[("mode", "system")], system);
+}
+
+fn memory(shared: &Shared, page: &mut Page) {
+    let (used, limit) = shared.memory();
+    page.gauge("memory_used_bytes", "Data with its metadata and tables.", used.0);
+    page.gauge("memory_max_bytes", "What that may be (maxmemory); 0 for no limit.", limit.0);
+    let reserve = shared.store.reserve();
+    page.gauge("memory_reserve_bytes", "Of that, set aside for the allocator.", reserve.0);
+    page.gauge("memory_resident_bytes", "Memory of the process.", shared.resident().0);
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    let clients = shared.clients.all();
+    let buffers: u64 = clients.iter().map(|c| load(&c.input) + load(&c.output)).sum();
+    page.gauge("client_buffer_bytes", "Unfinished commands and unread replies.", buffers);
+}
+
+fn traffic(shared: &Shared, page: &mut Page) {
+    let totals = shared.stats.since_start(shared.counters());
+    page.counter("connections_total", "Connections accepted.", totals.connections);
+    page.counter(
+        "connections_rejected_total",
+        "Connections above maxclients.",
+        totals.rejected_connections,
+    );
+    page.counter("received_bytes_total", "Bytes from clients.", totals.net_in);
+    page.counter("sent_bytes_total", "Bytes to clients.", totals.net_out);
+    let called = || totals.commands.iter().enumerate().filter(|(_, c)| c.calls + c.rejected > 0);
+    page.metric("commands_total", "counter", "Commands carried out.");
+    for (number, counted) in called() {
+        let name = crate::commands::name_of(number as u16);
+        page.sample("commands_total", &[("command", name)], counted.calls);
+    }
+    page.metric("commands_failed_total", "counter", "Commands answered with an error.");
+    for (number, counted) in called().filter(|(_, c)| c.failed + c.rejected > 0) {
+        let name = crate::commands::name_of(number as u16);
+        let failed = counted.failed + counted.rejected;
+        page.sample("commands_failed_total", &[("command", name)], failed);
+    }
+    page.metric(
+        "commands_seconds_total",
+        "counter",
+        "Time of commands, estimated from a sample of them.",
+    );
+    for (number, counted) in called().filter(|(_, c)| c.timed > 0) {
+        let name = crate::commands::name_of(number as u16);
+        let seconds = counted.micros() as f64 / 1e6;
+        page.sample("commands_seconds_total", &[("command", name)], seconds);
+    }
+    page.metric("errors_total", "counter", "Error replies by their first word.");
+    for (code, count) in shared.stats.errors() {
+        page.sample("errors_total", &[("code", &code)], count);
+    }
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    page.metric("clients_cut_total", "counter", "Clients closed at a limit of their buffers.");
+    let (query, output) = (&shared.stats.query_limit_closed, &shared.stats.output_limit_closed);
+    page.sample("clients_cut_total", &[("buffer", "query")], load(query));
+    page.sample("clients_cut_total", &[("buffer", "output")], load(output));
+}
+
+/// Reads a number of a tenant.
+type Read = fn(&TenantStats) -> u64;
+
+fn tenants(shared: &Shared, page: &mut Page) {
+    let view = shared.view();
+    let shown = shared.board.shown();
+    let all: Vec<(TenantId, String, TenantStats)> = view
+        .names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (at as TenantId, name.clone(), shared.store.tenant_stats(at as TenantId)))
+        .collect();
+    let counters: &[(&str, &str, Read)] = &[
+        ("hits_total", "Reads that found their item.", |t| t.counters.hits),
+        ("writes_total", "Writes of a value.", |t| t.counters.sets),
+        ("deletes_total", "Items removed on request.", |t| t.counters.deletes),
+        ("expired_total", "Items that died of age.", |t| t.counters.expired),
+        ("evicted_total", "Items that left to make room.", |t| t.counters.evicted),
+        ("evicted_bytes_total", "Bytes of those.", |t| t.counters.evicted_bytes),
+    ];
+    for (name, help, read) in counters {
+        page.metric(name, "counter", help);
+        for (_, tenant, stats) in &all {
+            page.sample(name, &[("tenant", tenant)], read(stats));
+        }
+    }
+    page.metric(
+        "misses_total",
+        "counter",
+        "Reads that found nothing: a dead item (expired), or none (absent).",
+    );
+    for (_, tenant, stats) in &all {
+        let (missed, dead) = (stats.counters.misses, stats.counters.misses_expired);
+        page.sample("misses_total", &[("tenant", tenant), ("kind", "expired")], dead);
+        page.sample("misses_total", &[("tenant", tenant), ("kind", "absent")], missed - dead);
+    }
+    let gauges: &[(&str, &str, Read)] = &[
+        ("tenant_used_bytes", "Memory of a tenant.", |t| t.used.0),
+        ("tenant_items", "Items of a tenant.", |t| t.len.items),
+    ];
+    for (name, help, read) in gauges {
+        page.metric(name, "gauge", help);
+        for (_, tenant, stats) in &all {
+            page.sample(name, &[("tenant", tenant)], read(stats));
+        }
+    }
+    page.metric("tenant_min_bytes", "gauge", "Memory that others may not take.");
+    for (id, tenant, _) in &all {
+        page.sample("tenant_min_bytes", &[("tenant", tenant)], view.tenant(*id).min.0);
+    }
+    page.metric("tenant_max_bytes", "gauge", "Memory it may take, where there is a limit.");
+    for (id, tenant, _) in &all {
+        if let Some(max) = view.tenant(*id).max {
+            page.sample("tenant_max_bytes", &[("tenant", tenant)], max.0);
+        }
+    }
+    page.metric("tenant_budget_bytes", "gauge", "Memory the plan in force gives to its pool.");
+    for (id, tenant, _) in &all {
+        if let Some(pool) = shown.pool(*id) {
+            page.sample("tenant_budget_bytes", &[("tenant", tenant)], pool.budget.0);
+        }
+    }
+    page.metric("miss_penalty_seconds", "gauge", "Mean cost of a miss, where it was measured.");
+    for (_, tenant, stats) in &all {
+        if stats.penalty.count > 0.0 {
+            let seconds = stats.penalty.mean.0 as f64 / 1e6;
+            page.sample("miss_penalty_seconds", &[("tenant", tenant)], seconds);
+        }
+    }
+    predictions(&shown, &all, page);
+}
+
+/// What half, all and twice the memory would give, by the curve of the best policy.
+fn predictions(shown: &Shown, all: &[(TenantId, String, TenantStats)], page: &mut Page) {
+    page.metric(
+        "predicted_miss_ratio",
+        "gauge",
+        "Miss ratio with half, the same and twice the memory the tenant has.",
+    );
+    for (id, tenant, stats) in all {
+        let found = shown.curves.iter().find(|(of, _)| of == id);
+        for (size, factor) in [("0.5x", 0.5), ("1x", 1.0), ("2x", 2.0)] {
+            let bytes = Bytes((stats.used.as_f64() * factor) as u64);
+            let ratios = found.iter().flat_map(|(_, candidates)| candidates);
+            let ratios = ratios.map(|candidate| candidate.curve.at(bytes).0);
+            if let Some(ratio) = ratios.min_by(f64::total_cmp) {
+                page.sample("predicted_miss_ratio", &[("tenant", tenant), ("size", size)], ratio);
+            }
+        }
+    }
+}
+
+fn pilot(shown: &Shown, page: &mut Page) {
+    let Some(status) = &shown.status else { return };
+    page.counter("epochs_total", "Rounds of the loop.", status.epoch);
+    page.gauge("sample_ratio", "Share of the keys that are sampled.", status.rate);
+    page.counter("samples_total", "Requests the models saw.", status.samples);
+    page.counter("samples_dropped_total", "Samples lost to full queues.", status.dropped);
+    page.gauge("model_bytes", "Memory of the models.", status.model_bytes.0);
+    if let Some(epoch) = status.history.last() {
+        let help = "What the last plan promised to save, as a share of the cost.";
+        page.gauge("plan_gain_ratio", help, epoch.gain);
+        page.gauge("plan_threshold_ratio", "What it had to promise.", epoch.threshold);
+        page.gauge("plan_moved_bytes", "Bytes that changed hands.", epoch.moved.0);
+    }
+    // The last epoch whose outcome is known: its forecast and what came of it.
+    let known = status.history.iter().rev().nth(1);
+    let pools = known.map_or(&[][..], |epoch| &epoch.pools);
+    page.metric("forecast_miss_ratio", "gauge", "Miss ratio expected of a pool in an epoch.");
+    for pool in pools {
+        if let Some(ratio) = pool.forecast {
+            page.sample("forecast_miss_ratio", &[("pool", &pool.name)], ratio);
+        }
+    }
+    page.metric("outcome_miss_ratio", "gauge", "Miss ratio measured in that epoch.");
+    for pool in pools {
+        if let Some(ratio) = pool.outcome {
+            page.sample("outcome_miss_ratio", &[("pool", &pool.name)], ratio);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped() {
+        let mut page = Page(String::new());
+        page.gauge("a", "A.", 1);
+        page.sample("b", &[("x", "q\"\\\n"), ("y", "2")], 0.5);
+        assert_eq!(
+            page.0,
+            "# HELP larder_a A.\n# TYPE larder_a gauge\nlarder_a 1\n\
+             larder_b{x=\"q\\\"\\\\\\n\",y=\"2\"} 0.5\n"
+        );
+    }
+}

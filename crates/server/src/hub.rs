@@ -1,0 +1,92 @@
+//! Who watches what others do: MONITOR, and memcached's `watch`.
+//!
+//! While nobody watches, a batch of commands pays one load. Otherwise each line goes through the
+//! mailbox of the worker that has the watcher, and a watcher that reads too slowly is closed at
+//! the limit of its output like any listener.
+
+use crate::pubsub::Place;
+use crate::shared::Shared;
+use crate::worker::Message;
+use base::Filter;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Every command of Redis' protocol.
+pub(crate) const MONITOR: u8 = 1;
+/// Accesses to sampled keys.
+pub(crate) const TRACE: u8 = 2;
+/// Reads by memcached's protocol.
+pub(crate) const FETCHERS: u8 = 4;
+/// Writes by memcached's protocol.
+pub(crate) const MUTATIONS: u8 = 8;
+/// Removals by memcached's protocol.
+pub(crate) const DELETIONS: u8 = 16;
+
+#[derive(Debug)]
+struct Watcher {
+    id: u64,
+    place: Place,
+    wants: u8,
+    /// Of a trace, the keys.
+    filter: Filter,
+}
+
+/// All who watch.
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    wanted: AtomicU8,
+    all: Mutex<Vec<Watcher>>,
+    /// Lines shown so far.
+    lines: AtomicU64,
+}
+
+impl Hub {
+    fn lock(&self) -> MutexGuard<'_, Vec<Watcher>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether anybody watches any of these.
+    #[inline]
+    pub(crate) fn is_wanted(&self, wants: u8) -> bool {
+        self.wanted.load(Ordering::Relaxed) & wants != 0
+    }
+
+    fn publish(&self, all: &[Watcher]) {
+        let wanted = all.iter().fold(0, |sum, watcher| sum | watcher.wants);
+        self.wanted.store(wanted, Ordering::Relaxed);
+    }
+
+    /// A client watches these from here on; a trace shows the keys that `filter` keeps.
+    pub(crate) fn join(&self, id: u64, place: Place, wants: u8, filter: Filter) {
+        let mut all = self.lock();
+        all.retain(|watcher| watcher.id != id);
+        all.push(Watcher { id, place, wants, filter });
+        self.publish(&all);
+    }
+
+    /// A client watches nothing any more.
+    pub(crate) fn leave(&self, id: u64) {
+        if self.is_wanted(u8::MAX) {
+            let mut all = self.lock();
+            all.retain(|watcher| watcher.id != id);
+            self.publish(&all);
+        }
+    }
+
+    /// A number for the next line.
+    pub(crate) fn next_line(&self) -> u64 {
+        self.lines.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Shows a line to those who watch any of `wants`. Of a key's hash, if given, the filters of
+    /// the watchers decide.
+    pub(crate) fn show(&self, shared: &Shared, wants: u8, hash: Option<u64>, line: &[u8]) {
+        for watcher in self.lock().iter().filter(|watcher| watcher.wants & wants != 0) {
+            if hash.is_none_or(|hash| watcher.filter.keeps(hash)) {
+                let place = watcher.place;
+                let message = Message::Line(place.at, watcher.id, line.to_vec());
+                shared.mailboxes[place.worker].send(message);
+            }
+        }
+    }
+}

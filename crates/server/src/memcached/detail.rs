@@ -1,0 +1,78 @@
+//! `stats detail`: reads, hits, writes and removals by prefix of the key, up to the first colon.
+//!
+//! Off until somebody switches it on; then every request takes one lock.
+
+use super::{Ask, Done};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Prefixes beyond so many are counted together: keys come from clients, memory does not.
+const PREFIXES_MAX: usize = 10_000;
+const DELIMITER: u8 = b':';
+const OTHERS: &[u8] = b"(others)";
+
+/// Counts by prefix.
+#[derive(Debug, Default)]
+pub(crate) struct Detail {
+    on: AtomicBool,
+    counts: Mutex<BTreeMap<Vec<u8>, [u64; 4]>>,
+}
+
+const GET: usize = 0;
+const HIT: usize = 1;
+const SET: usize = 2;
+const DELETE: usize = 3;
+
+impl Detail {
+    pub(super) fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, key: &[u8], what: &[usize]) {
+        if !self.is_on() {
+            return;
+        }
+        let Some(end) = key.iter().position(|&byte| byte == DELIMITER) else { return };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = counts.contains_key(&key[..end]);
+        let prefix = if is_known || counts.len() < PREFIXES_MAX { &key[..end] } else { OTHERS };
+        let counts = counts.entry(prefix.to_vec()).or_default();
+        for &at in what {
+            counts[at] += 1;
+        }
+    }
+}
+
+pub(super) fn get(ask: &Ask<'_>, key: &[u8], hit: bool) {
+    ask.shared.detail.add(key, if hit { &[GET, HIT] } else { &[GET] });
+}
+
+pub(super) fn set(ask: &Ask<'_>, key: &[u8]) {
+    ask.shared.detail.add(key, &[SET]);
+}
+
+pub(super) fn delete(ask: &Ask<'_>, key: &[u8]) {
+    ask.shared.detail.add(key, &[DELETE]);
+}
+
+/// `stats detail on|off|dump`.
+pub(super) fn command(ask: &mut Ask<'_>) -> Done {
+    let detail = &ask.shared.detail;
+    match ask.request.get(2) {
+        Some(b"on") => detail.on.store(true, Ordering::Relaxed),
+        Some(b"off") => detail.on.store(false, Ordering::Relaxed),
+        Some(b"dump") => {
+            let counts = detail.counts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            for (prefix, [get, hit, set, del]) in counts {
+                let prefix = String::from_utf8_lossy(&prefix);
+                ask.print(format_args!(
+                    "PREFIX {prefix} get {get} hit {hit} set {set} del {del}\r\n"
+                ));
+            }
+            return ask.line("END");
+        }
+        _ => return Err("CLIENT_ERROR usage: stats detail on|off|dump"),
+    }
+    ask.line("OK")
+}

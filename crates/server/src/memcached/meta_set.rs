@@ -1,0 +1,235 @@
+//! `ms` and `md`: writes and removals, and marking as stale.
+
+use super::meta::{Answer, BAD_TOKEN, Flags};
+use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, TOO_LARGE, detail, refused, watch};
+use crate::value::{FRESH, Text};
+use store::{Change, Item};
+use wire::memcached::Data;
+
+/// What became of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Stored,
+    NotStored,
+    Exists,
+    NotFound,
+}
+
+impl Outcome {
+    const fn code(self) -> &'static [u8] {
+        match self {
+            Self::Stored => b"HD",
+            Self::NotStored => b"NS",
+            Self::Exists => b"EX",
+            Self::NotFound => b"NF",
+        }
+    }
+}
+
+/// How `ms` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Set,
+    Add,
+    Replace,
+    Append,
+    Prepend,
+}
+
+impl Mode {
+    fn parse(token: Option<&[u8]>) -> Option<Self> {
+        match token {
+            None | Some([b'S' | b's']) => Some(Self::Set),
+            Some([b'E' | b'e']) => Some(Self::Add),
+            Some([b'R' | b'r']) => Some(Self::Replace),
+            Some([b'A' | b'a']) => Some(Self::Append),
+            Some([b'P' | b'p']) => Some(Self::Prepend),
+            Some(_) => None,
+        }
+    }
+
+    const fn joins(self) -> bool {
+        matches!(self, Self::Append | Self::Prepend)
+    }
+}
+
+/// A write of `ms`.
+struct Write<'a> {
+    mode: Mode,
+    new: Text<'a>,
+    life: Life,
+    /// The number that the item must have.
+    compare: Option<u64>,
+    /// An older number marks the item stale instead of refusing the write.
+    invalidate: bool,
+    /// The life of an item that is made by joining to nothing.
+    vivify: Option<Life>,
+}
+
+impl Write<'_> {
+    fn apply(&self, item: Option<&Item<'_>>) -> (Change<'static>, Outcome) {
+        let keep = |outcome| (Change::Keep, outcome);
+        let old = item.and_then(Text::of);
+        let mut new = self.new;
+        if let Some(wanted) = self.compare {
+            match old {
+                None => return keep(Outcome::NotFound),
+                Some(old) if old.cas == wanted => {}
+                Some(old) if self.invalidate && wanted < old.cas => new.stale = true,
+                Some(_) => return keep(Outcome::Exists),
+            }
+        }
+        match (self.mode, item.is_some()) {
+            (Mode::Add, true) | (Mode::Replace, false) => return keep(Outcome::NotStored),
+            _ => {}
+        }
+        if !self.mode.joins() {
+            return (stored(&new, self.life), Outcome::Stored);
+        }
+        match (old, self.vivify) {
+            (Some(old), _) => {
+                let parts = [old.data, new.data];
+                let data = if self.mode == Mode::Append {
+                    parts.concat()
+                } else {
+                    [parts[1], parts[0]].concat()
+                };
+                let joined = Text { flags: old.flags, data: &data, ..new };
+                let expires = item.and_then(|item| item.expires);
+                (joined.change(expires), Outcome::Stored)
+            }
+            (None, Some(life)) if item.is_none() => (stored(&new, life), Outcome::Stored),
+            (None, _) => keep(Outcome::NotStored),
+        }
+    }
+}
+
+fn stored(text: &Text<'_>, life: Life) -> Change<'static> {
+    match life {
+        Life::Over => Change::Remove,
+        life => text.change(life.expires()),
+    }
+}
+
+pub(super) fn set(ask: &mut Ask<'_>) -> Done {
+    let errors = ["CLIENT_ERROR invalid flag", "CLIENT_ERROR duplicate flag"];
+    if ask.request.len() < 3 {
+        return Err(BAD_FORMAT);
+    }
+    if ask.request.data == Data::NoLength {
+        return Err(BAD_FORMAT);
+    }
+    let flags = Flags::read(ask, 3, b"bcCEFIkOqsTMN", errors)?;
+    let bytes = flags.key(ask)?;
+    let key = ask.key(&bytes)?;
+    let now = ask.now;
+    let life = |letter| -> Result<Option<Life>, &'static str> {
+        Ok(flags.signed(letter)?.map(|seconds| Life::of(seconds, now)))
+    };
+    let mode = Mode::parse(flags.token(b'M'));
+    let mode = mode.ok_or("CLIENT_ERROR invalid mode for ms M token")?;
+    let client_flags = flags.unsigned(b'F')?.unwrap_or(0);
+    let data = match ask.request.data {
+        Data::Block(data) => data,
+        Data::TooLarge => {
+            if mode == Mode::Set {
+                ask.shared.store.delete(&key, ask.now);
+            }
+            ask.count(Event::StoreTooLarge);
+            return Err(TOO_LARGE);
+        }
+        _ => return Err(BAD_CHUNK),
+    };
+    let cas = flags.unsigned(b'E')?.unwrap_or_else(|| ask.shared.next_cas());
+    let write = Write {
+        mode,
+        new: Text {
+            flags: u32::try_from(client_flags).map_err(|_| BAD_TOKEN)?,
+            cas,
+            data,
+            ..FRESH
+        },
+        life: life(b'T')?.unwrap_or(Life::Forever),
+        compare: flags.unsigned(b'C')?,
+        invalidate: flags.has(b'I'),
+        vivify: life(b'N')?,
+    };
+    ask.count(Event::CmdMeta);
+    ask.count(Event::CmdSet);
+    let outcome = ask.shared.store.update(&key, ask.now, |item| write.apply(item));
+    let outcome = outcome.map_err(|error| refused(ask, error))?;
+    if write.compare.is_some() {
+        count_cas(ask, outcome);
+    }
+    detail::set(ask, key.bytes);
+    watch::store(ask, &key, b"ms", outcome == Outcome::Stored, write.life, data.len());
+    if outcome == Outcome::Stored && flags.has(b'q') {
+        return Ok(());
+    }
+    reply(ask, 3, &flags, outcome, cas)
+}
+
+fn count_cas(ask: &Ask<'_>, outcome: Outcome) {
+    ask.count(match outcome {
+        Outcome::Stored => Event::CasHits,
+        Outcome::NotFound => Event::CasMisses,
+        _ => Event::CasBadval,
+    });
+}
+
+fn reply(ask: &mut Ask<'_>, first: usize, flags: &Flags<'_>, outcome: Outcome, cas: u64) -> Done {
+    let order: Vec<&[u8]> = ask.request.iter_from(first).collect();
+    let answer = Answer { flags, order: &order, key: ask.word(1)?, now: ask.now };
+    ask.out.extend_from_slice(outcome.code());
+    answer.plain(ask.out);
+    if flags.has(b'c') && outcome == Outcome::Stored {
+        ask.print(format_args!(" c{cas}"));
+    }
+    ask.line("")
+}
+
+pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
+    const WRONG: &str = "CLIENT_ERROR invalid or duplicate flag";
+    ask.word(1)?;
+    let flags = Flags::read(ask, 2, b"bCEIkOqTx", [WRONG, WRONG])?;
+    let bytes = flags.key(ask)?;
+    let key = ask.key(&bytes)?;
+    let compare = flags.unsigned(b'C')?;
+    let life = flags.signed(b'T')?.map(|seconds| Life::of(seconds, ask.now));
+    let (invalidate, empty) = (flags.has(b'I'), flags.has(b'x'));
+    let cas = flags.unsigned(b'E')?.unwrap_or_else(|| ask.shared.next_cas());
+    ask.count(Event::CmdMeta);
+    let outcome = ask.shared.store.update(&key, ask.now, |item| {
+        let Some(old) = item.and_then(Text::of) else {
+            // A hash is removed like anything else.
+            let gone = item.is_some() && compare.is_none() && !invalidate;
+            let outcome = if gone { Outcome::Stored } else { Outcome::NotFound };
+            return (if gone { Change::Remove } else { Change::Keep }, outcome);
+        };
+        if compare.is_some_and(|wanted| wanted != old.cas) {
+            return (Change::Keep, Outcome::Exists);
+        }
+        if !invalidate && !empty {
+            return (Change::Remove, Outcome::Stored);
+        }
+        let expires = match life {
+            Some(life) => life.expires(),
+            None => item.and_then(|item| item.expires),
+        };
+        let data = if empty { b"" } else { old.data };
+        let flags = if empty { 0 } else { old.flags };
+        let new = Text { flags, cas, stale: invalidate, token_sent: false, data };
+        (new.change(expires), Outcome::Stored)
+    });
+    let outcome = outcome.map_err(|error| refused(ask, error))?;
+    let found = outcome == Outcome::Stored;
+    ask.count(if found { Event::DeleteHits } else { Event::DeleteMisses });
+    detail::delete(ask, key.bytes);
+    if found {
+        watch::deleted(ask, &key, b"md");
+        if flags.has(b'q') {
+            return Ok(());
+        }
+    }
+    reply(ask, 2, &flags, outcome, cas)
+}

@@ -1,0 +1,59 @@
+//! incr, decr.
+
+use super::{Ask, Done, Event, refused};
+use crate::value::{FRESH, Text};
+use store::{Change, Item};
+use wire::memcached::parse_unsigned;
+
+pub(super) const NO_NUMBER: &str = "CLIENT_ERROR cannot increment or decrement non-numeric value";
+/// Digits of the largest number.
+const DIGITS_MAX: usize = 20;
+
+/// The number a string holds.
+pub(super) fn number_of(text: &Text<'_>) -> Option<u64> {
+    // memcached pads a number that has become shorter with blanks.
+    let digits = text.data.trim_ascii_end();
+    if digits.len() > DIGITS_MAX { None } else { parse_unsigned(digits) }
+}
+
+/// The sum, which wraps around, or the difference, which ends at zero.
+pub(super) const fn moved(number: u64, by: u64, up: bool) -> u64 {
+    if up { number.wrapping_add(by) } else { number.saturating_sub(by) }
+}
+
+/// The change that sets a number, flags and expiry staying.
+pub(super) fn change(item: &Item<'_>, old: &Text<'_>, number: u64, cas: u64) -> Change<'static> {
+    let mut digits = itoa::Buffer::new();
+    let data = digits.format(number).as_bytes();
+    Text { flags: old.flags, cas, data, ..FRESH }.change(item.expires)
+}
+
+pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
+    let key = ask.key(ask.word(1)?)?;
+    let by = parse_unsigned(ask.word(2)?);
+    let by = by.ok_or("CLIENT_ERROR invalid numeric delta argument")?;
+    let cas = ask.shared.next_cas();
+    let sum = ask.shared.store.update(&key, ask.now, |item| {
+        let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
+            return (Change::Keep, Ok(None));
+        };
+        match number_of(&old) {
+            Some(number) => {
+                let sum = moved(number, by, up);
+                (change(item, &old, sum, cas), Ok(Some(sum)))
+            }
+            None => (Change::Keep, Err(NO_NUMBER)),
+        }
+    });
+    let sum = sum.map_err(|error| refused(ask, error))??;
+    ask.count(match (up, sum.is_some()) {
+        (true, true) => Event::IncrHits,
+        (true, false) => Event::IncrMisses,
+        (false, true) => Event::DecrHits,
+        (false, false) => Event::DecrMisses,
+    });
+    match sum {
+        Some(sum) => ask.line(itoa::Buffer::new().format(sum)),
+        None => ask.line("NOT_FOUND"),
+    }
+}

@@ -1,0 +1,68 @@
+//! get, gets, gat, gats.
+
+use super::{Ask, BAD_LIFE, Done, Event, Life, detail, watch};
+use crate::value::Text;
+use store::{Change, Item, Key};
+
+/// Writes the block of an item, if it is a string.
+fn show(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>, with_cas: bool) -> Option<usize> {
+    let text = Text::of(item)?;
+    let mut digits = itoa::Buffer::new();
+    out.reserve(key.len() + text.data.len() + 64);
+    out.extend_from_slice(b"VALUE ");
+    out.extend_from_slice(key);
+    out.push(b' ');
+    out.extend_from_slice(digits.format(text.flags).as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(digits.format(text.data.len()).as_bytes());
+    if with_cas {
+        out.push(b' ');
+        out.extend_from_slice(digits.format(text.cas).as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(text.data);
+    out.extend_from_slice(b"\r\n");
+    Some(text.data.len())
+}
+
+/// Counts a read of a key, and shows it to those who watch.
+pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
+    ask.count(Event::CmdGet);
+    ask.count(if found.is_some() { Event::GetHits } else { Event::GetMisses });
+    detail::get(ask, key.bytes, found.is_some());
+    watch::fetch(ask, key, found);
+}
+
+pub(super) fn get(ask: &mut Ask<'_>, with_cas: bool) -> Done {
+    ask.word(1)?;
+    for word in ask.request.iter_from(1) {
+        let key = ask.key(word)?;
+        let out = &mut *ask.out;
+        let show = |item: &Item<'_>| show(out, word, item, with_cas);
+        let found = ask.shared.store.get(&key, ask.now, show).flatten();
+        counted(ask, &key, found);
+    }
+    ask.line("END")
+}
+
+pub(super) fn get_and_touch(ask: &mut Ask<'_>, with_cas: bool) -> Done {
+    let life = Life::parse(ask.word(1)?, ask.now).ok_or(BAD_LIFE)?;
+    for word in ask.request.iter_from(2) {
+        let key = ask.key(word)?;
+        let out = &mut *ask.out;
+        let found = ask.shared.store.get_and_update(&key, ask.now, |item| {
+            let shown = item.and_then(|item| show(out, word, item, with_cas));
+            let change = match life {
+                _ if shown.is_none() => Change::Keep,
+                Life::Over => Change::Remove,
+                life => Change::Expire(life.expires()),
+            };
+            (change, shown)
+        });
+        let found = found.map_err(|error| super::refused(ask, error))?;
+        ask.count(Event::CmdTouch);
+        ask.count(if found.is_some() { Event::TouchHits } else { Event::TouchMisses });
+        counted(ask, &key, found);
+    }
+    ask.line("END")
+}

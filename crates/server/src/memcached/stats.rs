@@ -1,0 +1,208 @@
+//! `stats` and its reports.
+//!
+//! The names are memcached's. Where it tells of slab classes there is one class here, number 1: all
+//! of memory, in chunks of 16 bytes, because any item can make room for any other. What is left out
+//! has no meaning here.
+
+use super::admin::MEMCACHED_VERSION;
+use super::count::{Event, NAMES};
+use super::{Ask, Done, UNKNOWN, detail};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::atomic::Ordering;
+use store::{Counters, Scope};
+
+/// Bytes in which memory is counted out.
+const CHUNK: u64 = 16;
+/// Width of a step in `stats sizes`.
+const SIZE_STEP: u64 = 32;
+
+impl Ask<'_> {
+    fn stat(&mut self, name: &str, value: impl Display) {
+        self.print(format_args!("STAT {name} {value}\r\n"));
+    }
+}
+
+/// Counts of things that do not happen here, which exporters ask for all the same.
+const ABSENT: &[&str] = &[
+    "conn_yields",
+    "listen_disabled_num",
+    "direct_reclaims",
+    "crawler_items_checked",
+    "lru_crawler_starts",
+    "moves_to_cold",
+    "moves_to_warm",
+    "moves_within_lru",
+];
+
+pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
+    match ask.request.get(1) {
+        None => general(ask),
+        Some(b"items") => items(ask),
+        Some(b"slabs") => slabs(ask),
+        Some(b"sizes") => sizes(ask),
+        Some(b"settings") => settings(ask),
+        Some(b"conns") => connections(ask),
+        Some(b"detail") => return detail::command(ask),
+        Some(b"sizes_enable" | b"sizes_disable") => ask.stat("sizes_status", "enabled"),
+        Some(b"reset") => {
+            ask.shared.stats.reset(ask.shared.counters());
+            return ask.line("RESET");
+        }
+        Some(_) => return Err(UNKNOWN),
+    }
+    ask.line("END")
+}
+
+/// Sums of all tenants.
+fn counters(ask: &Ask<'_>) -> Counters {
+    ask.shared.stats.totals(ask.shared.counters()).store
+}
+
+fn general(ask: &mut Ask<'_>) {
+    let shared = ask.shared;
+    let totals = shared.stats.totals(shared.counters());
+    let (user, system) = crate::housekeeping::cpu_seconds();
+    let settings = &ask.view.settings;
+    let (used, limit) = shared.memory();
+    ask.stat("pid", std::process::id());
+    ask.stat("uptime", ask.now.micros.0 / 1_000_000);
+    ask.stat("time", ask.now.unix_ms / 1_000);
+    ask.stat("version", MEMCACHED_VERSION);
+    ask.stat("larder_version", env!("CARGO_PKG_VERSION"));
+    ask.stat("pointer_size", usize::BITS);
+    ask.stat("rusage_user", format_args!("{user:.6}"));
+    ask.stat("rusage_system", format_args!("{system:.6}"));
+    ask.stat("max_connections", settings.maxclients);
+    ask.stat("curr_connections", shared.clients.all().len());
+    ask.stat("total_connections", totals.connections);
+    ask.stat("rejected_connections", totals.rejected_connections);
+    for (name, value) in NAMES.iter().zip(shared.stats.events()) {
+        ask.stat(name, value);
+    }
+    ask.stat("get_expired", totals.store.misses_expired);
+    ask.stat("bytes_read", totals.net_in);
+    ask.stat("bytes_written", totals.net_out);
+    ask.stat("limit_maxbytes", limit.0);
+    ask.stat("accepting_conns", 1);
+    ask.stat("threads", shared.mailboxes.len());
+    ask.stat("bytes", used.0);
+    ask.stat("curr_items", shared.store.len(Scope::ALL).items);
+    ask.stat("total_items", totals.store.sets);
+    ask.stat("expired", totals.store.expired);
+    ask.stat("evictions", totals.store.evicted);
+    ask.stat("reclaimed", totals.store.expired);
+    ask.stat("crawler_reclaimed", totals.store.expired);
+    ask.stat("total_malloced", used.0);
+    for name in ABSENT {
+        ask.stat(name, 0);
+    }
+}
+
+fn items(ask: &mut Ask<'_>) {
+    let counted = counters(ask);
+    ask.stat("items:1:number", ask.shared.store.len(Scope::ALL).items);
+    ask.stat("items:1:mem_requested", ask.shared.store.used().0);
+    ask.stat("items:1:evicted", counted.evicted);
+    ask.stat("items:1:reclaimed", counted.expired);
+    let refused = ask.shared.stats.events()[Event::StoreNoMemory as usize];
+    ask.stat("items:1:outofmemory", refused);
+}
+
+fn slabs(ask: &mut Ask<'_>) {
+    let counted = counters(ask);
+    let (used, limit) = ask.shared.memory();
+    let total = (limit.0.max(used.0)) / CHUNK;
+    let taken = used.0.div_ceil(CHUNK);
+    ask.stat("1:chunk_size", CHUNK);
+    ask.stat("1:chunks_per_page", total);
+    ask.stat("1:total_pages", 1);
+    ask.stat("1:total_chunks", total);
+    ask.stat("1:used_chunks", taken);
+    ask.stat("1:free_chunks", total.saturating_sub(taken));
+    ask.stat("1:free_chunks_end", 0);
+    ask.stat("1:get_hits", counted.hits);
+    let events = ask.shared.stats.events();
+    for event in [
+        Event::CmdSet,
+        Event::DeleteHits,
+        Event::IncrHits,
+        Event::DecrHits,
+        Event::CasHits,
+        Event::CasBadval,
+        Event::TouchHits,
+    ] {
+        ask.print(format_args!("STAT 1:{} {}\r\n", NAMES[event as usize], events[event as usize]));
+    }
+    ask.stat("active_slabs", 1);
+    ask.stat("total_malloced", used.0);
+}
+
+/// How many items there are of each size. Walks them all.
+fn sizes(ask: &mut Ask<'_>) {
+    let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut cursor = 0;
+    loop {
+        cursor = ask.shared.store.scan(Scope::ALL, cursor, 1_000, ask.now, |found| {
+            let step = found.item.charge().div_ceil(SIZE_STEP) * SIZE_STEP;
+            *counts.entry(step).or_default() += 1;
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    for (size, count) in counts {
+        ask.stat(&size.to_string(), count);
+    }
+}
+
+fn settings(ask: &mut Ask<'_>) {
+    let settings = &ask.view.settings;
+    let evicts = settings.maxmemory_policy != crate::config::Policy::Nobody;
+    let yes_no = |value| if value { "yes" } else { "no" };
+    let needs_auth = !ask.shared.tokens.is_empty() || !settings.is_open();
+    ask.stat("maxbytes", ask.shared.memory().1.0);
+    ask.stat("maxconns", settings.maxclients);
+    ask.stat("tcpport", settings.memcached_port);
+    ask.stat("udpport", 0);
+    ask.stat("inter", settings.bind.join(","));
+    ask.stat("evictions", if evicts { "on" } else { "off" });
+    ask.stat("num_threads", settings.io_threads);
+    ask.stat("detail_enabled", yes_no(ask.shared.detail.is_on()));
+    ask.stat("cas_enabled", "yes");
+    ask.stat("tcp_backlog", settings.tcp_backlog);
+    ask.stat("binding_protocol", "ascii");
+    ask.stat("auth_enabled_ascii", yes_no(needs_auth));
+    ask.stat("auth_enabled_sasl", "no");
+    ask.stat("item_size_max", settings.memcached_item_max.0);
+    ask.stat("maxconns_fast", "yes");
+    ask.stat("flush_enabled", "yes");
+    ask.stat("dump_enabled", "yes");
+    ask.stat("idle_timeout", settings.timeout);
+    ask.stat("shutdown_command", yes_no(settings.memcached_shutdown));
+    ask.stat("ssl_enabled", "no");
+    ask.stat("lru_crawler", "no");
+    ask.stat("lru_maintainer_thread", "no");
+    for name in [
+        "lru_crawler_sleep",
+        "lru_crawler_tocrawl",
+        "hot_lru_pct",
+        "warm_lru_pct",
+        "hot_max_factor",
+        "warm_max_factor",
+    ] {
+        ask.stat(name, 0);
+    }
+}
+
+fn connections(ask: &mut Ask<'_>) {
+    let now_ms = ask.now.micros.0 / 1_000;
+    for client in ask.shared.clients.all() {
+        let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
+        let (fd, address, local) = (client.fd, &client.address, &client.local);
+        ask.print(format_args!(
+            "STAT {fd}:addr tcp:{address}\r\nSTAT {fd}:listen_addr tcp:{local}\r\n\
+             STAT {fd}:state conn_read\r\nSTAT {fd}:secs_since_last_cmd {idle}\r\n"
+        ));
+    }
+}

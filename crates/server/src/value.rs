@@ -1,0 +1,193 @@
+//! What an item's value means.
+//!
+//! The store keeps bytes and, with them, a number of four bits: the *kind*. Plain strings are of
+//! kind 0 and are stored as they are. What memcached's clients write has a head before the data:
+//!
+//! ```text
+//!    0      1            9            13
+//!   ┌──────┬────────────┬────────────┬──────
+//!   │ bits │ cas        │ flags      │ data…          FLAGGED; flags only where a bit says so
+//!   └──────┴────────────┴────────────┴──────
+//! ```
+//!
+//! Both protocols see the same data: a plain string has no flags, and its cas is made of what it
+//! holds; a flagged one shows its data to Redis' commands, and keeps its flags when they change it.
+//! Hashes are of a kind of their own (`hash.rs`).
+
+use base::hash;
+use std::borrow::Cow;
+use store::{Change, Item};
+
+/// Plain bytes.
+pub(crate) const STRING: u8 = 0;
+/// Bytes behind a head.
+pub(crate) const FLAGGED: u8 = 1;
+/// Fields and their values.
+pub(crate) const HASH: u8 = 2;
+
+/// The head has flags.
+const HAS_FLAGS: u8 = 1;
+/// What is here is out of date, and may be used until somebody brings the new (memcached's X).
+const STALE: u8 = 2;
+/// Somebody was told to bring the new (memcached's Z).
+const TOKEN_SENT: u8 = 4;
+
+/// What a command on strings answers where the key holds a hash.
+pub(crate) const WRONG_TYPE: &str =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/// A string, as memcached's protocol sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Text<'a> {
+    pub(crate) flags: u32,
+    pub(crate) cas: u64,
+    pub(crate) stale: bool,
+    pub(crate) token_sent: bool,
+    pub(crate) data: &'a [u8],
+}
+
+impl<'a> Text<'a> {
+    /// The string of an item; `None` for a hash.
+    pub(crate) fn of(item: &Item<'a>) -> Option<Self> {
+        match item.kind {
+            STRING => {
+                // Apart from the numbers that are given out, which count from one.
+                let cas = hash::bytes(item.expires.unwrap_or(0), item.value) | 1 << 63;
+                Some(Self { flags: 0, cas, stale: false, token_sent: false, data: item.value })
+            }
+            FLAGGED => {
+                let (&bits, rest) = item.value.split_first()?;
+                let (cas, mut data) = rest.split_first_chunk()?;
+                let mut flags = 0;
+                if bits & HAS_FLAGS != 0 {
+                    let (head, rest) = data.split_first_chunk()?;
+                    flags = u32::from_le_bytes(*head);
+                    data = rest;
+                }
+                Some(Self {
+                    flags,
+                    cas: u64::from_le_bytes(*cas),
+                    stale: bits & STALE != 0,
+                    token_sent: bits & TOKEN_SENT != 0,
+                    data,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The value to store.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(13 + self.data.len());
+        let bit = |on, bit| if on { bit } else { 0 };
+        out.push(
+            bit(self.flags != 0, HAS_FLAGS)
+                | bit(self.stale, STALE)
+                | bit(self.token_sent, TOKEN_SENT),
+        );
+        out.extend_from_slice(&self.cas.to_le_bytes());
+        if self.flags != 0 {
+            out.extend_from_slice(&self.flags.to_le_bytes());
+        }
+        out.extend_from_slice(self.data);
+        out
+    }
+
+    /// The change that stores it.
+    pub(crate) fn change(&self, expires: Option<u64>) -> Change<'static> {
+        Change::Set { value: Cow::Owned(self.encode()), kind: FLAGGED, expires }
+    }
+}
+
+/// The bytes of a string.
+///
+/// # Errors
+/// That the key holds a hash.
+#[inline]
+pub(crate) fn string<'a>(item: &Item<'a>) -> Result<&'a [u8], &'static str> {
+    if item.kind == STRING {
+        return Ok(item.value);
+    }
+    Text::of(item).map(|text| text.data).ok_or(WRONG_TYPE)
+}
+
+/// The change by which a command of Redis' gives a string new bytes: a new one is plain, an old
+/// one keeps its flags and its expiry, and takes the number `cas` if it has one.
+pub(crate) fn rewrite(
+    item: Option<&Item<'_>>,
+    data: Vec<u8>,
+    cas: impl FnOnce() -> u64,
+) -> Change<'static> {
+    let expires = item.and_then(|item| item.expires);
+    match item.filter(|item| item.kind == FLAGGED).and_then(Text::of) {
+        Some(old) => {
+            let new = Text { flags: old.flags, cas: cas(), data: &data, ..FRESH };
+            new.change(expires)
+        }
+        None => Change::set_owned(data, expires),
+    }
+}
+
+/// When a key's life ends.
+pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
+    if item.kind == HASH { crate::hash::life(item) } else { item.expires }
+}
+
+/// The change that lets a key live until then.
+pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
+    if item.kind == HASH { crate::hash::live_until(item, at) } else { Change::Expire(at) }
+}
+
+/// What TYPE answers.
+pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
+    if item.kind == HASH { "hash" } else { "string" }
+}
+
+/// Neither stale nor being fetched, and empty.
+pub(crate) const FRESH: Text<'static> =
+    Text { flags: 0, cas: 0, stale: false, token_sent: false, data: b"" };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn item(kind: u8, value: &[u8]) -> Item<'_> {
+        Item { value, kind, expires: None, key_len: 1, idle: 0, hits: 0, penalty_class: 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn reads_what_it_writes(
+            flags: u32, cas: u64, stale: bool, token_sent: bool,
+            data in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let text = Text { flags, cas, stale, token_sent, data: &data };
+            let value = text.encode();
+            prop_assert_eq!(Text::of(&item(FLAGGED, &value)), Some(text));
+            prop_assert_eq!(string(&item(FLAGGED, &value)), Ok(&data[..]));
+        }
+
+        /// Whatever the bytes, no head is read beyond them.
+        #[test]
+        fn rubbish_does_no_harm(
+            value in prop::collection::vec(any::<u8>(), 0..20), kind in 0u8..4,
+        ) {
+            let _ = Text::of(&item(kind, &value));
+        }
+    }
+
+    #[test]
+    fn a_rewritten_value_keeps_its_flags() {
+        let old = Text { flags: 7, cas: 1, data: b"old", ..FRESH }.encode();
+        let Change::Set { value, kind, .. } =
+            rewrite(Some(&item(FLAGGED, &old)), b"new".into(), || 2)
+        else {
+            panic!("a value is set")
+        };
+        let new = Text::of(&item(kind, &value)).unwrap();
+        assert_eq!((new.flags, new.cas, new.data), (7, 2, &b"new"[..]));
+        let plain = rewrite(Some(&item(STRING, b"old")), b"new".into(), || 3);
+        assert_eq!(plain, Change::set_owned(b"new".into(), None));
+    }
+}
