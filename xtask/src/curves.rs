@@ -91,8 +91,11 @@ impl Column {
     }
 }
 
+/// K-LRU as `larder` writes it: five candidates go without saying.
 fn klru(k: u64, pool: bool) -> String {
-    if pool { format!("klru:k={k}:pool=16") } else { format!("klru:k={k}") }
+    let k = if k == 5 { String::new() } else { format!(":k={k}") };
+    let pool = if pool { ":pool=16" } else { "" };
+    format!("klru{k}{pool}")
 }
 
 /// Runs all on the traces in `folder`, on the first `limit` requests of each, and prints tables.
@@ -218,4 +221,39 @@ fn table(title: &str, rows: &[Row], columns: &[Column]) {
     let means: Vec<Option<f64>> = (0..columns.len()).map(mean).collect();
     line("**mean** | ".into(), &means);
     println!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(answers: &[(&str, f64, f64)]) -> Row {
+        let answer = |&(policy, rate, mae): &(&str, f64, f64)| {
+            let mut answer = serde_json::json!({"model": "krr", "policy": policy, "run": 1});
+            answer["rate"] = rate.into();
+            answer["mae"] = mae.into();
+            answer
+        };
+        let answers = answers.iter().map(answer).collect();
+        Row { name: "trace", keys: 20_000.0, requests: 1, answers }
+    }
+
+    /// A cell is the mean over the samples of its own policy, and empty where none was run.
+    #[test]
+    fn cells_are_means_over_samples() {
+        let row = row(&[
+            ("klru:pool=16", 1.0, 0.5),
+            ("klru:pool=16", 0.1, 0.25),
+            ("klru:pool=16", 0.1, 0.75),
+            ("klru:k=2:pool=16", 0.1, 9.0),
+        ]);
+        let column = |k, sampled| {
+            let policy = Some(klru(k, true));
+            Column { title: String::new(), sampled, run: 1, model: "krr", policy }
+        };
+        assert_eq!(column(5, false).of(&row), Some(0.5));
+        assert_eq!(column(5, true).of(&row), Some(0.5));
+        assert_eq!(column(2, true).of(&row), Some(9.0));
+        assert_eq!(column(16, true).of(&row), None);
+    }
 }

@@ -266,7 +266,8 @@ impl Known {
         let (low, high) = (low[stretch], high[stretch]);
         let share = (room / small).ln() / (large / small).ln();
         let between = |low: f64, high: f64| low * (high / low).powf(share);
-        (is_full(low.0) && is_full(high.0)).then(|| (between(low.0, high.0), between(low.1, high.1)))
+        let both = is_full(low.0) && is_full(high.0);
+        both.then(|| (between(low.0, high.0), between(low.1, high.1)))
     }
 }
 
