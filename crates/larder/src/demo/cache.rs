@@ -31,6 +31,7 @@ impl Cache {
             tenants: tenants.iter().map(tenant).collect(),
             // Load and cache share the machine: of two cores one thread leaves the other.
             io_threads: 1,
+            http_port: Some(0),
             ..Settings::default()
         };
         let handle = server::start(settings)?;

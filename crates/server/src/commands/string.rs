@@ -5,7 +5,7 @@ use super::{
     ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
     wrong_number,
 };
-use crate::value::{STRING, rewrite, string};
+use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use store::{Change, Item, Key};
 use wire::resp::parse_integer;
 
@@ -95,30 +95,39 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
 /// one.
+///
+/// Whether it was a string, or there was nothing.
 #[inline]
-fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> Result<(), &'static str> {
+fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> bool {
     let key = call.key(bytes);
     let out = &mut call.out;
-    let read = |item: &Item<'_>| string(item).map(|value| out.bulk(value));
+    let mut is_string = true;
+    let read = |item: &Item<'_>| {
+        if item.kind == STRING {
+            out.bulk(item.value);
+        } else {
+            is_string = string(item).map(|value| out.bulk(value)).is_ok();
+        }
+    };
     let found = if call.session.no_touch {
         call.shared.store.peek(&key, call.now, read)
     } else {
         call.shared.store.get(&key, call.now, read)
     };
-    found.unwrap_or_else(|| {
+    if found.is_none() {
         call.out.null();
-        Ok(())
-    })
+    }
+    is_string
 }
 
 fn get(call: &mut Call<'_>) -> Done {
-    Ok(reply_value(call, call.arg(1))?)
+    if reply_value(call, call.arg(1)) { Ok(()) } else { Err(WRONG_TYPE.into()) }
 }
 
 fn mget(call: &mut Call<'_>) -> Done {
     call.out.array(call.args.len() - 1);
     for key in call.args.iter_from(1) {
-        if reply_value(call, key).is_err() {
+        if !reply_value(call, key) {
             call.out.null();
         }
     }
