@@ -274,7 +274,8 @@ impl Acceptor {
         let view = self.shared.view();
         let settings = &view.settings;
         let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
-        if settings.protected_mode && settings.is_open() && stranger {
+        let needs_token = peer.speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
+        if settings.protected_mode && settings.is_open() && !needs_token && stranger {
             // The client learns what to change; nothing of the server is shown.
             let _ = stream.write(match peer.speaks {
                 Speaks::Redis => b"-DENIED Larder runs in protected mode: no password is set, so \
