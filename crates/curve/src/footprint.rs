@@ -293,6 +293,23 @@ mod tests {
         assert!(curve.at(Bytes(180)).0 < 0.002);
     }
 
+    /// One class never asks for anything twice, the other walks a loop of three, in turn: four
+    /// objects are shared two and two, and nobody hits. (LAMA, figure 1.)
+    #[test]
+    fn nature_gives_half_to_a_scan() {
+        let mut classes = [0, 1].map(|_| Footprint::new(&Params::default()));
+        for at in 0..30_000 {
+            for (class, key) in [(0, 1_000 + at), (1, at % 3)] {
+                classes[class].access(&Access::get(base::hash::mix(key), 60));
+                classes[1 - class].pass();
+            }
+        }
+        let parts = Footprint::natural(&classes, Bytes(240));
+        assert!(parts.iter().all(|part| (118..=120).contains(&part.0)), "{parts:?}");
+        assert!(classes[1].curve().at(parts[1]).0 > 0.99);
+        assert!(classes[1].curve().at(Bytes(180)).0 < 0.01);
+    }
+
     /// Two classes, one with twice the accesses to as many objects: their parts of one LRU list
     /// add up to it, and the busier has the larger.
     #[test]

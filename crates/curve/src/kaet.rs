@@ -81,8 +81,9 @@ fn curve(ages: &Ages, k: u32, pool: bool) -> MissRatioCurve {
     };
     let points = bend(past.most(), solve);
     MissRatioCurve::new(
-        points.into_iter().map(|(room, ratio)| {
-            (Bytes((room / rate).ceil() as u64), MissRatio(ratio))
+        // The first is that of no cache at all, which goes without saying.
+        points.into_iter().skip(1).map(|(room, ratio)| {
+            (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio(ratio))
         }),
     )
 }

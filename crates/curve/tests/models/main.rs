@@ -4,4 +4,5 @@ mod ages;
 mod conformance;
 mod grids;
 mod oracles;
+mod properties;
 mod stacks;

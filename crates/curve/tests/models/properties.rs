@@ -1,0 +1,106 @@
+//! What holds for every model on any small trace, with writes, deletes, resizes and expiry.
+
+use base::{Access, Bytes, Micros, Op};
+use curve::{MissRatio, Params};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+use crate::oracles::{run, simulate};
+
+/// The largest object.
+const SIZE_MAX: u32 = 8;
+
+fn access() -> impl Strategy<Value = Access> {
+    (0u64..14, 1..=SIZE_MAX, 0u8..10, 0u64..3).prop_map(|(key, size, op, ttl)| {
+        let op = match op {
+            0..7 => Op::Get,
+            7..9 => Op::Set,
+            _ => Op::Delete,
+        };
+        Access { op, ttl: Micros(ttl * 15), ..Access::get(base::hash::mix(key), size) }
+    })
+}
+
+fn trace() -> impl Strategy<Value = Vec<Access>> {
+    prop::collection::vec(access(), 1..250).prop_map(|mut trace| {
+        for (tick, access) in trace.iter_mut().enumerate() {
+            access.time = Micros(tick as u64);
+        }
+        trace
+    })
+}
+
+/// The share of the reads that find nothing live, however large the cache; all where none reads.
+fn forced(trace: &[Access]) -> f64 {
+    let mut ends: HashMap<u64, Micros> = HashMap::new();
+    let (mut reads, mut misses) = (0.0, 0.0);
+    for access in trace {
+        let live = ends.get(&access.key).is_some_and(|&end| access.time < end);
+        if access.op == Op::Delete {
+            ends.remove(&access.key);
+            continue;
+        }
+        if access.op == Op::Get {
+            reads += 1.0;
+            misses += f64::from(u8::from(!live));
+        }
+        if !live || access.op == Op::Set {
+            let mortal = access.ttl > Micros(0);
+            let end = if mortal { access.time + access.ttl } else { Micros(u64::MAX) };
+            ends.insert(access.key, end);
+        }
+    }
+    if reads > 0.0 { misses / reads } else { 1.0 }
+}
+
+proptest! {
+    /// From one downwards, never up, never outside 0 to 1, at any rate and K.
+    #[test]
+    fn curves_are_curves(
+        trace in trace(), k in 1u32..20, pool: bool, rate in prop::sample::select(vec![1.0, 0.3]),
+    ) {
+        let sizes = (1..=10).map(|step| Bytes(step * 12)).collect();
+        let params = Params { k, pool, rate, sizes, ..Params::default() };
+        for spec in curve::ALL {
+            let curve = run(spec.name, &params, &trace).curve();
+            let points = curve.points();
+            prop_assert_eq!(points[0], (Bytes(0), MissRatio::ALL), "{}", spec.name);
+            for pair in points.windows(2) {
+                prop_assert!(pair[0].0 < pair[1].0 && pair[0].1 >= pair[1].1, "{}", spec.name);
+            }
+            let inside = |ratio: MissRatio| (0.0..=1.0).contains(&ratio.0);
+            prop_assert!(points.iter().all(|&(_, ratio)| inside(ratio)), "{}", spec.name);
+        }
+    }
+
+    /// What a cache without limit misses is missed at every size. (`footprint` does not know of
+    /// deletes and expiry.)
+    #[test]
+    fn forced_misses_are_the_floor(trace in trace(), k in 1u32..20) {
+        let floor = forced(&trace);
+        let sizes = vec![Bytes(40), Bytes(100_000)];
+        let params = Params { k, sizes, ..Params::default() };
+        for spec in curve::ALL.iter().filter(|spec| spec.name != "footprint") {
+            let least = run(spec.name, &params, &trace).curve().at(Bytes(100_000)).0;
+            prop_assert!((least - floor).abs() < 1e-6, "{}: {least} for {floor}", spec.name);
+        }
+    }
+
+    /// Models that count instead of reckoning, with all keys watched, are the simulator itself at
+    /// every size that holds the largest object.
+    #[test]
+    fn models_that_count_are_exact(trace in trace()) {
+        if trace.iter().any(|access| access.op == Op::Get) {
+            let sizes: Vec<_> = (u64::from(SIZE_MAX)..80).step_by(9).map(Bytes).collect();
+            let policy = policy::parse("lru").ok();
+            let params = Params { sizes: sizes.clone(), policy, ..Params::default() };
+            for name in ["olken", "shards"] {
+                let curve = run(name, &params, &trace).curve();
+                for &size in &sizes {
+                    let (model, exact) = (curve.at(size).0, simulate("lru", size.0, &trace));
+                    prop_assert!((model - exact).abs() < 1e-9, "{name} {size}: {model}, {exact}");
+                }
+            }
+        }
+    }
+}
