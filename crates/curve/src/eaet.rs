@@ -95,7 +95,7 @@ pub(crate) fn lru_curve(ages: &Ages, weight: impl Fn(&Live) -> f64) -> MissRatio
         let share = step as f64 / SIZES as f64;
         let room = most * share * share;
         let misses = (ages.sampled() - hits_at(room)).max(0.0);
-        // Where nothing lived until a window's end there is no size to speak of; none holds nothing.
+        // Where nothing lived until a window's end all sizes are one; none holds nothing.
         (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio::of(misses, reads))
     }))
 }
