@@ -1,8 +1,8 @@
 //! How much processor time a request costs, beside redis-server.
 //!
-//! Both servers run with one thread on one core, redis-benchmark on another. Larder is measured with
-//! the loop off and on in one process, switched by `CONFIG SET recipe`: two processes of the same
-//! program differ by up to a tenth, by where their memory happens to lie. What is compared is
+//! Both servers run with one thread on one core, redis-benchmark on another. Larder is measured
+//! with the loop off and on in one process, switched by `CONFIG SET recipe`: two processes of the
+//! same program differ by up to a tenth, by where their memory happens to lie. What is compared is
 //! the time the kernel charged to the server's threads, divided by requests: unlike requests a
 //! second, it does not depend on who else uses the machine's cores. Runs alternate between the two
 //! servers and medians are shown, because caches, frequency and neighbours drift.
