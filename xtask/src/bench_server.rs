@@ -17,11 +17,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 6;
 const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
 const COMMANDS: [&str; 2] = ["set", "get"];
+/// Load after a change of the recipe before it is measured: two epochs of the loop, and some.
+const SETTLE: Duration = Duration::from_secs(5);
 const RECIPES: [&str; 2] = ["static", "kredis"];
 /// Requests before anything is measured: tables have grown, and the loop has found its rate.
 const WARM_UP: u32 = 6_000_000;
@@ -79,7 +81,10 @@ impl Server {
             .status()
             .context("redis-cli could not be started: is it installed?")?;
         ensure!(status.success(), "{} does not take recipe {recipe}", self.name);
-        self.measure(command, depth, requests / 2)?;
+        let start = Instant::now();
+        while start.elapsed() < SETTLE {
+            self.measure(command, depth, requests)?;
+        }
         Ok(())
     }
 
