@@ -17,7 +17,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 6;
+const ROUNDS: usize = 7;
 const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];

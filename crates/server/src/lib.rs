@@ -129,10 +129,10 @@ fn announce(shared: &Shared) {
     let memory = match settings.maxmemory.0 {
         0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
         _ if settings.maxmemory_policy == config::Policy::Nobody => {
-            format!("up to {} and then refusing writes (noeviction)", settings.maxmemory)
+            format!("up to {}, then refuses writes (noeviction)", settings.maxmemory)
         }
         _ => format!(
-            "up to {} and then evicting ({}, recipe {})",
+            "up to {}, then evicts ({}, recipe {})",
             settings.maxmemory,
             settings.maxmemory_policy.name(),
             settings.recipe
