@@ -11,6 +11,7 @@ use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, 
 use policy::rank::klru::Klru;
 use policy::{Meta, Outcome, Rank};
 use std::collections::HashMap;
+use std::iter::Sum;
 use tune::{POOL, Plant, PoolStep, Reading, Step, Tenant};
 
 /// Samples kept for the pilot; of more, the newest are dropped and counted.
@@ -64,6 +65,29 @@ pub struct Counts {
     pub sets: u64,
     /// Time waited for misses.
     pub waited: Micros,
+}
+
+impl Counts {
+    /// Misses a read.
+    pub fn miss_ratio(&self) -> f64 {
+        self.misses as f64 / self.gets.max(1) as f64
+    }
+
+    /// Mean time waited for misses, over all reads, in microseconds.
+    pub fn mean_us(&self) -> f64 {
+        self.waited.as_f64() / self.gets.max(1) as f64
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            gets: sum.gets + one.gets,
+            misses: sum.misses + one.misses,
+            sets: sum.sets + one.sets,
+            waited: sum.waited + one.waited,
+        })
+    }
 }
 
 #[derive(Debug)]
