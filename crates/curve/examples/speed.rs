@@ -1,8 +1,8 @@
 //! What does an access cost a model, and a curve the age models? Accesses come from memory, as fast
 //! as they are taken: nothing is said of reading a trace.
 //!
-//! `cargo run --release -p curve --example speed`; the last figures are in
-//! `docs/results/curves.md`.
+//! `cargo run --release -p curve --example speed`; with `curves` behind it the curves alone. The
+//! last figures are in `docs/results/curves.md`.
 
 use base::{Access, Prng};
 use curve::kaet::Kaet;
@@ -42,6 +42,14 @@ fn run(name: &str, params: &Params, trace: &[Access]) -> (f64, Box<dyn Model>) {
 
 fn main() {
     let trace = trace();
+    if std::env::args().nth(1).as_deref() != Some("curves") {
+        accesses(&trace);
+    }
+    curves(&trace);
+}
+
+/// What an access costs.
+fn accesses(trace: &[Access]) {
     println!("| model | rate | K | million requests/s | ns by sampled access | memory |");
     println!("|---|--:|--:|--:|--:|--:|");
     for rate in [0.001, 0.01, 0.1] {
@@ -56,7 +64,7 @@ fn main() {
         ] {
             for &k in ks {
                 let params = Params { k, rate, ..Params::default() };
-                let (seconds, model) = run(name, &params, &trace);
+                let (seconds, model) = run(name, &params, trace);
                 println!(
                     "| {name} | {rate} | {k} | {:.1} | {:.0} | {} |",
                     REQUESTS as f64 / seconds / 1e6,
@@ -67,24 +75,31 @@ fn main() {
         }
     }
     println!();
+}
+
+/// What the curves of K-AET cost.
+fn curves(trace: &[Access]) {
     let mut kaet = Kaet::new(&Params { rate: 0.01, ..Params::default() });
-    for access in &trace {
+    for access in trace {
         kaet.access(access);
     }
-    let mut all = 0.0;
-    for pool in [false, true] {
-        // Of one candidate there is nothing to pool.
-        for k in [1, 2, 5, 10, 16].into_iter().skip(usize::from(pool)) {
-            let mut best = f64::INFINITY;
-            let mut points = 0;
-            for _ in 0..5 {
-                let start = Instant::now();
-                points = kaet.of(k, pool).points().len();
-                best = best.min(start.elapsed().as_secs_f64() * 1e3);
-            }
-            println!("kaet, K = {k}, pool {pool}: curve of {points} points in {best:.1} ms");
-            all += best;
+    // Of one candidate there is nothing to pool.
+    let plain = [1, 2, 5, 10, 16].map(|k| (k, false));
+    let pooled = [2, 5, 10, 16].map(|k| (k, true));
+    let fastest = |laws: &[(u32, bool)]| {
+        let mut times = [0.0; 5];
+        let mut points = 0;
+        for time in &mut times {
+            let start = Instant::now();
+            points = kaet.curves(laws).iter().map(|curve| curve.points().len()).sum();
+            *time = start.elapsed().as_secs_f64() * 1e3;
         }
+        times.sort_by(f64::total_cmp);
+        println!("{laws:?}: {points} points, {:.1} ms, median {:.1}", times[0], times[2]);
+    };
+    println!("kaet, (K, pool): curves from one histogram, the fastest of five");
+    for law in plain.iter().chain(&pooled) {
+        fastest(&[*law]);
     }
-    println!("kaet, all of them from one histogram: {all:.1} ms");
+    fastest(&[plain.as_slice(), &pooled].concat());
 }

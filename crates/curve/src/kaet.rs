@@ -16,36 +16,37 @@
 //! another phase. Hits are reads by age times S. In a steady state this is S' = -x·w(φ)·S; K = 1
 //! gives e^(-xu), random replacement; K → ∞ gives `eaet`.
 //!
-//! All K, with and without the pool, come from the same histograms: [`Kaet::of`].
+//! All K, with and without the pool, come from the same histograms: [`Kaet::curves`].
 //!
 //! Solving is bound by the chain from one age to the next, so several sizes go down the ages side
-//! by side, in lanes that the compiler turns into vectors; the sizes are put where the curve bends,
-//! all of one round at once.
+//! by side, in lanes that the compiler turns into vectors. What one cache needed is where the
+//! search for its neighbour begins, in size and from one K to the next.
 
-mod solve;
+mod bend;
+mod caches;
+mod lanes;
+mod law;
+mod past;
+mod search;
 
 use crate::track::{AgeModel, Ages};
 use crate::{Bytes, MissRatio, MissRatioCurve, Params, Spec};
-use solve::{Known, Law, Past};
+use law::Law;
+use past::Past;
+use search::Known;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "kaet",
     predicts: Params::klru,
     build: |params| {
-        let draw = |ages: &Ages, params: &Params| curve(ages, params.k, params.pool);
+        let draw = |ages: &Ages, params: &Params| Solver::of(ages).curve(params.k, params.pool);
         Box::new(AgeModel::new(params, draw))
     },
 };
 
-/// Sizes solved for at least.
-const SIZES: usize = 16;
-
-/// A miss ratio this far from a straight line between two others is worth a point.
-const STRAIGHT: f64 = 1e-3;
-
-/// Times that a stretch between two of the first sizes may be halved.
-const HALVINGS: u32 = 3;
+/// Sampled objects below which a cache is not worth much work: the sample cannot tell.
+const FEW: f64 = 32.0;
 
 /// The histograms, for whichever K is asked for.
 #[derive(Debug)]
@@ -63,52 +64,48 @@ impl Kaet {
         self.0.access(access);
     }
 
-    /// The curve for evictions of `k` candidates, with or without the pool.
-    pub fn of(&self, k: u32, pool: bool) -> MissRatioCurve {
-        curve(&self.0, k, pool)
-    }
-}
-
-fn curve(ages: &Ages, k: u32, pool: bool) -> MissRatioCurve {
-    let law = Law::new(k, pool);
-    let past = Past::of(ages);
-    let (rate, reads) = (ages.bytes_drawn(), ages.reads());
-    let mut known = Known::default();
-    let solve = |rooms: &[f64]| -> Vec<f64> {
-        let misses = |hits: f64| (ages.sampled() - hits).max(0.0);
-        let hits = past.hits(law, rooms, &mut known).into_iter();
-        hits.map(|hits| MissRatio::of(misses(hits), reads).0).collect()
-    };
-    let points = bend(past.most(), solve);
-    MissRatioCurve::new(
-        // The first is that of no cache at all, which goes without saying.
-        points.into_iter().skip(1).map(|(room, ratio)| {
-            (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio(ratio))
-        }),
-    )
-}
-
-/// Points of a curve up to `most`, closer together where it bends: between two of them lies another
-/// as long as the one in the middle is not where a straight line would have it.
-fn bend(most: f64, mut solve: impl FnMut(&[f64]) -> Vec<f64>) -> Vec<(f64, f64)> {
-    // Denser towards small caches, where curves are steep.
-    let room = |step: usize| most * (step as f64 / SIZES as f64).powi(2);
-    let rooms: Vec<f64> = (1..=SIZES).map(room).collect();
-    let mut points = vec![(0.0, 1.0)];
-    points.extend(rooms.iter().copied().zip(solve(&rooms)));
-    let mut open: Vec<_> = points.windows(2).map(|pair| (pair[0], pair[1])).collect();
-    for _ in 0..HALVINGS {
-        open.retain(|(left, right)| left.1 - right.1 >= 2.0 * STRAIGHT);
-        let rooms: Vec<f64> = open.iter().map(|(left, right)| 0.5 * (left.0 + right.0)).collect();
-        let middles = rooms.iter().copied().zip(solve(&rooms));
-        let mut halves = vec![];
-        for ((left, right), middle) in open.into_iter().zip(middles) {
-            points.push(middle);
-            if (middle.1 - 0.5 * (left.1 + right.1)).abs() > STRAIGHT {
-                halves.extend([(left, middle), (middle, right)]);
-            }
+    /// The curves for evictions of so many candidates, with the pool or without. It takes less
+    /// time than to ask for one after the other.
+    pub fn curves(&self, laws: &[(u32, bool)]) -> Vec<MissRatioCurve> {
+        let mut solver = Solver::of(&self.0);
+        // Like follows on like: the pool of K is not far from twice K without.
+        let mut order: Vec<usize> = (0..laws.len()).collect();
+        order.sort_by_key(|&at| laws[at].0 * if laws[at].1 { 2 } else { 1 });
+        let mut curves = vec![MissRatioCurve::new([]); laws.len()];
+        for at in order {
+            curves[at] = solver.curve(laws[at].0, laws[at].1);
         }
-        open = halves;
+        curves
     }
-    points
+}
+
+/// Draws curves from one histogram.
+struct Solver<'a> {
+    ages: &'a Ages,
+    past: Past,
+    /// The caches of the curve before.
+    others: Known,
+}
+
+impl<'a> Solver<'a> {
+    fn of(ages: &'a Ages) -> Self {
+        Self { ages, past: Past::of(ages), others: Known::default() }
+    }
+
+    fn curve(&mut self, k: u32, pool: bool) -> MissRatioCurve {
+        let law = Law::new(k, pool);
+        let (rate, reads) = (self.ages.bytes_drawn(), self.ages.reads());
+        let mut known = Known::default();
+        let solve = |rooms: &[f64]| {
+            let outcomes = caches::solve(&self.past, law, rooms, &mut known, &self.others);
+            let misses = |hits: f64| (self.ages.sampled() - hits).max(0.0);
+            let ratio = |hits: f64| MissRatio::of(misses(hits), reads).0;
+            outcomes.into_iter().map(|outcome| (outcome.room, ratio(outcome.hits))).collect()
+        };
+        let points = bend::draw(self.past.most(), FEW * self.past.size_mean(), solve);
+        self.others = known;
+        MissRatioCurve::new(points.into_iter().map(|(room, ratio)| {
+            (Bytes((room / rate).ceil().max(1.0) as u64), MissRatio(ratio))
+        }))
+    }
 }

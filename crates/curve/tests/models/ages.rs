@@ -101,6 +101,28 @@ fn kaet_follows_the_simulator() {
     }
 }
 
+/// Curves drawn from one histogram, each beginning where another ended, are those drawn alone.
+#[test]
+fn kaet_draws_all_from_one_histogram() {
+    let trace = Mix { size_max: 300, ..PLAIN }.trace(5);
+    let laws = [(16, true), (1, false), (5, true), (5, false)];
+    let mut kaet = curve::kaet::Kaet::new(&Params::default());
+    for access in &trace {
+        kaet.access(access);
+    }
+    let all = kaet.curves(&laws);
+    for (law, curve) in laws.iter().zip(&all) {
+        let alone = &kaet.curves(&[*law])[0];
+        let off = |share: u64| {
+            let size = Bytes(alone.extent().0 * share / 20);
+            (curve.at(size).0 - alone.at(size).0).abs()
+        };
+        let worst = (1..=20).map(off).fold(0.0, f64::max);
+        assert!(worst < 0.003, "{law:?}: {worst}");
+    }
+    assert!(all[0].at(Bytes(all[0].extent().0 / 4)) < all[1].at(Bytes(all[1].extent().0 / 4)));
+}
+
 /// Hardly any key twice, and caches of a few objects: the search for the rate of eviction must not
 /// end in numbers that are none.
 #[test]

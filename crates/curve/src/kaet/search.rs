@@ -1,0 +1,244 @@
+//! The search for the rate of eviction that leaves as many bytes as a cache has room for.
+//!
+//! Two things are sought at once, the rate x and the residents n by whose number recency is ranked:
+//! bytes(x, n) must be the room and objects(x, n) must be n. The logarithm of the bytes is nearly
+//! straight in that of the rate, so a step by the slope found before is most of the way, and
+//! secants do the rest.
+//!
+//! What another cache of nearly that size needed, or the same under another law, is nearly what
+//! this one will need: [`Known`] keeps the rates, the residents and the slopes of all stretches.
+
+/// How near the residents must come to the capacity, as a share of it; or, where that is more, how
+/// much of an object may be missing. What is left is known, and the point that is drawn is moved
+/// by it.
+const TOLERANCE: f64 = 5e-3;
+const OBJECT: f64 = 0.3;
+
+/// Further than this from the capacity and nothing better was found: a few objects are most of the
+/// bytes.
+const JUMP: f64 = 0.05;
+
+/// A rate of eviction at which nothing stays.
+const EVERYTHING: f64 = 100.0;
+
+/// More residents than there are: where nothing is evicted recency does not matter.
+const ENDLESS: f64 = 1e15;
+
+/// How a cache evicts in a stretch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// Evictions by resident and access; zero in a cache that is not full.
+    pub(super) rate: f64,
+    pub(super) residents: f64,
+    /// By how much the logarithm of the bytes changes with that of the rate.
+    slope: f64,
+}
+
+impl Turn {
+    /// As long as a cache is not full.
+    pub(super) const IDLE: Self = Self { rate: 0.0, residents: ENDLESS, slope: -0.5 };
+
+    /// Whether the cache was full, and what became of it was found.
+    fn is_full(&self) -> bool {
+        self.rate > 0.0 && self.rate < 0.5 * EVERYTHING
+    }
+
+    /// As this one goes over into the other, with the share passed.
+    fn towards(&self, other: &Self, share: f64) -> Option<Self> {
+        let between = |low: f64, high: f64| low * (high / low).powf(share);
+        (self.is_full() && other.is_full()).then(|| Self {
+            rate: between(self.rate, other.rate),
+            residents: between(self.residents, other.residents),
+            slope: between(self.slope, other.slope),
+        })
+    }
+
+    /// This one, if it differs from `likely` as the stretch before did from `before`.
+    fn corrected(mut self, before: &Self, likely: Option<Self>) -> Self {
+        if let Some(likely) = likely.filter(|_| before.is_full()) {
+            self.rate *= (before.rate / likely.rate).clamp(0.5, 2.0);
+            self.residents *= (before.residents / likely.residents).clamp(0.5, 2.0);
+        }
+        self
+    }
+}
+
+/// Caches solved before, by size: their turns in every stretch.
+#[derive(Debug, Default)]
+pub(super) struct Known(Vec<(f64, Vec<Turn>)>);
+
+/// Which two known caches one lies between, and where.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near {
+    small: usize,
+    large: usize,
+    share: f64,
+}
+
+impl Known {
+    pub(super) fn learn(&mut self, mut caches: Vec<(f64, Vec<Turn>)>) {
+        self.0.append(&mut caches);
+        self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+
+    /// The neighbours of a cache of `room` bytes.
+    pub(super) fn near(&self, room: f64) -> Option<Near> {
+        let large = self.0.partition_point(|(size, _)| *size < room);
+        let high = self.0.get(large)?.0;
+        if high <= room {
+            return Some(Near { small: large, large, share: 0.0 });
+        }
+        let small = large.checked_sub(1)?;
+        let low = self.0[small].0;
+        Some(Near { small, large, share: (room / low).ln() / (high / low).ln() })
+    }
+
+    /// What to expect in a stretch where both neighbours are full, if the stretch before it was
+    /// as `before` says.
+    pub(super) fn guess(&self, near: Near, stretch: usize, before: &Turn) -> Option<Turn> {
+        let (small, large) = (&self.0[near.small].1, &self.0[near.large].1);
+        let at = |stretch: usize| small[stretch].towards(&large[stretch], near.share);
+        let likely = stretch.checked_sub(1).and_then(at);
+        at(stretch).map(|turn| turn.corrected(before, likely))
+    }
+}
+
+/// The residents at the end of a pass, and the bytes there should be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    pub(super) objects: f64,
+    pub(super) bytes: f64,
+    pub(super) room: f64,
+}
+
+/// How far the search has come.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Search {
+    /// Perhaps nothing needs to go.
+    Trial,
+    Seeking(Secant),
+    /// The logarithm of the bytes is too large by so much.
+    Found(f64),
+}
+
+impl Search {
+    pub(super) fn from(turn: &Turn) -> Self {
+        if turn.is_full() { Self::Seeking(Secant::new(turn.rate, turn.slope)) } else { Self::Trial }
+    }
+
+    /// What to try next; none where what was tried last is what was sought.
+    pub(super) fn next(&mut self, turn: &Turn, is_last: bool) -> Option<Turn> {
+        match self {
+            Self::Found(_) => None,
+            Self::Trial => Some(Turn { slope: turn.slope, ..Turn::IDLE }),
+            Self::Seeking(secant) if is_last => {
+                let (_, rate, residents) = secant.best;
+                secant.rate = rate;
+                Some(Turn { rate: rate.exp(), residents, slope: turn.slope })
+            }
+            Self::Seeking(secant) => Some(Turn { rate: secant.rate.exp(), ..*turn }),
+        }
+    }
+
+    /// What becomes of the search after a pass as `turn` says, that left so much.
+    pub(super) fn judge(self, turn: &mut Turn, left: Left, ticks: f64, steepness: f64) -> Self {
+        let Left { objects, bytes, room } = left;
+        let fitting = objects * room / bytes;
+        match self {
+            Self::Trial if bytes > room => {
+                turn.residents = fitting;
+                let rate = (bytes / room - 1.0) / ticks.min(1e12);
+                Self::Seeking(Secant::new(rate, turn.slope))
+            }
+            Self::Trial => Self::Found(0.0),
+            Self::Found(excess) => Self::Found(excess),
+            Self::Seeking(mut secant) => {
+                let before = turn.residents;
+                // Where hardly anything stays its mean size says nothing.
+                if bytes > 0.05 * room {
+                    turn.residents = fitting;
+                }
+                let excess = (bytes / room).max(1e-6).ln();
+                if secant.step(before, excess, turn.residents / before - 1.0, steepness) {
+                    turn.slope = secant.slope;
+                    Self::Found(excess)
+                } else if secant.rate < secant.floor {
+                    *turn = Turn { slope: turn.slope, ..Turn::IDLE };
+                    Self::Trial
+                } else {
+                    Self::Seeking(secant)
+                }
+            }
+        }
+    }
+
+    /// By how much the logarithm of the bytes is too large.
+    pub(super) fn excess(&self) -> f64 {
+        match *self {
+            Self::Found(excess) if excess.abs() < JUMP => excess,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Seeks the logarithm of a rate of eviction by secants, in bounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Secant {
+    rate: f64,
+    /// Below this the rate is none.
+    floor: f64,
+    low: f64,
+    high: f64,
+    last: Option<(f64, f64)>,
+    slope: f64,
+    /// How far off it was at best, of what leaves not too much; and the rate and the residents
+    /// then. Where there is none, nothing is taken to stay.
+    best: (f64, f64, f64),
+}
+
+impl Secant {
+    fn new(rate: f64, slope: f64) -> Self {
+        let (low, high) = (f64::NEG_INFINITY, f64::INFINITY);
+        let (rate, best) = (rate.ln(), (f64::INFINITY, EVERYTHING.ln(), 1.0));
+        Self { rate, floor: rate - 12.0, low, high, last: None, slope, best }
+    }
+
+    /// At this rate, where recency was ranked among `residents`, the logarithm of the bytes was too
+    /// large by `excess`, and the residents proved to be more by the share `shift`. Returns whether
+    /// that is near enough; if not, moves on.
+    fn step(&mut self, residents: f64, excess: f64, shift: f64, steepness: f64) -> bool {
+        let off = excess.abs() + shift.abs();
+        if off < self.best.0 && excess < JUMP {
+            self.best = (off, self.rate, residents);
+        }
+        let tolerance = TOLERANCE.max(OBJECT / residents);
+        if excess.abs() < tolerance && shift.abs() < tolerance {
+            return true;
+        }
+        let rate = self.rate;
+        if let Some((other, before)) = self.last
+            && (rate - other).abs() > 1e-6
+        {
+            self.slope = ((excess - before) / (rate - other)).clamp(-3.0, -0.05);
+        }
+        // To more residents every rank is lower: the same evictions need a higher rate.
+        let steeper = steepness * shift;
+        let mut next = rate - (excess / self.slope).clamp(-2.5, 2.5) + steeper;
+        if excess > 0.0 { self.low = rate } else { self.high = rate }
+        if shift.abs() > 0.02 {
+            // Ranked anew: what was learned about the rate holds no longer.
+            (self.low, self.high, self.last) = (f64::NEG_INFINITY, f64::INFINITY, None);
+        } else {
+            // Or hardly.
+            let doubt = 2.0 * (1.0 + steepness) * shift.abs();
+            self.low += steeper - doubt;
+            self.high += steeper + doubt;
+            self.last = Some((rate + steeper, excess));
+        }
+        if next <= self.low || next >= self.high {
+            next = 0.5 * (self.low + self.high);
+        }
+        self.rate = next.min(EVERYTHING.ln());
+        false
+    }
+}
