@@ -6,6 +6,7 @@
 
 mod bench_server;
 mod curves;
+mod race;
 mod soak;
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +20,8 @@ Usage: cargo x <chore>
   bench    processor time a request, beside redis-server, with the loop on and off
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
+  race [TRACE] [--libcachesim PATH]
+           requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds
@@ -37,6 +40,7 @@ fn main() -> Result<()> {
             let limit = words.next().map_or(Ok(300_000), |text| text.parse())?;
             curves::run(folder.as_ref(), limit)
         }
+        Some("race") => race::run(words),
         Some("soak") => {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
             soak::run(seconds, words.next().as_deref() == Some("shift"))

@@ -59,6 +59,9 @@ impl Params {
     }
 }
 
+/// Groups of keys whose misses are counted apart.
+pub const GROUPS: usize = 8;
+
 /// Candidates that Redis keeps between evictions.
 const POOL: u32 = 16;
 
@@ -98,6 +101,14 @@ pub trait Model: Debug + Send {
     fn bytes(&self) -> Bytes;
     /// Gives what was seen so far the weight `factor`, from 0 to 1, against what will be seen.
     fn forget(&mut self, factor: f64);
+    /// The cache it stands for has another size now: for models that run caches, where they run
+    /// one. The others answer for every size anyway.
+    fn resize(&mut self, _size: Bytes) {}
+    /// Misses of the smallest size by group of keys, for models that count them: how much two
+    /// models of the same requests differ from group to group tells difference from noise.
+    fn groups(&self) -> Option<[f64; GROUPS]> {
+        None
+    }
     /// The share of the keys it watches now.
     fn rate(&self) -> f64 {
         1.0

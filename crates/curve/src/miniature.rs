@@ -13,7 +13,7 @@
 use base::{Access, Bytes, Op};
 
 use crate::track::{Grid, KeySet, Sampler, map_bytes};
-use crate::{MissRatioCurve, Model, Params, Spec};
+use crate::{GROUPS, MissRatioCurve, Model, Params, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -110,6 +110,14 @@ impl Model for Miniature {
         self.reads *= factor;
         self.sampled *= factor;
         self.grid.forget(factor);
+    }
+
+    fn resize(&mut self, size: Bytes) {
+        self.grid.resize(size, self.sampler.rate());
+    }
+
+    fn groups(&self) -> Option<[f64; GROUPS]> {
+        self.grid.groups()
     }
 
     fn rate(&self) -> f64 {

@@ -2,10 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub mod curve_command;
+pub mod experiment;
+mod flight;
 pub mod open;
 pub mod plan_command;
 pub mod plant;
 pub mod replay;
 pub mod report;
+mod requests;
 pub mod simulate;
 pub mod trace_command;

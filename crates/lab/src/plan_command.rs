@@ -8,16 +8,15 @@
 //! Several traces run side by side: each is stretched to the span of the longest, for their clocks
 //! have nothing to do with each other, and tenants that do not meet do not compete.
 
-use crate::open::{Options, open};
+use crate::open::Options;
 use crate::plant::{Bounds, SimulatedPlant};
 use crate::report::Table;
+use crate::requests::{Footprint, Requests, duration};
 use anyhow::{Context, anyhow, bail, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, TenantId};
 use curve::{Model, Params};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
-use trace::Source;
-use trace::join::Merge;
+use std::collections::BTreeMap;
 use tune::snapshot::{Candidate, Pool};
 use tune::{Evictor, Objective, Plan, Plant, PoolStep, Recipe, Snapshot, Step, planner, recipe};
 
@@ -30,9 +29,6 @@ const BLOCK: usize = 1 << 14;
 
 /// The cost of a miss where neither the trace nor the command line tells.
 const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
-
-/// Tenants at most: a plan for more could not be read.
-const TENANTS_MAX: usize = 1_000;
 
 /// Divide a memory among the tenants of a trace.
 #[derive(clap::Args, Debug)]
@@ -149,33 +145,6 @@ struct Extent {
     stretch: Vec<f64>,
 }
 
-/// Bytes of all objects, from a sample of so many keys at most.
-#[derive(Debug)]
-struct Footprint {
-    filter: Filter,
-    sizes: HashMap<u64, u32>,
-}
-
-impl Footprint {
-    fn see(&mut self, access: &Access) {
-        if access.op == Op::Delete || !self.filter.keeps(access.key) {
-            return;
-        }
-        let largest = self.sizes.entry(access.key).or_default();
-        *largest = access.size.max(*largest);
-        while self.sizes.len() > KEYS_MAX {
-            self.filter = Filter::below(self.filter.threshold() / 2);
-            let filter = self.filter;
-            self.sizes.retain(|key, _| filter.keeps(*key));
-        }
-    }
-
-    fn bytes(&self) -> Bytes {
-        let sum: u64 = self.sizes.values().map(|&size| u64::from(size)).sum();
-        Bytes((sum as f64 / self.filter.rate().max(f64::MIN_POSITIVE)) as u64)
-    }
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -187,6 +156,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     ensure!(
         !args.traces.iter().any(|trace| trace == "-"),
         "a plan reads its traces twice, and standard input only once: name a file"
+    );
+    ensure!(
+        recipe.model != Some(curve::miniature::SPEC.name),
+        "recipe {} runs caches of the size there is, and answers for no other: \
+         larder simulate --recipe {recipe} shows what it does",
+        recipe.name
     );
     let memory = MemoryGoal::parse(&args.memory)?;
     let mut wishes = Wishes::parse(&args)?;
@@ -293,119 +268,10 @@ fn named<'a>(option: &str, text: &'a str) -> anyhow::Result<(String, &'a str)> {
     Ok((name.to_owned(), value))
 }
 
-/// Reads a time such as 200us, 0.5ms or 2s.
-fn duration(text: &str) -> anyhow::Result<Micros> {
-    let units = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
-    let found = units.iter().find_map(|(unit, scale)| {
-        let number = text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()?;
-        (number.is_finite() && number >= 0.0).then_some(Micros((number * scale) as u64))
-    });
-    found.with_context(|| format!("'{text}' is not a time: write 200us, 0.5ms or 2s"))
-}
-
-/// The traces, joined by time; the tenant of an access is its place in `names`.
-struct Requests {
-    source: Merge,
-    single: bool,
-    /// Names of the tenants; grows as clients are met where there is a single trace.
-    names: Vec<String>,
-    clients: HashMap<TenantId, TenantId>,
-}
-
-impl Requests {
-    /// Opens the traces; `stretch` says how much slower each is to run.
-    fn open(args: &Args, stretch: &[f64]) -> anyhow::Result<Self> {
-        let sources: Vec<_> = args
-            .traces
-            .iter()
-            .enumerate()
-            .map(|(at, name)| {
-                let source = open(name, &args.read)?;
-                let stretch = stretch.get(at).copied().unwrap_or(1.0);
-                let tenant = (args.traces.len() > 1).then_some(at as TenantId);
-                Ok(Box::new(Stretched { source, tenant, stretch }) as Box<dyn Source>)
-            })
-            .collect::<anyhow::Result<_>>()?;
-        let single = args.traces.len() == 1;
-        let names = if single { vec![] } else { stems(&args.traces) };
-        Ok(Self { source: Merge::new(sources, None), single, names, clients: HashMap::new() })
-    }
-
-    fn next(&mut self) -> anyhow::Result<Option<Access>> {
-        let Some(access) = self.source.next() else { return Ok(None) };
-        let mut access = access?;
-        if self.single {
-            let known = self.clients.len() as TenantId;
-            let number = *self.clients.entry(access.tenant).or_insert(known);
-            if number == known {
-                ensure!(
-                    self.names.len() < TENANTS_MAX,
-                    "the trace has more than {TENANTS_MAX} clients: name the traces of the tenants \
-                     one by one"
-                );
-                self.names.push(access.tenant.to_string());
-            }
-            access.tenant = number;
-        }
-        // The same key in two traces is two objects.
-        access.key = base::hash::mix(access.key ^ u64::from(access.tenant) << 32);
-        Ok(Some(access))
-    }
-}
-
-/// A source at another pace, whose accesses belong to one tenant if there are several sources.
-struct Stretched {
-    source: Box<dyn Source>,
-    tenant: Option<TenantId>,
-    stretch: f64,
-}
-
-impl Source for Stretched {
-    fn next(&mut self) -> Option<Result<Access, trace::Error>> {
-        let access = self.source.next()?;
-        Some(access.map(|access| Access {
-            time: Micros((access.time.as_f64() * self.stretch) as u64),
-            tenant: self.tenant.unwrap_or(access.tenant),
-            ..access
-        }))
-    }
-
-    /// A plan asks for no text.
-    fn key(&self) -> &[u8] {
-        &[]
-    }
-
-    fn skipped(&self) -> u64 {
-        self.source.skipped()
-    }
-
-    fn lost(&self) -> u64 {
-        self.source.lost()
-    }
-}
-
-/// File names without folder and extensions; the same name twice gets a number.
-fn stems(traces: &[String]) -> Vec<String> {
-    let mut names: Vec<String> = vec![];
-    for trace in traces {
-        let file = trace.rsplit('/').next().unwrap_or(trace);
-        let stem =
-            if trace.starts_with("synth:") { file } else { file.split('.').next().unwrap_or(file) };
-        let mut name = stem.to_owned();
-        let mut count = 1;
-        while names.contains(&name) {
-            count += 1;
-            name = format!("{stem}#{count}");
-        }
-        names.push(name);
-    }
-    names
-}
-
 /// The first pass: curves, reads, sizes.
 fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, Extent)> {
     let model = recipe.model.map(curve::find).transpose().map_err(|error| anyhow!(error))?;
-    let mut requests = Requests::open(args, &[])?;
+    let mut requests = Requests::open(&args.traces, &args.read, &[])?;
     let mut tenants: Vec<Learned> = vec![];
     let mut count = 0;
     while let Some(access) = requests.next()? {
@@ -425,7 +291,7 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, Extent)>
                 name: String::new(),
                 reads: 0,
                 waited: 0,
-                footprint: Footprint { filter: Filter::ALL, sizes: HashMap::new() },
+                footprint: Footprint::default(),
                 end: Micros(0),
                 models: recipe.evictors.iter().filter_map(build).collect(),
                 block: vec![],
@@ -446,8 +312,8 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, Extent)>
     if count == 0 {
         bail!("the traces hold no request");
     }
-    if requests.source.skipped() > 0 {
-        eprintln!("larder: {} malformed records passed over", requests.source.skipped());
+    if requests.skipped() > 0 {
+        eprintln!("larder: {} malformed records passed over", requests.skipped());
     }
     for (tenant, name) in tenants.iter_mut().zip(requests.names) {
         tenant.name = name;
@@ -479,7 +345,7 @@ fn snapshot(
         Pool {
             name: tenant.name.clone(),
             candidates: curves
-                .map(|(&evictor, model)| Candidate { evictor, curve: model.curve() })
+                .map(|(&evictor, model)| Candidate::new(evictor, model.curve()))
                 .collect(),
             reads_per_s: tenant.reads as f64 / seconds,
             penalty_us: said.unwrap_or(traced).as_f64(),
@@ -535,7 +401,7 @@ fn simulate(
         divided(&equal, false),
         SimulatedPlant::new(snapshot.memory, &bounds(false), args.seed),
     ];
-    let mut requests = Requests::open(args, &extent.stretch)?;
+    let mut requests = Requests::open(&args.traces, &args.read, &extent.stretch)?;
     while let Some(access) = requests.next()? {
         let pool = &snapshot.pools[usize::from(access.tenant)];
         let access = Access { penalty: Micros(pool.penalty_us as u64), ..access };
@@ -655,7 +521,10 @@ fn show(answer: &Answer) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::open::open;
     use clap::Parser;
+    use std::collections::HashMap;
+    use trace::Source;
 
     #[derive(clap::Parser)]
     struct Cli {
@@ -736,11 +605,5 @@ mod tests {
             let error = plan(&words).err().map(|error| error.to_string());
             assert!(error.as_ref().is_some_and(|text| text.contains(fix)), "{words:?}: {error:?}");
         }
-    }
-
-    #[test]
-    fn tenants_are_named_after_files() {
-        let names = ["/a/web.csv.zst", "b/web.bin", "cart"].map(str::to_owned);
-        assert_eq!(stems(&names), ["web", "web#2", "cart"]);
     }
 }

@@ -11,6 +11,7 @@ use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, 
 use policy::rank::klru::Klru;
 use policy::{Meta, Outcome, Rank};
 use std::collections::HashMap;
+use std::iter::Sum;
 use tune::{POOL, Plant, PoolStep, Reading, Step, Tenant};
 
 /// Samples kept for the pilot; of more, the newest are dropped and counted.
@@ -64,6 +65,29 @@ pub struct Counts {
     pub sets: u64,
     /// Time waited for misses.
     pub waited: Micros,
+}
+
+impl Counts {
+    /// Misses a read.
+    pub fn miss_ratio(&self) -> f64 {
+        self.misses as f64 / self.gets.max(1) as f64
+    }
+
+    /// Mean time waited for misses, over all reads, in microseconds.
+    pub fn mean_us(&self) -> f64 {
+        self.waited.as_f64() / self.gets.max(1) as f64
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            gets: sum.gets + one.gets,
+            misses: sum.misses + one.misses,
+            sets: sum.sets + one.sets,
+            waited: sum.waited + one.waited,
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -162,9 +186,9 @@ impl SimulatedPlant {
                 }
                 let counts = &mut self.members[at].counts;
                 counts.misses += 1;
-                counts.waited += access.penalty;
+                counts.waited = later(counts.waited, access.penalty);
                 self.tap(access, Sighting::Miss, self.now);
-                self.write(at, access, self.now + access.penalty);
+                self.write(at, access, later(self.now, access.penalty));
                 Outcome::Miss
             }
         }
@@ -231,7 +255,10 @@ impl SimulatedPlant {
             hits: 0,
             last: self.tick,
             born: self.tick,
-            expires: if access.ttl == Micros(0) { Micros(u64::MAX) } else { done + access.ttl },
+            expires: match access.ttl {
+                Micros(0) => Micros(u64::MAX),
+                ttl => later(done, ttl),
+            },
             penalty: access.penalty,
         };
         let member = &mut self.members[at];
@@ -380,6 +407,11 @@ impl SimulatedPlant {
     }
 }
 
+/// The time `by` after `from`, or the end of time.
+const fn later(from: Micros, by: Micros) -> Micros {
+    Micros(from.0.saturating_add(by.0))
+}
+
 impl Plant for SimulatedPlant {
     fn read(&mut self) -> Reading {
         let tenant = |(id, member): (usize, &Member)| Tenant {
@@ -508,6 +540,22 @@ mod tests {
             assert!(plant.used() <= Bytes(100) && plant.used_by(1) <= Bytes(10));
         }
         assert!(plant.used_by(0) >= Bytes(40), "{}", plant.used_by(0));
+    }
+
+    /// A trace may name any time to live and any penalty: beyond all time is for ever.
+    #[test]
+    fn what_lasts_beyond_all_time_lasts() {
+        let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a")], 1);
+        let (ttl, penalty) = (Micros(u64::MAX), Micros(u64::MAX - 5));
+        let write = Access { op: Op::Set, ttl, time: Micros(10), ..get(0, 1, 1) };
+        plant.access(&write);
+        let read = Access { penalty, time: Micros(1 << 60), ..get(0, 1, 1) };
+        assert_eq!(plant.access(&read), Outcome::Hit);
+        let others = [get(0, 2, 1), get(0, 3, 1)];
+        for other in others {
+            assert_eq!(plant.access(&Access { key: other.key, ..read }), Outcome::Miss);
+        }
+        assert_eq!(plant.counts(0).waited, Micros(u64::MAX));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod outcome;
 #[cfg(test)]
 mod peers;
 mod play;
+mod recipe;
 mod show;
 mod size;
 
@@ -36,6 +37,7 @@ Examples:
   larder simulate trace.csv.zst --policy lru,klru:5,sieve --size 0.1%,1%,10%,1GiB
   larder simulate a.csv.zst b.csv.zst --ignore-size --size 1%,10% --json
   larder simulate synth:zipf:keys=100000:skew=0.9 --policy lru,lhd+tinylfu --html report.html
+  larder simulate web.csv.zst cart.csv.zst --recipe static,kredis --size 10% --penalty cart=2ms
 
 A size in per cent is of the footprint: the sum over all keys of the largest size each had.
 `--policy list` names the policies and their parameters; `--policy all` takes every one."
@@ -61,6 +63,18 @@ pub struct Args {
         value_name = "SIZE"
     )]
     size: Vec<Size>,
+    /// Recipes instead of policies, comma separated: the server's pilot in virtual time. The traces
+    /// are its tenants; of a single one the clients are
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "RECIPE",
+        conflicts_with_all = ["policy", "tenant", "interval", "csv", "html"]
+    )]
+    recipe: Vec<String>,
+    /// Cost of a miss, with --recipe: of one tenant (web=2ms) or of all (0.5ms)
+    #[arg(long, value_name = "[TENANT=]TIME", requires = "recipe")]
+    penalty: Vec<String>,
     /// Tell the tenants of the trace apart: they share the cache, and are counted each
     #[arg(long)]
     tenant: bool,
@@ -99,6 +113,9 @@ pub fn run(args: Args) -> Result<()> {
         !args.traces.is_empty(),
         "name a trace to simulate: a file, or a generator such as synth:zipf"
     );
+    if !args.recipe.is_empty() {
+        return recipe::run(&args);
+    }
     let choices = choices(&args.policy)?;
     ensure!(args.interval != Some(0), "--interval 0 has no end: name a number of requests");
     let threads = args.threads.map_or_else(cores, |threads| Ok(threads.max(1)))?;

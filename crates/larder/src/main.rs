@@ -30,6 +30,7 @@ enum Command {
     Simulate(lab::simulate::Args),
     Curve(lab::curve_command::Args),
     Plan(lab::plan_command::Args),
+    Experiment(lab::experiment::Args),
     Trace(lab::trace_command::Args),
 }
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => lab::simulate::run(args),
         Command::Curve(args) => lab::curve_command::run(args),
         Command::Plan(args) => lab::plan_command::run(args),
+        Command::Experiment(args) => lab::experiment::run(args),
         Command::Trace(args) => lab::trace_command::run(args),
     };
     match result {

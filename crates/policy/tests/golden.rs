@@ -21,8 +21,9 @@ fn counts(trace: &[Access]) -> String {
         let _ = write!(out, " {size}");
     }
     let filtered = admit::ALL.iter().map(|filter| format!("lru+{}", filter.name));
-    let still = ["w-tinylfu:climb=0".to_owned()];
-    let named = still.into_iter().chain(filtered).map(|name| parse(&name).unwrap());
+    // A trace ends before AdaptSize first chooses, unless it chooses early.
+    let varied = ["w-tinylfu:climb=0", "lru+adaptsize:interval=2000"].map(str::to_owned);
+    let named = varied.into_iter().chain(filtered).map(|name| parse(&name).unwrap());
     let choices = ALL.iter().map(|spec| Choice::of(spec)).chain(named);
     for choice in choices {
         let _ = write!(out, "\n{choice}");

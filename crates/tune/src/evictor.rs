@@ -17,10 +17,19 @@ pub struct Evictor {
 /// Candidates kept between evictions where an [`Evictor`] keeps any.
 pub const POOL: u32 = 16;
 
+/// Time of an eviction without candidates, and that of each candidate, in microseconds.
+const OVERHEAD_US: (f64, f64) = (0.1, 0.05);
+
 impl Evictor {
     /// K-LRU: of `k` items drawn, the one idle longest goes.
     pub const fn klru(k: u8) -> Self {
         Self { policy: "klru", k, pool: false }
+    }
+
+    /// What an eviction takes, in microseconds: measured on the store, see
+    /// docs/results/recipes.md. Drawing is most of it, and every draw takes about the same.
+    pub fn overhead_us(self) -> f64 {
+        OVERHEAD_US.0 + OVERHEAD_US.1 * f64::from(self.k)
     }
 
     /// K-LRU with candidates kept between evictions: what Redis does with K = 5.

@@ -12,6 +12,7 @@
 //! opens a file: a run is a function of what the plant shows, the recipe and the seed.
 #![forbid(unsafe_code)]
 
+mod budgets;
 mod evictor;
 mod merged;
 pub mod objective;
@@ -21,6 +22,7 @@ pub mod plan;
 pub mod planner;
 pub mod plant;
 pub mod recipe;
+mod record;
 pub mod snapshot;
 mod watch;
 

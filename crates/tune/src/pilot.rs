@@ -18,13 +18,14 @@
 //!   that were measured beside them one epoch later.
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
+use crate::budgets::{fit, members, natural};
+pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
 use crate::snapshot::{Candidate, Pool};
 use crate::watch::{Watch, samples_per_s};
 use crate::{Evictor, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
 use crate::{observe::Observer, planner, recipe::Pools};
 use base::{Bytes, Filter, Micros, MissRatio, TenantId};
 use curve::MissRatioCurve;
-use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 
 /// Epochs the pilot remembers.
@@ -66,8 +67,8 @@ pub struct Pilot {
     pools: Vec<Steered>,
     counts: HashMap<TenantId, Counts>,
     limit: Bytes,
-    /// When the epoch began; `None` before the first reading.
-    begun: Option<Micros>,
+    /// When the epoch began and how many reads there had been; `None` before the first reading.
+    begun: Option<(Micros, u64)>,
     epoch: u64,
     threshold: f64,
     /// The division in force: what the walk goes to.
@@ -117,90 +118,6 @@ impl Counts {
     }
 }
 
-/// What became of the plan of an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    /// Nothing is known of any pool yet.
-    Learning,
-    /// The plan promised too little.
-    Kept,
-    /// The last decision is too young.
-    Cooling,
-    /// The plan is in force.
-    Adopted,
-    /// The plan is in force, and takes back most of what the one before it moved.
-    Reversed,
-}
-
-/// One round of the loop, for the record.
-#[derive(Clone, Debug, Serialize)]
-pub struct Epoch {
-    /// Its number, from one.
-    pub epoch: u64,
-    /// When it ended, in seconds on the clock of the plant.
-    pub at_s: f64,
-    /// What became of its plan.
-    pub decision: Decision,
-    /// What the plan promised to save, as a share of the cost of the plan in force.
-    pub gain: f64,
-    /// What it had to promise.
-    pub threshold: f64,
-    /// Bytes that changed hands.
-    #[serde(serialize_with = "crate::bytes")]
-    pub moved: Bytes,
-    /// The pools after the step.
-    pub pools: Vec<PoolEpoch>,
-}
-
-/// One pool in an [`Epoch`].
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PoolEpoch {
-    /// The pool.
-    pub name: String,
-    /// Its memory after the step.
-    #[serde(serialize_with = "crate::bytes")]
-    pub budget: Bytes,
-    /// Its policy after the step.
-    pub evictor: Evictor,
-    /// Memory in use.
-    #[serde(serialize_with = "crate::bytes")]
-    pub used: Bytes,
-    /// Reads a second, smoothed.
-    pub reads_per_s: f64,
-    /// Mean cost of a miss in microseconds, as planned with.
-    pub penalty_us: f64,
-    /// Miss ratio expected for the next epoch, with this memory and policy.
-    pub forecast: Option<f64>,
-    /// Miss ratio measured in the next epoch.
-    pub outcome: Option<f64>,
-}
-
-/// All there is to show of a pilot.
-#[derive(Clone, Debug, Serialize)]
-pub struct Status {
-    /// The recipe with its settings.
-    pub recipe: String,
-    /// Epochs so far.
-    pub epoch: u64,
-    /// The memory that is divided.
-    #[serde(serialize_with = "crate::bytes")]
-    pub memory: Bytes,
-    /// Share of the keys the plant samples.
-    pub rate: f64,
-    /// Samples seen.
-    pub samples: u64,
-    /// Samples lost.
-    pub dropped: u64,
-    /// Memory the models take.
-    #[serde(serialize_with = "crate::bytes")]
-    pub model_bytes: Bytes,
-    /// The last plan, adopted or not.
-    pub plan: Option<Plan>,
-    /// The last epochs, oldest first.
-    pub history: Vec<Epoch>,
-}
-
 impl Pilot {
     /// A pilot that follows `recipe`.
     pub fn new(recipe: Recipe, seed: u64) -> Self {
@@ -248,11 +165,16 @@ impl Pilot {
             plant.apply(&step);
         }
         self.learn(&mut reading);
-        let begun = *self.begun.get_or_insert(reading.now);
-        if reading.now.saturating_sub(begun) < self.recipe.epoch || reading.limit == Bytes(0) {
+        let gets = reading.tenants.iter().map(|tenant| tenant.gets).sum::<u64>();
+        let (begun, gets_before) = *self.begun.get_or_insert((reading.now, gets));
+        let is_over = match self.recipe.interval {
+            0 => reading.now.saturating_sub(begun) >= self.recipe.epoch,
+            interval => gets.saturating_sub(gets_before) >= interval,
+        };
+        if !is_over || reading.limit == Bytes(0) {
             return false;
         }
-        self.begun = Some(reading.now);
+        self.begun = Some((reading.now, gets));
         self.epoch += 1;
         let steered = self.end_epoch(&reading, reading.now.saturating_sub(begun));
         if steered {
@@ -357,7 +279,10 @@ impl Pilot {
                 tenants: tenants.clone(),
                 budget: natural(reading, &tenants),
                 evictor: self.recipe.evictors[0],
-                watch: model.map(|spec| Watch::new(spec, &self.recipe, count, self.seed)),
+                watch: model.map(|spec| {
+                    let budget = natural(reading, &tenants);
+                    Watch::new(spec, &self.recipe, count, budget, self.seed)
+                }),
                 used: Bytes(0),
                 reads_per_s: 0.0,
                 ops_per_s: 0.0,
@@ -405,7 +330,12 @@ impl Pilot {
         (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
     }
 
-    fn step(&self) -> Step {
+    fn step(&mut self) -> Step {
+        for pool in &mut self.pools {
+            if let Some(watch) = &mut pool.watch {
+                watch.resize(pool.budget);
+            }
+        }
         let pools = self.pools.iter().map(|pool| PoolStep {
             tenants: pool.tenants.clone(),
             budget: pool.budget,
@@ -527,7 +457,7 @@ impl Pilot {
             if pool.watch.is_some() && pool.reads_per_s <= IDLE * reads {
                 // Whoever asks for nothing misses nothing: no memory would help.
                 let curve = MissRatioCurve::new([]);
-                candidates = vec![Candidate { evictor: pool.evictor, curve }];
+                candidates = vec![Candidate::new(pool.evictor, curve)];
             }
             let weights = members(reading, &pool.tenants).map(|tenant| tenant.weight);
             Pool {
@@ -561,9 +491,9 @@ impl Pilot {
         }
         let present: Vec<_> = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
         let in_force = self.goal.clone().unwrap_or_else(|| present.clone());
-        let cost = snapshot.total(in_force);
+        let cost = snapshot.total(in_force.iter().copied());
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
-        if gain < threshold {
+        if gain < threshold || plan.division() == in_force {
             self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
             return (Decision::Kept, gain, threshold);
         }
@@ -635,86 +565,5 @@ impl Pilot {
             }
         }
         gained
-    }
-}
-
-fn members<'a>(
-    reading: &'a Reading,
-    tenants: &'a [TenantId],
-) -> impl Iterator<Item = &'a Tenant> + Clone {
-    reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
-}
-
-/// What tenants hold and, by weight, a part of what nobody does: to begin with everybody keeps what
-/// the competition gave.
-fn natural(reading: &Reading, tenants: &[TenantId]) -> Bytes {
-    let held = |all: &mut dyn Iterator<Item = &Tenant>| {
-        all.fold((Bytes(0), 0.0), |(used, weight), one| (used + one.used, weight + one.weight))
-    };
-    let (used, weight) = held(&mut members(reading, tenants));
-    let (all_used, all_weights) = held(&mut reading.tenants.iter());
-    let free = reading.limit.saturating_sub(all_used).as_f64();
-    used + Bytes((free * weight / all_weights.max(f64::MIN_POSITIVE)) as u64)
-}
-
-/// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never
-/// to more. Floors that do not fit are cut in proportion.
-fn fit(had: &[Bytes], bounds: &[(Bytes, Option<Bytes>)], limit: Bytes) -> Vec<Bytes> {
-    let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
-    if floors >= limit {
-        let scale = limit.as_f64() / floors.as_f64().max(1.0);
-        return bounds.iter().map(|(low, _)| Bytes((low.as_f64() * scale) as u64)).collect();
-    }
-    let scaled = |scale: f64| -> Vec<Bytes> {
-        let all = had.iter().zip(bounds);
-        all.map(|(had, (floor, cap))| {
-            let wanted = Bytes((had.as_f64().max(1.0) * scale) as u64);
-            cap.map_or(wanted, |cap| wanted.min(cap)).max(*floor)
-        })
-        .collect()
-    };
-    let sum =
-        |scale: f64| scaled(scale).into_iter().map(|budget| u128::from(budget.0)).sum::<u128>();
-    let (mut low, mut high) = (0.0, limit.as_f64());
-    for _ in 0..128 {
-        let middle = f64::midpoint(low, high);
-        if sum(middle) <= u128::from(limit.0) { low = middle } else { high = middle }
-    }
-    scaled(low)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Whatever the tenants held and whatever their bounds: never more than the limit, and
-        /// floors that fit are met.
-        #[test]
-        fn budgets_fit(
-            pools in proptest::collection::vec((0u64..1 << 30, 0u64..1 << 20, any::<bool>()), 1..9),
-            limit in 1u64..1 << 32,
-        ) {
-            let had: Vec<_> = pools.iter().map(|pool| Bytes(pool.0)).collect();
-            let bounds: Vec<_> = pools
-                .iter()
-                .map(|&(_, floor, capped)| (Bytes(floor), capped.then_some(Bytes(2 * floor))))
-                .collect();
-            let budgets = fit(&had, &bounds, Bytes(limit));
-            let sum: Bytes = budgets.iter().copied().sum();
-            prop_assert!(sum <= Bytes(limit));
-            let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
-            if floors <= Bytes(limit) {
-                for (budget, (floor, cap)) in budgets.iter().zip(&bounds) {
-                    prop_assert!(budget >= floor);
-                    prop_assert!(cap.is_none_or(|cap| *budget <= cap));
-                }
-            }
-            if bounds.iter().all(|(_, cap)| cap.is_none()) && floors < Bytes(limit) {
-                let lost = pools.len() as u64 + limit / 1_000;
-                prop_assert!(sum.0 + lost >= limit, "{sum} of {limit}");
-            }
-        }
     }
 }

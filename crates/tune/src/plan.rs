@@ -163,10 +163,10 @@ mod tests {
         let evictor = Evictor::klru(5);
         let pools = waits_ms.map(|wait| Pool {
             name: format!("waits {wait}"),
-            candidates: vec![Candidate {
+            candidates: vec![Candidate::new(
                 evictor,
-                curve: MissRatioCurve::new([(Bytes(10), MissRatio(0.5))]),
-            }],
+                MissRatioCurve::new([(Bytes(10), MissRatio(0.5))]),
+            )],
             reads_per_s: 100.0,
             penalty_us: 2.0 * wait,
             weight: 1.0,

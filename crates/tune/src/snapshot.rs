@@ -4,7 +4,7 @@
 //! written down in a test.
 
 use crate::{Evictor, Objective};
-use curve::{Bytes, MissRatio, MissRatioCurve};
+use curve::{Bytes, GROUPS, MissRatio, MissRatioCurve};
 
 /// The memory, the goal and the pools, at one moment.
 #[derive(Clone, Debug)]
@@ -57,6 +57,15 @@ pub struct Candidate {
     pub evictor: Evictor,
     /// Miss ratio against size.
     pub curve: MissRatioCurve,
+    /// Misses of the sample by group of keys, where the model counts them so.
+    pub groups: Option<[f64; GROUPS]>,
+}
+
+impl Candidate {
+    /// A policy of which only the curve is known.
+    pub const fn new(evictor: Evictor, curve: MissRatioCurve) -> Self {
+        Self { evictor, curve, groups: None }
+    }
 }
 
 impl Pool {

@@ -70,6 +70,12 @@ pub(crate) struct Watch {
     evictors: &'static [Evictor],
     seed: u64,
     keys_max: usize,
+    /// The memory of the pool.
+    budget: Bytes,
+    /// The rate the recipe asks for, raised where too few keys are watched with it.
+    asked: Option<f64>,
+    /// Epochs before the curves of the models are used.
+    warm: u32,
     /// The rate the models were built with. They may have lowered it since.
     rate: f64,
     models: Vec<Box<dyn Model>>,
@@ -93,13 +99,20 @@ impl Watch {
         spec: &'static curve::Spec,
         recipe: &Recipe,
         pools: usize,
+        budget: Bytes,
         seed: u64,
     ) -> Self {
+        // The number of keys is a matter of the rate, where the recipe names one: what the models
+        // then hold is the share of the residents.
+        let keys_max = (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL);
         let mut watch = Self {
             spec,
             evictors: recipe.evictors,
             seed,
-            keys_max: (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL),
+            keys_max: if recipe.rate.is_some() { usize::MAX } else { keys_max },
+            budget,
+            asked: recipe.rate,
+            warm: if recipe.rate.is_some() { 1 } else { WARM_EPOCHS },
             rate: 0.0,
             models: vec![],
             keys: HashSet::new(),
@@ -110,8 +123,16 @@ impl Watch {
             peak_ops_per_s: 0.0,
             curves: vec![],
         };
-        watch.begin(FIRST_RATE);
+        watch.begin(recipe.rate.unwrap_or(FIRST_RATE));
         watch
+    }
+
+    /// The pool has another size now.
+    pub(crate) fn resize(&mut self, budget: Bytes) {
+        if self.budget != budget {
+            self.budget = budget;
+            self.models.iter_mut().for_each(|model| model.resize(budget));
+        }
     }
 
     fn begin(&mut self, rate: f64) {
@@ -123,6 +144,7 @@ impl Watch {
                 rate,
                 keys_max: self.keys_max,
                 seed: self.seed,
+                sizes: vec![self.budget],
                 ..Params::default()
             })
         };
@@ -153,17 +175,28 @@ impl Watch {
         self.shown = 0;
         self.models.iter_mut().for_each(|model| model.skip(unseen));
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
-        if self.age >= WARM_EPOCHS && self.reads >= READS_MIN && enough_keys {
-            let known = self.evictors.iter().zip(&self.models);
-            self.curves = known
-                .map(|(&evictor, model)| Candidate { evictor, curve: model.curve() })
-                .collect();
+        if self.age >= self.warm && self.reads >= READS_MIN && enough_keys {
+            let known = self.evictors.iter().zip(&self.models).map(|(&evictor, model)| {
+                let groups = model.groups();
+                Candidate { groups, ..Candidate::new(evictor, model.curve()) }
+            });
+            self.curves = known.collect();
+        } else if keep == 0.0 {
+            // Of this epoch nothing is known, and earlier ones do not count.
+            self.curves.clear();
         }
         self.models.iter_mut().for_each(|model| model.forget(keep));
         self.reads *= keep;
+        if !enough_keys && let Some(asked) = &mut self.asked {
+            *asked = (4.0 * *asked).min(1.0);
+        }
+        if keep == 0.0 {
+            self.keys.clear();
+        }
         let lower = self.lower_rate(ops_per_s, samples_per_s);
         if let Some(rate) = lower.or_else(|| self.higher_rate(samples_per_s)) {
             self.rate_is_known = true;
+            self.warm = WARM_EPOCHS;
             self.begin(rate);
         }
     }
@@ -174,6 +207,7 @@ impl Watch {
         self.peak_ops_per_s = self.peak_ops_per_s.max(ops_per_s);
         let Some(rate) = self.lower_rate(ops_per_s, samples_per_s) else { return false };
         self.rate_is_known = true;
+        self.warm = WARM_EPOCHS;
         self.begin(rate);
         true
     }
@@ -187,11 +221,14 @@ impl Watch {
 
     /// The rate to begin anew with, if the present one is far too low.
     fn higher_rate(&self, samples_per_s: f64) -> Option<f64> {
-        let wanted = octave(samples_per_s / self.peak_ops_per_s.max(1e-9));
+        let in_time = octave(samples_per_s / self.peak_ops_per_s.max(1e-9));
+        let wanted = self.asked.map_or(in_time, |asked| asked.min(in_time));
         let now = self.filter().rate();
         // Models that lowered their rate themselves have all the keys they can hold.
         let has_room = now >= 0.99 * self.rate;
-        let raise = if self.rate_is_known {
+        let raise = if self.asked.is_some() {
+            wanted >= 2.0 * now
+        } else if self.rate_is_known {
             self.age >= RAISE_EPOCHS && wanted >= 4.0 * self.rate
         } else {
             wanted > self.rate

@@ -28,7 +28,7 @@ prop_compose! {
         let candidates = evictors.into_iter().zip(curves);
         Pool {
             name: "pool".to_owned(),
-            candidates: candidates.map(|(evictor, curve)| Candidate { evictor, curve }).collect(),
+            candidates: candidates.map(|(evictor, curve)| Candidate::new(evictor, curve)).collect(),
             reads_per_s,
             penalty_us,
             weight,
@@ -107,7 +107,7 @@ fn pool(name: &str, curve: &[(u64, f64)], reads_per_s: f64, budget: u64) -> Pool
     let evictor = Evictor::klru(5);
     Pool {
         name: name.to_owned(),
-        candidates: vec![Candidate { evictor, curve: MissRatioCurve::new(points) }],
+        candidates: vec![Candidate::new(evictor, MissRatioCurve::new(points))],
         reads_per_s,
         penalty_us: 1000.0,
         weight: 1.0,
@@ -147,14 +147,14 @@ fn the_policy_follows_the_size() {
     let mut cyclic = pool("loop", &[(1000, 1.0), (1001, 0.0)], 1e3, 500);
     let random =
         MissRatioCurve::new([(Bytes(1000), MissRatio(0.2)), (Bytes(2000), MissRatio(0.1))]);
-    cyclic.candidates.push(Candidate { evictor: Evictor::klru(1), curve: random });
+    cyclic.candidates.push(Candidate::new(Evictor::klru(1), random));
     for (memory, expected) in [(500, Evictor::klru(1)), (1500, Evictor::klru(5))] {
         let plan = (planner::find("dp").unwrap().plan)(&snapshot(memory, vec![cyclic.clone()]));
         assert_eq!(plan.pools[0].evictor, expected, "{plan}");
     }
     let mut close = pool("close", &[(1000, 0.5)], 1e3, 500);
     let hardly = MissRatioCurve::new([(Bytes(1000), MissRatio(0.498))]);
-    close.candidates.push(Candidate { evictor: Evictor::klru(1), curve: hardly });
+    close.candidates.push(Candidate::new(Evictor::klru(1), hardly));
     let plan = (planner::find("dp").unwrap().plan)(&snapshot(1000, vec![close]));
     assert_eq!(plan.pools[0].evictor, Evictor::klru(5), "{plan}");
 }

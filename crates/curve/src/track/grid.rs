@@ -3,7 +3,7 @@
 use base::{Access, Bytes, MissRatio, Op};
 use policy::{Cache, Choice, Outcome};
 
-use crate::MissRatioCurve;
+use crate::{GROUPS, MissRatioCurve};
 
 /// Memory of a simulated cache for a resident: its entry in the map, in the table of residents and
 /// in the state of the policy.
@@ -14,7 +14,18 @@ struct Cell {
     /// The size it stands for.
     size: Bytes,
     cache: Cache,
-    misses: f64,
+    /// Misses by group of keys.
+    misses: [f64; GROUPS],
+}
+
+impl Cell {
+    fn misses(&self) -> f64 {
+        self.misses.iter().sum()
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.misses.iter_mut().for_each(|misses| *misses *= factor);
+    }
 }
 
 #[derive(Debug)]
@@ -27,7 +38,7 @@ impl Grid {
     pub(crate) fn new(choice: &Choice, sizes: &[Bytes], rate: f64, seed: u64) -> Self {
         let cell = |&size: &Bytes| {
             let cache = Cache::new(choice, scaled(size, rate), seed);
-            Cell { size, cache, misses: 0.0 }
+            Cell { size, cache, misses: [0.0; GROUPS] }
         };
         Self { cells: sizes.iter().map(cell).collect() }
     }
@@ -38,7 +49,8 @@ impl Grid {
         let run = |cell: &mut Cell| {
             for access in accesses {
                 if cell.cache.access(access) == Outcome::Miss {
-                    cell.misses += 1.0;
+                    // The low bits of a hash have nothing to do with its being watched.
+                    cell.misses[access.key as usize % GROUPS] += 1.0;
                 }
             }
         };
@@ -65,20 +77,33 @@ impl Grid {
                 cell.cache.access(&Access { op: Op::Delete, ..Access::get(key, 0) });
             }
             cell.cache.resize(scaled(cell.size, rate));
-            cell.misses *= factor;
+            cell.scale(factor);
         }
     }
 
     pub(crate) fn forget(&mut self, factor: f64) {
         for cell in &mut self.cells {
-            cell.misses *= factor;
+            cell.scale(factor);
         }
+    }
+
+    /// A single cache stands for another size now.
+    pub(crate) fn resize(&mut self, size: Bytes, rate: f64) {
+        if let [cell] = &mut self.cells[..] {
+            cell.size = size;
+            cell.cache.resize(scaled(size, rate));
+        }
+    }
+
+    /// Misses of the first cache by group of keys.
+    pub(crate) fn groups(&self) -> Option<[f64; GROUPS]> {
+        self.cells.first().map(|cell| cell.misses)
     }
 
     /// The curve through the sizes, if so many reads were to be expected.
     pub(crate) fn curve(&self, reads: f64) -> MissRatioCurve {
         MissRatioCurve::new(
-            self.cells.iter().map(|cell| (cell.size, MissRatio::of(cell.misses, reads))),
+            self.cells.iter().map(|cell| (cell.size, MissRatio::of(cell.misses(), reads))),
         )
     }
 

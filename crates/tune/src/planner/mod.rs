@@ -22,7 +22,7 @@ macro_rules! planners {
     };
 }
 
-planners! { dp, hull, manual, nothing }
+planners! { adapt_k, dp, hull, manual, nothing }
 
 /// The planner of that name.
 ///

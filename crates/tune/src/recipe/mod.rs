@@ -33,8 +33,13 @@ pub struct Recipe {
     pub objective: Objective,
     /// Time between plans.
     pub epoch: Micros,
+    /// Reads between plans; where it is zero, time counts.
+    pub interval: u64,
+    /// Share of the keys to watch; as many as there is time for where nothing is said.
+    pub rate: Option<f64>,
     /// Least share of the present cost that a plan must promise to save. Below a percent or so the
-    /// noise of the curves alone promises that much.
+    /// noise of the curves alone promises that much. Without a bound the planner judges for itself
+    /// what is noise.
     pub gain_min: f64,
     /// How much better another policy must be than the present one to replace it: as above.
     pub switch_margin: f64,
@@ -44,7 +49,7 @@ pub struct Recipe {
     /// Epochs before a pool may change its policy again: it takes a turnover to show its effect.
     pub cooling_epochs: u32,
     /// Weight of what the models saw until an epoch ago against what they saw since. Nearer to one
-    /// the curves are smoother and later.
+    /// the curves are smoother and later; at zero each epoch stands for itself.
     pub keep: f64,
 }
 
@@ -58,6 +63,8 @@ impl Recipe {
         planner: "nothing",
         objective: Objective::Latency,
         epoch: Micros::from_secs(1),
+        interval: 0,
+        rate: None,
         gain_min: 0.01,
         switch_margin: 0.01,
         move_max: 0.125,
@@ -74,7 +81,7 @@ macro_rules! recipes {
     };
 }
 
-recipes! { r#static, kredis }
+recipes! { r#static, dlru, kredis }
 
 impl fmt::Display for Recipe {
     /// The shortest text that [`parse`] reads back.
@@ -93,18 +100,47 @@ impl fmt::Display for Recipe {
 }
 
 fn settings(recipe: &Recipe) -> impl Iterator<Item = (&'static str, String)> {
+    let k = match recipe.evictors {
+        [single] if !single.pool => single.k.to_string(),
+        _ => String::new(),
+    };
     [
         ("objective", recipe.objective.to_string()),
+        ("model", recipe.model.unwrap_or_default().to_owned()),
+        ("k", k),
         ("planner", recipe.planner.to_owned()),
         ("epoch", format!("{}", recipe.epoch.as_f64() / 1e6)),
+        ("interval", recipe.interval.to_string()),
+        ("rate", recipe.rate.map_or(String::new(), |rate| rate.to_string())),
         ("gain", recipe.gain_min.to_string()),
         ("move", recipe.move_max.to_string()),
+        ("keep", recipe.keep.to_string()),
     ]
     .into_iter()
 }
 
-/// Reads a recipe's name and what is to be different: `kredis`,
-/// `kredis:objective=hits:epoch=10:gain=0.02:move=0.05:planner=hull` (epochs in seconds).
+/// Numbers of candidates that can be asked for by name.
+static FIXED: [[Evictor; 1]; 6] = [
+    [Evictor::klru(1)],
+    [Evictor::klru(2)],
+    [Evictor::klru(5)],
+    [Evictor::klru(8)],
+    [Evictor::klru(10)],
+    [Evictor::klru(16)],
+];
+
+/// Evictions that always draw `k` candidates and keep none.
+fn fixed(k: &str) -> Result<&'static [Evictor], String> {
+    let found = FIXED.iter().find(|evictors| evictors[0].k.to_string() == k);
+    found.map(|evictors| &evictors[..]).ok_or_else(|| {
+        let known: Vec<_> = FIXED.iter().map(|evictors| evictors[0].k.to_string()).collect();
+        format!("k={k}: choose one of {}", known.join(", "))
+    })
+}
+
+/// Reads a recipe's name and what is to be different: `kredis`, `kredis:model=kaet:k=5`,
+/// `kredis:objective=hits:epoch=10:gain=0.02:move=0.05:planner=hull` (epochs in seconds),
+/// `dlru:interval=100000:rate=0.01` (intervals in reads).
 ///
 /// # Errors
 /// A sentence that names what is known.
@@ -124,14 +160,23 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
         };
         match name {
             "objective" => recipe.objective = Objective::parse(value)?,
+            "model" if recipe.model.is_some() => recipe.model = Some(curve::find(value)?.name),
+            "k" => recipe.evictors = fixed(value)?,
             "planner" => recipe.planner = crate::planner::find(value)?.name,
-            "epoch" => recipe.epoch = Micros((number(0.01, 86_400.0)? * 1e6) as u64),
+            "epoch" => {
+                recipe.epoch = Micros((number(0.01, 86_400.0)? * 1e6) as u64);
+                recipe.interval = 0;
+            }
+            "interval" => recipe.interval = number(0.0, 1e15)? as u64,
+            "rate" => recipe.rate = Some(number(1e-6, 1.0)?),
             "gain" => recipe.gain_min = number(0.0, 1.0)?,
             "move" => recipe.move_max = number(0.0, 1.0)?,
+            "keep" => recipe.keep = number(0.0, 1.0)?,
             _ => {
                 return Err(format!(
                     "'{part}' is not a setting of a recipe: \
-                     there are objective, planner, epoch, gain and move"
+                     there are objective, model, k, planner, epoch, interval, rate, gain, \
+                     move and keep"
                 ));
             }
         }
@@ -149,6 +194,11 @@ mod tests {
             "static",
             "kredis",
             "kredis:objective=hits",
+            "kredis:model=kaet:k=5",
+            "static:k=16",
+            "dlru",
+            "dlru:interval=100000:rate=0.01",
+            "dlru:epoch=2:interval=0",
             "kredis:planner=hull:epoch=0.5:gain=0.05:move=0.25",
         ] {
             assert_eq!(parse(text).unwrap().to_string(), text);
@@ -159,7 +209,11 @@ mod tests {
             ("kredis:epoch=never", "epoch is a number"),
             ("kredis:epoch=-1", "epoch is a number"),
             ("kredis:gain=NaN", "gain is a number"),
-            ("kredis:colour=red", "objective, planner"),
+            ("dlru:rate=2", "rate is a number"),
+            ("kredis:colour=red", "objective, model"),
+            ("static:model=krr", "not a setting"),
+            ("kredis:model=guess", "kaet"),
+            ("kredis:k=7", "8"),
             ("kredis:planner=oracle", "manual"),
         ] {
             assert!(parse(text).unwrap_err().contains(names), "{text}");

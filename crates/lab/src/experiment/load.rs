@@ -1,0 +1,121 @@
+//! Workloads of experiments, and what a recipe or a policy makes of them.
+
+use crate::flight::Flight;
+use crate::open::Options;
+use crate::plant::{Bounds, Counts};
+use crate::requests::Requests;
+use anyhow::{Context, Result, anyhow, ensure};
+use base::{Access, Bytes, Micros, TenantId};
+use policy::Cache;
+use std::collections::HashMap;
+use std::path::Path;
+use tune::recipe;
+
+/// Requests of some tenants, in memory, in the order of time.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub(super) requests: Vec<Access>,
+    /// Bytes of all objects, each at its largest: the working set.
+    pub(super) footprint: Bytes,
+    tenants: usize,
+}
+
+impl Load {
+    /// Reads `traces` (files or generators): each is a tenant, spread over the same span. A read
+    /// that misses costs a tenant what `penalties` say, or the trace where they say nothing.
+    pub(super) fn open(traces: &[String], penalties: &[u64]) -> Result<Self> {
+        Self::read(traces, penalties, None)
+    }
+
+    /// The first `limit` requests of a single trace, at a thousand requests a second: the clocks
+    /// of recorded traces go in steps, or were made. Every miss costs the same.
+    pub(super) fn paced(trace: &str, limit: Option<u64>, penalty: Micros) -> Result<Self> {
+        let mut load = Self::read(&[trace.to_owned()], &[], limit)?;
+        for (at, access) in load.requests.iter_mut().enumerate() {
+            access.time = Micros(at as u64 * 1_000);
+            access.tenant = 0;
+            access.penalty = penalty;
+        }
+        load.tenants = 1;
+        Ok(load)
+    }
+
+    fn read(traces: &[String], penalties: &[u64], limit: Option<u64>) -> Result<Self> {
+        let options = Options { limit, ..Options::default() };
+        let mut source = Requests::open(traces, &options, &[])?;
+        let mut requests = vec![];
+        let mut ends: Vec<Micros> = vec![];
+        let mut sizes: HashMap<u64, u32> = HashMap::new();
+        while let Some(access) = source.next()? {
+            let at = usize::from(access.tenant);
+            ends.resize(ends.len().max(at + 1), Micros(1));
+            ends[at] = ends[at].max(access.time);
+            let largest = sizes.entry(access.key).or_default();
+            *largest = access.size.max(*largest);
+            let penalty = penalties.get(at).map_or(access.penalty, |&penalty| Micros(penalty));
+            requests.push(Access { penalty, ..access });
+        }
+        ensure!(!requests.is_empty(), "the traces hold no request");
+        let last = ends.iter().max().copied().unwrap_or_default();
+        if traces.len() > 1 {
+            for access in &mut requests {
+                let stretch = last.as_f64() / ends[usize::from(access.tenant)].as_f64();
+                access.time = Micros((access.time.as_f64() * stretch) as u64);
+            }
+            requests.sort_by_key(|access| access.time);
+        }
+        let footprint = Bytes(sizes.values().map(|&size| u64::from(size)).sum());
+        Ok(Self { requests, footprint, tenants: ends.len() })
+    }
+
+    /// A share of the working set.
+    pub(super) fn share(&self, share: f64) -> Bytes {
+        Bytes((self.footprint.as_f64() * share).round() as u64)
+    }
+
+    /// What a recipe makes of it.
+    pub(super) fn fly(&self, recipe: &str, memory: Bytes, seed: u64) -> Result<Flight> {
+        let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
+        let bounds: Vec<_> = (0..self.tenants).map(|at| Bounds::none(&at.to_string())).collect();
+        let mut flight = Flight::new(recipe, memory, &bounds, seed);
+        for access in &self.requests {
+            flight.access(access);
+        }
+        Ok(flight)
+    }
+
+    /// What all tenants of a flight got.
+    pub(super) fn counts(&self, flight: &Flight) -> Counts {
+        flight.counts(0..self.tenants as TenantId)
+    }
+
+    /// What a policy makes of it, in one cache shared by all.
+    pub(super) fn play(&self, policy: &str, memory: Bytes, seed: u64) -> Result<Counts> {
+        let choice = policy::parse(policy).map_err(|error| anyhow!(error))?;
+        let mut cache = Cache::new(&choice, memory, seed);
+        for access in &self.requests {
+            cache.access(access);
+        }
+        let stats = cache.stats();
+        let waited = Micros(stats.miss_penalty_us as u64);
+        Ok(Counts { gets: stats.gets, misses: stats.misses, waited, ..Counts::default() })
+    }
+}
+
+/// The recorded traces in a folder, by name, smallest files first.
+pub(super) fn traces(folder: &Path) -> Result<Vec<(String, String)>> {
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot read the folder of traces {}", folder.display()))?;
+    let mut found = vec![];
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(stem) = name.strip_suffix(".csv.zst") {
+            let size = path.metadata()?.len();
+            found.push((size, stem.to_owned(), path.to_string_lossy().into_owned()));
+        }
+    }
+    found.sort();
+    ensure!(!found.is_empty(), "no trace (*.csv.zst) in {}", folder.display());
+    Ok(found.into_iter().map(|(_, name, path)| (name, path)).collect())
+}

@@ -1,0 +1,130 @@
+//! Experiments: what the papers measured, in virtual time, our figures beside theirs.
+//!
+//! An experiment is one file and its name in the list below. It makes *cells*: a subject (a
+//! recipe or a policy) on one workload with one seed. The rows of the answer are the means of the
+//! cells of a subject, and findings say what follows from them, with what the paper found.
+
+mod findings;
+mod load;
+mod mixes;
+
+use crate::report::json;
+use anyhow::{Result, anyhow};
+use findings::Findings;
+use std::path::PathBuf;
+
+/// An experiment's entry in the registry.
+struct Experiment {
+    /// The name on the command line and in the answer.
+    name: &'static str,
+    /// What is asked, in a line.
+    about: &'static str,
+    run: fn(&Setting, &mut Findings) -> Result<()>,
+}
+
+macro_rules! experiments {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+        /// Every experiment, in the order of the help.
+        const ALL: &[&Experiment] = &[$(&$name::EXPERIMENT,)*];
+    };
+}
+
+experiments! { kredis_tenants, kredis_many, kredis_memory, dlru_fixed_k }
+
+/// How an experiment is run.
+#[derive(Debug)]
+struct Setting {
+    /// Less of everything: done within a minute.
+    quick: bool,
+    seeds: Vec<u64>,
+    /// Where recorded traces are; without it workloads are made.
+    traces: Option<PathBuf>,
+}
+
+impl Setting {
+    /// `full`, or `quick` where it is to be quick.
+    fn pick<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+/// The papers' experiments in virtual time
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:
+  larder experiment list
+  larder experiment kredis-tenants
+  larder experiment dlru-fixed-k --traces ../traces --json")]
+pub struct Args {
+    /// Which one, or `list`
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Less of everything: done within a minute
+    #[arg(long)]
+    quick: bool,
+    /// The first seed
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Runs with so many seeds, one after the other; 3, or 1 with --quick
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
+    /// Folder with recorded traces, for the experiments that can use them; without it they make
+    /// their workloads
+    #[arg(long, value_name = "DIR")]
+    traces: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub fn run(args: Args) -> Result<()> {
+    if args.name == "list" {
+        for experiment in ALL {
+            println!("{:<18} {}", experiment.name, experiment.about);
+        }
+        return Ok(());
+    }
+    let experiment = find(&args.name)?;
+    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 }).max(1);
+    let setting = Setting {
+        quick: args.quick,
+        seeds: (args.seed..args.seed.saturating_add(seeds)).collect(),
+        traces: args.traces,
+    };
+    let mut findings = Findings::default();
+    (experiment.run)(&setting, &mut findings)?;
+    if args.json {
+        return json::print(&findings.document(experiment.name, args.seed));
+    }
+    println!("{}: {}\n", experiment.name, experiment.about);
+    print!("{findings}");
+    Ok(())
+}
+
+fn find(name: &str) -> Result<&'static Experiment> {
+    ALL.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|experiment| experiment.name).collect();
+        anyhow!("unknown experiment '{name}': choose one of {}", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_found() {
+        for experiment in ALL {
+            assert_eq!(find(experiment.name).unwrap().name, experiment.name);
+        }
+        let names: HashSet<_> = ALL.iter().map(|experiment| experiment.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        assert!(find("fame").err().unwrap().to_string().contains(ALL[0].name));
+    }
+}

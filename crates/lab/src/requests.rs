@@ -1,0 +1,179 @@
+//! Several traces side by side, each a tenant; or a single one, divided by its clients.
+//!
+//! Traces are read one beside the other in the order of time. Their clocks have nothing to do with
+//! each other, and tenants that do not meet do not compete: so each can be stretched to the span of
+//! the longest.
+
+use crate::open::{Options, open};
+use anyhow::{Context, ensure};
+use base::{Access, Bytes, Filter, Micros, Op, TenantId};
+use std::collections::HashMap;
+use trace::Source;
+use trace::join::Merge;
+
+/// Tenants at most: a plan for more could not be read.
+const TENANTS_MAX: usize = 1_000;
+
+/// Keys whose sizes are kept to estimate a footprint.
+const KEYS_MAX: usize = 1 << 14;
+
+/// The traces, joined by time; the tenant of an access is its place in `names`.
+pub(crate) struct Requests {
+    source: Merge,
+    single: bool,
+    /// Names of the tenants; grows as clients are met where there is a single trace.
+    pub(crate) names: Vec<String>,
+    clients: HashMap<TenantId, TenantId>,
+}
+
+impl Requests {
+    /// Opens the traces; `stretch` says how much slower each is to run.
+    pub(crate) fn open(traces: &[String], read: &Options, stretch: &[f64]) -> anyhow::Result<Self> {
+        let sources: Vec<_> = traces
+            .iter()
+            .enumerate()
+            .map(|(at, name)| {
+                let source = open(name, read)?;
+                let stretch = stretch.get(at).copied().unwrap_or(1.0);
+                let tenant = (traces.len() > 1).then_some(at as TenantId);
+                Ok(Box::new(Stretched { source, tenant, stretch }) as Box<dyn Source>)
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let single = traces.len() == 1;
+        let names = if single { vec![] } else { stems(traces) };
+        Ok(Self { source: Merge::new(sources, None), single, names, clients: HashMap::new() })
+    }
+
+    /// The next request.
+    pub(crate) fn next(&mut self) -> anyhow::Result<Option<Access>> {
+        let Some(access) = self.source.next() else { return Ok(None) };
+        let mut access = access?;
+        if self.single {
+            let known = self.clients.len() as TenantId;
+            let number = *self.clients.entry(access.tenant).or_insert(known);
+            if number == known {
+                ensure!(
+                    self.names.len() < TENANTS_MAX,
+                    "the trace has more than {TENANTS_MAX} clients: name the traces of the tenants \
+                     one by one"
+                );
+                self.names.push(access.tenant.to_string());
+            }
+            access.tenant = number;
+        }
+        // The same key in two traces is two objects.
+        access.key = base::hash::mix(access.key ^ u64::from(access.tenant) << 32);
+        Ok(Some(access))
+    }
+
+    /// Records that could not be read and were passed over.
+    pub(crate) fn skipped(&self) -> u64 {
+        self.source.skipped()
+    }
+}
+
+/// A source at another pace, whose accesses belong to one tenant if there are several sources.
+struct Stretched {
+    source: Box<dyn Source>,
+    tenant: Option<TenantId>,
+    stretch: f64,
+}
+
+impl Source for Stretched {
+    fn next(&mut self) -> Option<Result<Access, trace::Error>> {
+        let access = self.source.next()?;
+        Some(access.map(|access| Access {
+            time: Micros((access.time.as_f64() * self.stretch) as u64),
+            tenant: self.tenant.unwrap_or(access.tenant),
+            ..access
+        }))
+    }
+
+    /// A plan asks for no text.
+    fn key(&self) -> &[u8] {
+        &[]
+    }
+
+    fn skipped(&self) -> u64 {
+        self.source.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.source.lost()
+    }
+}
+
+/// File names without folder and extensions, or those of generators; the same name twice gets a
+/// number.
+fn stems(traces: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = vec![];
+    for trace in traces {
+        let file = trace.rsplit('/').next().unwrap_or(trace);
+        let stem = match trace.strip_prefix("synth:") {
+            Some(generator) => generator.split(':').next().unwrap_or(generator),
+            None => file.split('.').next().unwrap_or(file),
+        };
+        let mut name = stem.to_owned();
+        let mut count = 1;
+        while names.contains(&name) {
+            count += 1;
+            name = format!("{stem}#{count}");
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// Bytes of all objects, from a sample of so many keys at most.
+#[derive(Debug)]
+pub(crate) struct Footprint {
+    filter: Filter,
+    sizes: HashMap<u64, u32>,
+}
+
+impl Default for Footprint {
+    fn default() -> Self {
+        Self { filter: Filter::ALL, sizes: HashMap::new() }
+    }
+}
+
+impl Footprint {
+    pub(crate) fn see(&mut self, access: &Access) {
+        if access.op == Op::Delete || !self.filter.keeps(access.key) {
+            return;
+        }
+        let largest = self.sizes.entry(access.key).or_default();
+        *largest = access.size.max(*largest);
+        while self.sizes.len() > KEYS_MAX {
+            self.filter = Filter::below(self.filter.threshold() / 2);
+            let filter = self.filter;
+            self.sizes.retain(|key, _| filter.keeps(*key));
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> Bytes {
+        let sum: u64 = self.sizes.values().map(|&size| u64::from(size)).sum();
+        Bytes((sum as f64 / self.filter.rate().max(f64::MIN_POSITIVE)) as u64)
+    }
+}
+
+/// Reads a time such as 200us, 0.5ms or 2s.
+pub(crate) fn duration(text: &str) -> anyhow::Result<Micros> {
+    let units = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
+    let found = units.iter().find_map(|(unit, scale)| {
+        let number = text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()?;
+        (number.is_finite() && number >= 0.0).then_some(Micros((number * scale) as u64))
+    });
+    found.with_context(|| format!("'{text}' is not a time: write 200us, 0.5ms or 2s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tenants_are_named_after_files() {
+        let names = ["/a/web.csv.zst", "b/web.bin", "cart", "synth:zipf:size=const/9"];
+        assert_eq!(stems(&names.map(str::to_owned)), ["web", "web#2", "cart", "zipf"]);
+    }
+}

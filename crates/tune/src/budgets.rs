@@ -1,0 +1,86 @@
+//! Budgets before any plan: what everybody holds, within the bounds there are.
+
+use crate::{Reading, Tenant};
+use base::{Bytes, TenantId};
+
+/// Those of `tenants` that a plant shows.
+pub(crate) fn members<'a>(
+    reading: &'a Reading,
+    tenants: &'a [TenantId],
+) -> impl Iterator<Item = &'a Tenant> + Clone {
+    reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
+}
+
+/// What tenants hold and, by weight, a part of what nobody does: to begin with everybody keeps what
+/// the competition gave.
+pub(crate) fn natural(reading: &Reading, tenants: &[TenantId]) -> Bytes {
+    let held = |all: &mut dyn Iterator<Item = &Tenant>| {
+        all.fold((Bytes(0), 0.0), |(used, weight), one| (used + one.used, weight + one.weight))
+    };
+    let (used, weight) = held(&mut members(reading, tenants));
+    let (all_used, all_weights) = held(&mut reading.tenants.iter());
+    let free = reading.limit.saturating_sub(all_used).as_f64();
+    used + Bytes((free * weight / all_weights.max(f64::MIN_POSITIVE)) as u64)
+}
+
+/// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never
+/// to more. Floors that do not fit are cut in proportion.
+pub(crate) fn fit(had: &[Bytes], bounds: &[(Bytes, Option<Bytes>)], limit: Bytes) -> Vec<Bytes> {
+    let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
+    if floors >= limit {
+        let scale = limit.as_f64() / floors.as_f64().max(1.0);
+        return bounds.iter().map(|(low, _)| Bytes((low.as_f64() * scale) as u64)).collect();
+    }
+    let scaled = |scale: f64| -> Vec<Bytes> {
+        let all = had.iter().zip(bounds);
+        all.map(|(had, (floor, cap))| {
+            let wanted = Bytes((had.as_f64().max(1.0) * scale) as u64);
+            cap.map_or(wanted, |cap| wanted.min(cap)).max(*floor)
+        })
+        .collect()
+    };
+    let sum =
+        |scale: f64| scaled(scale).into_iter().map(|budget| u128::from(budget.0)).sum::<u128>();
+    let (mut low, mut high) = (0.0, limit.as_f64());
+    for _ in 0..128 {
+        let middle = f64::midpoint(low, high);
+        if sum(middle) <= u128::from(limit.0) { low = middle } else { high = middle }
+    }
+    scaled(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the tenants held and whatever their bounds: never more than the limit, and
+        /// floors that fit are met.
+        #[test]
+        fn budgets_fit(
+            pools in proptest::collection::vec((0u64..1 << 30, 0u64..1 << 20, any::<bool>()), 1..9),
+            limit in 1u64..1 << 32,
+        ) {
+            let had: Vec<_> = pools.iter().map(|pool| Bytes(pool.0)).collect();
+            let bounds: Vec<_> = pools
+                .iter()
+                .map(|&(_, floor, capped)| (Bytes(floor), capped.then_some(Bytes(2 * floor))))
+                .collect();
+            let budgets = fit(&had, &bounds, Bytes(limit));
+            let sum: Bytes = budgets.iter().copied().sum();
+            prop_assert!(sum <= Bytes(limit));
+            let floors: Bytes = bounds.iter().map(|(floor, _)| *floor).sum();
+            if floors <= Bytes(limit) {
+                for (budget, (floor, cap)) in budgets.iter().zip(&bounds) {
+                    prop_assert!(budget >= floor);
+                    prop_assert!(cap.is_none_or(|cap| *budget <= cap));
+                }
+            }
+            if bounds.iter().all(|(_, cap)| cap.is_none()) && floors < Bytes(limit) {
+                let lost = pools.len() as u64 + limit / 1_000;
+                prop_assert!(sum.0 + lost >= limit, "{sum} of {limit}");
+            }
+        }
+    }
+}
