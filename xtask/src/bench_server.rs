@@ -1,11 +1,17 @@
-//! How much processor time a request costs, beside redis-server.
+//! How much processor time a request costs, beside redis-server, and what the loop adds to it.
 //!
-//! Both servers run with one thread on one core, redis-benchmark on another. Larder is measured
-//! with the loop off and on in one process, switched by `CONFIG SET recipe`: two processes of the
-//! same program differ by up to a tenth, by where their memory happens to lie. What is compared is
-//! the time the kernel charged to the server's threads, divided by requests: unlike requests a
-//! second, it does not depend on who else uses the machine's cores. Runs alternate between the two
-//! servers and medians are shown, because caches, frequency and neighbours drift.
+//! What is compared is the time the kernel charged to the server's threads, divided by requests:
+//! unlike requests a second, it does not depend on who else uses the machine's cores. Servers run
+//! with one thread each on one core, redis-benchmark on another.
+//!
+//! Beside redis-server, each in its turn, medians of some rounds: the difference is large.
+//!
+//! The loop's share is small, and a shared machine drifts by more from one second to the next; two
+//! processes of one program differ as well, by where their memory happens to lie. So two Larders
+//! are loaded **at the same time**, one with the loop and one without, which lets both meet the
+//! same machine; then they change roles, and the geometric mean of both ratios cancels what
+//! distinguishes the processes. In between, both run without it: what that differs from one is the
+//! error of the method.
 //!
 //! All keys fit and nothing is evicted: this says nothing about eviction. Requests come over
 //! loopback, whose cost in the kernel is most of a request at depth 1.
@@ -22,11 +28,14 @@ const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
 const COMMANDS: [&str; 2] = ["set", "get"];
-/// Load after a change of the recipe before it is measured: two epochs of the loop, and some.
-const SETTLE: Duration = Duration::from_secs(5);
-const RECIPES: [&str; 2] = ["static", "kredis"];
-/// Requests before anything is measured: tables have grown, and the loop has found its rate.
-const WARM_UP: u32 = 6_000_000;
+/// Load after a change of the recipe before it is measured: the loop has found its rate.
+const SETTLE: Duration = Duration::from_secs(3);
+/// Exchanges of roles for one line of the loop's table; odd, so that there is a median.
+const EXCHANGES: usize = 3;
+/// Seconds of load for one figure of the loop's table.
+const LOAD: Duration = Duration::from_secs(5);
+/// Requests of each command before anything is measured: tables have grown.
+const WARM_UP: u32 = 2_000_000;
 
 struct Server {
     name: String,
@@ -73,89 +82,165 @@ impl Server {
         Ok(nanos as f64 / 1e9)
     }
 
-    /// Switches to a recipe, and lets it find its rate.
-    fn follow(&self, recipe: &str, command: &str, depth: u32, requests: u32) -> Result<()> {
+    /// Switches to a recipe.
+    fn follow(&self, recipe: &str) -> Result<()> {
         let status = Command::new("redis-cli")
             .args(["-p", &self.port.to_string(), "config", "set", "recipe", recipe])
             .stdout(Stdio::null())
             .status()
             .context("redis-cli could not be started: is it installed?")?;
         ensure!(status.success(), "{} does not take recipe {recipe}", self.name);
-        let start = Instant::now();
-        while start.elapsed() < SETTLE {
-            self.measure(command, depth, requests)?;
-        }
         Ok(())
     }
 
-    /// Microseconds of processor time a request.
-    fn measure(&self, command: &str, depth: u32, requests: u32) -> Result<f64> {
-        let before = self.cpu_seconds()?;
-        let status = Command::new("taskset")
+    /// Starts a client that sends so many requests.
+    fn load(&self, command: &str, depth: u32, requests: u32) -> Result<Child> {
+        Command::new("taskset")
             .args(["-c", "1", "redis-benchmark", "-q", "-c", CLIENTS, "-r", "100000", "-d", "100"])
             .args(["-p", &self.port.to_string(), "-t", command])
             .args(["-n", &requests.to_string(), "-P", &depth.to_string()])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .status()
-            .context("redis-benchmark could not be started: is it installed?")?;
+            .spawn()
+            .context("redis-benchmark could not be started: is it installed?")
+    }
+
+    /// Microseconds of processor time a request, alone.
+    fn measure(&self, command: &str, depth: u32, requests: u32) -> Result<f64> {
+        let before = self.cpu_seconds()?;
+        let status = self.load(command, depth, requests)?.wait()?;
         ensure!(status.success(), "redis-benchmark failed against {}", self.name);
         Ok((self.cpu_seconds()? - before) / f64::from(requests) * 1e6)
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// Two servers under the same load at the same time.
+struct Pair([Server; 2]);
+
+impl Pair {
+    /// Processor time a request of the first by that of the second, over a time of load; both
+    /// get the same number of requests, in runs of `requests` that start together.
+    fn ratio(&self, command: &str, depth: u32, requests: u32, time: Duration) -> Result<f64> {
+        let start = Instant::now();
+        let mut used = [0.0; 2];
+        while start.elapsed() < time {
+            let before = [self.0[0].cpu_seconds()?, self.0[1].cpu_seconds()?];
+            let clients = [
+                self.0[0].load(command, depth, requests)?,
+                self.0[1].load(command, depth, requests)?,
+            ];
+            for mut client in clients {
+                ensure!(client.wait()?.success(), "redis-benchmark failed against larder");
+            }
+            for (at, used) in used.iter_mut().enumerate() {
+                *used += self.0[at].cpu_seconds()? - before[at];
+            }
+        }
+        Ok(used[0] / used[1])
+    }
+
+    /// The same after both were told their recipes and have settled under load.
+    fn settled(&self, recipes: [&str; 2], command: &str, depth: u32, n: u32) -> Result<f64> {
+        for (server, recipe) in self.0.iter().zip(recipes) {
+            server.follow(recipe)?;
+        }
+        self.ratio(command, depth, n, SETTLE)?;
+        self.ratio(command, depth, n, LOAD)
+    }
+
+    /// Time with the loop by time without it, and by the same method without it by without it.
+    fn exchange(&self, command: &str, depth: u32, requests: u32) -> Result<[f64; 2]> {
+        let [off, on] = ["static", "kredis"];
+        let plain = self.settled([off, off], command, depth, requests)?;
+        let first = self.settled([on, off], command, depth, requests)?;
+        let second = self.settled([off, on], command, depth, requests)?;
+        let again = self.settled([off, off], command, depth, requests)?;
+        Ok([(first / second).sqrt(), (plain / again).sqrt()])
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-/// The median over the rounds of what one server took by what another took in the same round.
-fn ratio(of: &[f64], by: &[f64]) -> f64 {
-    median(of.iter().zip(by).map(|(of, by)| of / by).collect())
+/// Median, lowest and highest in words.
+fn spread(values: &[f64]) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    format!("{:.3} ({low:.3} to {high:.3})", median(values))
 }
 
-/// Runs all and prints the table: redis-server, a plain Larder, and one that tunes itself.
+/// A Larder of one thread that has room for every key, with its tables grown.
+fn larder(name: &str) -> Result<Server> {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let words = format!(
+        "{target}/release/larder serve --maxmemory 1gb --io-threads 1 --http-port 0 --recipe static"
+    );
+    let server = Server::start(name, &words.split(' ').collect::<Vec<_>>())?;
+    for command in COMMANDS {
+        server.measure(command, 16, WARM_UP)?;
+    }
+    Ok(server)
+}
+
+/// Prints what a request costs a plain Larder and redis-server.
+fn beside_redis() -> Result<()> {
+    let words = "redis-server --maxmemory 1gb --maxmemory-policy allkeys-lru --save";
+    let mut words: Vec<&str> = words.split(' ').collect();
+    words.push("");
+    let redis = Server::start("redis-server", &words)?;
+    for command in COMMANDS {
+        redis.measure(command, 16, WARM_UP)?;
+    }
+    let larder = larder("larder")?;
+    println!("µs of server CPU a request, {CLIENTS} clients, 100 bytes, medians of {ROUNDS}\n");
+    println!("depth command      redis     larder   larder/redis");
+    for (depth, requests) in DEPTHS {
+        for command in COMMANDS {
+            let (mut theirs, mut ours, mut ratios) = (vec![], vec![], vec![]);
+            for _ in 0..ROUNDS {
+                theirs.push(redis.measure(command, depth, requests)?);
+                ours.push(larder.measure(command, depth, requests)?);
+                ratios.push(ours[ours.len() - 1] / theirs[theirs.len() - 1]);
+            }
+            println!(
+                "{depth:>5} {command:<7} {:>10.3} {:>10.3}   {}",
+                median(&theirs),
+                median(&ours),
+                spread(&ratios)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Prints what the loop adds to a request.
+fn the_loop() -> Result<()> {
+    println!("\nserver CPU a request with the loop by without it, medians of {EXCHANGES}\n");
+    println!("depth command   on/off                     off/off");
+    let pair = Pair([larder("one larder")?, larder("other larder")?]);
+    for (depth, requests) in DEPTHS {
+        for command in COMMANDS {
+            let (mut on, mut off) = (vec![], vec![]);
+            for _ in 0..EXCHANGES {
+                let [loop_on, loop_off] = pair.exchange(command, depth, requests / 4)?;
+                on.push(loop_on);
+                off.push(loop_off);
+            }
+            println!("{depth:>5} {command:<7}   {:<26} {}", spread(&on), spread(&off));
+        }
+    }
+    Ok(())
+}
+
+/// Runs all and prints both tables.
 pub(crate) fn run() -> Result<()> {
     super::run("cargo build --release --quiet", &[])?;
     if thread::available_parallelism()?.get() < 2 {
         bail!("two cores are needed: one for the server, one for its clients");
     }
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let larder = format!("{target}/release/larder");
-    let memory = "--maxmemory 1gb --io-threads 1";
-    let redis = "redis-server --maxmemory 1gb --maxmemory-policy allkeys-lru --save";
-    let mut words: Vec<&str> = redis.split(' ').collect();
-    words.push("");
-    let redis = Server::start("redis-server", &words)?;
-    let larder = format!("{larder} serve {memory} --http-port 0");
-    let larder = Server::start("larder", &larder.split(' ').collect::<Vec<_>>())?;
-    for server in [&redis, &larder] {
-        for command in COMMANDS {
-            server.measure(command, 16, WARM_UP / 2)?;
-        }
-    }
-    println!("µs of server CPU a request, {CLIENTS} clients, 100 bytes, medians of {ROUNDS}\n");
-    println!("depth command      redis     static     kredis   static/redis   kredis/static");
-    for (depth, requests) in DEPTHS {
-        for command in COMMANDS {
-            let mut measured = [vec![], vec![], vec![]];
-            for round in 0..ROUNDS {
-                measured[0].push(redis.measure(command, depth, requests)?);
-                // Each recipe comes first as often as last.
-                for turn in 0..RECIPES.len() {
-                    let at = (turn + round) % RECIPES.len();
-                    larder.follow(RECIPES[at], command, depth, requests)?;
-                    measured[1 + at].push(larder.measure(command, depth, requests)?);
-                }
-            }
-            let [by_redis, plain, tuned] = [0, 1, 2].map(|at: usize| median(measured[at].clone()));
-            println!(
-                "{depth:>5} {command:<7} {by_redis:>10.3} {plain:>10.3} {tuned:>10.3} \
-                 {:>14.3} {:>15.3}",
-                ratio(&measured[1], &measured[0]),
-                ratio(&measured[2], &measured[1])
-            );
-        }
-    }
-    Ok(())
+    beside_redis()?;
+    the_loop()
 }

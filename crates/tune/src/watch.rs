@@ -19,16 +19,16 @@ const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
 /// Sampled requests a second that the models of all pools together see, where the plant has time to
-/// spare. Each costs about five microseconds for four models.
+/// spare: two percent of a core, since each costs about five microseconds for four models.
 const SAMPLES_PER_S: f64 = 4_000.0;
 
-/// The same where the plant is busy: half a percent of a core.
-const SAMPLES_PER_S_BUSY: f64 = 1_000.0;
+/// The same where the plant is busy: a quarter of a percent of a core.
+const SAMPLES_PER_S_BUSY: f64 = 500.0;
 
-/// Requests a second up to which a plant has time to spare, and from which on it is busy. One core
-/// answers 50 000 and more, sent one by one.
-const SPARE_OPS_PER_S: f64 = 15_000.0;
-const BUSY_OPS_PER_S: f64 = 30_000.0;
+/// Requests a second up to which a plant has time to spare, and from which on it is busy: a request
+/// sent by itself takes a core some eight microseconds, so it is at four and at sixteen percent.
+const SPARE_OPS_PER_S: f64 = 5_000.0;
+const BUSY_OPS_PER_S: f64 = 20_000.0;
 
 /// Samples for each request of a plant that is busier still: on several cores there is time for
 /// more of them, and it stays at one percent.
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn models_take_the_time_there_is() {
         assert_eq!(samples_per_s(0.0), SAMPLES_PER_S);
-        assert_eq!(samples_per_s(12_000.0), SAMPLES_PER_S);
+        assert_eq!(samples_per_s(5_000.0), SAMPLES_PER_S);
         assert_eq!(samples_per_s(100_000.0), SAMPLES_PER_S_BUSY);
         assert_eq!(samples_per_s(1e6), 2_000.0);
         assert_eq!(samples_per_s(1e9), SAMPLES_PER_S);

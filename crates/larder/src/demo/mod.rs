@@ -1,18 +1,22 @@
 //! The demo: the same requests to a plain cache and to a tuned one, side by side.
 //!
 //! Both runs are of the same server in the same process, started empty on loopback, with the same
-//! memory. The first follows recipe `static`, which is what Redis does: one shared pool, five
-//! candidates an eviction and sixteen kept. The second follows `kredis`: a pool for each tenant
-//! whose memory and number of candidates follow from measured miss ratio curves and measured
-//! penalties. The load is a cache-aside application: a miss asks an embedded SQLite database, which
-//! is as far away as the tenant's penalty says, and writes the answer to the cache.
+//! memory. One follows recipe `static`, which is what Redis does: one shared pool, five candidates
+//! an eviction and sixteen kept. The other follows `kredis`: a pool for each tenant whose memory
+//! and number of candidates follow from measured miss ratio curves and measured penalties. The
+//! load is a cache-aside application: a miss asks an embedded SQLite database, which is as far away
+//! as the tenant's penalty says, and writes the answer to the cache.
+//!
+//! **Both run at the same time**, each with clients of its own. One after the other they would meet
+//! two machines: where something else takes a core for some seconds of one run, its requests wait
+//! for that and not for misses, and the comparison is of neighbours. Side by side, whatever happens
+//! happens to both.
 //!
 //! Requests come in small bursts, as pages ask for several things at once, at a fixed rate well
 //! below what two cores can serve, and connections work in a closed loop. In an open loop a machine
-//! that is busy with something else for a fifth of a second would make thousands of requests late,
-//! and the two runs would differ by that and not by their division of memory. So the figures tell
-//! what a request costs, not how the server behaves at its limit; `larder replay --open-loop`
-//! measures that.
+//! that is busy with something else for a fifth of a second would make thousands of requests late.
+//! So the figures tell what a request costs, not how the server behaves at its limit;
+//! `larder replay --open-loop` measures that.
 //!
 //! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
 
@@ -28,12 +32,15 @@ use lab::replay::{self, Pace, run_replay};
 use lab::report::json;
 use result::{Answer, Run};
 use screen::Screen;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use workload::Workload;
 
-/// Requests a second in all: client, database and server together keep less than half of two
-/// cores busy, so what is timed is waiting and not work.
-const RATE: f64 = 12_000.0;
+/// Requests a second of each run: clients, database and servers together keep less than half of
+/// two cores busy, so what is timed is waiting and not work.
+const RATE: f64 = 6_000.0;
 /// Requests that come at once, of all tenants together. One at a time costs nearly four times the
 /// work, most of it for waking threads up; with forty, half of them wait for the other half.
 const BURST: u64 = 16;
@@ -43,10 +50,8 @@ const DEPTH: usize = 8;
 /// Share of a run that warms up: the memory is full after half of it, and the pilot has moved what
 /// it wants to move.
 const WARMUP: f64 = 0.4;
-/// The recipes by the names they have in the answer, and their settings: a run of twenty seconds
-/// has time for few decisions, so the pilot takes them twice as often as it would by default.
-const STATIC: (&str, &str) = ("static", "static");
-const KREDIS: (&str, &str) = ("kredis", "kredis:epoch=0.5");
+/// The two recipes, as they are called in the answer as well.
+const RECIPES: [&str; 2] = ["static", "kredis"];
 
 /// Compare a plain cache with a tuned one on this machine, in under a minute.
 #[derive(clap::Args, Debug)]
@@ -66,8 +71,8 @@ pub(crate) struct Args {
     /// with penalties of 0.2, 0.4, 1 and 2 ms in order and from the first again
     #[arg(long = "trace", value_name = "TRACE")]
     traces: Vec<String>,
-    /// How long each of the two runs takes
-    #[arg(long, value_name = "SECONDS", default_value_t = 21.0, conflicts_with = "requests")]
+    /// How long it takes
+    #[arg(long, value_name = "SECONDS", default_value_t = 42.0, conflicts_with = "requests")]
     seconds: f64,
     /// Requests in each of the two runs, instead of a time
     #[arg(long, value_name = "N")]
@@ -103,8 +108,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         bail!("a memory of {memory} holds next to nothing: give it at least {least}");
     }
     screen.say(&introduction(&workload, memory));
-    let mut serve = |recipe| serve(recipe, &workload, &database, memory, args.seed, &mut screen);
-    let answer = Answer { seed: args.seed, r#static: serve(STATIC)?, kredis: serve(KREDIS)? };
+    let [plain, tuned] = serve_both(&workload, &database, memory, args.seed, screen)?;
+    let answer = Answer { seed: args.seed, r#static: plain, kredis: tuned };
     if args.json {
         return json::print(&answer);
     }
@@ -131,7 +136,7 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
         .collect();
     format!(
         "{} requests of {} tenants, who wait for a miss as long as it says: {}.\n\
-         A cache of {memory} for {} of objects, over SQLite; first plain, then tuned.\n\
+         A cache of {memory} for {} of objects, over SQLite: plain, and tuned beside it.\n\
          The first {:.0} % of each run warm up and are not counted.\n",
         workload.requests,
         workload.tenants.len(),
@@ -141,15 +146,34 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
     )
 }
 
-/// Serves all requests with one recipe, from an empty cache.
-fn serve(
-    (name, recipe): (&str, &str),
+/// Serves all requests with both recipes at the same time.
+fn serve_both(
     workload: &Workload,
     database: &Path,
     memory: Bytes,
     seed: u64,
-    screen: &mut Screen,
+    screen: Screen,
+) -> anyhow::Result<[Run; 2]> {
+    let screen = Mutex::new(screen);
+    let serve = |at| serve(at, workload, database, memory, seed, &screen);
+    thread::scope(|scope| {
+        let plain = scope.spawn(|| serve(0));
+        let tuned = serve(1);
+        let plain = plain.join().unwrap_or_else(|panic| resume_unwind(panic));
+        Ok([plain?, tuned?])
+    })
+}
+
+/// Serves all requests with the recipe at `at` of [`RECIPES`], from an empty cache.
+fn serve(
+    at: usize,
+    workload: &Workload,
+    database: &Path,
+    memory: Bytes,
+    seed: u64,
+    screen: &Mutex<Screen>,
 ) -> anyhow::Result<Run> {
+    let recipe = RECIPES[at];
     let mut cache = Cache::start(recipe, memory, &workload.tenants)?;
     let names: Vec<String> = workload.tenants.iter().map(|tenant| tenant.name.clone()).collect();
     let tenants = workload.tenants.iter().map(|tenant| replay::Tenant {
@@ -158,6 +182,7 @@ fn serve(
         db: 0,
         backend: tenant.backend(database),
     });
+    let shown = || screen.lock().unwrap_or_else(PoisonError::into_inner);
     let options = replay::Options {
         to: cache.address(),
         tenants: tenants.collect(),
@@ -168,7 +193,7 @@ fn serve(
         pace: Pace::ClosedAtMost { rate: RATE, burst: BURST },
         warmup: WARMUP,
         seed,
-        interval: screen.interval(),
+        interval: shown().interval(),
     };
     let mut holdings = vec![];
     let report = run_replay(options, &mut |progress| {
@@ -176,11 +201,11 @@ fn serve(
         if let Ok(now) = cache.holdings() {
             holdings = now;
         }
-        screen.show(name, &names, progress, &holdings);
+        shown().show(at, recipe, &names, progress, &holdings);
     })?;
     if report.errors > 0 {
         let first = report.first_error.unwrap_or_default();
-        bail!("{} requests of recipe {name} failed, the first with: {first}", report.errors);
+        bail!("{} requests of recipe {recipe} failed, the first with: {first}", report.errors);
     }
     Ok(Run::new(&report, &cache.holdings()?))
 }
@@ -197,12 +222,8 @@ mod tests {
         let mut workload = Workload::built_in(6_000, 1);
         workload.prepare(&database).unwrap();
         let memory = Bytes(workload.footprint.0 / 2);
-        let mut screen = Screen::new(true);
-        let mut run = |recipe| {
-            let run = serve(recipe, &workload, &database, memory, 1, &mut screen).unwrap();
-            serde_json::to_value(run).unwrap()
-        };
-        let (plain, tuned) = (run(STATIC), run(KREDIS));
+        let runs = serve_both(&workload, &database, memory, 1, Screen::new(true)).unwrap();
+        let [plain, tuned] = runs.map(|run| serde_json::to_value(run).unwrap());
         for run in [&plain, &tuned] {
             assert_eq!(run["requests"], 3_600);
             let tenants = run["tenants"].as_array().unwrap();

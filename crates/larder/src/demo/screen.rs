@@ -14,8 +14,10 @@ const WRITTEN_EVERY: Duration = Duration::from_secs(4);
 
 /// Where progress is shown.
 pub(super) struct Screen {
-    out: Box<dyn Write>,
+    out: Box<dyn Write + Send>,
     terminal: bool,
+    /// What each run last said of itself.
+    blocks: [String; 2],
     /// Lines that are drawn over next.
     drawn: usize,
 }
@@ -23,12 +25,12 @@ pub(super) struct Screen {
 impl Screen {
     /// On standard output; on standard error where that is kept for the answer.
     pub(super) fn new(keep_stdout: bool) -> Self {
-        let (out, terminal): (Box<dyn Write>, _) = if keep_stdout {
+        let (out, terminal): (Box<dyn Write + Send>, _) = if keep_stdout {
             (Box::new(std::io::stderr()), std::io::stderr().is_terminal())
         } else {
             (Box::new(std::io::stdout()), std::io::stdout().is_terminal())
         };
-        Self { out, terminal, drawn: 0 }
+        Self { out, terminal, blocks: Default::default(), drawn: 0 }
     }
 
     /// How often it wants to be shown progress, which is of the time since then.
@@ -43,16 +45,18 @@ impl Screen {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Shows how far the run is.
+    /// Shows how far the run at `at` is.
     pub(super) fn show(
         &mut self,
+        at: usize,
         recipe: &str,
         names: &[String],
         progress: &Progress,
         holdings: &[Holding],
     ) {
         if self.terminal {
-            let text = block(recipe, names, progress, holdings);
+            self.blocks[at] = block(recipe, names, progress, holdings);
+            let text = self.blocks.join("\n");
             // Up to where the last block began, and each line is cleared before it is written.
             let mut drawn = String::new();
             if self.drawn > 0 {

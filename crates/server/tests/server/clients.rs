@@ -2,6 +2,7 @@
 
 use crate::client::serve;
 use crate::memcached::serve_both;
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -85,17 +86,85 @@ fn pymemcache() {
     }
 }
 
-/// go-redis and gomemcache, built by `.ci/run` or by hand:
-/// `cd tests/clients/go && go build -o ../../../../../target/go-clients .`
+/// Clients that `.ci/run` builds in the folder of the build: none of them, where it has not.
+fn built(name: &str) -> Option<String> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
+    if !target.exists() {
+        println!("skipped: {} is not built, as .ci/run would", target.display());
+        return None;
+    }
+    Some(target.to_str().unwrap().to_owned())
+}
+
+/// Runs a program against both protocols with the list of operations.
+fn serves(program: &str, args: &[&str]) {
+    let (server, memcached) = serve_both("--maxmemory 64mb");
+    let last = [server.addr().port().to_string(), memcached.to_string(), script("operations.json")];
+    let args = args.iter().copied().chain(last.iter().map(String::as_str));
+    succeeds(program, &args.collect::<Vec<_>>());
+}
+
+/// go-redis and gomemcache.
 #[test]
 fn go_clients() {
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/go-clients");
-    let program = std::env::var("LARDER_GO_CLIENTS").map_or(built, Into::into);
-    if !program.exists() {
-        println!("skipped: {} is not built", program.display());
-        return;
+    if let Some(program) = built("go-clients") {
+        serves(&program, &[]);
     }
-    let (server, port) = serve_both("--maxmemory 64mb");
-    let ports = [server.addr().port().to_string(), port.to_string()];
-    succeeds(program.to_str().unwrap(), &[&ports[0], &ports[1], &script("operations.json")]);
+}
+
+/// ioredis, node-redis and memcached.
+#[test]
+fn javascript_clients() {
+    if let Some(script) = built("js-clients/main.mjs") {
+        serves("node", &[&script]);
+    }
+}
+
+/// jedis, lettuce and xmemcached.
+#[test]
+fn java_clients() {
+    if let (Some(classes), Some(lib)) = (built("java-clients/classes"), built("java-clients/lib")) {
+        serves("java", &["-cp", &format!("{classes}:{lib}/*"), "Clients"]);
+    }
+}
+
+/// A reply in the words of the list.
+fn plain(reply: redis::Value) -> Value {
+    use redis::Value as Reply;
+    match reply {
+        Reply::Nil => Value::Null,
+        Reply::Int(number) => number.into(),
+        Reply::Okay => "OK".into(),
+        Reply::SimpleString(text) => text.into(),
+        Reply::BulkString(bytes) => String::from_utf8(bytes).unwrap().into(),
+        Reply::Double(number) => number.to_string().into(),
+        Reply::Array(replies) => replies.into_iter().map(plain).collect(),
+        Reply::Map(pairs) => {
+            let pair = |(name, value)| (plain(name).as_str().unwrap().to_owned(), plain(value));
+            Value::Object(pairs.into_iter().map(pair).collect())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn redis_rs() {
+    let list = std::fs::read_to_string(script("operations.json")).unwrap();
+    let list: Vec<(Vec<String>, Value)> = serde_json::from_str(&list).unwrap();
+    let server = serve("");
+    for protocol in ["resp3", "resp2"] {
+        let url = format!("redis://127.0.0.1:{}/?protocol={protocol}", server.addr().port());
+        let mut client = redis::Client::open(url).unwrap().get_connection().unwrap();
+        for (args, expected) in &list {
+            let mut reply = plain(redis::cmd(&args[0]).arg(&args[1..]).query(&mut client).unwrap());
+            if let (Value::Array(pairs), Value::Object(_)) = (&reply, expected) {
+                let pair = |pair: &[Value]| (pair[0].as_str().unwrap().to_owned(), pair[1].clone());
+                reply = Value::Object(pairs.chunks(2).map(pair).collect());
+            }
+            assert_eq!(reply, *expected, "{protocol} {args:?}");
+        }
+        let mut transaction = redis::pipe();
+        transaction.atomic().set("tx", 1).ignore().incr("tx", 1);
+        assert_eq!(transaction.query::<Vec<i64>>(&mut client).unwrap(), [2]);
+    }
 }
