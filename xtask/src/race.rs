@@ -85,13 +85,35 @@ fn race(asked: &Asked, folder: &Path) -> Result<()> {
     let runs = ours(&file, "lru", SIZES)?;
     let sizes: Vec<u64> = runs.iter().filter_map(|run| run["size_bytes"].as_u64()).collect();
     println!("{}, values charged, one thread, medians of {ROUNDS} rounds", asked.trace);
-    for size in sizes {
+    for &size in &sizes {
         println!();
         match &asked.cachesim {
             Some(program) => beside(program, &file, size)?,
             None => alone(&file, size)?,
         }
     }
+    asked.cachesim.as_ref().map_or(Ok(()), |program| grid(program, &file, &sizes))
+}
+
+/// What the commands are for: several policies at several sizes at once.
+fn grid(program: &str, file: &Path, sizes: &[u64]) -> Result<()> {
+    const POLICIES: &str = "lru,sieve,s3fifo,gdsf,lhd";
+    let list = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let mut laps = vec![];
+    for _ in 0..ROUNDS {
+        let start = children_cpu()?;
+        ours(file, POLICIES, &list)?;
+        let middle = children_cpu()?;
+        cachesim(program, file, POLICIES, &list)?;
+        laps.push((middle - start, children_cpu()? - middle));
+    }
+    let of = |figure: fn(&(f64, f64)) -> f64| median(laps.iter().map(figure).collect());
+    println!(
+        "\n{POLICIES} at both sizes, one command each: CPU s ours {:.2}, its {:.2}, ratio {:.2}",
+        of(|(a, _)| *a),
+        of(|(_, b)| *b),
+        of(|(a, b)| b / a),
+    );
     Ok(())
 }
 
@@ -159,20 +181,23 @@ fn ours(file: &Path, policy: &str, sizes: &str) -> Result<Vec<Value>> {
 
 fn their_lap(program: &str, file: &Path, policy: &str, size: u64) -> Result<Lap> {
     let before = children_cpu()?;
-    // It writes a file of results where it stands.
-    let folder = file.parent().context("a file without a folder")?;
-    let size = size.to_string();
-    let words = [path(file)?, "oracleGeneral", policy, &size];
-    let program = fs::canonicalize(program).with_context(|| format!("{program} is not there"))?;
-    let output = output(Command::new(program).args(words).current_dir(folder))?;
+    let text = cachesim(program, file, policy, &size.to_string())?;
     let cpu = children_cpu()? - before;
-    let text = String::from_utf8_lossy(&output.stdout);
     let after = |label: &str| -> Result<f64> {
         let rest = text.rsplit_once(label).with_context(|| format!("no '{label}' in: {text}"))?.1;
         let end = rest.find([',', ' ']).unwrap_or(rest.len());
         Ok(rest[..end].trim().parse()?)
     };
     Ok(Lap { rate: after("throughput ")?, cpu, miss_ratio: after("req, miss ratio ")? })
+}
+
+fn cachesim(program: &str, file: &Path, policies: &str, sizes: &str) -> Result<String> {
+    // It writes a file of results where it stands.
+    let folder = file.parent().context("a file without a folder")?;
+    let words = [path(file)?, "oracleGeneral", policies, sizes, "--num-thread", "1"];
+    let program = fs::canonicalize(program).with_context(|| format!("{program} is not there"))?;
+    let output = output(Command::new(program).args(words).current_dir(folder))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Seconds of processor time of all commands that have ended, in steps of 10 ms.

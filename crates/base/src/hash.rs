@@ -20,6 +20,31 @@
 //! Whoever needs a split that is independent of all three (halves for cross-checking, confidence
 //! bands) applies [`mix`] with a constant of its own first.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Maps the hash of a key. Watched keys share their top bits, so these are stirred once more.
+pub type KeyMap<T> = HashMap<u64, T, BuildHasherDefault<Ready>>;
+
+/// A set of such hashes.
+pub type KeySet = HashSet<u64, BuildHasherDefault<Ready>>;
+
+/// Keys are hashes already.
+#[derive(Clone, Debug, Default)]
+pub struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are numbers");
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key.wrapping_mul(A);
+    }
+}
+
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xd6e8_feb8_6659_fd93;
 const C: u64 = 0xa076_1d64_78bd_642f;

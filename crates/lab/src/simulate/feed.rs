@@ -2,9 +2,9 @@
 
 use crate::open::{Options, open};
 use anyhow::{Context, Result, bail};
+use base::hash::KeyMap;
 use base::{Access, Micros, Op, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Requests handed on at a time.
@@ -32,6 +32,12 @@ pub(super) struct Chunk {
     pub(super) causes: Vec<Cause>,
 }
 
+impl Chunk {
+    fn of(requests: usize) -> Self {
+        Self { accesses: Vec::with_capacity(requests), causes: Vec::with_capacity(requests) }
+    }
+}
+
 /// What is known of a key.
 #[derive(Clone, Copy, Debug)]
 struct Known {
@@ -45,7 +51,7 @@ const FOREVER: Micros = Micros(u64::MAX);
 /// An unbounded cache that tells why a read would miss, and adds up the footprint.
 #[derive(Debug, Default)]
 struct Annotator {
-    known: HashMap<u64, Known>,
+    known: KeyMap<Known>,
     footprint: u64,
 }
 
@@ -149,7 +155,7 @@ impl Feed {
                 self.name
             );
         };
-        let mut next: HashMap<u64, u64> = HashMap::new();
+        let mut next: KeyMap<u64> = KeyMap::default();
         let mut tick = self.requests;
         for chunk in held.iter_mut().rev() {
             let chunk = Arc::get_mut(chunk).context("a chunk is in use while it is read")?;
@@ -211,7 +217,7 @@ fn chunks(
         chunk.causes.push(annotator.see(&access));
         chunk.accesses.push(access);
         if chunk.accesses.len() == CHUNK {
-            each(std::mem::take(&mut chunk))?;
+            each(std::mem::replace(&mut chunk, Chunk::of(CHUNK)))?;
         }
     }
     if !chunk.accesses.is_empty() {
