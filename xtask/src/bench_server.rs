@@ -29,7 +29,7 @@ const CLIENTS: &str = "50";
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
 const COMMANDS: [&str; 2] = ["set", "get"];
 /// Load after a change of the recipe before it is measured: the loop has found its rate.
-const SETTLE: Duration = Duration::from_secs(3);
+const SETTLE: Duration = Duration::from_secs(5);
 /// Exchanges of roles for one line of the loop's table; odd, so that there is a median.
 const EXCHANGES: usize = 3;
 /// Seconds of load for one figure of the loop's table.

@@ -148,7 +148,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     let (tenants, lanes) = args.tenants(&to, &backends)?;
     let requests = lanes.iter().map(|lane| lane.requests).sum();
-    let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion };
+    let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion(1) };
     let names: Vec<String> = tenants.iter().map(|tenant| tenant.name.clone()).collect();
     let options = Options {
         to,

@@ -2,7 +2,8 @@
 //!
 //! Several traces are interleaved in proportion: the n-th of the N requests of a trace stands at
 //! the place (n - ½) / N of the run, whatever the times in it, so all traces run over the same
-//! span, and equal places go to the trace named first. Where the run follows the times of the
+//! span, and equal places go to the trace named first. Where several requests of a trace stay
+//! together, as those of one page do, they share the place of the middle one. Where the run follows the times of the
 //! traces they start together and are merged by time. One trace with many clients keeps its order.
 //!
 //! The order depends on the traces alone. Connections take their requests from it through queues
@@ -33,8 +34,8 @@ pub struct Request {
 /// How the requests of several traces follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// Each trace is spread evenly over the run.
-    InProportion,
+    /// Each trace is spread evenly over the run, so many requests of it at a time.
+    InProportion(u64),
     /// By the time of each request.
     ByTime,
 }
@@ -98,8 +99,10 @@ impl Ahead {
         self.read += 1;
         let place = match merge {
             Merge::ByTime => access.time.as_f64(),
-            Merge::InProportion => {
-                (self.read as f64 - 0.5) / self.lane.requests.unwrap_or(1).max(1) as f64
+            Merge::InProportion(together) => {
+                let before = (self.read - 1) / together * together;
+                let all = self.lane.requests.unwrap_or(1).max(1);
+                (before as f64 + together as f64 / 2.0) / all as f64
             }
         };
         let request = Request {
@@ -180,8 +183,14 @@ mod tests {
     /// A short trace must not be over before a long one has begun.
     #[test]
     fn traces_run_over_the_same_span() {
-        let order = Order::new(lanes(), Merge::InProportion);
+        let order = Order::new(lanes(), Merge::InProportion(1));
         assert_eq!(keys(order), ["a1", "b1", "a2", "a3", "b2", "a4"]);
+    }
+
+    #[test]
+    fn requests_stay_together() {
+        let order = Order::new(lanes(), Merge::InProportion(2));
+        assert_eq!(keys(order), ["a1", "a2", "b1", "b2", "a3", "a4"]);
     }
 
     #[test]
@@ -195,7 +204,7 @@ mod tests {
         let owner = Owner::Client([(0, 7), (1, 9)].into());
         let lane = Lane { source: list("a", vec![1, 2, 3]), requests: None, owner };
         let requests: Vec<_> =
-            Order::new(vec![lane], Merge::InProportion).map(Result::unwrap).collect();
+            Order::new(vec![lane], Merge::InProportion(1)).map(Result::unwrap).collect();
         assert_eq!(requests.iter().map(|request| request.tenant).collect::<Vec<_>>(), [9, 7, 9]);
         assert_eq!(requests[2].key, b"a3");
     }

@@ -335,7 +335,7 @@ mod tests {
         Options {
             to,
             tenants: vec![tenant("a"), tenant("b")],
-            order: Order::new(vec![lane(0, 3_000, 97), lane(1, 1_000, 31)], Merge::InProportion),
+            order: Order::new(vec![lane(0, 3_000, 97), lane(1, 1_000, 31)], Merge::InProportion(1)),
             requests: Some(4_000),
             connections: 1,
             depth: 1,

@@ -12,8 +12,8 @@
 //! for that and not for misses, and the comparison is of neighbours. Side by side, whatever happens
 //! happens to both.
 //!
-//! Requests come in small bursts, as pages ask for several things at once, at a fixed rate well
-//! below what two cores can serve, and connections work in a closed loop. In an open loop a machine
+//! Requests come in small bursts, as a page of a tenant asks for several things at once, at a fixed
+//! rate well below what two cores can serve, and connections work in a closed loop. In an open loop a machine
 //! that is busy with something else for a fifth of a second would make thousands of requests late.
 //! So the figures tell what a request costs, not how the server behaves at its limit;
 //! `larder replay --open-loop` measures that.
@@ -41,12 +41,11 @@ use workload::Workload;
 /// Requests a second of each run: clients, database and servers together keep less than half of
 /// two cores busy, so what is timed is waiting and not work.
 const RATE: f64 = 6_000.0;
-/// Requests that come at once, of all tenants together. One at a time costs nearly four times the
-/// work, most of it for waking threads up; with forty, half of them wait for the other half.
-const BURST: u64 = 16;
-/// Connections of each tenant, and requests one of them sends at once.
+/// Requests of a tenant that come at once, over one connection: one at a time costs several times
+/// the work, most of it for waking threads up.
+const BURST: usize = 8;
+/// Connections of each tenant.
 const CONNECTIONS: usize = 4;
-const DEPTH: usize = 8;
 /// Share of a run that warms up: the memory is full after half of it, and the pilot has moved what
 /// it wants to move.
 const WARMUP: f64 = 0.4;
@@ -186,11 +185,11 @@ fn serve(
     let options = replay::Options {
         to: cache.address(),
         tenants: tenants.collect(),
-        order: workload.order()?,
+        order: workload.order(BURST as u64)?,
         requests: Some(workload.requests),
         connections: CONNECTIONS,
-        depth: DEPTH,
-        pace: Pace::ClosedAtMost { rate: RATE, burst: BURST },
+        depth: BURST,
+        pace: Pace::ClosedAtMost { rate: RATE, burst: BURST as u64 },
         warmup: WARMUP,
         seed,
         interval: shown().interval(),

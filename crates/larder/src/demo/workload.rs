@@ -19,7 +19,7 @@
 //! already answers about seven of ten reads.
 //!
 //! Requests of all tenants follow each other in one fixed order, each tenant spread evenly over
-//! the run, and are the same for every recipe.
+//! the run, some requests of one tenant at a time, and are the same for every recipe.
 //!
 //! [1] Atikoglu et al. Workload analysis of a large-scale key-value store. SIGMETRICS '12.
 //! [2] Berg et al. The CacheLib caching engine. OSDI '20.
@@ -144,14 +144,14 @@ impl Workload {
         Ok(())
     }
 
-    /// The requests, from the first: in the same order every time.
-    pub(super) fn order(&self) -> anyhow::Result<Order> {
+    /// The requests, from the first: in the same order every time, so many of a tenant at a time.
+    pub(super) fn order(&self, together: u64) -> anyhow::Result<Order> {
         let lanes = self.tenants.iter().enumerate().map(|(at, tenant)| {
             let requests = Some(tenant.requests);
             Ok(Lane { source: tenant.source()?, requests, owner: Owner::Tenant(at) })
         });
         let lanes = lanes.collect::<anyhow::Result<_>>()?;
-        Ok(Order::new(lanes, Merge::InProportion))
+        Ok(Order::new(lanes, Merge::InProportion(together)))
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     fn the_same_seed_gives_the_same_requests() {
         let keys = |seed| {
             let workload = Workload::built_in(1_000, seed);
-            let order = workload.order().unwrap();
+            let order = workload.order(4).unwrap();
             order.map(|request| request.unwrap().key).collect::<Vec<_>>()
         };
         assert_eq!(keys(7), keys(7));
@@ -215,7 +215,7 @@ mod tests {
         workload.prepare(&folder.path().join("objects.db")).unwrap();
         assert_eq!(workload.requests, 2_000);
         let mut sizes = HashMap::new();
-        for request in workload.order().unwrap().map(Result::unwrap) {
+        for request in workload.order(4).unwrap().map(Result::unwrap) {
             let prefix = workload.tenants[request.tenant].prefix();
             let key = prefix + std::str::from_utf8(&request.key).unwrap();
             let size = store::charge(key.len(), request.value_size as usize, false);
