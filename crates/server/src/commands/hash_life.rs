@@ -43,14 +43,15 @@ const KEPT: i64 = 0;
 const CHANGED: i64 = 1;
 const REMOVED: i64 = 2;
 
-/// The first of the fields behind `FIELDS count` at `at`.
-fn first_field(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
+/// The first of the fields behind `FIELDS count` at `at`, each so many arguments.
+pub(super) fn first_field(call: &Call<'_>, at: usize, each: usize) -> Result<usize, Failure> {
     if !call.is(at, "fields") {
         return Err("ERR Mandatory argument FIELDS is missing or not at the right position".into());
     }
     let count = call.args.get(at + 1).and_then(parse_integer).filter(|&count| count > 0);
     let count = count.ok_or("ERR Parameter `numFields` should be greater than 0")?;
-    if at + 2 + count as usize != call.args.len() {
+    let arguments = (count as usize).checked_mul(each);
+    if arguments != Some(call.args.len() - (at + 2)) {
         return Err("ERR The `numfields` parameter must match the number of arguments".into());
     }
     Ok(at + 2)
@@ -104,7 +105,7 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
         b"lt" => (Condition::Shorter, 4),
         _ => (Condition::Always, 3),
     };
-    let first = first_field(call, fields_at)?;
+    let first = first_field(call, fields_at, 1)?;
     let answers = change(call, |hash| {
         let mut changed = false;
         let mut answers = vec![];
@@ -148,7 +149,7 @@ fn hpexpireat(call: &mut Call<'_>) -> Done {
 }
 
 fn hpersist(call: &mut Call<'_>) -> Done {
-    let first = first_field(call, 2)?;
+    let first = first_field(call, 2, 1)?;
     let answers = change(call, |hash| {
         let mut changed = false;
         let answers = call.args.iter_from(first).map(|name| match hash.get(name) {
@@ -167,7 +168,7 @@ fn hpersist(call: &mut Call<'_>) -> Done {
 }
 
 fn reply_lives(call: &mut Call<'_>, show: impl Fn(u64) -> u64) -> Done {
-    let first = first_field(call, 2)?;
+    let first = first_field(call, 2, 1)?;
     let now_ms = call.now.unix_ms;
     let answers: Vec<i64> = look(call, Trace::None, |hash| {
         let answer = |name: &[u8]| match find(hash, name, now_ms) {

@@ -17,11 +17,13 @@ mod config;
 mod connection;
 mod counter;
 mod hash;
+mod hash_ex;
 mod hash_life;
 mod info;
 mod introspection;
 mod key;
 mod larder;
+mod life;
 pub(crate) mod monitor;
 mod pubsub;
 mod scan;
@@ -46,6 +48,7 @@ const FAMILIES: &[&[Command]] = &[
     bitfield::COMMANDS,
     hash::COMMANDS,
     hash_life::COMMANDS,
+    hash_ex::COMMANDS,
     key::COMMANDS,
     scan::COMMANDS,
     connection::COMMANDS,

@@ -1,13 +1,10 @@
 //! Strings: reading and writing values.
 
 use super::flag::{BRIEF, DENY_OOM, FAST, READ, WRITE};
-use super::{
-    ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
-    wrong_number,
-};
+use super::life::{Life, ends};
+use super::{ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, ONE_KEY, SYNTAX, wrong_number};
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use store::{Change, Item, Key};
-use wire::resp::parse_integer;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -134,31 +131,6 @@ fn mget(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Units and reference of a time given to a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
-    Seconds,
-    Millis,
-    AtSeconds,
-    AtMillis,
-}
-
-/// When a life of `value` ends, in Unix milliseconds.
-fn ends(life: Life, value: &[u8], now_ms: u64, command: &str) -> Result<u64, Failure> {
-    let value = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
-    let invalid = || Failure::err(&format!("invalid expire time in '{command}' command"));
-    if value <= 0 {
-        return Err(invalid());
-    }
-    let scale = if matches!(life, Life::Seconds | Life::AtSeconds) { 1_000 } else { 1 };
-    let millis = value.checked_mul(scale).ok_or_else(invalid)?;
-    let at = match life {
-        Life::Seconds | Life::Millis => millis.checked_add(now_ms as i64).ok_or_else(invalid)?,
-        Life::AtSeconds | Life::AtMillis => millis,
-    };
-    Ok(at as u64)
-}
-
 /// The change that sets a value, or the end of a life that is over already.
 fn change(value: &[u8], expires: Option<u64>, now_ms: u64) -> Change<'_> {
     match expires {
@@ -186,14 +158,7 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
     while at < call.args.len() {
         let one_life = found.life.is_none() && !found.keep_ttl && !found.persist;
         let next = call.args.get(at + 1);
-        let life = match call.arg(at).to_ascii_lowercase().as_slice() {
-            b"ex" => Some(Life::Seconds),
-            b"px" => Some(Life::Millis),
-            b"exat" => Some(Life::AtSeconds),
-            b"pxat" => Some(Life::AtMillis),
-            _ => None,
-        };
-        match (life, next) {
+        match (Life::named(call.arg(at)), next) {
             (Some(life), Some(value)) if one_life => {
                 found.life = Some((life, value));
                 at += 2;

@@ -36,6 +36,43 @@ fn fields_have_lives() {
     }
 }
 
+#[test]
+fn fields_are_read_and_written_with_their_lives() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.ask("HSETEX h EX 100 FIELDS 2 a 1 b 2"), ":1\r\n");
+    assert_eq!(client.ask("HTTL h FIELDS 2 a b"), "*2\r\n:100\r\n:100\r\n");
+    assert_eq!(client.ask("HSETEX h FNX FIELDS 2 b 9 c 9"), ":0\r\n", "b exists");
+    assert_eq!(client.ask("HSETEX h FXX FIELDS 2 b 9 c 9"), ":0\r\n", "c does not");
+    assert_eq!(client.ask("HSETEX h FXX KEEPTTL FIELDS 1 b 3"), ":1\r\n");
+    assert_eq!(client.ask("HSETEX h FIELDS 1 a 4"), ":1\r\n");
+    assert_eq!(client.ask("HTTL h FIELDS 2 a b"), "*2\r\n:-1\r\n:100\r\n");
+    assert_eq!(client.ask("HGETEX h FIELDS 2 a nosuch"), "*2\r\n$1\r\n4\r\n$-1\r\n");
+    assert_eq!(client.ask("HTTL h FIELDS 1 a"), "*1\r\n:-1\r\n", "a plain HGETEX only reads");
+    client.ask("HGETEX h PX 50000 FIELDS 1 a");
+    client.ask("HGETEX h PERSIST FIELDS 1 b");
+    assert_eq!(client.ask("HTTL h FIELDS 2 a b"), "*2\r\n:50\r\n:-1\r\n");
+    assert_eq!(client.ask("HGETEX h EXAT 1 FIELDS 1 a"), "*1\r\n$1\r\n4\r\n");
+    assert_eq!(client.value("HEXISTS h a"), "0", "its life was over");
+    assert_eq!(client.ask("HGETDEL h FIELDS 2 b nosuch"), "*2\r\n$1\r\n3\r\n$-1\r\n");
+    assert_eq!(client.value("EXISTS h"), "0", "the last field takes the key with it");
+    assert_eq!(client.ask("HGETDEL nokey FIELDS 1 a"), "*1\r\n$-1\r\n");
+    client.ask("SET s v");
+    for wrong in [
+        "HGETDEL h FIELDS 2 a",
+        "HGETDEL h NOSUCH 1 a",
+        "HGETEX h EX 1 PX 1 FIELDS 1 a",
+        "HGETEX h KEEPTTL FIELDS 1 a",
+        "HGETEX h EX 0 FIELDS 1 a",
+        "HSETEX h FNX FXX FIELDS 1 a 1",
+        "HSETEX h FIELDS 1 a",
+        "HSETEX h EX FIELDS 1 a 1",
+    ] {
+        assert!(client.ask(wrong).starts_with("-ERR"), "{wrong}");
+    }
+    assert!(client.ask("HGETDEL s FIELDS 1 a").starts_with("-WRONGTYPE"));
+}
+
 /// A hash whose fields are all dead is dead itself, and the sweep finds it.
 #[test]
 fn the_last_field_takes_the_key_with_it() {

@@ -1,0 +1,167 @@
+//! Reading or writing fields and changing or ending their lives in one step: HGETDEL, HGETEX, HSETEX.
+
+use super::flag::{DENY_OOM, FAST, WRITE};
+use super::hash::change;
+use super::hash_life::first_field;
+use super::life::{Life, ends};
+use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX};
+use crate::hash::Hash;
+
+const GROUP: &str = "hash";
+const SINCE: &str = "8.0.0";
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("hgetdel", -5, WRITE | FAST, hgetdel).keys(ONE_KEY).doc(
+        GROUP,
+        SINCE,
+        "The values of fields, which are removed.",
+    ),
+    Command::new("hgetex", -5, WRITE | FAST, hgetex).keys(ONE_KEY).doc(
+        GROUP,
+        SINCE,
+        "The values of fields, whose lives are set.",
+    ),
+    Command::new("hsetex", -6, WRITE | DENY_OOM | FAST, hsetex).keys(ONE_KEY).doc(
+        GROUP,
+        SINCE,
+        "Sets fields and their lives.",
+    ),
+];
+
+/// What becomes of the life of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// It stays as it is.
+    Keep,
+    /// It has no end.
+    Persist,
+    /// It ends then, in Unix milliseconds.
+    Until(u64),
+}
+
+/// Which fields have to exist before any is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Only {
+    IfNone,
+    IfAll,
+}
+
+/// What stands before FIELDS, and where that is.
+struct Options {
+    then: Option<Then>,
+    only: Option<Only>,
+    fields_at: usize,
+}
+
+/// Reads the options; `keep` is the word of the command that leaves or ends lives without a time.
+fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options, Failure> {
+    let mut found = Options { then: None, only: None, fields_at: 2 };
+    while !call.is(found.fields_at, "fields") && found.fields_at < call.args.len() {
+        let at = found.fields_at;
+        let then = match (Life::named(call.arg(at)), call.args.get(at + 1)) {
+            (Some(life), Some(value)) => Some(ends(life, value, call.now.unix_ms, command)?),
+            _ => None,
+        };
+        let only = match () {
+            () if command != "hsetex" => None,
+            () if call.is(at, "fnx") => Some(Only::IfNone),
+            () if call.is(at, "fxx") => Some(Only::IfAll),
+            () => None,
+        };
+        if let (Some(until), None) = (then, found.then) {
+            found.then = Some(Then::Until(until));
+            found.fields_at += 1;
+        } else if call.is(at, keep.0) && found.then.is_none() {
+            found.then = Some(keep.1);
+        } else if only.is_some() && found.only.is_none() {
+            found.only = only;
+        } else {
+            return Err(SYNTAX.into());
+        }
+        found.fields_at += 1;
+    }
+    Ok(found)
+}
+
+fn reply(call: &mut Call<'_>, values: &[Option<Vec<u8>>]) -> Done {
+    call.out.array(values.len());
+    for value in values {
+        match value {
+            Some(value) => call.out.bulk(value),
+            None => call.out.null(),
+        }
+    }
+    Ok(())
+}
+
+/// A copy of the value of a field.
+fn value(hash: &mut Hash<'_>, name: &[u8]) -> Option<Vec<u8>> {
+    hash.get(name).map(|field| field.value.to_vec())
+}
+
+fn hgetdel(call: &mut Call<'_>) -> Done {
+    let first = first_field(call, 2, 1)?;
+    let values = change(call, |hash| {
+        let names = call.args.iter_from(first);
+        let values: Vec<_> = names
+            .map(|name| {
+                let value = value(hash, name);
+                hash.remove(name);
+                value
+            })
+            .collect();
+        Ok((values.iter().any(Option::is_some), values))
+    })?;
+    reply(call, &values)
+}
+
+fn hgetex(call: &mut Call<'_>) -> Done {
+    let options = options(call, "hgetex", ("persist", Then::Persist))?;
+    let first = first_field(call, options.fields_at, 1)?;
+    let now_ms = call.now.unix_ms;
+    let then = options.then.unwrap_or(Then::Keep);
+    let values = change(call, |hash| {
+        let names = || call.args.iter_from(first);
+        let values: Vec<_> = names().map(|name| value(hash, name)).collect();
+        names().for_each(|name| live(hash, name, then, now_ms));
+        Ok((then != Then::Keep && values.iter().any(Option::is_some), values))
+    })?;
+    reply(call, &values)
+}
+
+fn hsetex(call: &mut Call<'_>) -> Done {
+    let options = options(call, "hsetex", ("keepttl", Then::Keep))?;
+    let first = first_field(call, options.fields_at, 2)?;
+    let now_ms = call.now.unix_ms;
+    let then = options.then.unwrap_or(Then::Persist);
+    let set = change(call, |hash| {
+        let pairs = || (first..call.args.len()).step_by(2);
+        let allowed = pairs().all(|at| {
+            let exists = hash.get(call.arg(at)).is_some();
+            options.only.is_none_or(|only| exists == (only == Only::IfAll))
+        });
+        if allowed {
+            for at in pairs() {
+                hash.put(call.arg(at), call.arg(at + 1).to_vec());
+                live(hash, call.arg(at), then, now_ms);
+            }
+        }
+        Ok((allowed, allowed))
+    })?;
+    call.out.integer(i64::from(set));
+    Ok(())
+}
+
+/// Changes the life of a field, if it exists; one that is over goes.
+fn live(hash: &mut Hash<'_>, name: &[u8], then: Then, now_ms: u64) {
+    let Some(field) = hash.get(name) else { return };
+    match then {
+        Then::Keep => {}
+        Then::Persist => field.expires = None,
+        Then::Until(at) if at <= now_ms => {
+            hash.remove(name);
+        }
+        Then::Until(at) => field.expires = Some(at),
+    }
+}
