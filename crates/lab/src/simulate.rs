@@ -7,6 +7,8 @@
 //! while it works. A trace too long to be held is read a second time instead, and all caches see it
 //! side by side.
 
+#[cfg(test)]
+mod chains;
 mod feed;
 mod outcome;
 #[cfg(test)]
