@@ -3,8 +3,9 @@
 //! Several traces are interleaved in proportion: the n-th of the N requests of a trace stands at
 //! the place (n - ½) / N of the run, whatever the times in it, so all traces run over the same
 //! span, and equal places go to the trace named first. Where several requests of a trace stay
-//! together, as those of one page do, they share the place of the middle one. Where the run follows the times of the
-//! traces they start together and are merged by time. One trace with many clients keeps its order.
+//! together, as those of one page do, they share the place of the middle one. Where the run follows
+//! the times of the traces they start together and are merged by time. One trace with many clients
+//! keeps its order.
 //!
 //! The order depends on the traces alone. Connections take their requests from it through queues
 //! of a few batches, so no tenant gets further ahead of another than those hold.

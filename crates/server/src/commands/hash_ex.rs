@@ -1,4 +1,5 @@
-//! Reading or writing fields and changing or ending their lives in one step: HGETDEL, HGETEX, HSETEX.
+//! Reading or writing fields and changing or ending their lives in one step: HGETDEL, HGETEX,
+//! HSETEX.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash::change;
