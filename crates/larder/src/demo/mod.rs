@@ -15,8 +15,8 @@
 //! Requests come in small bursts, as a page of a tenant asks for several things at once, at a fixed
 //! rate well below what two cores can serve, and connections work in a closed loop. In an open loop
 //! a machine that is busy with something else for a fifth of a second would make thousands of
-//! requests late. So the figures tell what a request costs, not how the server behaves at its limit;
-//! `larder replay --open-loop` measures that.
+//! requests late. So the figures tell what a request costs, not how the server behaves at its
+//! limit; `larder replay --open-loop` measures that.
 //!
 //! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
 
