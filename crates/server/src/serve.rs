@@ -80,6 +80,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     if json {
         print_json(&handle);
     }
+    notify(sd_notify::NotifyState::Ready);
     let stopper = handle.stopper();
     let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
     let mut signals = signal_hook::iterator::Signals::new(signals)
@@ -87,6 +88,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             tracing::info!("signal {signal}: ending");
+            notify(sd_notify::NotifyState::Stopping);
             stopper.stop();
         }
     });
@@ -96,6 +98,13 @@ pub fn run(args: Args) -> Result<(), Error> {
     }
     tracing::info!("ended");
     Ok(())
+}
+
+/// Tells systemd, where that started it and asked to be told.
+fn notify(state: sd_notify::NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!("systemd cannot be told: {error}");
+    }
 }
 
 /// Logs to where the settings say.
