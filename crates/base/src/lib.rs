@@ -9,6 +9,7 @@ pub mod clock;
 pub mod hash;
 pub mod histogram;
 pub mod list;
+pub mod penalty;
 pub mod prng;
 pub mod sample;
 pub mod units;

@@ -86,6 +86,8 @@ pub struct Sample {
     pub size: u32,
     /// Time left to live, zero for no limit.
     pub ttl: Micros,
+    /// About what a miss of the key costs, zero where that is not known.
+    pub penalty: Micros,
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ impl Flight {
 
     /// Serves a request, after the looks that are due before it.
     pub(crate) fn access(&mut self, access: &Access) -> Outcome {
+        self.access_told(access, None)
+    }
+
+    /// The same for a key whose penalty is told to be of a class.
+    pub(crate) fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
             self.pilot.tick(&mut self.plant);
@@ -43,7 +48,7 @@ impl Flight {
             self.unseen = 0;
         }
         self.unseen += 1;
-        self.plant.access(access)
+        self.plant.access_told(access, told)
     }
 
     /// What tenants asked for and got, together.

@@ -17,6 +17,7 @@ use base::{Access, Bytes, Filter, Micros, Op, TenantId};
 use curve::{Model, Params};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tune::recipe::Pools;
 use tune::snapshot::{Candidate, Pool};
 use tune::{Evictor, Objective, Plan, Plant, PoolStep, Recipe, Snapshot, Step, planner, recipe};
 
@@ -156,6 +157,12 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     ensure!(
         !args.traces.iter().any(|trace| trace == "-"),
         "a plan reads its traces twice, and standard input only once: name a file"
+    );
+    ensure!(
+        recipe.pools != Pools::Class,
+        "recipe {} divides the memory among penalties, not tenants: \
+         larder simulate --recipe {recipe} shows what it does",
+        recipe.name
     );
     ensure!(
         recipe.model != Some(curve::miniature::SPEC.name),
@@ -388,6 +395,7 @@ fn simulate(
         let mut plant = SimulatedPlant::new(snapshot.memory, &bounds(bounded), args.seed);
         let pools = division.iter().enumerate().map(|(at, &(budget, evictor))| PoolStep {
             tenants: vec![at as TenantId],
+            class: None,
             budget,
             evictor,
             filter: Filter::NONE,

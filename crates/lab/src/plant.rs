@@ -7,12 +7,13 @@
 //! by sampling its items and asking a rank of the `policy` crate; a tenant at its minimum is no
 //! victim of another, one at its maximum makes its own room.
 
+use base::penalty::{self, of_class};
 use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
 use policy::rank::klru::Klru;
 use policy::{Meta, Outcome, Rank};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::iter::Sum;
-use tune::{POOL, Plant, PoolStep, Reading, Step, Tenant};
+use tune::{POOL, Part, Plant, PoolStep, Reading, Step, Tenant};
 
 /// Samples kept for the pilot; of more, the newest are dropped and counted.
 const SAMPLES_MAX: usize = 1 << 16;
@@ -29,6 +30,7 @@ pub struct SimulatedPlant {
     tick: Tick,
     members: Vec<Member>,
     pools: Vec<Pool>,
+    ghosts: Ghosts,
     samples: Vec<Sample>,
     dropped: u64,
     prng: Prng,
@@ -93,11 +95,90 @@ impl Sum for Counts {
 #[derive(Debug)]
 struct Member {
     bounds: Bounds,
-    pool: usize,
+    /// The keys to sample.
+    filter: Filter,
     used: Bytes,
     counts: Counts,
-    places: HashMap<u64, usize>,
+    fetches: Mean,
+    places: HashMap<u64, (u8, usize)>,
+    /// By class of penalties, as far as any was met.
+    shelves: Vec<Shelf>,
+    /// The pool of each shelf.
+    pools: Vec<usize>,
+}
+
+/// A tenant's items of one class of penalties.
+#[derive(Debug, Default)]
+struct Shelf {
     items: Vec<Item>,
+    used: Bytes,
+    gets: u64,
+    misses: u64,
+    sets: u64,
+    fetches: Mean,
+}
+
+/// What fetches took lately: the older ones fade.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    count: f64,
+    mean: f64,
+}
+
+/// Fetches that a mean remembers.
+const FETCHES: f64 = 1_000.0;
+
+impl Mean {
+    fn add(&mut self, took: Micros) {
+        self.count = (self.count + 1.0).min(FETCHES);
+        self.mean += (took.as_f64() - self.mean) / self.count;
+    }
+
+    /// None where nothing costs anything.
+    fn get(self) -> Option<Micros> {
+        (self.mean > 0.0).then(|| Micros(self.mean.round() as u64))
+    }
+}
+
+/// The classes of items that left.
+#[derive(Debug, Default)]
+struct Ghosts {
+    classes: HashMap<(usize, u64), u8>,
+    order: VecDeque<(usize, u64)>,
+}
+
+/// Ghosts at most.
+const GHOSTS_MAX: usize = 1 << 17;
+
+impl Ghosts {
+    fn add(&mut self, at: usize, key: u64, class: u8) {
+        if self.classes.insert((at, key), class).is_none() {
+            self.order.push_back((at, key));
+        }
+        while self.order.len() > GHOSTS_MAX {
+            if let Some(oldest) = self.order.pop_front() {
+                self.classes.remove(&oldest);
+            }
+        }
+    }
+
+    fn class(&self, at: usize, key: u64) -> u8 {
+        self.classes.get(&(at, key)).copied().unwrap_or(0)
+    }
+}
+
+impl Member {
+    fn item(&self, key: u64) -> Option<&Item> {
+        self.places.get(&key).map(|&(shelf, at)| &self.shelves[usize::from(shelf)].items[at])
+    }
+
+    /// Items of a class, or of all.
+    fn len(&self, class: Option<u8>) -> usize {
+        match class {
+            None => self.places.len(),
+            Some(class) => self.shelves.get(usize::from(class)).map_or(0, |s| s.items.len()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,14 +213,17 @@ impl SimulatedPlant {
     pub fn new(limit: Bytes, tenants: &[Bounds], seed: u64) -> Self {
         let member = |bounds: &Bounds| Member {
             bounds: bounds.clone(),
-            pool: 0,
+            filter: Filter::NONE,
             used: Bytes(0),
             counts: Counts::default(),
+            fetches: Mean::default(),
             places: HashMap::new(),
-            items: vec![],
+            shelves: vec![],
+            pools: vec![],
         };
         let step = PoolStep {
             tenants: (0..tenants.len() as TenantId).collect(),
+            class: None,
             budget: limit,
             evictor: tune::Evictor::klru_pool(5),
             filter: Filter::NONE,
@@ -151,6 +235,7 @@ impl SimulatedPlant {
             tick: Tick(0),
             members: tenants.iter().map(member).collect(),
             pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
+            ghosts: Ghosts::default(),
             samples: vec![],
             dropped: 0,
             prng: Prng::new(seed),
@@ -159,39 +244,74 @@ impl SimulatedPlant {
 
     /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
     pub fn access(&mut self, access: &Access) -> Outcome {
+        self.access_told(access, None)
+    }
+
+    /// The same; where the class of the penalty is told, it is not the measured one that counts.
+    pub fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
         self.now = self.now.max(access.time);
         self.tick += Tick(1);
         let at = usize::from(access.tenant);
         let found = self.find(at, access.key);
         match access.op {
             Op::Delete => {
-                if let Some(place) = found {
-                    self.remove(at, place);
+                if found.is_some() {
+                    self.remove(at, access.key);
                 }
-                self.tap(access, Sighting::Delete, self.now);
+                self.tap(access, Sighting::Delete, self.now, 0);
                 Outcome::Done
             }
             Op::Set => {
-                self.write(at, access, self.now);
+                let before = found.map_or_else(|| self.ghosts.class(at, access.key), |(c, _)| c);
+                self.write(at, access, self.now, told.unwrap_or(before));
                 Outcome::Done
             }
             Op::Get => {
                 self.members[at].counts.gets += 1;
-                if let Some(place) = found {
-                    let item = &mut self.members[at].items[place];
+                if let Some((class, place)) = found {
+                    let shelf = &mut self.members[at].shelves[usize::from(class)];
+                    shelf.gets += 1;
+                    let item = &mut shelf.items[place];
                     item.last = self.tick;
                     item.hits = item.hits.saturating_add(1);
-                    self.tap(access, Sighting::Hit, self.now);
+                    self.tap(access, Sighting::Hit, self.now, class);
                     return Outcome::Hit;
                 }
-                let counts = &mut self.members[at].counts;
-                counts.misses += 1;
-                counts.waited = later(counts.waited, access.penalty);
-                self.tap(access, Sighting::Miss, self.now);
-                self.write(at, access, later(self.now, access.penalty));
+                let measured = match access.penalty {
+                    Micros(0) => 0,
+                    penalty => penalty::class_of(penalty),
+                };
+                let class = told.unwrap_or(measured);
+                self.missed(at, access.penalty, class);
+                self.tap(access, Sighting::Miss, self.now, 0);
+                self.write(at, access, later(self.now, access.penalty), class);
                 Outcome::Miss
             }
         }
+    }
+
+    /// Counts a miss for its tenant and the class in which its fill is measured.
+    fn missed(&mut self, at: usize, penalty: Micros, class: u8) {
+        let shelf = self.shelf(at, class);
+        shelf.gets += 1;
+        shelf.misses += 1;
+        shelf.fetches.add(penalty);
+        let member = &mut self.members[at];
+        member.counts.misses += 1;
+        member.counts.waited = later(member.counts.waited, penalty);
+        member.fetches.add(penalty);
+    }
+
+    /// The shelf of a class; a new one is of the pool that its class is of.
+    fn shelf(&mut self, at: usize, class: u8) -> &mut Shelf {
+        let wanted = usize::from(class) + 1;
+        let member = &mut self.members[at];
+        while member.shelves.len() < wanted {
+            let class = member.shelves.len() as u8;
+            member.pools.push(home(&self.pools, at as TenantId, class));
+            member.shelves.push(Shelf::default());
+        }
+        &mut member.shelves[usize::from(class)]
     }
 
     /// Lets time pass.
@@ -229,58 +349,63 @@ impl SimulatedPlant {
         self.pools.iter().map(|pool| &pool.step)
     }
 
-    fn find(&mut self, at: usize, key: u64) -> Option<usize> {
+    fn find(&mut self, at: usize, key: u64) -> Option<(u8, usize)> {
         let place = *self.members[at].places.get(&key)?;
-        if self.members[at].items[place].expires <= self.now {
-            self.remove(at, place);
+        if self.members[at].shelves[usize::from(place.0)].items[place.1].expires <= self.now {
+            self.remove(at, key);
             return None;
         }
         Some(place)
     }
 
-    fn write(&mut self, at: usize, access: &Access, done: Micros) {
-        if let Some(&place) = self.members[at].places.get(&access.key) {
-            self.remove(at, place);
+    fn write(&mut self, at: usize, access: &Access, done: Micros, class: u8) {
+        if self.members[at].places.contains_key(&access.key) {
+            self.remove(at, access.key);
         }
         self.members[at].counts.sets += 1;
-        self.tap(access, Sighting::Write, done);
+        self.shelf(at, class).sets += 1;
+        self.tap(access, Sighting::Write, done, class);
         let size = Bytes(u64::from(access.size));
         let most = self.members[at].bounds.max.map_or(self.limit, |max| max.min(self.limit));
-        if size > most || !self.make_room(at, size) {
+        if size > most || !self.make_room(at, class, size) {
             return;
         }
+        let expires = match access.ttl {
+            Micros(0) => Micros(u64::MAX),
+            ttl => later(done, ttl),
+        };
         let item = Item {
             key: access.key,
             size: access.size,
             hits: 0,
             last: self.tick,
             born: self.tick,
-            expires: match access.ttl {
-                Micros(0) => Micros(u64::MAX),
-                ttl => later(done, ttl),
-            },
+            expires,
             penalty: access.penalty,
         };
         let member = &mut self.members[at];
-        member.places.insert(access.key, member.items.len());
-        member.items.push(item);
+        let shelf = &mut member.shelves[usize::from(class)];
+        member.places.insert(access.key, (class, shelf.items.len()));
+        shelf.items.push(item);
+        shelf.used += size;
         member.used += size;
-        self.pools[member.pool].used += size;
+        self.pools[member.pools[usize::from(class)]].used += size;
         self.used += size;
     }
 
     /// Evicts until the tenant may take `size`. False where that cannot be.
-    fn make_room(&mut self, at: usize, size: Bytes) -> bool {
+    fn make_room(&mut self, at: usize, class: u8, size: Bytes) -> bool {
         let max = self.members[at].bounds.max;
         while max.is_some_and(|max| self.members[at].used + size > max) {
-            if self.members[at].items.is_empty() {
+            if self.members[at].places.is_empty() {
                 return false;
             }
-            let victim = self.draw_from(at);
+            let victim = self.draw_from(at, None);
             self.evict(victim);
         }
+        let own = self.members[at].pools[usize::from(class)];
         while self.used + size > self.limit {
-            let pool = self.victim_pool(self.members[at].pool);
+            let pool = self.victim_pool(own);
             let Some(victim) = self
                 .victim(pool, at)
                 .or_else(|| (0..self.pools.len()).find_map(|other| self.victim(other, at)))
@@ -324,7 +449,7 @@ impl SimulatedPlant {
         }
         while let Some(candidate) = self.pools[pool].kept.pop() {
             let member = &self.members[candidate.member];
-            let current = member.places.get(&candidate.key).map(|&place| member.items[place].last);
+            let current = member.item(candidate.key).map(|item| item.last);
             if current == Some(candidate.last) && self.may_lose(candidate.member, asker) {
                 return Some(candidate);
             }
@@ -338,8 +463,9 @@ impl SimulatedPlant {
 
     /// An item of a pool at random, of a tenant that may lose it.
     fn draw(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
-        let tenants = &self.pools[pool].step.tenants;
-        let items = |at: &TenantId| self.members[usize::from(*at)].items.len() as u64;
+        let PoolStep { tenants, class, .. } = &self.pools[pool].step;
+        let class = *class;
+        let items = |at: &TenantId| self.members[usize::from(*at)].len(class) as u64;
         let all: u64 = tenants.iter().map(items).sum();
         if all == 0 {
             return None;
@@ -348,21 +474,29 @@ impl SimulatedPlant {
             let mut left = self.prng.below(all);
             let tenants = &self.pools[pool].step.tenants;
             let at = tenants.iter().map(|at| usize::from(*at)).find(|&at| {
-                let items = self.members[at].items.len() as u64;
+                let items = self.members[at].len(class) as u64;
                 let here = left < items;
                 left -= if here { 0 } else { items };
                 here
             })?;
             if self.may_lose(at, asker) {
-                return Some(self.draw_from(at));
+                return Some(self.draw_from(at, class));
             }
         }
         None
     }
 
-    fn draw_from(&mut self, at: usize) -> Candidate {
-        let items = &self.members[at].items;
-        let item = items[self.prng.below(items.len() as u64) as usize];
+    /// An item of a tenant at random, of a class or of any; there must be one.
+    fn draw_from(&mut self, at: usize, class: Option<u8>) -> Candidate {
+        let mut left = self.prng.below(self.members[at].len(class) as u64) as usize;
+        let shelves = self.members[at].shelves.iter().zip(0u8..);
+        let mut wanted = shelves.filter(|(_, of)| class.is_none_or(|class| class == *of));
+        let item = wanted.find_map(|(shelf, _)| {
+            let found = shelf.items.get(left);
+            left = left.wrapping_sub(shelf.items.len());
+            found
+        });
+        let item = item.expect("drawn below the number of items");
         let meta = Meta {
             age: self.tick.since(item.last),
             life: self.tick.since(item.born),
@@ -375,26 +509,28 @@ impl SimulatedPlant {
     }
 
     fn evict(&mut self, victim: Candidate) {
-        let place = self.members[victim.member].places[&victim.key];
-        self.remove(victim.member, place);
+        let (class, _) = self.members[victim.member].places[&victim.key];
+        self.ghosts.add(victim.member, victim.key, class);
+        self.remove(victim.member, victim.key);
     }
 
-    fn remove(&mut self, at: usize, place: usize) {
+    fn remove(&mut self, at: usize, key: u64) {
         let member = &mut self.members[at];
-        let item = member.items.swap_remove(place);
-        member.places.remove(&item.key);
-        if let Some(moved) = member.items.get(place) {
-            member.places.insert(moved.key, place);
+        let Some((class, place)) = member.places.remove(&key) else { return };
+        let shelf = &mut member.shelves[usize::from(class)];
+        let item = shelf.items.swap_remove(place);
+        if let Some(moved) = shelf.items.get(place) {
+            member.places.insert(moved.key, (class, place));
         }
         let size = Bytes(u64::from(item.size));
+        shelf.used -= size;
         member.used -= size;
-        self.pools[member.pool].used -= size;
+        self.pools[member.pools[usize::from(class)]].used -= size;
         self.used -= size;
     }
 
-    fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros) {
-        let pool = self.members[usize::from(access.tenant)].pool;
-        if !self.pools[pool].step.filter.keeps(access.key) {
+    fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros, class: u8) {
+        if !self.members[usize::from(access.tenant)].filter.keeps(access.key) {
             return;
         }
         if self.samples.len() >= SAMPLES_MAX {
@@ -403,7 +539,8 @@ impl SimulatedPlant {
         }
         let size = if sighting == Sighting::Miss { 0 } else { access.size };
         let (key, tenant, ttl) = (access.key, access.tenant, access.ttl);
-        self.samples.push(Sample { time, key, tenant, sighting, size, ttl });
+        let penalty = of_class(class);
+        self.samples.push(Sample { time, key, tenant, sighting, size, ttl, penalty });
     }
 }
 
@@ -414,18 +551,27 @@ const fn later(from: Micros, by: Micros) -> Micros {
 
 impl Plant for SimulatedPlant {
     fn read(&mut self) -> Reading {
+        let part = |(shelf, class): (&Shelf, u8)| Part {
+            class,
+            used: shelf.used,
+            gets: shelf.gets,
+            misses: shelf.misses,
+            sets: shelf.sets,
+            penalty: shelf.fetches.get(),
+        };
         let tenant = |(id, member): (usize, &Member)| Tenant {
             id: id as TenantId,
             name: member.bounds.name.clone(),
             used: member.used,
-            items: member.items.len() as u64,
+            items: member.places.len() as u64,
             gets: member.counts.gets,
             misses: member.counts.misses,
             sets: member.counts.sets,
-            penalty: mean(member.counts),
+            penalty: member.fetches.get(),
             min: member.bounds.min,
             max: member.bounds.max,
             weight: member.bounds.weight,
+            classes: member.shelves.iter().zip(0..).map(part).collect(),
         };
         Reading {
             now: self.now,
@@ -437,33 +583,33 @@ impl Plant for SimulatedPlant {
     }
 
     fn apply(&mut self, step: &Step) {
-        for (at, pool) in step.pools.iter().enumerate() {
-            for &tenant in &pool.tenants {
-                self.members[usize::from(tenant)].pool = at;
-            }
-        }
-        let mut kept: HashMap<Vec<TenantId>, _> = std::mem::take(&mut self.pools)
+        let mut kept: HashMap<_, _> = std::mem::take(&mut self.pools)
             .into_iter()
-            .map(|pool| (pool.step.tenants, pool.kept))
+            .map(|pool| ((pool.step.tenants, pool.step.class), pool.kept))
             .collect();
-        let used = |pool: &PoolStep| {
-            pool.tenants.iter().map(|&tenant| self.members[usize::from(tenant)].used).sum()
+        let pool = |step: &PoolStep| {
+            let kept = kept.remove(&(step.tenants.clone(), step.class)).unwrap_or_default();
+            Pool { step: step.clone(), used: Bytes(0), kept }
         };
-        self.pools = step
-            .pools
-            .iter()
-            .map(|pool| Pool {
-                used: used(pool),
-                kept: kept.remove(&pool.tenants).unwrap_or_default(),
-                step: pool.clone(),
-            })
-            .collect();
+        self.pools = step.pools.iter().map(pool).collect();
+        for (member, tenant) in self.members.iter_mut().zip(0..) {
+            for ((home_of, shelf), class) in member.pools.iter_mut().zip(&member.shelves).zip(0..) {
+                *home_of = home(&self.pools, tenant, class);
+                self.pools[*home_of].used += shelf.used;
+            }
+            let own = step.pools.iter().filter(|pool| pool.tenants.contains(&tenant));
+            let widest = own.map(|pool| pool.filter).max_by_key(|filter| filter.threshold());
+            member.filter = widest.unwrap_or(Filter::NONE);
+        }
     }
 }
 
-/// The mean penalty of the misses so far, where any had one.
-fn mean(counts: Counts) -> Option<Micros> {
-    (counts.waited > Micros(0)).then(|| Micros(counts.waited.0 / counts.misses.max(1)))
+/// The pool of a tenant's items of a class; the first where no pool names them.
+fn home(pools: &[Pool], tenant: TenantId, class: u8) -> usize {
+    let is_home = |pool: &Pool| {
+        pool.step.tenants.contains(&tenant) && pool.step.class.is_none_or(|wanted| wanted == class)
+    };
+    pools.iter().position(is_home).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -489,8 +635,13 @@ mod tests {
         for (evictor, band) in [(Evictor::klru(1), 0.003), (Evictor::klru_pool(5), 0.003)] {
             let limit = Bytes(400_000);
             let mut plant = SimulatedPlant::new(limit, &[Bounds::none("a")], 1);
-            let pools =
-                vec![PoolStep { tenants: vec![0], budget: limit, evictor, filter: Filter::NONE }];
+            let pools = vec![PoolStep {
+                tenants: vec![0],
+                class: None,
+                budget: limit,
+                evictor,
+                filter: Filter::NONE,
+            }];
             plant.apply(&Step { pools });
             let choice = policy::parse(&evictor.to_string()).unwrap();
             let mut cache = policy::Cache::new(&choice, limit, 1);
@@ -514,6 +665,7 @@ mod tests {
         let mut plant = SimulatedPlant::new(Bytes(100), &tenants, 1);
         let pool = |tenant, budget| PoolStep {
             tenants: vec![tenant],
+            class: None,
             budget: Bytes(budget),
             evictor: Evictor::klru(5),
             filter: Filter::NONE,
@@ -558,11 +710,53 @@ mod tests {
         assert_eq!(plant.counts(0).waited, Micros(u64::MAX));
     }
 
+    /// A class is a pool like any other: it keeps its budget and gives what is above, whoever owns
+    /// the items. A key whose fill takes longer than before is of another class from then on.
+    #[test]
+    fn classes_of_penalties_are_pools() {
+        let tenants = [Bounds::none("a"), Bounds::none("b")];
+        let mut plant = SimulatedPlant::new(Bytes(100), &tenants, 1);
+        let pool = |class, budget| PoolStep {
+            tenants: vec![0, 1],
+            class: Some(class),
+            budget: Bytes(budget),
+            evictor: Evictor::klru(5),
+            filter: Filter::ALL,
+        };
+        plant.apply(&Step { pools: vec![pool(0, 0), pool(4, 30), pool(7, 70)] });
+        let read = |plant: &mut SimulatedPlant, tenant, key, penalty| {
+            plant.access(&Access { penalty: Micros(penalty), ..get(tenant, key, 1) })
+        };
+        for key in 0..1_000 {
+            read(&mut plant, (key % 2) as TenantId, key, 120);
+            read(&mut plant, (key % 3 % 2) as TenantId, 10_000 + key, 1_000);
+        }
+        let of = |plant: &mut SimulatedPlant, class| {
+            let reading = plant.read();
+            let parts = || reading.tenants.iter().map(|tenant| tenant.part(Some(class)));
+            let misses: u64 = parts().map(|part| part.misses).sum();
+            (parts().map(|part| part.used).sum::<Bytes>(), misses)
+        };
+        assert_eq!(of(&mut plant, 4), (Bytes(30), 1_000));
+        assert_eq!(of(&mut plant, 7), (Bytes(70), 1_000));
+        // The newest is still there; read again it keeps its class, fetched anew it changes it.
+        assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Hit);
+        assert_eq!(of(&mut plant, 7).1, 1_000);
+        plant.access(&Access { tenant: 1, ..Access::delete(base::hash::mix(999)) });
+        assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Miss);
+        assert_eq!(of(&mut plant, 7).1, 1_001);
+        // What is told counts, not what is measured.
+        let told = Access { penalty: Micros(1_000), ..get(0, 77_777, 1) };
+        plant.access_told(&told, Some(4));
+        assert_eq!(of(&mut plant, 4).1, 1_001);
+    }
+
     #[test]
     fn samples_say_what_happened() {
         let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a")], 1);
         let step = PoolStep {
             tenants: vec![0],
+            class: None,
             budget: Bytes(100),
             evictor: Evictor::klru(5),
             filter: Filter::ALL,

@@ -336,6 +336,29 @@ fn does_no_harm_on_white_noise() {
     }
 }
 
+/// Keys that are asked for alike from a near and a far backend: the far ones are worth more, and
+/// only their penalty tells.
+#[test]
+fn classes_of_penalties_are_weighed() {
+    let from = |penalty: &str| {
+        format!("zipf:keys=30000:skew=0.7:size=const/300:rate=4000:penalty=const/{penalty}")
+    };
+    let scenario = Scenario {
+        name: "near and far",
+        memory: Bytes(5 * MIB),
+        loads: vec![load("near", 40, &from("120")), load("far", 40, &from("2000"))],
+    };
+    for seed in 1..=3 {
+        let plain = run(&scenario, "static", seed).mean_wait(10);
+        let tuned = run(&scenario, "predis", seed);
+        let wait = tuned.mean_wait(10);
+        println!("seed {seed}: {plain:.0} µs plain, {wait:.0} µs tuned");
+        assert!(wait < 0.8 * plain, "seed {seed}: {plain:.0} µs -> {wait:.0} µs{}", tuned.log());
+        // Unmeasured, below 150 µs, below 2.55 ms.
+        assert_eq!(tuned.plant.pools().count(), 3, "{}", tuned.log());
+    }
+}
+
 /// A load that does not change needs no moves, once it is known.
 #[test]
 fn comes_to_rest() {

@@ -112,6 +112,7 @@ impl Plant for Live<'_> {
                 min: bounds.min,
                 max: bounds.max,
                 weight: bounds.weight,
+                classes: vec![],
             }
         };
         Reading {

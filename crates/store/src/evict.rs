@@ -18,12 +18,11 @@
 //! drawn goes at once, whatever its rank.
 
 use crate::item::{Owned, Ref, Stamps};
-use crate::penalty;
 use crate::shard::Shard;
 use crate::table::{END, Place};
 use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
-use base::{Prng, TenantId, Tick};
+use base::{Prng, TenantId, Tick, penalty};
 use policy::Meta;
 use std::sync::Arc;
 

@@ -18,24 +18,6 @@ use base::histogram::{Histogram, left_edge, width};
 /// A fetch that takes longer has been given up.
 const TIMEOUT: Micros = Micros::from_secs(10);
 
-/// The number of penalty classes; class i covers from 10·(2^(i-1) - 1) to 10·(2^i - 1) µs.
-const CLASSES: u32 = 16;
-
-/// The class of a penalty, from 1 to 16.
-pub(crate) const fn class_of(penalty: Micros) -> u8 {
-    let class = (penalty.0 / 10 + 1).ilog2() + 1;
-    (if class > CLASSES { CLASSES } else { class }) as u8
-}
-
-/// What a penalty of this class is counted as by a rank: the middle of the class; zero where
-/// none is known.
-pub(crate) const fn of_class(class: u8) -> Micros {
-    match class {
-        0 => Micros(0),
-        class => Micros((15 << (class - 1)) - 10),
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Fetch {
     hash: u64,
@@ -148,18 +130,6 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn classes_have_the_published_boundaries() {
-        let edges = [(0, 1), (9, 1), (10, 2), (29, 2), (30, 3), (69, 3), (70, 4), (150, 5)];
-        for (penalty, class) in edges {
-            assert_eq!(class_of(Micros(penalty)), class, "{penalty} µs");
-        }
-        assert_eq!((class_of(Micros(327_670)), class_of(Micros(u64::MAX))), (16, 16));
-        for class in 1..=16 {
-            assert_eq!(class_of(of_class(class)), class);
-        }
-    }
 
     #[test]
     fn the_first_miss_starts_and_the_write_stops() {

@@ -7,7 +7,7 @@
 use crate::evict::{Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref, Stamps};
 use crate::memory::Memory;
-use crate::penalty::{self, Fetched, Stopwatch};
+use crate::penalty::{Fetched, Stopwatch};
 use crate::table::{END, Place};
 use crate::tap::Tap;
 use crate::tenant::Tenant;
@@ -80,7 +80,7 @@ impl Shard {
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
-                let seen = || (item.view().charge(), item.view().expires());
+                let seen = || (item.view().charge(), item.view().expires(), stamps.penalty_class);
                 self.tap.see(key, now, Sighting::Hit, seen);
                 return Some(place);
             }
@@ -88,7 +88,7 @@ impl Shard {
         }
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
-        self.tap.see(key, now, Sighting::Miss, || (0, None));
+        self.tap.see(key, now, Sighting::Miss, || (0, None, 0));
         self.stopwatch.start(key.hash, now.micros);
         None
     }
@@ -309,7 +309,7 @@ impl Shard {
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
-        self.tap.see(key, now, Sighting::Delete, || (item.charge(), item.expires()));
+        self.tap.see(key, now, Sighting::Delete, || (item.charge(), item.expires(), 0));
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);
@@ -321,10 +321,16 @@ impl Shard {
     #[inline]
     fn written(&mut self, key: &Key, now: Now, item: impl FnOnce() -> (u64, Option<u64>)) {
         self.tenants[key.tenant as usize].counters.sets += 1;
-        self.tap.see(key, now, Sighting::Write, item);
         if let Some(fetched) = self.stopwatch.stop(key.hash, now.micros) {
             self.fetched(key, fetched);
         }
+        let table = &self.tenants[key.tenant as usize].table;
+        self.tap.see(key, now, Sighting::Write, || {
+            let (charge, expires) = item();
+            let place = table.find(key.hash, key.db, key.bytes);
+            let class = place.map_or(0, |place| table.get(place).stamps().penalty_class);
+            (charge, expires, class)
+        });
     }
 
     #[cold]
@@ -337,7 +343,7 @@ impl Shard {
         {
             let mut item = tenant.table.get_mut(place);
             let mut stamps = item.view().stamps();
-            stamps.penalty_class = penalty::class_of(took);
+            stamps.penalty_class = base::penalty::class_of(took);
             item.set_stamps(stamps);
         }
     }

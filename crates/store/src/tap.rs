@@ -5,7 +5,7 @@
 //! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
 
 use crate::{Key, Now};
-use base::{Filter, Micros, Sample, Sighting, TenantId};
+use base::{Filter, Micros, Sample, Sighting, TenantId, penalty};
 
 /// One shard's queue.
 #[derive(Debug)]
@@ -30,23 +30,29 @@ impl Tap {
         self.filters[at] = filter;
     }
 
-    /// Notes a request to an item of `size` charged bytes, if its key is sampled.
+    /// Notes a request if its key is sampled; `item` tells what is charged for the item, when it
+    /// expires and the class of its penalty.
     #[inline]
     pub(crate) fn see(
         &mut self,
         key: &Key,
         now: Now,
         sighting: Sighting,
-        item: impl FnOnce() -> (u64, Option<u64>),
+        item: impl FnOnce() -> (u64, Option<u64>, u8),
     ) {
         if self.filters.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash)) {
-            let (size, expires) = item();
-            self.push(key, now, sighting, size, expires);
+            self.push(key, now, sighting, item());
         }
     }
 
     #[cold]
-    fn push(&mut self, key: &Key, now: Now, sighting: Sighting, size: u64, expires: Option<u64>) {
+    fn push(
+        &mut self,
+        key: &Key,
+        now: Now,
+        sighting: Sighting,
+        (size, expires, class): (u64, Option<u64>, u8),
+    ) {
         if self.samples.len() >= self.capacity {
             self.lost += 1;
             return;
@@ -60,6 +66,7 @@ impl Tap {
             sighting,
             size: size.try_into().unwrap_or(u32::MAX),
             ttl: Micros(left_ms.saturating_mul(1_000)),
+            penalty: penalty::of_class(class),
         });
     }
 

@@ -11,16 +11,19 @@ pub(crate) fn members<'a>(
     reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
 }
 
-/// What tenants hold and, by weight, a part of what nobody does: to begin with everybody keeps what
-/// the competition gave.
-pub(crate) fn natural(reading: &Reading, tenants: &[TenantId]) -> Bytes {
-    let held = |all: &mut dyn Iterator<Item = &Tenant>| {
-        all.fold((Bytes(0), 0.0), |(used, weight), one| (used + one.used, weight + one.weight))
-    };
-    let (used, weight) = held(&mut members(reading, tenants));
-    let (all_used, all_weights) = held(&mut reading.tenants.iter());
+/// What a pool holds and a part of what nobody does, by the weight of its tenants or, of a class,
+/// by what it holds: to begin with everybody keeps what the competition gave.
+pub(crate) fn natural(reading: &Reading, tenants: &[TenantId], class: Option<u8>) -> Bytes {
+    let used: Bytes = members(reading, tenants).map(|tenant| tenant.part(class).used).sum();
+    let all_used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
     let free = reading.limit.saturating_sub(all_used).as_f64();
-    used + Bytes((free * weight / all_weights.max(f64::MIN_POSITIVE)) as u64)
+    let weights = |all: &mut dyn Iterator<Item = &Tenant>| all.map(|t| t.weight).sum::<f64>();
+    let (part, all) = if class.is_some() {
+        (used.as_f64(), all_used.as_f64())
+    } else {
+        (weights(&mut members(reading, tenants)), weights(&mut reading.tenants.iter()))
+    };
+    used + Bytes((free * part / f64::max(all, f64::MIN_POSITIVE)) as u64)
 }
 
 /// Budgets in proportion to `had`, within the bounds, that sum to the limit if they can and never

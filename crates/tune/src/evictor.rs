@@ -17,8 +17,9 @@ pub struct Evictor {
 /// Candidates kept between evictions where an [`Evictor`] keeps any.
 pub const POOL: u32 = 16;
 
-/// Time of an eviction without candidates, and that of each candidate, in microseconds.
-const OVERHEAD_US: (f64, f64) = (0.1, 0.05);
+/// Time of a write that evicts, and what each candidate adds, in microseconds: half a million items
+/// in a full store, see docs/results/recipes.md.
+const OVERHEAD_US: (f64, f64) = (1.25, 0.2);
 
 impl Evictor {
     /// K-LRU: of `k` items drawn, the one idle longest goes.
@@ -26,8 +27,8 @@ impl Evictor {
         Self { policy: "klru", k, pool: false }
     }
 
-    /// What an eviction takes, in microseconds: measured on the store, see
-    /// docs/results/recipes.md. Drawing is most of it, and every draw takes about the same.
+    /// What a write that evicts takes, in microseconds: candidates lie in no cache of the
+    /// processor, and every one takes about the same.
     pub fn overhead_us(self) -> f64 {
         OVERHEAD_US.0 + OVERHEAD_US.1 * f64::from(self.k)
     }

@@ -31,7 +31,7 @@ pub use merged::Row;
 pub use objective::Objective;
 pub use pilot::Pilot;
 pub use plan::{Plan, Share};
-pub use plant::{Plant, PoolStep, Reading, Step, Tenant};
+pub use plant::{Part, Plant, PoolStep, Reading, Step, Tenant};
 pub use recipe::Recipe;
 pub use snapshot::Snapshot;
 

@@ -13,6 +13,9 @@
 //!   removal                    removal
 //! ```
 //!
+//! Where classes of penalties are told apart and that of a key changes, its life in the old class
+//! ends with a removal.
+//!
 //! A second miss of a key whose fill is awaited is the same want (many clients may ask at once),
 //! and is not a second access.
 
@@ -34,11 +37,14 @@ const KNOWN_MAX: usize = 1 << 18;
 struct Known {
     size: u32,
     expires: Micros,
+    penalty: Micros,
 }
 
 /// Joins misses with their fills.
 #[derive(Debug, Default)]
 pub struct Observer {
+    /// Whether classes of penalties are pools of their own.
+    pub by_class: bool,
     pending: HashMap<(TenantId, u64), Micros>,
     /// The pending misses by age, and some that were filled since.
     order: VecDeque<(Micros, TenantId, u64)>,
@@ -51,7 +57,7 @@ impl Observer {
         let name = (sample.tenant, sample.key);
         match sample.sighting {
             Sighting::Hit => {
-                self.learn(sample);
+                self.learn(sample, &mut out);
                 out(access(sample, Op::Get));
             }
             Sighting::Miss => {
@@ -61,7 +67,7 @@ impl Observer {
                 }
             }
             Sighting::Write => {
-                self.learn(sample);
+                self.learn(sample, &mut out);
                 let filled = self.pending.remove(&name).is_some();
                 out(access(sample, if filled { Op::Get } else { Op::Set }));
             }
@@ -69,8 +75,9 @@ impl Observer {
                 if self.pending.remove(&name).is_some() {
                     self.never_filled(sample.time, sample.tenant, sample.key, &mut out);
                 }
-                self.known.remove(&name);
-                out(access(sample, Op::Delete));
+                let known = self.known.remove(&name);
+                let penalty = known.map_or(sample.penalty, |known| known.penalty);
+                out(Access { penalty, ..access(sample, Op::Delete) });
             }
         }
         self.settle(sample.time, out);
@@ -97,7 +104,7 @@ impl Observer {
         self.pending.len()
     }
 
-    fn learn(&mut self, sample: &Sample) {
+    fn learn(&mut self, sample: &Sample, out: &mut impl FnMut(Access)) {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
@@ -105,16 +112,31 @@ impl Observer {
             Micros(0) => Micros(u64::MAX),
             ttl => sample.time + ttl,
         };
-        self.known.insert((sample.tenant, sample.key), Known { size: sample.size, expires });
+        let known = Known { size: sample.size, expires, penalty: sample.penalty };
+        let before = self.known.insert((sample.tenant, sample.key), known);
+        let by_class = self.by_class;
+        let moved =
+            |before: &Known| by_class && class_of(before.penalty) != class_of(sample.penalty);
+        if let Some(Known { penalty, .. }) = before.filter(moved) {
+            out(Access { penalty, ..access(sample, Op::Delete) });
+        }
     }
 
     fn never_filled(&self, time: Micros, tenant: TenantId, key: u64, out: &mut impl FnMut(Access)) {
         let known = self.known.get(&(tenant, key)).filter(|known| known.expires > time);
-        let size = known.map_or(0, |known| known.size);
-        out(Access { time, tenant, ..Access::get(key, size) });
+        let (size, penalty) = known.map_or_else(Default::default, |k| (k.size, k.penalty));
+        out(Access { time, tenant, penalty, ..Access::get(key, size) });
         if known.is_none() {
-            out(Access { time, tenant, ..Access::delete(key) });
+            out(Access { time, tenant, penalty, ..Access::delete(key) });
         }
+    }
+}
+
+/// The class of a penalty that may be unknown.
+pub(crate) const fn class_of(penalty: Micros) -> u8 {
+    match penalty {
+        Micros(0) => 0,
+        penalty => base::penalty::class_of(penalty),
     }
 }
 
@@ -124,6 +146,7 @@ fn access(sample: &Sample, op: Op) -> Access {
         tenant: sample.tenant,
         op,
         ttl: sample.ttl,
+        penalty: sample.penalty,
         ..Access::get(sample.key, sample.size)
     }
 }
@@ -134,7 +157,7 @@ mod tests {
 
     fn sample(at_ms: u64, key: u64, sighting: Sighting, size: u32) -> Sample {
         let time = Micros::from_millis(at_ms);
-        Sample { time, key, tenant: 0, sighting, size, ttl: Micros(0) }
+        Sample { time, key, tenant: 0, sighting, size, ttl: Micros(0), penalty: Micros(0) }
     }
 
     fn seen(samples: &[Sample]) -> Vec<(Op, u64, u32)> {
@@ -208,6 +231,19 @@ mod tests {
             seen(&[sample(0, 7, Miss, 0), sample(1, 7, Delete, 0), sample(2, 7, Write, 30)]),
             [(Op::Get, 7, 0), (Op::Delete, 7, 0), (Op::Delete, 7, 0), (Op::Set, 7, 30)]
         );
+    }
+
+    /// Its old class must not think that it is still there.
+    #[test]
+    fn who_changes_class_leaves_the_old_one() {
+        let dear = Sample { penalty: Micros(2_000), ..sample(9, 7, Write, 90) };
+        let cheap = Sample { penalty: Micros(120), ..sample(0, 7, Write, 90) };
+        let mut observer = Observer { by_class: true, ..Observer::default() };
+        let mut accesses = vec![];
+        for sample in [cheap, sample(5, 7, Miss, 0), dear] {
+            observer.see(&sample, |a| accesses.push((a.op, a.penalty.0)));
+        }
+        assert_eq!(accesses, [(Op::Set, 120), (Op::Delete, 120), (Op::Get, 2_000)]);
     }
 
     #[test]

@@ -19,11 +19,13 @@
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
 use crate::budgets::{fit, members, natural};
+use crate::observe::{Observer, class_of};
 pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
 use crate::snapshot::{Candidate, Pool};
 use crate::watch::{Watch, samples_per_s};
-use crate::{Evictor, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
-use crate::{observe::Observer, planner, recipe::Pools};
+use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
+use crate::{planner, recipe::Pools};
+use base::penalty::CLASSES;
 use base::{Bytes, Filter, Micros, MissRatio, TenantId};
 use curve::MissRatioCurve;
 use std::collections::{HashMap, VecDeque};
@@ -58,6 +60,14 @@ const LOOK_MIN: Micros = Micros::from_millis(50);
 /// Below this share of all reads a pool counts as idle: its memory is free to take.
 const IDLE: f64 = 1e-4;
 
+/// A pool that a recipe wants.
+#[derive(Debug)]
+struct Wanted {
+    name: String,
+    tenants: Vec<TenantId>,
+    class: Option<u8>,
+}
+
 /// Steers a plant by a recipe.
 #[derive(Debug)]
 pub struct Pilot {
@@ -65,7 +75,7 @@ pub struct Pilot {
     seed: u64,
     observer: Observer,
     pools: Vec<Steered>,
-    counts: HashMap<TenantId, Counts>,
+    counts: HashMap<(TenantId, Option<u8>), Counts>,
     limit: Bytes,
     /// When the epoch began and how many reads there had been; `None` before the first reading.
     begun: Option<(Micros, u64)>,
@@ -88,6 +98,8 @@ pub struct Pilot {
 struct Steered {
     name: String,
     tenants: Vec<TenantId>,
+    /// The class of penalties its items have, or any.
+    class: Option<u8>,
     budget: Bytes,
     evictor: Evictor,
     watch: Option<Watch>,
@@ -110,11 +122,16 @@ impl Steered {
     fn filter(&self) -> Filter {
         self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
     }
+
+    /// Whether a key of this tenant and penalty is of the pool.
+    fn has(&self, tenant: TenantId, penalty: Micros) -> bool {
+        self.tenants.contains(&tenant) && self.class.is_none_or(|class| class == class_of(penalty))
+    }
 }
 
 impl Counts {
-    const fn of(tenant: &Tenant) -> Self {
-        Self { gets: tenant.gets, misses: tenant.misses, sets: tenant.sets }
+    const fn of(part: &Part) -> Self {
+        Self { gets: part.gets, misses: part.misses, sets: part.sets }
     }
 }
 
@@ -217,7 +234,7 @@ impl Pilot {
         let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
         self.looked = reading.now;
         let ops = |pool: &Steered| {
-            let samples = reading.samples.iter().filter(|s| pool.tenants.contains(&s.tenant));
+            let samples = reading.samples.iter().filter(|s| pool.has(s.tenant, s.penalty));
             samples.count() as f64 / pool.filter().rate().max(f64::MIN_POSITIVE) / look
         };
         if reading.samples.len() as f64 <= OVERRUN * samples_per_s(0.0) * look {
@@ -239,9 +256,10 @@ impl Pilot {
         reading.samples.sort_by_key(|sample| sample.time);
         self.samples += reading.samples.len() as u64;
         self.dropped = reading.dropped;
-        let Self { observer, pools, .. } = self;
+        let Self { observer, pools, recipe, .. } = self;
+        observer.by_class = recipe.pools == Pools::Class;
         let mut show = |access: base::Access| {
-            let pool = pools.iter_mut().find(|pool| pool.tenants.contains(&access.tenant));
+            let pool = pools.iter_mut().find(|pool| pool.has(access.tenant, access.penalty));
             if let Some(watch) = pool.and_then(|pool| pool.watch.as_mut()) {
                 watch.access(&access);
             }
@@ -254,16 +272,12 @@ impl Pilot {
 
     /// Makes the pools that the recipe wants of the tenants there are. True if anything changed.
     fn form_pools(&mut self, reading: &Reading) -> bool {
-        let wanted: Vec<(String, Vec<TenantId>)> = match self.recipe.pools {
-            Pools::Whole => {
-                vec![("all".to_owned(), reading.tenants.iter().map(|tenant| tenant.id).collect())]
-            }
-            Pools::Tenant => {
-                let single = |tenant: &Tenant| (tenant.name.clone(), vec![tenant.id]);
-                reading.tenants.iter().map(single).collect()
-            }
+        let wanted = self.wanted(reading);
+        let is_there = |wanted: &Wanted, pool: &Steered| {
+            wanted.tenants == pool.tenants && wanted.class == pool.class
         };
-        if wanted.iter().map(|(_, tenants)| tenants).eq(self.pools.iter().map(|pool| &pool.tenants))
+        if wanted.len() == self.pools.len()
+            && wanted.iter().zip(&self.pools).all(|(wanted, pool)| is_there(wanted, pool))
         {
             return self.limit != reading.limit && self.resize(reading);
         }
@@ -272,15 +286,17 @@ impl Pilot {
             curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
         });
         let count = wanted.len();
-        for (name, tenants) in wanted {
-            let known = old.iter().position(|pool| pool.tenants == tenants);
+        for wanted in wanted {
+            let known = old.iter().position(|pool| is_there(&wanted, pool));
+            let Wanted { name, tenants, class } = wanted;
             let fresh = || Steered {
                 name: name.clone(),
                 tenants: tenants.clone(),
-                budget: natural(reading, &tenants),
+                class,
+                budget: natural(reading, &tenants, class),
                 evictor: self.recipe.evictors[0],
                 watch: model.map(|spec| {
-                    let budget = natural(reading, &tenants);
+                    let budget = natural(reading, &tenants, class);
                     Watch::new(spec, &self.recipe, count, budget, self.seed)
                 }),
                 used: Bytes(0),
@@ -293,12 +309,50 @@ impl Pilot {
             pool.name = name;
             self.pools.push(pool);
         }
-        for tenant in &reading.tenants {
-            self.counts.entry(tenant.id).or_insert_with(|| Counts::of(tenant));
+        for pool in &self.pools {
+            for tenant in members(reading, &pool.tenants) {
+                let part = tenant.part(pool.class);
+                self.counts.entry((tenant.id, pool.class)).or_insert_with(|| Counts::of(&part));
+            }
         }
         self.goal = None;
         self.last_moves = vec![];
         self.resize(reading)
+    }
+
+    /// The pools that the recipe wants. A class that was met once keeps its pool; the unknown has
+    /// one from the start.
+    fn wanted(&self, reading: &Reading) -> Vec<Wanted> {
+        let everybody = || reading.tenants.iter().map(|tenant| tenant.id).collect::<Vec<_>>();
+        match self.recipe.pools {
+            Pools::Whole => {
+                vec![Wanted { name: "all".to_owned(), tenants: everybody(), class: None }]
+            }
+            Pools::Tenant => {
+                let single = |tenant: &Tenant| Wanted {
+                    name: tenant.name.clone(),
+                    tenants: vec![tenant.id],
+                    class: None,
+                };
+                reading.tenants.iter().map(single).collect()
+            }
+            Pools::Class => {
+                let met = |class: &u8| {
+                    *class == 0
+                        || self.pools.iter().any(|pool| pool.class == Some(*class))
+                        || reading.tenants.iter().any(|tenant| {
+                            let part = tenant.part(Some(*class));
+                            part.gets > 0 || part.used > Bytes(0)
+                        })
+                };
+                let pool = |class| Wanted {
+                    name: class_name(class),
+                    tenants: everybody(),
+                    class: Some(class),
+                };
+                (0..=CLASSES).filter(met).map(pool).collect()
+            }
+        }
     }
 
     /// Takes note of another limit. Budgets and goal keep their proportions.
@@ -307,7 +361,7 @@ impl Pilot {
         if old == Bytes(0) {
             self.goal = None;
             for pool in &mut self.pools {
-                pool.budget = natural(reading, &pool.tenants);
+                pool.budget = natural(reading, &pool.tenants, pool.class);
             }
         }
         let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
@@ -324,8 +378,10 @@ impl Pilot {
     /// What a pool must and may have.
     fn bounds(&self, reading: &Reading, pool: &Steered) -> (Bytes, Option<Bytes>) {
         let members = || members(reading, &pool.tenants);
-        let cap = members().map(|tenant| tenant.max).sum::<Option<Bytes>>();
-        let own: Bytes = members().map(|tenant| tenant.min).sum();
+        // What a tenant must and may have is a matter of all its classes; the plant sees to it.
+        let is_whole = pool.class.is_none();
+        let cap = members().map(|t| t.max.filter(|_| is_whole)).sum::<Option<Bytes>>();
+        let own: Bytes = members().filter(|_| is_whole).map(|tenant| tenant.min).sum();
         let least = FLOOR.min(Bytes(reading.limit.0 / (20 * self.pools.len().max(1) as u64)));
         (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
     }
@@ -338,6 +394,7 @@ impl Pilot {
         }
         let pools = self.pools.iter().map(|pool| PoolStep {
             tenants: pool.tenants.clone(),
+            class: pool.class,
             budget: pool.budget,
             evictor: pool.evictor,
             filter: if self.limit == Bytes(0) { Filter::NONE } else { pool.filter() },
@@ -392,12 +449,13 @@ impl Pilot {
         for pool in &mut self.pools {
             let (mut now, mut used) = (Counts::default(), Bytes(0));
             for tenant in members(reading, &pool.tenants) {
-                let seen = Counts::of(tenant);
-                let old = self.counts.insert(tenant.id, seen).unwrap_or(seen);
+                let part = tenant.part(pool.class);
+                let seen = Counts::of(&part);
+                let old = self.counts.insert((tenant.id, pool.class), seen).unwrap_or(seen);
                 now.gets += seen.gets.saturating_sub(old.gets);
                 now.misses += seen.misses.saturating_sub(old.misses);
                 now.sets += seen.sets.saturating_sub(old.sets);
-                used += tenant.used;
+                used += part.used;
             }
             let smooth = |old: f64, new: f64| {
                 if old > 0.0 { old + RATE_WEIGHT * (new - old) } else { new }
@@ -436,12 +494,13 @@ impl Pilot {
             }
             (weights > 0.0).then_some(sum / weights)
         };
-        let known = |tenants: &[TenantId]| {
-            let measured = members(reading, tenants)
-                .filter_map(|tenant| Some((tenant.gets.max(1) as f64, tenant.penalty?.as_f64())));
+        let known = |pool: &Steered| {
+            let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
+            let measured =
+                parts.filter_map(|part| Some((part.gets.max(1) as f64, part.penalty?.as_f64())));
             mean(&mut measured.collect::<Vec<_>>().into_iter())
         };
-        let penalties: Vec<_> = self.pools.iter().map(|pool| known(&pool.tenants)).collect();
+        let penalties: Vec<_> = self.pools.iter().map(known).collect();
         let rates = self.pools.iter().map(|pool| pool.reads_per_s.max(1e-9));
         let others = mean(&mut rates.zip(&penalties).filter_map(|(rate, p)| Some((rate, (*p)?))));
         for (pool, penalty) in self.pools.iter_mut().zip(penalties) {
@@ -565,5 +624,14 @@ impl Pilot {
             }
         }
         gained
+    }
+}
+
+/// A class by what its cheapest misses cost.
+fn class_name(class: u8) -> String {
+    match class {
+        0 => "unmeasured".to_owned(),
+        1 => "below 10 µs".to_owned(),
+        class => format!("from {}", Micros(10 * ((1 << (class - 1)) - 1))),
     }
 }

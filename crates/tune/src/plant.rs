@@ -55,6 +55,37 @@ pub struct Tenant {
     pub max: Option<Bytes>,
     /// How much its misses count.
     pub weight: f64,
+    /// The same by class of penalty, where the plant tells classes apart.
+    pub classes: Vec<Part>,
+}
+
+/// What a plant shows of the items of a tenant whose penalties are of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Part {
+    /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
+    pub class: u8,
+    /// Memory they use.
+    pub used: Bytes,
+    /// Reads; those that missed count where their fill was measured.
+    pub gets: u64,
+    /// Reads that found nothing.
+    pub misses: u64,
+    /// Writes.
+    pub sets: u64,
+    /// Mean cost of a miss, where one was measured.
+    pub penalty: Option<Micros>,
+}
+
+impl Tenant {
+    /// The tenant's items of one class, or all of them.
+    pub fn part(&self, class: Option<u8>) -> Part {
+        let Some(class) = class else {
+            let Self { used, gets, misses, sets, penalty, .. } = *self;
+            return Part { class: 0, used, gets, misses, sets, penalty };
+        };
+        let known = self.classes.iter().find(|part| part.class == class);
+        known.copied().unwrap_or(Part { class, ..Part::default() })
+    }
 }
 
 /// What the pilot asks of a plant.
@@ -70,6 +101,8 @@ pub struct Step {
 pub struct PoolStep {
     /// Its tenants.
     pub tenants: Vec<TenantId>,
+    /// The class of penalties that its items have; of any where none is named.
+    pub class: Option<u8>,
     /// Its memory.
     pub budget: Bytes,
     /// Its policy.

@@ -32,6 +32,7 @@ impl Plant for Reads {
             sighting: Sighting::Hit,
             size: 100,
             ttl: Micros(0),
+            penalty: Micros(0),
         };
         let samples: Vec<_> = keys.map(sample).collect();
         self.gets += reads;

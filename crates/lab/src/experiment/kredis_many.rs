@@ -19,6 +19,7 @@ const TENANTS: u64 = 15;
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let recipes = [
         ("static", "static"),
+        ("predis", "predis"),
         ("predis+dictionaries", "kredis:model=eaet:k=5"),
         ("kredis", "kredis"),
         ("kredis hits", "kredis:objective=hits"),

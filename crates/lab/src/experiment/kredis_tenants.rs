@@ -20,7 +20,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let load = Load::open(&four(setting, seed)?, &PENALTIES)?;
         fly_all(findings, ablation(setting), (&load, "four tenants"), 0.5, seed)?;
     }
-    for (than, paper) in [("static", "17.3 %"), ("predis+dictionaries", "14.3 % (below predis)")] {
+    for (than, paper) in [("static", "17.3 %"), ("predis", "14.3 %")] {
         let less = findings.less("kredis", than, "mean_us");
         findings.claim(&format!("kredis waits less than {than}"), format!("{less:.1} %"), paper);
     }

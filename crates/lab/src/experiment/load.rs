@@ -1,7 +1,7 @@
 //! Workloads of experiments, and what a recipe or a policy makes of them.
 
 use crate::flight::Flight;
-use crate::open::Options;
+use crate::open::{Options, open};
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -21,37 +21,35 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Reads `traces` (files or generators): each is a tenant, spread over the same span. A read
-    /// that misses costs a tenant what `penalties` say, or the trace where they say nothing.
-    pub(super) fn open(traces: &[String], penalties: &[u64]) -> Result<Self> {
-        Self::read(traces, penalties, None)
-    }
-
     /// The first `limit` requests of a single trace, at a thousand requests a second: the clocks
     /// of recorded traces go in steps, or were made. Every miss costs the same.
     pub(super) fn paced(trace: &str, limit: Option<u64>, penalty: Micros) -> Result<Self> {
-        let mut load = Self::read(&[trace.to_owned()], &[], limit)?;
-        for (at, access) in load.requests.iter_mut().enumerate() {
-            access.time = Micros(at as u64 * 1_000);
-            access.tenant = 0;
-            access.penalty = penalty;
+        let options = Options { limit, ..Options::default() };
+        let mut source = open(trace, &options)?;
+        let mut load = Self { requests: vec![], footprint: Bytes(0), tenants: 1 };
+        let mut sizes = Sizes::default();
+        while let Some(access) = source.next() {
+            let time = Micros(load.requests.len() as u64 * 1_000);
+            let access = Access { time, tenant: 0, penalty, ..access? };
+            sizes.see(&access);
+            load.requests.push(access);
         }
-        load.tenants = 1;
+        load.footprint = sizes.sum();
         Ok(load)
     }
 
-    fn read(traces: &[String], penalties: &[u64], limit: Option<u64>) -> Result<Self> {
-        let options = Options { limit, ..Options::default() };
-        let mut source = Requests::open(traces, &options, &[])?;
+    /// Reads `traces` (files or generators): each is a tenant, spread over the same span. A read
+    /// that misses costs a tenant what `penalties` say, or the trace where they say nothing.
+    pub(super) fn open(traces: &[String], penalties: &[u64]) -> Result<Self> {
+        let mut source = Requests::open(traces, &Options::default(), &[])?;
         let mut requests = vec![];
         let mut ends: Vec<Micros> = vec![];
-        let mut sizes: HashMap<u64, u32> = HashMap::new();
+        let mut sizes = Sizes::default();
         while let Some(access) = source.next()? {
             let at = usize::from(access.tenant);
             ends.resize(ends.len().max(at + 1), Micros(1));
             ends[at] = ends[at].max(access.time);
-            let largest = sizes.entry(access.key).or_default();
-            *largest = access.size.max(*largest);
+            sizes.see(&access);
             let penalty = penalties.get(at).map_or(access.penalty, |&penalty| Micros(penalty));
             requests.push(Access { penalty, ..access });
         }
@@ -64,8 +62,7 @@ impl Load {
             }
             requests.sort_by_key(|access| access.time);
         }
-        let footprint = Bytes(sizes.values().map(|&size| u64::from(size)).sum());
-        Ok(Self { requests, footprint, tenants: ends.len() })
+        Ok(Self { requests, footprint: sizes.sum(), tenants: ends.len() })
     }
 
     /// A share of the working set.
@@ -99,6 +96,21 @@ impl Load {
         let stats = cache.stats();
         let waited = Micros(stats.miss_penalty_us as u64);
         Ok(Counts { gets: stats.gets, misses: stats.misses, waited, ..Counts::default() })
+    }
+}
+
+/// The largest size of every key.
+#[derive(Debug, Default)]
+struct Sizes(HashMap<u64, u32>);
+
+impl Sizes {
+    fn see(&mut self, access: &Access) {
+        let largest = self.0.entry(access.key).or_default();
+        *largest = access.size.max(*largest);
+    }
+
+    fn sum(&self) -> Bytes {
+        Bytes(self.0.values().map(|&size| u64::from(size)).sum())
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::Path;
 /// K = 5, tenants instead of classes, curves of K-LRU instead of LRU, and K for each tenant.
 const ABLATION: &[(&str, &str)] = &[
     ("static", "static"),
+    ("predis", "predis"),
     ("predis+dictionaries", "kredis:model=eaet:k=5"),
     ("predis+krr", "kredis:k=5"),
     ("kredis", "kredis"),

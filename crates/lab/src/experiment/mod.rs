@@ -30,7 +30,10 @@ macro_rules! experiments {
     };
 }
 
-experiments! { kredis_tenants, kredis_many, kredis_memory, dlru_fixed_k }
+experiments! {
+    dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, kredis_tenants, kredis_many,
+    kredis_memory, predis_ycsb, no_harm,
+}
 
 /// How an experiment is run.
 #[derive(Debug)]

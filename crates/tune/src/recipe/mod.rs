@@ -14,6 +14,8 @@ pub enum Pools {
     Whole,
     /// A pool for each tenant.
     Tenant,
+    /// A pool for each class of penalties, whoever owns the items.
+    Class,
 }
 
 /// A way to run the loop.
@@ -81,7 +83,7 @@ macro_rules! recipes {
     };
 }
 
-recipes! { r#static, dlru, kredis }
+recipes! { r#static, dlru, kredis, predis }
 
 impl fmt::Display for Recipe {
     /// The shortest text that [`parse`] reads back.

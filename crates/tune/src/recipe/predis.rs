@@ -1,0 +1,15 @@
+//! pRedis: a pool for each class of penalties, curves by EAET, and the memory where reads times
+//! miss ratio times mean penalty is least [1].
+//!
+//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//!     SoCC '19.
+
+use super::{Pools, Recipe};
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "predis",
+    pools: Pools::Class,
+    model: Some("eaet"),
+    planner: "dp",
+    ..Recipe::COMMON
+};
