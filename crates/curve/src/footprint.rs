@@ -276,6 +276,7 @@ mod tests {
         for (trace, means) in [
             ("abcca", vec![1.0, 7.0 / 4.0, 7.0 / 3.0, 3.0, 3.0]),
             ("abccca", vec![1.0, 8.0 / 5.0, 2.0, 7.0 / 3.0, 3.0, 3.0]),
+            ("abcabcabcabcabc", vec![1.0, 2.0, 3.0, 3.0]),
         ] {
             let footprint = of(trace);
             for (window, mean) in (1..).zip(means) {

@@ -1,8 +1,8 @@
 //! The miss ratio at every size, from one pass over a trace.
 //!
-//! The trace is read twice: once to see how many keys and bytes it touches, which gives the sizes
-//! and the sampling rate, and once for the models. Nothing of it is kept, so a trace larger than
-//! memory works.
+//! The trace is read once, and twice where the number of its keys or of its bytes must be known
+//! before the first access is shown: for `--rate auto`, for caches to be simulated, for intervals.
+//! Nothing of it is kept, so a trace larger than memory works.
 
 mod answer;
 mod show;
@@ -18,16 +18,17 @@ use curve::{Bands, Choice, MissRatioCurve, Model, Params, Spec};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
-use survey::Survey;
+use survey::{Count, Survey};
 
 /// Keys below which a sample is not to be trusted; what `--rate auto` aims at, with a margin so
 /// that chance does not leave fewer.
 const KEYS_MIN: u64 = 8_192;
 const KEYS_GOAL: f64 = 8_500.0;
 
-/// Accesses handed to the models at a time: a simulated cache of a grid then works on all of them
-/// while what it touches is near.
-const BLOCK: usize = 1 << 15;
+/// Accesses handed to the models at a time. A simulated cache of a grid works on all of them while
+/// what it touches is near; for the other models they are themselves near.
+const BLOCK_OF_CACHES: usize = 1 << 15;
+const BLOCK: usize = 1 << 11;
 
 /// The miss ratio at every size, from one pass over a trace.
 #[derive(clap::Args, Debug)]
@@ -160,15 +161,14 @@ struct Run {
 impl Run {
     fn new(spec: &'static Spec, params: Params, bands: bool, wanted: bool) -> Self {
         let model = if bands { Bands::new(spec, &params) } else { Bands::alone(spec, &params) };
-        let zeros = vec![0.0; params.sizes.len()];
         Self {
             spec,
             model,
             seconds: 0.0,
             seed: params.seed,
             params,
-            sums: zeros.clone(),
-            errors: zeros,
+            sums: vec![],
+            errors: vec![],
             error_max: 0.0,
             oracle: None,
             wanted,
@@ -205,23 +205,50 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 
 fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
     ensure!(args.sizes > 0, "--sizes must be at least 1");
-    ensure!(
-        args.trace != "-",
-        "the trace is read twice, which standard input cannot be: save it to a file"
-    );
-    let survey = Survey::of(&args.trace, &args.read)?;
-    ensure!(survey.reads > 0, "trace '{}' has no reads: there is no miss ratio", args.trace);
-    let sizes: Vec<Bytes> = (1..=u64::from(args.sizes))
-        .map(|step| u128::from(survey.footprint) * u128::from(step) / u128::from(args.sizes))
-        .map(|size| Bytes(size as u64))
-        .collect();
-    let mut runs = plan(args, &survey, &sizes)?;
-    let intervals = feed(args, &survey, &sizes, &mut runs)?;
-    Ok(collect(args, &survey, &sizes, &mut runs, intervals))
+    let known = match why_twice(args)? {
+        Some(why) if args.trace == "-" => {
+            bail!(
+                "{why}: the trace is read twice, which standard input cannot be: save it to a file"
+            )
+        }
+        Some(_) => Some(Survey::of(&args.trace, &args.read)?),
+        None => None,
+    };
+    let no_reads = || format!("trace '{}' has no reads: there is no miss ratio", args.trace);
+    ensure!(known.is_none_or(|survey| survey.reads > 0), no_reads());
+    let sizes = known.map_or(vec![], |survey| survey.sizes(args.sizes));
+    let mut runs = plan(args, known.as_ref(), &sizes)?;
+    let (survey, intervals) = feed(args, known, &sizes, &mut runs)?;
+    ensure!(survey.reads > 0, no_reads());
+    let sizes = survey.sizes(args.sizes);
+    if intervals == 0 {
+        // Of an interval that was cut short there may be too little to compare.
+        compare(&sizes, &mut runs);
+    }
+    if known.is_none() {
+        warn(runs.iter().map(|run| run.params.rate), &survey);
+    }
+    Ok(collect(args, &survey, &sizes, &mut runs, intervals.max(1)))
+}
+
+/// Why the trace must be surveyed before the models see it, if it must.
+fn why_twice(args: &Args) -> anyhow::Result<Option<String>> {
+    if args.rate.iter().any(|rate| rate == "auto") {
+        return Ok(Some("--rate auto goes by the number of keys".into()));
+    }
+    if args.interval.is_some() {
+        return Ok(Some("--interval compares at sizes that are shares of all bytes".into()));
+    }
+    for name in args.model.iter().chain(&args.against) {
+        if runs_caches(curve::find(name).map_err(|error| anyhow!(error))?) {
+            return Ok(Some(format!("{name} runs caches whose sizes are shares of all bytes")));
+        }
+    }
+    Ok(None)
 }
 
 /// One run for each model and each K or policy it depends on, and one oracle for each policy.
-fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
+fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
     let base = Params {
         pool: args.pool,
         keys_max: args.keys_max.unwrap_or(usize::MAX),
@@ -232,6 +259,9 @@ fn plan(args: &Args, survey: &Survey, sizes: &[Bytes]) -> anyhow::Result<Vec<Run
     let policies: Vec<Choice> = policies.collect::<Result<_, _>>()?;
     let rates: Vec<f64> =
         args.rate.iter().map(|text| rate(text, survey)).collect::<anyhow::Result<_>>()?;
+    if let Some(survey) = survey {
+        warn(rates.iter().copied(), survey);
+    }
     let mut runs = vec![];
     for name in &args.model {
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
@@ -299,46 +329,71 @@ fn depends_on_k(spec: &Spec) -> bool {
     of(2) != of(3)
 }
 
-fn rate(text: &str, survey: &Survey) -> anyhow::Result<f64> {
-    let rate = match text {
-        "auto" => (KEYS_GOAL / survey.keys.max(1) as f64).min(1.0),
-        _ => match text.parse::<f64>() {
-            Ok(rate) if rate > 0.0 && rate <= 1.0 => rate,
-            _ => bail!("--rate {text}: write a number above 0 and at most 1, or auto"),
-        },
-    };
-    let keys = rate * survey.keys as f64;
-    if rate < 1.0 && keys < KEYS_MIN as f64 {
-        eprintln!(
-            "larder: rate {rate} watches about {keys:.0} keys; below {KEYS_MIN} the curve is not \
-             to be trusted: use --rate auto"
-        );
+fn rate(text: &str, survey: Option<&Survey>) -> anyhow::Result<f64> {
+    if let (Some(survey), "auto") = (survey, text) {
+        return Ok((KEYS_GOAL / survey.keys.max(1) as f64).min(1.0));
     }
-    Ok(rate)
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1.0 => Ok(rate),
+        _ => bail!("--rate {text}: write a number above 0 and at most 1, or auto"),
+    }
 }
 
-/// Shows the trace to all runs. Returns the number of intervals.
-fn feed(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> anyhow::Result<u64> {
+/// Says of each rate that it watches too few keys, if it does.
+fn warn(rates: impl Iterator<Item = f64>, survey: &Survey) {
+    let mut rates: Vec<f64> = rates.filter(|&rate| rate < 1.0).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    for rate in rates {
+        let keys = rate * survey.keys as f64;
+        if keys < KEYS_MIN as f64 {
+            eprintln!(
+                "larder: rate {rate} watches about {keys:.0} keys; below {KEYS_MIN} the curve is \
+                 not to be trusted: use --rate auto"
+            );
+        }
+    }
+}
+
+/// Shows the trace to all runs. Returns what it touches, and the number of intervals.
+fn feed(
+    args: &Args,
+    known: Option<Survey>,
+    sizes: &[Bytes],
+    runs: &mut [Run],
+) -> anyhow::Result<(Survey, u64)> {
     let mut source = open(&args.trace, &args.read)?;
-    let progress = survey::progress("models", Some(survey.requests));
+    let samples = |run: &Run| run.params.rate < 1.0 || args.keys_max.is_some();
+    let mut count = Count::beside(runs.iter().all(samples));
+    let progress = survey::progress("models", known.map(|survey| survey.requests));
     let interval = args.interval.unwrap_or(u64::MAX);
-    let mut block: Vec<Access> = Vec::with_capacity(BLOCK);
+    let length = if runs.iter().any(|run| runs_caches(run.spec)) { BLOCK_OF_CACHES } else { BLOCK };
+    let (mut block, mut copy) = (Vec::<Access>::with_capacity(length), vec![]);
     let (mut intervals, mut left) = (0, interval);
     loop {
         block.clear();
-        while (block.len() as u64) < left.min(BLOCK as u64) {
-            let Some(access) = source.next() else { break };
-            block.push(access?);
+        source.read(&mut block, left.min(length as u64) as usize)?;
+        if known.is_none() {
+            for access in &block {
+                count.see(access);
+            }
         }
         if block.is_empty() {
             break;
         }
-        for &seed in &args.seed {
-            let draw = |access: &Access| Access { key: mix(access.key ^ mix(seed)), ..*access };
-            let drawn: Vec<Access> = block.iter().map(draw).collect();
+        for (at, &seed) in args.seed.iter().enumerate() {
+            let salt = mix(seed);
+            let is_last = at + 1 == args.seed.len();
+            if !is_last {
+                copy.clone_from(&block);
+            }
+            let drawn = if is_last { &mut block } else { &mut copy };
+            for access in &mut *drawn {
+                access.key = mix(access.key ^ salt);
+            }
             for run in runs.iter_mut().filter(|run| run.seed == seed) {
                 let start = Instant::now();
-                run.model.accesses(&drawn);
+                run.model.accesses(drawn);
                 run.seconds += start.elapsed().as_secs_f64();
             }
         }
@@ -353,12 +408,7 @@ fn feed(args: &Args, survey: &Survey, sizes: &[Bytes], runs: &mut [Run]) -> anyh
         }
     }
     progress.finish_and_clear();
-    // Of an interval that was cut short there may be too little to compare.
-    if intervals == 0 {
-        compare(sizes, runs);
-        intervals = 1;
-    }
-    Ok(intervals)
+    Ok((known.unwrap_or_else(|| count.survey()), intervals))
 }
 
 /// Draws all curves, and holds those against each other that are to be compared.
@@ -371,6 +421,8 @@ fn compare(sizes: &[Bytes], runs: &mut [Run]) {
     };
     let curves: Vec<Vec<f64>> = runs.iter_mut().map(draw).collect();
     for (run, curve) in runs.iter_mut().zip(&curves) {
+        run.sums.resize(sizes.len(), 0.0);
+        run.errors.resize(sizes.len(), 0.0);
         for (at, ratio) in curve.iter().enumerate() {
             run.sums[at] += ratio;
             let error = run.oracle.map_or(0.0, |oracle| (ratio - curves[oracle][at]).abs());

@@ -35,6 +35,16 @@ pub trait Source: Send {
     /// the bad record; after any other error it has ended.
     fn next(&mut self) -> Option<Result<Access, Error>>;
 
+    /// Appends accesses to `block`, so many, or all that are left. Of the keys only the hashes can
+    /// then be had.
+    fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
+        for _ in 0..count {
+            let Some(access) = self.next() else { break };
+            block.push(access?);
+        }
+        Ok(())
+    }
+
     /// The text of the key of the access last returned, empty before the first. Where a source
     /// numbers its objects this is the number in decimal.
     fn key(&self) -> &[u8];
@@ -53,6 +63,10 @@ pub trait Source: Send {
 impl<S: Source + ?Sized> Source for Box<S> {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         (**self).next()
+    }
+
+    fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
+        (**self).read(block, count)
     }
 
     fn key(&self) -> &[u8] {

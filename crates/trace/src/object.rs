@@ -3,27 +3,45 @@
 use crate::{Access, Tick};
 
 /// The decimal text of an object's number.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
+    /// The text is at the end.
     digits: [u8; 20],
-    len: usize,
+    start: usize,
+}
+
+impl Default for Number {
+    fn default() -> Self {
+        Self { digits: [b'0'; 20], start: 20 }
+    }
 }
 
 impl Number {
     /// Writes `object` and hands out its text.
     #[inline]
-    pub(crate) fn write(&mut self, object: u64) -> &[u8] {
-        let mut buffer = itoa::Buffer::new();
-        let text = buffer.format(object).as_bytes();
-        self.digits[..text.len()].copy_from_slice(text);
-        self.len = text.len();
+    pub(crate) fn write(&mut self, mut object: u64) -> &[u8] {
+        self.start = self.digits.len();
+        while object >= 100 {
+            self.pair(object % 100);
+            object /= 100;
+        }
+        self.pair(object);
+        // The first pair may begin with a zero.
+        self.start += usize::from(object < 10);
         self.text()
+    }
+
+    #[inline]
+    fn pair(&mut self, below_hundred: u64) {
+        self.start -= 2;
+        self.digits[self.start] = b'0' + (below_hundred / 10) as u8;
+        self.digits[self.start + 1] = b'0' + (below_hundred % 10) as u8;
     }
 
     /// The text last written, empty before the first.
     #[inline]
     pub(crate) fn text(&self) -> &[u8] {
-        &self.digits[..self.len]
+        &self.digits[self.start..]
     }
 }
 
@@ -43,4 +61,21 @@ pub(crate) const fn next_request(next: i64) -> Tick {
 /// The same, to be written.
 pub(crate) fn next_field(next: Tick) -> i64 {
     if next == Tick::NEVER { -1 } else { i64::try_from(next.0).unwrap_or(-1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_in_decimal() {
+        let mut number = Number::default();
+        assert_eq!(number.text(), b"");
+        let powers = (0..20).map(|power| 10u64.pow(power));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1, power.wrapping_mul(7)]);
+        for object in near.chain([u64::MAX]) {
+            assert_eq!(number.write(object), object.to_string().as_bytes());
+            assert_eq!(number.text(), object.to_string().as_bytes());
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use crate::{Error, Unit};
 use std::io::{self, BufRead, Read};
 
-/// Bytes asked of the reader at a time.
-const CHUNK: usize = 1 << 18;
+/// Bytes asked of the reader at a time; more than readers hold, so that they need not.
+const CHUNK: usize = (1 << 18) + (1 << 12);
 
 /// The records of a reader.
 pub(crate) struct Records {

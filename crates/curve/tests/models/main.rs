@@ -2,6 +2,7 @@
 
 mod ages;
 mod conformance;
+mod examples;
 mod grids;
 mod oracles;
 mod properties;

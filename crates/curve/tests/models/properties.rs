@@ -5,7 +5,7 @@ use curve::{MissRatio, Params};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-use crate::oracles::{run, simulate};
+use crate::oracles::{Mix, PLAIN, footprint, run, simulate};
 
 /// The largest object.
 const SIZE_MAX: u32 = 8;
@@ -102,6 +102,31 @@ proptest! {
                     prop_assert!((model - exact).abs() < 1e-9, "{name} {size}: {model}, {exact}");
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Each model is near the simulation of the policy that it predicts, on any trace of some
+    /// hundred popular objects, for any K. Small numbers do not let a model be exact.
+    #[test]
+    fn models_are_near_their_oracles(
+        seed: u64, k in 1u32..12, pool: bool, skew in 0.0f64..1.2, size_max in 1u64..40,
+    ) {
+        let mix = Mix { requests: 8_000, keys: 300, alpha: skew, size_max, ..PLAIN };
+        let trace = mix.trace(seed);
+        let all = footprint(&trace);
+        let sizes: Vec<_> = (1..=8).map(|step| Bytes(all * step / 8)).collect();
+        let params = Params { k, pool, sizes: sizes.clone(), ..Params::default() };
+        for spec in curve::ALL {
+            let curve = run(spec.name, &params, &trace).curve();
+            let policy = (spec.predicts)(&params).to_string();
+            let exact = |size: &Bytes| simulate(&policy, size.0, &trace);
+            let error = |size: &Bytes| (curve.at(*size).0 - exact(size)).abs();
+            let mean = sizes.iter().map(error).sum::<f64>() / sizes.len() as f64;
+            prop_assert!(mean < 0.03, "{} of {policy}: {mean}", spec.name);
         }
     }
 }

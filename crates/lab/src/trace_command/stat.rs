@@ -8,11 +8,11 @@ use crate::open::{self, Options};
 use crate::report;
 use crate::report::table::Table;
 use anyhow::Context;
+use base::hash::KeyMap;
 use base::histogram::Histogram;
 use base::{Access, Micros, Op, TenantId};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 
 /// Print what a trace holds
 ///
@@ -122,22 +122,6 @@ pub(super) struct Tenant {
 /// Different lives that are counted; a trace with a random life for each key has millions.
 const TTLS_MAX: usize = 1 << 16;
 
-/// Keys are hashes already.
-#[derive(Default)]
-struct Ready(u64);
-
-impl Hasher for Ready {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = base::hash::bytes(self.0, bytes);
-    }
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Object {
     last: u64,
@@ -155,7 +139,7 @@ pub(super) struct Survey {
     bytes: u64,
     first: Option<Micros>,
     end: Micros,
-    objects: HashMap<u64, Object, BuildHasherDefault<Ready>>,
+    objects: KeyMap<Object>,
     operations: Operations,
     ttls: BTreeMap<u64, u64>,
     ttl_requests: u64,
