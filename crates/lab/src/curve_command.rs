@@ -25,6 +25,9 @@ use survey::{Count, Survey};
 const KEYS_MIN: u64 = 8_192;
 const KEYS_GOAL: f64 = 8_500.0;
 
+/// A fall of the miss ratio that is none.
+const LEVEL: f64 = 0.005;
+
 /// Accesses handed to the models at a time. A simulated cache of a grid works on all of them while
 /// what it touches is near; for the other models they are themselves near.
 const BLOCK_OF_CACHES: usize = 1 << 15;
@@ -118,7 +121,13 @@ struct Answer {
     /// Largest absolute error.
     error_max: Option<f64>,
     seconds: f64,
+    /// By access to a watched key, the curve included.
+    ns_per_sampled_access: f64,
     model_bytes: u64,
+    /// What two pools that share the keys between them reach: the corners of the lower hull.
+    hull: Vec<(u64, f64)>,
+    /// From one size to another, more than twice as large, in which misses hardly fall.
+    plateaus: Vec<(u64, u64)>,
     requests: u64,
     reads: u64,
     keys: u64,
@@ -449,6 +458,8 @@ fn collect(
             None => run.model.curve(),
             Some(_) => through(own),
         };
+        let reported = through(own);
+        let flat = reported.plateaus(LEVEL);
         let band = run.model.at(sizes);
         let band = band.into_iter().map(|(size, low, high)| (size.0, low.0, high.0)).collect();
         let against = run.oracle.map(|oracle| points[oracle].clone());
@@ -470,6 +481,10 @@ fn collect(
             error_max: against.as_ref().map(|_| run.error_max),
             against,
             seconds: run.seconds,
+            ns_per_sampled_access: run.seconds * 1e9
+                / (survey.requests as f64 * run.model.rate()).max(1.0),
+            hull: reported.hull().points().iter().map(|(size, ratio)| (size.0, ratio.0)).collect(),
+            plateaus: flat.into_iter().map(|(from, to)| (from.0, to.0)).collect(),
             model_bytes: run.model.bytes().0,
             requests: survey.requests,
             reads: survey.reads,

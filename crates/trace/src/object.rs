@@ -21,21 +21,29 @@ impl Number {
     #[inline]
     pub(crate) fn write(&mut self, mut object: u64) -> &[u8] {
         self.start = self.digits.len();
-        while object >= 100 {
-            self.pair(object % 100);
-            object /= 100;
+        // Four digits at a time: each division waits for the one before.
+        while object >= 10_000 {
+            let four = (object % 10_000) as u32;
+            object /= 10_000;
+            self.pair(four % 100);
+            self.pair(four / 100);
         }
-        self.pair(object);
+        let mut rest = object as u32;
+        if rest >= 100 {
+            self.pair(rest % 100);
+            rest /= 100;
+        }
+        self.pair(rest);
         // The first pair may begin with a zero.
-        self.start += usize::from(object < 10);
+        self.start += usize::from(rest < 10);
         self.text()
     }
 
     #[inline]
-    fn pair(&mut self, below_hundred: u64) {
+    fn pair(&mut self, below_hundred: u32) {
         self.start -= 2;
-        self.digits[self.start] = b'0' + (below_hundred / 10) as u8;
-        self.digits[self.start + 1] = b'0' + (below_hundred % 10) as u8;
+        let digits = [below_hundred / 10, below_hundred % 10].map(|digit| b'0' + digit as u8);
+        self.digits[self.start..self.start + 2].copy_from_slice(&digits);
     }
 
     /// The text last written, empty before the first.

@@ -125,6 +125,10 @@ fn sentences(answer: &Answer) -> Vec<String> {
         let size = bytes(*size);
         lines.push(format!("{name}: between {low:.2} and {high:.2} % at {size}, its widest band"));
     }
+    for &(from, to) in &answer.plateaus {
+        let (from, to) = (bytes(from), bytes(to));
+        lines.push(format!("{name}: from {from} to {to} misses hardly fall"));
+    }
     if let Some(goal) = &answer.goal {
         let text = match (goal.bytes, &goal.why) {
             (Some(size), _) => {

@@ -40,3 +40,19 @@ fn intervals_are_compared_one_by_one() {
         }
     }
 }
+
+/// A loop is a plateau before it fits, its hull a straight line to where it does; and what is read
+/// once says what is read twice.
+#[test]
+fn plateaus_and_hull_of_a_loop() {
+    let line = |more: &str| {
+        let trace = "synth:loop:keys=1000:requests=40000:size=const/100";
+        let line = ["curve", trace, "--model", "olken", "--sizes", "10"].into_iter();
+        answers(&Line::parse_from(line.chain(more.split_whitespace())).args).unwrap().remove(0)
+    };
+    let (once, twice) = (line(""), line("--rate auto"));
+    assert_eq!((once.keys, once.footprint, &once.points), (1_000, 100_000, &twice.points));
+    assert_eq!(once.plateaus, [(10_000, 90_000)]);
+    assert_eq!(once.hull.len(), 2, "{:?}", once.hull);
+    assert!(once.ns_per_sampled_access > 0.0);
+}
