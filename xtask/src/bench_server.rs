@@ -23,17 +23,17 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 5;
 const CLIENTS: &str = "50";
 /// Depth of the pipeline, and requests of a run.
 const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
 const COMMANDS: [&str; 2] = ["set", "get"];
 /// Load after a change of the recipe before it is measured: the loop has found its rate.
-const SETTLE: Duration = Duration::from_secs(5);
+const SETTLE: Duration = Duration::from_secs(4);
 /// Exchanges of roles for one line of the loop's table; odd, so that there is a median.
 const EXCHANGES: usize = 3;
 /// Seconds of load for one figure of the loop's table.
-const LOAD: Duration = Duration::from_secs(5);
+const LOAD: Duration = Duration::from_secs(4);
 /// Requests of each command before anything is measured: tables have grown.
 const WARM_UP: u32 = 2_000_000;
 

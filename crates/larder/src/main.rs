@@ -35,7 +35,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    // A reader that has seen enough, as `head` does, ends a command that only prints; a server and
+    // what speaks to one outlive theirs.
+    if !matches!(command, Command::Serve(_) | Command::Demo(_) | Command::Replay(_)) {
+        sigpipe::reset();
+    }
+    let result = match command {
         Command::Serve(args) => server::run(args).map_err(Into::into),
         Command::Ping(args) => server::ping(&args).map_err(Into::into),
         Command::Demo(args) => demo::run(args),

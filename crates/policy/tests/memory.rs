@@ -1,44 +1,25 @@
 //! What a resident object costs, by the allocator: one test, as all of a file share the counter.
 
 use policy::{Access, Bytes, Cache, parse};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
-
-struct Counting;
-
-static USED: AtomicI64 = AtomicI64::new(0);
-
-// SAFETY: all is left to the system's allocator; the counter allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        USED.fetch_add(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        USED.fetch_sub(layout.size() as i64, Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Objects held, from where tables have just grown to where they are about to.
 const OBJECTS: [u64; 6] = [98_400, 115_000, 131_100, 160_000, 196_700, 1_000_000];
 
 /// Bytes by object of a full cache that has evicted as much as it holds.
 fn bytes_by_object(policy: &str, objects: u64) -> f64 {
-    let before = USED.load(Relaxed);
+    let region = Region::new(ALLOCATOR);
     let mut cache = Cache::new(&parse(policy).unwrap(), Bytes(objects), 1);
     for key in 0..2 * objects {
         cache.access(&Access::get(base::hash::mix(key), 1));
     }
-    let bytes = USED.load(Relaxed) - before;
+    let change = region.change();
     drop(cache);
-    bytes as f64 / objects as f64
+    (change.bytes_allocated - change.bytes_deallocated) as f64 / objects as f64
 }
 
 #[test]
