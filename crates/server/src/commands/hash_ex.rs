@@ -64,12 +64,9 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
             (Some(life), Some(value)) => Some(ends(life, value, call.now.unix_ms, command)?),
             _ => None,
         };
-        let only = match () {
-            () if command != "hsetex" => None,
-            () if call.is(at, "fnx") => Some(Only::IfNone),
-            () if call.is(at, "fxx") => Some(Only::IfAll),
-            () => None,
-        };
+        let words = [("fnx", Only::IfNone), ("fxx", Only::IfAll)];
+        let known = |(word, _): &(&str, Only)| command == "hsetex" && call.is(at, word);
+        let only = words.into_iter().find(known).map(|(_, only)| only);
         if let (Some(until), None) = (then, found.then) {
             found.then = Some(Then::Until(until));
             found.fields_at += 1;

@@ -398,7 +398,7 @@ pub const ALL: &[Directive] = &[
             let recipe = tune::recipe::parse(&word)?;
             if recipe.pools == tune::recipe::Pools::Class {
                 return Err(format!(
-                    "recipe {} evicts by class of penalty, which the store cannot yet: it runs \
+                    "recipe {} evicts by class of penalty, which the store cannot: it runs \
                      in virtual time, with larder simulate --recipe",
                     recipe.name
                 ));
