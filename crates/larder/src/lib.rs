@@ -1,2 +1,57 @@
-//! Larder.
+//! Larder as a library: a cache in your own process, bounded by the bytes it really takes.
+//!
+//! ```
+//! # fn main() -> Result<(), larder::Error> {
+//! use larder::Cache;
+//! use std::time::Duration;
+//!
+//! let cache = Cache::new(64 << 20);
+//! cache.insert("user:1", "Ada")?;
+//! cache.insert_for("session:9", "token", Duration::from_secs(60))?;
+//! let page = cache.get_or_insert_with("page:/", || "<h1>slow to make</h1>")?;
+//! assert_eq!(cache.get("user:1").as_deref(), Some(&b"Ada"[..]));
+//! assert_eq!(page, b"<h1>slow to make</h1>");
+//! assert!(cache.remove("user:1") && cache.get("user:1").is_none());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Keys and values are bytes, copied in and out, as in the server: it is the very same store. What
+//! an entry takes is never guessed, so there is nothing to weigh: the capacity bounds header, key,
+//! value, rounding and table together. What a *miss* costs is known where
+//! [`Cache::get_or_insert_with`] timed it, [`Cache::insert_priced`] was told it, or a
+//! [`Builder::weigher`] says it; policies and plans that ask for costs go by these.
+//!
+//! A cache may have [parts](Cache::part) that share its capacity. With a recipe it watches a sample
+//! of its own requests and divides the memory among the parts, as the server does among tenants:
+//!
+//! ```
+//! # fn main() -> Result<(), larder::Error> {
+//! let builder = larder::Cache::builder(16 << 20).recipe("kredis");
+//! let cache = builder.parts(["users", "pages"]).build()?;
+//! let (users, pages) = (cache.part("users").unwrap(), cache.part("pages").unwrap());
+//! users.insert("1", "Ada")?;
+//! pages.insert("1", "<h1>Ada</h1>")?;
+//! cache.tend(); // a few times a second, from any thread; or Builder::tended() starts one
+//! assert_eq!(users.stats().len.items, 1);
+//! if let (Some(curve), Some(plan)) = (pages.curve(), cache.plan()) {
+//!     println!("with 32 MiB {} would miss\n{plan}", curve.at(larder::Bytes(32 << 20)));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Without the binary and what only that needs: `cargo add larder --no-default-features`.
 #![forbid(unsafe_code)]
+
+mod builder;
+mod cache;
+mod plant;
+
+pub use base::{Bytes, MissRatio};
+pub use builder::Builder;
+pub use cache::{Cache, Error};
+pub use curve::MissRatioCurve;
+pub use policy::{Meta, Rank, rank};
+pub use store::{Evictor, TenantStats as Stats};
+pub use tune::Plan;

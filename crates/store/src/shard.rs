@@ -333,8 +333,9 @@ impl Shard {
         });
     }
 
+    /// Notes what a fetch took, for the tenant and in the item.
     #[cold]
-    fn fetched(&mut self, key: &Key, fetched: Fetched) {
+    pub(crate) fn fetched(&mut self, key: &Key, fetched: Fetched) {
         let tenant = &mut self.tenants[key.tenant as usize];
         let measured = tenant.account.measured.lock();
         measured.unwrap_or_else(PoisonError::into_inner).add(fetched);

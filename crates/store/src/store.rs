@@ -30,7 +30,7 @@ use crate::evict::{Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::memory::{Memory, Padded};
-use crate::penalty::Stopwatch;
+use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
 use crate::table::END;
 use crate::tap::Tap;
@@ -39,7 +39,7 @@ use crate::{
     Bounds, Change, Config, Counters, Error, Item, Key, Len, Now, Pool, ScanItem, Scope, Swept,
     TenantStats,
 };
-use base::{Bytes, Filter, Prng, Sample, TenantId};
+use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -184,6 +184,25 @@ impl Store {
         shard.tick += 1;
         let found = shard.find(key, now, &self.memory);
         shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)
+    }
+
+    /// Writes an item of which the caller knows what fetching it anew would take. Counts as a fetch
+    /// that took so long, whether or not the stopwatch runs.
+    pub fn set_priced(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires: Option<u64>,
+        penalty: Micros,
+        now: Now,
+    ) -> Result<(), Error> {
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        shard.stopwatch.forget(key.hash);
+        let found = shard.find(key, now, &self.memory);
+        shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)?;
+        shard.fetched(key, Fetched::In(penalty, 0));
+        Ok(())
     }
 
     /// Shows the item, or that there is none, to `f`, and does what it answers: a
