@@ -31,8 +31,10 @@ mod tests {
 
     #[test]
     fn classes_have_the_published_boundaries() {
-        let edges = [(0, 1), (9, 1), (10, 2), (29, 2), (30, 3), (69, 3), (70, 4), (150, 5)];
-        for (penalty, class) in edges {
+        let edges =
+            [(0, 1), (9, 1), (10, 2), (29, 2), (30, 3), (69, 3), (70, 4), (120, 4), (150, 5)];
+        let later = [(1_000, 7), (2_000, 8), (327_669, 15), (655_349, 16), (1_000_000, 16)];
+        for (penalty, class) in edges.into_iter().chain(later) {
             assert_eq!(class_of(Micros(penalty)), class, "{penalty} µs");
         }
         assert_eq!((class_of(Micros(327_670)), class_of(Micros(u64::MAX))), (16, 16));

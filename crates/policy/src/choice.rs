@@ -22,8 +22,8 @@ pub struct Params<'a> {
     pub capacity: Bytes,
     /// Reproduces the run.
     pub seed: u64,
-    names: Defaults,
-    values: &'a [f64],
+    pub(crate) names: Defaults,
+    pub(crate) values: &'a [f64],
 }
 
 impl Params<'_> {

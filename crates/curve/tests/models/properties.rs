@@ -1,7 +1,8 @@
 //! What holds for every model on any small trace, with writes, deletes, resizes and expiry.
 
 use base::{Access, Bytes, Micros, Op};
-use curve::{MissRatio, Params};
+use curve::footprint::Footprint;
+use curve::{MissRatio, Model, Params};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -102,6 +103,52 @@ proptest! {
                     prop_assert!((model - exact).abs() < 1e-9, "{name} {size}: {model}, {exact}");
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    /// LRU is a stack policy: with objects of one size what hits in a cache hits in any larger, and
+    /// so it is for the simulator and for the distances that stand for it.
+    #[test]
+    fn a_larger_lru_cache_misses_nothing_more(mut trace in trace()) {
+        for access in &mut trace {
+            access.size = 1;
+        }
+        let olken = run("olken", &Params::default(), &trace).curve();
+        let mut last = 1.0;
+        for size in 1..=15 {
+            let ratio = simulate("lru", size, &trace);
+            prop_assert!(ratio <= last, "{size}: {ratio} after {last}");
+            last = ratio;
+            if trace.iter().any(|access| access.op == Op::Get) {
+                let model = olken.at(Bytes(size)).0;
+                prop_assert!((model - ratio).abs() < 1e-9, "{size}: {model} for {ratio}");
+            }
+        }
+    }
+
+    /// The footprint of the whole is the sum of those of its classes on the same clock, in every
+    /// window, however keys are dealt to classes.
+    #[test]
+    fn footprints_add_up(trace in trace(), dealt in 1u64..1_000) {
+        let reads: Vec<_> = trace.iter().filter(|access| access.op == Op::Get).collect();
+        let mut whole = Footprint::new(&Params::default());
+        let mut classes = [(); 3].map(|()| Footprint::new(&Params::default()));
+        let sizes: HashMap<u64, u32> = reads.iter().map(|read| (read.key, read.size)).collect();
+        for read in &reads {
+            let read = Access { size: sizes[&read.key], ttl: Micros(0), ..**read };
+            whole.access(&read);
+            let class = (base::hash::mix(read.key ^ dealt) % 3) as usize;
+            for (at, footprint) in classes.iter_mut().enumerate() {
+                if at == class { footprint.access(&read) } else { footprint.pass() }
+            }
+        }
+        for window in 1..=reads.len() as u64 {
+            let parts: u64 = classes.iter().map(|class| class.at(window).0).sum();
+            // Each is rounded to bytes.
+            let off = parts.abs_diff(whole.at(window).0);
+            prop_assert!(off <= 2, "{window}: {parts} for {:?}", whole.at(window));
         }
     }
 }

@@ -268,3 +268,30 @@ impl Policy for Lhd {
         self.capacity = capacity.0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Age begins anew at each hit: an object that comes at T, is hit at T + 4 and T + 6 and leaves
+    /// at T + 12 has hit ages of 4 and 2 and an age of 6 at its eviction (the paper, section 3.1).
+    #[test]
+    fn ages_count_from_the_last_hit() {
+        let (names, values) = (SPEC.params, &[1.0, 0.0, 0.0]);
+        let params = Params { capacity: Bytes(100), seed: 1, names, values };
+        let mut lhd = Lhd::new(&params, false);
+        let access = Access::get(1, 1);
+        lhd.on_insert(0, &access, Tick(100));
+        lhd.on_hit(0, &access, Tick(104));
+        lhd.on_hit(0, &access, Tick(106));
+        lhd.on_remove(0, 1, true, Tick(112));
+        for age in 0..20 {
+            let want = match age {
+                2 | 4 => (1.0, 0.0),
+                6 => (0.0, 1.0),
+                _ => (0.0, 0.0),
+            };
+            assert_eq!(lhd.model.ended(age), want, "age {age}");
+        }
+    }
+}

@@ -115,6 +115,14 @@ impl Model {
         self.count(class, age).ends += 1.0;
     }
 
+    /// Lifetimes that ended at this age, in a hit and otherwise, of all classes.
+    #[cfg(test)]
+    pub(super) fn ended(&self, age: u32) -> (f32, f32) {
+        let all = self.counts.iter().flatten().flat_map(|counts| counts.chunks(AGES));
+        let at: Vec<Count> = all.map(|ages| ages[bucket(age)]).collect();
+        (at.iter().map(|count| count.hits).sum(), at.iter().map(|count| count.ends).sum())
+    }
+
     fn count(&mut self, class: Class, age: u32) -> &mut Count {
         let counts = self.counts[usize::from(class) / HIT_CLASSES]
             .get_or_insert_with(|| vec![Count::default(); HIT_CLASSES * AGES].into());
