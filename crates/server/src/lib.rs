@@ -6,6 +6,7 @@
 //! another (`config/directive.rs`).
 #![forbid(unsafe_code)]
 
+mod acl;
 mod attempts;
 mod clients;
 mod clock;
@@ -73,9 +74,10 @@ pub fn start(settings: Settings) -> Result<Handle, Error> {
 }
 
 /// Starts a server whose settings came from `file`, which CONFIG REWRITE writes.
-fn start_from(settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
+fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     settings.check()?;
+    settings.read_users()?;
     let listeners = listen::open(&settings)?;
     let address = listeners.iter().find_map(listen::Listener::address);
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));

@@ -1,6 +1,8 @@
 //! What the server knows of a connection besides its bytes.
 
+use crate::acl::{Denied, User};
 use crate::clients::Client;
+use crate::listen::Speaks;
 use crate::owners::{Origin, Owners};
 use crate::pubsub::Kind;
 use crate::shared::{Shared, View};
@@ -81,6 +83,10 @@ pub(crate) struct Session {
     pub(crate) db: u8,
     /// The user, once it is known.
     pub(crate) user: Option<String>,
+    /// Whether its commands must be looked at: it is not known yet, or may not do everything.
+    pub(crate) limited: bool,
+    /// What the user may do.
+    rights: Option<Arc<User>>,
     /// Whose the client's keys are.
     pub(crate) owners: Owners,
     /// Of the settings that `owners` was made from.
@@ -110,6 +116,8 @@ impl Session {
             protocol: Protocol::Resp2,
             db: 0,
             user: None,
+            limited: true,
+            rights: None,
             owners: Owners::default(),
             generation: 0,
             closing: false,
@@ -161,14 +169,42 @@ impl Session {
         }
     }
 
-    /// Works out whose the client's keys are.
+    /// Works out what the client may do, and whose its keys are.
     fn resolve(&mut self, view: &View) {
         self.generation = view.generation;
+        let rights = self.user.as_deref().and_then(|name| view.settings.user(name));
+        self.limited = match (&self.user, rights) {
+            (Some(_), Some(user)) => !user.is_unlimited(),
+            // A name from memcached's own file.
+            (Some(_), None) => self.client.speaks == Speaks::Redis || !self.needs_token,
+            (None, _) => true,
+        };
+        self.rights = rights.cloned();
         self.owners = view.owners(Origin {
             user: self.user.as_deref(),
             listener: self.client.listener,
             db: self.db,
         });
+    }
+
+    /// Whether the user may call the command with this number, of a client that is `limited`.
+    #[cold]
+    pub(crate) fn permits(&self, number: u16, args: &[&[u8]]) -> Result<(), Denied> {
+        match &self.rights {
+            Some(user) => user.check(number, args, self.db),
+            None => Err(Denied::Command),
+        }
+    }
+
+    /// Whether its user is still there, and may listen wherever it does.
+    pub(crate) fn may_stay(&self, view: &View, shared: &Shared) -> bool {
+        let Some(name) = &self.user else { return true };
+        let Some(user) = view.settings.user(name) else { return shared.tokens.knows(name) };
+        self.subscriptions.as_ref().is_none_or(|heard| {
+            let mut channels = heard.channels.iter().chain(&heard.sharded);
+            channels.all(|name| user.allows_channel(name, false))
+                && heard.patterns.iter().all(|name| user.allows_channel(name, true))
+        })
     }
 
     /// The tenants of every key the client could come by in any database: whoever works in the key

@@ -4,6 +4,7 @@
 //! the new one between two batches of commands. So a command sees one set of settings, and reading
 //! one costs nothing.
 
+use crate::acl;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
@@ -15,7 +16,7 @@ use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
-use crate::worker::Mailbox;
+use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -89,6 +90,8 @@ pub(crate) struct Shared {
     /// Who watches what others do.
     pub(crate) hub: Hub,
     pub(crate) slowlog: SlowLog,
+    /// What was refused to whom.
+    pub(crate) acl_log: acl::Log,
     /// Who tried wrong passwords.
     pub(crate) attempts: Attempts,
     /// What memcached's `stats detail` counts.
@@ -165,6 +168,7 @@ impl Shared {
             pubsub: PubSub::default(),
             hub: Hub::default(),
             slowlog: SlowLog::default(),
+            acl_log: acl::Log::default(),
             attempts: Attempts::default(),
             detail: memcached::Detail::default(),
             tokens,
@@ -231,6 +235,11 @@ impl Shared {
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
+        if new.settings.users != old.settings.users {
+            for mailbox in &self.mailboxes {
+                mailbox.send(Message::Users);
+            }
+        }
         if rules_changed {
             self.forget_unfindable(&new);
         }

@@ -47,6 +47,8 @@ pub(crate) enum Message {
     Kill(usize, u64),
     /// For the client with this id at this place.
     Publish(usize, u64, Publication),
+    /// Users have changed: some may not stay, or listen where they do.
+    Users,
     /// A line that the client with this id at this place watches for.
     Line(usize, u64, Vec<u8>),
 }
@@ -198,6 +200,7 @@ impl Worker {
                         self.close(at);
                     }
                 }
+                Message::Users => self.check_users(),
                 Message::Publish(at, id, publication) => {
                     if self.is(at, id) {
                         self.publish(at, &publication);
@@ -209,6 +212,18 @@ impl Worker {
                         self.push(at);
                     }
                 }
+            }
+        }
+    }
+
+    /// Closes the clients whose user is no more, or that listen where they may not.
+    fn check_users(&mut self) {
+        for at in 0..self.connections.len() {
+            let Some(connection) = &mut self.connections[at] else { continue };
+            let session = &mut connection.session;
+            session.follow(&self.view);
+            if !session.may_stay(&self.view, &self.shared) {
+                self.close(at);
             }
         }
     }

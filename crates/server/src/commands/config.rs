@@ -24,11 +24,7 @@ const CONFIG: &[Command] = &[
         "2.8.0",
         "Writes the settings to the file it was started with.",
     ),
-    Command::new("config|help", 2, ADMIN, help).doc(
-        "server",
-        "5.0.0",
-        "The subcommands of CONFIG.",
-    ),
+    Command::new("config|help", 2, 0, help).doc("server", "5.0.0", "The subcommands of CONFIG."),
 ];
 
 fn get(call: &mut Call<'_>) -> Done {

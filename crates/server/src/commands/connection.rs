@@ -1,6 +1,6 @@
 //! The connection itself: greeting, authentication, database, end.
 
-use super::flag::{ADMIN, FAST, LISTENING, NO_AUTH, UNQUEUED};
+use super::flag::{FAST, LISTENING, NO_AUTH, UNQUEUED};
 use super::{Call, Command, Done, Failure, SYNTAX, wrong_number};
 use crate::config::DEFAULT_USER;
 use crate::session::Mute;
@@ -35,13 +35,6 @@ pub(super) const COMMANDS: &[Command] = &[
         "6.2.0",
         "Makes the connection as it was when it began.",
     ),
-    Command::container("acl", ADMIN, ACL).doc("server", "6.0.0", "Who may come in."),
-];
-
-const ACL: &[Command] = &[
-    Command::new("acl|whoami", 2, 0, whoami).doc("server", "6.0.0", "The client's user."),
-    Command::new("acl|users", 2, ADMIN, users).doc("server", "6.0.0", "The names of all users."),
-    Command::new("acl|list", 2, ADMIN, list).doc("server", "6.0.0", "All users with their rules."),
 ];
 
 fn ping(call: &mut Call<'_>) -> Done {
@@ -71,6 +64,7 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
     match user {
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
+            super::acl::note_wrong(call, name);
             call.session.rest(call.shared);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
@@ -196,36 +190,5 @@ fn reset(call: &mut Call<'_>) -> Done {
     call.session.set_db(0, call.view);
     call.session.leave(call.view);
     call.out.simple("RESET");
-    Ok(())
-}
-
-fn whoami(call: &mut Call<'_>) -> Done {
-    let user = call.session.user.clone().unwrap_or_default();
-    call.out.bulk(user.as_bytes());
-    Ok(())
-}
-
-fn users(call: &mut Call<'_>) -> Done {
-    let users = &call.view.settings.users;
-    call.out.array(users.len());
-    for user in users {
-        call.out.bulk(user.name.as_bytes());
-    }
-    Ok(())
-}
-
-fn list(call: &mut Call<'_>) -> Done {
-    let users = &call.view.settings.users;
-    call.out.array(users.len());
-    for user in users {
-        // Passwords are counted, never shown.
-        let mut line = format!("user {} {}", user.name, if user.enabled { "on" } else { "off" });
-        if user.nopass {
-            line += " nopass";
-        }
-        line += &" #".repeat(user.passwords.len());
-        line += " ~* &* +@all";
-        call.out.bulk(line.as_bytes());
-    }
     Ok(())
 }

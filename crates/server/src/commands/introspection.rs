@@ -1,8 +1,9 @@
 //! What the server says of its commands and of itself: COMMAND, LATENCY, and the stubs
 //! that tools ask for.
 
-use super::flag::{self, ADMIN, FAST};
+use super::flag::{self, ADMIN};
 use super::{Call, Command, Done, SYNTAX, all, find, get, wrong_number};
+use crate::acl::category;
 use crate::glob;
 
 /// This family.
@@ -81,10 +82,10 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     out.integer(i64::from(command.keys.first));
     out.integer(i64::from(command.keys.last));
     out.integer(i64::from(command.keys.step));
-    let categories = categories(command);
+    let categories = category::of(command);
     out.set(categories.len());
     for category in categories {
-        out.simple(&category);
+        out.simple(&format!("@{category}"));
     }
     out.array(0);
     out.array(0);
@@ -94,31 +95,8 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     }
 }
 
-fn categories(command: &Command) -> Vec<String> {
-    let mut all = vec![];
-    for (flag, name) in [
-        (flag::WRITE, "@write"),
-        (flag::READ, "@read"),
-        (flag::ADMIN, "@admin"),
-        (flag::ADMIN, "@dangerous"),
-        (flag::PUBSUB, "@pubsub"),
-    ] {
-        if command.has(flag) {
-            all.push(name.to_owned());
-        }
-    }
-    all.push(match command.group {
-        "generic" => "@keyspace".into(),
-        "transactions" => "@transaction".into(),
-        group => format!("@{group}"),
-    });
-    all.push(if command.has(FAST) { "@fast" } else { "@slow" }.into());
-    all.dedup();
-    all
-}
-
 /// A command by its name, or `command|subcommand`.
-fn by_name(name: &[u8]) -> Option<&'static Command> {
+pub(super) fn by_name(name: &[u8]) -> Option<&'static Command> {
     let mut parts = name.splitn(2, |&byte| byte == b'|');
     let command = get(find(parts.next()?)?);
     match parts.next() {
@@ -219,8 +197,8 @@ fn names(call: &mut Call<'_>) -> Done {
             if call.is(3, "pattern") {
                 chosen.retain(|command| glob::matches_ignore_case(value, command.name.as_bytes()));
             } else if call.is(3, "aclcat") {
-                let wanted = format!("@{}", String::from_utf8_lossy(value).to_ascii_lowercase());
-                chosen.retain(|command| categories(command).contains(&wanted));
+                let wanted = String::from_utf8_lossy(value).to_ascii_lowercase();
+                chosen.retain(|command| category::of(command).contains(&wanted.as_str()));
             } else if call.is(3, "module") {
                 chosen.clear();
             } else {

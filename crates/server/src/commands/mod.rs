@@ -9,6 +9,7 @@
     reason = "handlers have one signature, also those that never fail"
 )]
 
+mod acl;
 mod admin;
 mod bitfield;
 mod bits;
@@ -53,6 +54,7 @@ const FAMILIES: &[&[Command]] = &[
     scan::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,
+    acl::COMMANDS,
     transaction::COMMANDS,
     pubsub::COMMANDS,
     introspection::COMMANDS,
@@ -383,6 +385,18 @@ fn find_subcommand(number: u16, name: &[u8]) -> Option<u16> {
     })
 }
 
+/// The numbers that a rule for `command` or `command|subcommand` is about, in lower case.
+pub(crate) fn numbers(name: &str) -> Option<impl Iterator<Item = u16> + use<>> {
+    let (parent, rest) = name.split_once('|').unwrap_or((name, ""));
+    let number = find(parent.as_bytes())?;
+    if rest.is_empty() {
+        let found = (parent == name).then(|| TABLE.entries[number as usize].1.clone())?;
+        return Some(std::iter::once(number).chain(found));
+    }
+    let number = find_subcommand(number, rest.as_bytes())?;
+    Some(std::iter::once(number).chain(0..0))
+}
+
 /// The command of that number.
 pub(crate) fn get(number: u16) -> &'static Command {
     TABLE.entries[number as usize].0
@@ -481,8 +495,8 @@ fn resolve(call: &Call<'_>) -> Result<u16, (Option<u16>, Failure)> {
     if !command.accepts(call.args.len()) {
         return Err((Some(number), wrong_number(command.name)));
     }
-    if call.session.user.is_none() && !command.has(flag::NO_AUTH) {
-        return Err((Some(number), NO_AUTH.into()));
+    if call.session.limited && !command.has(flag::NO_AUTH) {
+        acl::permit(call, number).map_err(|failure| (Some(number), failure))?;
     }
     if call.session.only_listens() && !command.has(flag::LISTENING) {
         let text = format!(

@@ -4,8 +4,7 @@
 //! is in [`IGNORED`]: accepted, with one warning, so that an existing file starts the server.
 
 use super::tenant::Tenant;
-use super::user::{self, User};
-use super::{OutputLimit, Policy, Settings, quoted};
+use super::{DEFAULT_USER, OutputLimit, Policy, Settings, User, quoted};
 use crate::memory_limit;
 use base::Bytes;
 use std::path::PathBuf;
@@ -316,38 +315,50 @@ pub const ALL: &[Directive] = &[
         when: When::Always,
         doc: "The password of the user default; empty lets everybody in.",
         get: |settings| {
-            settings
-                .user(user::DEFAULT)
-                .and_then(|user| user.passwords.first().cloned())
-                .unwrap_or_default()
+            let user = settings.user(DEFAULT_USER);
+            let still = user.is_some_and(|user| user.requires(&settings.requirepass));
+            if still { settings.requirepass.clone() } else { String::new() }
         },
         set: |settings, words| {
-            let password = one(words)?.to_owned();
-            let user = settings.user_mut(user::DEFAULT);
-            *user = User::everybody();
-            if !password.is_empty() {
-                user.nopass = false;
-                user.passwords = vec![password];
-            }
+            let mut user = settings.user_or_new(DEFAULT_USER);
+            settings.requirepass = one(words)?.into();
+            user.require(&settings.requirepass);
+            settings.set_user(user);
             Ok(())
         },
     },
     Directive {
         name: "user",
         when: When::Always,
-        doc: "A user in the words of Redis' ACL: user NAME on >PASSWORD ~* &* +@all. Repeatable.",
+        doc: "A user in the words of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
+              Repeatable; a line for a known name replaces it.",
         get: |settings| {
-            let users: Vec<_> = settings.users.iter().map(ToString::to_string).collect();
+            let users: Vec<_> = settings.users.iter().map(|user| user.line()).collect();
             users.join("\n")
         },
         set: |settings, words| {
             let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
-            let mut user = settings.user(name).cloned().unwrap_or_else(|| User::new(name));
-            user.apply(rest)?;
-            *settings.user_mut(name) = user;
+            let mut user = User::new(name);
+            user.apply(rest).map_err(|error| error.to_string())?;
+            settings.set_user(user);
             Ok(())
         },
     },
+    text!(
+        "aclfile",
+        aclfile,
+        Start,
+        "Path of a file of lines that begin with user, read when the server starts and by ACL \
+         LOAD, written by ACL SAVE."
+    ),
+    number!(
+        "acllog-max-len",
+        acllog_max_len,
+        0,
+        1_000_000,
+        Always,
+        "Refusals kept in the ACL log."
+    ),
     number!("databases", databases, 1, 256, Start, "How many databases SELECT may choose from."),
     Directive {
         name: "maxmemory",

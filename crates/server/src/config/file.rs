@@ -145,11 +145,17 @@ impl Settings {
             if let (Some(share), "maxmemory") = (self.maxmemory_share, directive.name) {
                 value = format!("{}%", share * 100.0);
             }
-            let lines = if directive.repeats() {
-                value.lines().map(|value| directive::line(directive.name, value)).collect()
-            } else if directive.name == "requirepass" {
-                // It is a line of the user default.
+            let is_kept_elsewhere = match directive.name {
+                // ACL SAVE writes them.
+                "user" => !self.aclfile.is_empty(),
+                // Without one, the line of the user default says what lets it in.
+                "requirepass" => value.is_empty(),
+                _ => false,
+            };
+            let lines = if is_kept_elsewhere {
                 vec![]
+            } else if directive.repeats() {
+                value.lines().map(|value| directive::line(directive.name, value)).collect()
             } else {
                 vec![directive::line(directive.name, &value)]
             };
@@ -186,7 +192,7 @@ fn takes_several(directive: &Directive) -> bool {
 
 /// Whether Redis has the directive and it means nothing here.
 pub(super) fn is_ignored(name: &str) -> bool {
-    const FAMILIES: &[&str] = &["cluster-", "replica-", "slave-", "repl-", "tls-", "acl"];
+    const FAMILIES: &[&str] = &["cluster-", "replica-", "slave-", "repl-", "tls-"];
     const MORE: &[&str] = &["replicaof", "slaveof", "masterauth", "masteruser", "loadmodule"];
     IGNORED.iter().any(|(known, _)| *known == name)
         || FAMILIES.iter().any(|family| name.starts_with(family))

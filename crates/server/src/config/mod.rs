@@ -6,16 +6,16 @@
 pub mod directive;
 mod file;
 mod tenant;
-mod user;
 
+pub(crate) use crate::acl::is_equal;
+pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
 pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
-pub(crate) use user::is_equal;
-pub use user::{DEFAULT as DEFAULT_USER, User};
 
 use base::Bytes;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is wrong with a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +96,11 @@ pub struct Settings {
     pub timeout: u64,
     pub maxclients: usize,
     pub protected_mode: bool,
-    pub users: Vec<User>,
+    pub users: Vec<Arc<User>>,
+    /// The password of the user default, as `requirepass` gave it.
+    pub requirepass: String,
+    pub aclfile: String,
+    pub acllog_max_len: usize,
     pub databases: u32,
     pub maxmemory: Bytes,
     /// What `maxmemory` is of the machine's or the container's memory, if it is a share.
@@ -139,7 +143,10 @@ impl Default for Settings {
             timeout: 0,
             maxclients: 10_000,
             protected_mode: true,
-            users: vec![User::everybody()],
+            users: vec![Arc::new(User::everybody())],
+            requirepass: String::new(),
+            aclfile: String::new(),
+            acllog_max_len: 128,
             databases: 16,
             maxmemory: Bytes(0),
             maxmemory_share: None,
@@ -171,22 +178,46 @@ impl Settings {
     }
 
     /// The user of that name.
-    pub fn user(&self, name: &str) -> Option<&User> {
+    pub fn user(&self, name: &str) -> Option<&Arc<User>> {
         self.users.iter().find(|user| user.name == name)
     }
 
-    fn user_mut(&mut self, name: &str) -> &mut User {
-        if let Some(at) = self.users.iter().position(|user| user.name == name) {
-            return &mut self.users[at];
+    /// Puts a user in the place of the one with its name.
+    pub(crate) fn set_user(&mut self, user: User) {
+        match self.users.iter_mut().find(|known| known.name == user.name) {
+            Some(known) => *known = Arc::new(user),
+            None => self.users.push(Arc::new(user)),
         }
-        self.users.push(User::new(name));
-        let last = self.users.len() - 1;
-        &mut self.users[last]
+    }
+
+    /// The user of that name as it is, or as a new one begins.
+    pub(crate) fn user_or_new(&self, name: &str) -> User {
+        self.user(name).map_or_else(|| User::new(name), |user| User::clone(user))
+    }
+
+    /// Reads the users of the aclfile, if there is one.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that users stand elsewhere as well.
+    pub(crate) fn read_users(&mut self) -> Result<(), Error> {
+        if self.aclfile.is_empty() {
+            return Ok(());
+        }
+        if self.users != Self::default().users {
+            return Err(Error(
+                "users stand in the configuration and aclfile names another place: keep them in \
+                 one of the two"
+                    .into(),
+            ));
+        }
+        let users = crate::acl::read(&self.aclfile)?;
+        self.users = users.into_iter().map(Arc::new).collect();
+        Ok(())
     }
 
     /// Whether clients come in without a password.
     pub fn is_open(&self) -> bool {
-        self.user(user::DEFAULT).is_some_and(|user| user.enabled && user.nopass)
+        self.user(DEFAULT_USER).is_some_and(|user| user.enabled && user.nopass)
     }
 
     /// Every TCP port but the first.

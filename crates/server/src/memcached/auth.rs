@@ -42,6 +42,11 @@ impl Tokens {
         self.pairs.is_empty()
     }
 
+    /// Whether it has a pair for this name.
+    pub(crate) fn knows(&self, user: &str) -> bool {
+        self.pairs.iter().any(|(name, _)| name == user)
+    }
+
     fn admits(&self, user: &str, password: &[u8]) -> bool {
         // Every pair is looked at, so that the time does not tell which names exist.
         let mut found = false;

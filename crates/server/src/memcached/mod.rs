@@ -19,6 +19,7 @@ mod meta_number;
 mod meta_set;
 mod number;
 mod retrieve;
+mod rights;
 mod stats;
 mod storage;
 mod watch;
@@ -167,6 +168,9 @@ fn answer(ask: &mut Ask<'_>) -> Done {
     let Some(command) = ask.request.get(0) else { return Err(UNKNOWN) };
     if ask.session.user.is_none() {
         return auth::admit(ask, command);
+    }
+    if ask.session.limited {
+        rights::permit(ask, command)?;
     }
     match command {
         b"get" | b"gets" => retrieve::get(ask, command == b"gets"),

@@ -40,7 +40,7 @@ fn redis_py() {
         println!("skipped: python3 with redis is not installed");
         return;
     }
-    let server = serve("--user 'bob on >pw +@all' --tenant t match user bob");
+    let server = serve("--user 'bob on >pw ~* &* +@all' --tenant t match user bob");
     let port = server.addr().port().to_string();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/test_redis_py.py");
     let output = run("python3", &[script.to_str().unwrap(), &port]).unwrap();

@@ -1,5 +1,6 @@
 //! The server over a socket: what clients see, against an in-process server on a free port.
 
+mod acl;
 mod client;
 mod clients;
 mod compatibility;

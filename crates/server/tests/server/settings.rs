@@ -5,7 +5,7 @@ use server::Settings;
 
 #[test]
 fn nothing_is_reachable_without_the_password() {
-    let server = serve("--requirepass sesame --user 'bob on >pw +@all'");
+    let server = serve("--requirepass sesame --user 'bob on >pw ~* &* +@all'");
     let mut client = Client::new(server.addr());
     for line in [
         "GET a",

@@ -1,0 +1,35 @@
+//! The aclfile: a line for each user.
+
+use super::{DEFAULT, User};
+use crate::config::{Error, words};
+
+/// The users of a file: lines of `user NAME words`.
+pub(crate) fn read(path: &str) -> Result<Vec<User>, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error(format!("cannot read aclfile {path}: {error}")))?;
+    let mut users: Vec<User> = vec![];
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |why: String| Error(format!("line {} of aclfile {path}: {why}", number + 1));
+        let words = words(line).ok_or_else(|| wrong("a quote is not closed".into()))?;
+        let [first, name, rules @ ..] = words.as_slice() else {
+            return Err(wrong("should begin with user and a name".into()));
+        };
+        if first != "user" {
+            return Err(wrong("should begin with user and a name".into()));
+        }
+        if users.iter().any(|user| user.name == *name) {
+            return Err(wrong(format!("user {name} is there twice")));
+        }
+        let mut user = User::new(name);
+        user.apply(rules).map_err(|error| wrong(error.to_string()))?;
+        users.push(user);
+    }
+    if !users.iter().any(|user| user.name == DEFAULT) {
+        users.insert(0, User::everybody());
+    }
+    Ok(users)
+}

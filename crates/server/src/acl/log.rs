@@ -1,0 +1,91 @@
+//! The ACL log: what was refused to whom. The same again within a minute is counted.
+
+use super::Denied;
+use crate::clients::Client;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Refusals further apart are entries of their own.
+const SAME_MS: u64 = 60_000;
+
+/// What is known of a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct What {
+    /// `command`, `database`, `key`, `channel` or `auth`.
+    pub(crate) reason: &'static str,
+    /// `toplevel` or `multi`.
+    pub(crate) context: &'static str,
+    /// The command, key or channel.
+    pub(crate) object: Vec<u8>,
+    pub(crate) user: String,
+}
+
+/// A refusal, and how often it was repeated.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) id: u64,
+    pub(crate) count: u64,
+    pub(crate) what: What,
+    pub(crate) client: String,
+    pub(crate) created_ms: u64,
+    pub(crate) updated_ms: u64,
+}
+
+/// The last refusals.
+#[derive(Debug, Default)]
+pub(crate) struct Log(Mutex<Entries>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    next: u64,
+    /// The newest first.
+    all: VecDeque<Entry>,
+}
+
+impl Denied {
+    pub(crate) const fn reason(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Database => "database",
+            Self::Key(_) => "key",
+            Self::Channel(_) => "channel",
+        }
+    }
+}
+
+impl Log {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a refusal, of which so many are kept.
+    pub(crate) fn add(&self, what: What, client: &Client, now_ms: u64, unix_ms: u64, max: usize) {
+        let line = client.line(now_ms);
+        let mut entries = self.lock();
+        let same = entries.all.iter().position(|entry| {
+            entry.what == what && unix_ms.saturating_sub(entry.updated_ms) <= SAME_MS
+        });
+        if let Some(mut entry) = same.and_then(|at| entries.all.remove(at)) {
+            entry.count += 1;
+            entry.updated_ms = unix_ms;
+            entry.client = line;
+            entries.all.push_front(entry);
+        } else {
+            let id = entries.next;
+            entries.next += 1;
+            let (created_ms, updated_ms) = (unix_ms, unix_ms);
+            let entry = Entry { id, count: 1, what, client: line, created_ms, updated_ms };
+            entries.all.push_front(entry);
+        }
+        entries.all.truncate(max);
+    }
+
+    /// The newest, up to `count`.
+    pub(crate) fn newest(&self, count: usize) -> Vec<Entry> {
+        self.lock().all.iter().take(count).cloned().collect()
+    }
+
+    pub(crate) fn reset(&self) {
+        self.lock().all.clear();
+    }
+}

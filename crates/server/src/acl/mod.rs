@@ -1,0 +1,359 @@
+//! Who may come in, by which password, and what they may do.
+//!
+//! ```text
+//!   user NAME on|off  >PASSWORD  nopass  ~KEYS  %R~KEYS  &CHANNELS  +COMMAND  -@CATEGORY  db=N …
+//! ```
+//!
+//! The words are those of Redis' ACL, and `db=` is Valkey's. Passwords are kept as hashes. A
+//! session knows whether its user is limited at all ([`User::is_unlimited`]); commands of the
+//! others are not looked at.
+
+pub(crate) mod category;
+mod file;
+mod log;
+mod selector;
+
+pub(crate) use file::read;
+pub(crate) use log::{Log, What};
+pub(crate) use selector::{Denied, Rules};
+
+use ring::digest;
+use selector::Selector;
+use std::fmt::{self, Write as _};
+
+/// The user of every client that has not said another name.
+pub const DEFAULT: &str = "default";
+
+type Hash = [u8; 32];
+
+/// A user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// The name.
+    pub name: String,
+    /// Whether it may come in.
+    pub enabled: bool,
+    /// Whether any password will do.
+    pub nopass: bool,
+    /// SHA-256 of the passwords, any of which will do.
+    passwords: Vec<Hash>,
+    root: Selector,
+    more: Vec<Selector>,
+}
+
+/// Why a word cannot be heeded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordError {
+    /// The word.
+    pub word: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl fmt::Display for WordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}': {}", self.word, self.why)
+    }
+}
+
+fn hash(password: &[u8]) -> Hash {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest::digest(&digest::SHA256, password).as_ref());
+    bytes
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+const WRONG_HASH: &str = "The password hash must be exactly 64 characters and contain only \
+    lowercase hexadecimal characters";
+const NO_SUCH_PASSWORD: &str = "The password you are trying to remove from the user does not exist";
+
+fn unhex(text: &str) -> Result<Hash, &'static str> {
+    let is_plain = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if text.len() != 64 || !text.bytes().all(is_plain) {
+        return Err(WRONG_HASH);
+    }
+    let mut bytes = [0; 32];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| WRONG_HASH)?;
+    }
+    Ok(bytes)
+}
+
+/// Puts the words of a selector in parentheses together.
+fn joined(words: &[String]) -> Result<Vec<String>, WordError> {
+    let mut all: Vec<String> = vec![];
+    let mut open: Option<String> = None;
+    for word in words {
+        let whole = match open.take() {
+            Some(begun) => format!("{begun} {word}"),
+            None => word.clone(),
+        };
+        if whole.starts_with('(') && !whole.ends_with(')') {
+            open = Some(whole);
+        } else {
+            all.push(whole);
+        }
+    }
+    match open {
+        Some(word) => Err(WordError { word, why: "Unmatched parenthesis".into() }),
+        None => Ok(all),
+    }
+}
+
+impl User {
+    /// A user that cannot come in yet, nor do anything.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            enabled: false,
+            nopass: false,
+            passwords: vec![],
+            root: Selector::nothing(),
+            more: vec![],
+        }
+    }
+
+    /// The user `default` before anybody configures it: everybody, and everything.
+    pub fn everybody() -> Self {
+        let root = Selector::everything();
+        Self { enabled: true, nopass: true, root, ..Self::new(DEFAULT) }
+    }
+
+    /// Reads the words behind `user NAME`, which change what is known of the user.
+    ///
+    /// # Errors
+    /// The word that cannot be heeded, and why. The user may have changed up to there.
+    pub fn apply(&mut self, words: &[String]) -> Result<(), WordError> {
+        for word in joined(words)? {
+            self.apply_word(&word).map_err(|why| WordError { word, why: why.into() })?;
+        }
+        Ok(())
+    }
+
+    fn apply_word(&mut self, word: &str) -> Result<(), &'static str> {
+        match word.to_ascii_lowercase().as_str() {
+            "on" => self.enabled = true,
+            "off" => self.enabled = false,
+            "nopass" => {
+                self.nopass = true;
+                self.passwords.clear();
+            }
+            "resetpass" => {
+                self.nopass = false;
+                self.passwords.clear();
+            }
+            "reset" => *self = Self::new(&self.name),
+            "clearselectors" => self.more.clear(),
+            // About RESTORE, which is not there.
+            "sanitize-payload" | "skip-sanitize-payload" => {}
+            _ => match word.split_at_checked(1) {
+                Some((">", password)) => self.admit(hash(password.as_bytes())),
+                Some(("#", text)) => self.admit(unhex(text)?),
+                Some(("<", password)) => self.forget(&hash(password.as_bytes()))?,
+                Some(("!", text)) => self.forget(&unhex(text)?)?,
+                Some(("(", inner)) => {
+                    let mut selector = Selector::nothing();
+                    for word in inner.trim_end_matches(')').split_whitespace() {
+                        selector.apply(word)?;
+                    }
+                    self.more.push(selector);
+                }
+                _ if word.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+                    return Err("Syntax error");
+                }
+                _ => self.root.apply(word)?,
+            },
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, password: Hash) {
+        self.nopass = false;
+        if !self.passwords.contains(&password) {
+            self.passwords.push(password);
+        }
+    }
+
+    fn forget(&mut self, password: &Hash) -> Result<(), &'static str> {
+        let at = self.passwords.iter().position(|known| known == password);
+        self.passwords.remove(at.ok_or(NO_SUCH_PASSWORD)?);
+        Ok(())
+    }
+
+    /// Lets in who knows this password alone; everybody, where it is empty.
+    pub(crate) fn require(&mut self, password: &str) {
+        self.passwords.clear();
+        self.nopass = password.is_empty();
+        if !self.nopass {
+            self.admit(hash(password.as_bytes()));
+        }
+    }
+
+    /// Whether this is the one password.
+    pub(crate) fn requires(&self, password: &str) -> bool {
+        !self.nopass && self.passwords == [hash(password.as_bytes())]
+    }
+
+    /// Whether `password` lets this user in.
+    pub fn admits(&self, password: &[u8]) -> bool {
+        let given = hash(password);
+        let mut found = self.nopass;
+        for known in &self.passwords {
+            found |= is_equal(known, &given);
+        }
+        self.enabled && found
+    }
+
+    /// The words behind `user` as a file has them: quoted where needed.
+    pub(crate) fn line(&self) -> String {
+        let line = self.to_string();
+        let words = line.split(' ').map(|word| {
+            if word.contains(['"', '\'', '\\']) {
+                crate::config::quoted(word)
+            } else {
+                word.to_owned()
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether it may do everything.
+    pub(crate) fn is_unlimited(&self) -> bool {
+        self.selectors().any(Selector::is_unlimited)
+    }
+
+    fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        std::iter::once(&self.root).chain(&self.more)
+    }
+
+    /// Whether the command with this number may be called with these arguments, its name the
+    /// first, in a database.
+    pub(crate) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
+        let mut worst = Denied::Command;
+        for selector in self.selectors() {
+            match selector.check(number, args, db) {
+                Ok(()) => return Ok(()),
+                Err(denied) => worst = worst.max(denied),
+            }
+        }
+        Err(worst)
+    }
+
+    /// Whether a channel, or a pattern of channels, may be listened to.
+    pub(crate) fn allows_channel(&self, name: &[u8], is_pattern: bool) -> bool {
+        self.selectors().any(|selector| selector.allows_channel(name, is_pattern))
+    }
+
+    /// The hashes of the passwords, as text.
+    pub(crate) fn hashes(&self) -> impl ExactSizeIterator<Item = String> {
+        self.passwords.iter().map(|hash| hex(hash))
+    }
+
+    /// The rules of the user itself first, then of each further selector.
+    pub(crate) fn rules(&self) -> Vec<Rules> {
+        self.selectors().map(Selector::rules).collect()
+    }
+}
+
+/// Compares in a time that does not tell how far the two agree.
+pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut different = u8::from(a.len() != b.len());
+    for (at, byte) in b.iter().enumerate() {
+        different |= byte ^ a.get(at).copied().unwrap_or(0xff);
+    }
+    different == 0
+}
+
+impl fmt::Display for User {
+    /// The words behind `user`, as they are read back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, if self.enabled { "on" } else { "off" })?;
+        if self.nopass {
+            f.write_str(" nopass")?;
+        }
+        for hash in self.hashes() {
+            write!(f, " #{hash}")?;
+        }
+        write!(f, " {}", self.root)?;
+        for selector in &self.more {
+            write!(f, " ({selector})")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn only_the_right_password_of_an_enabled_user_opens() {
+        let mut user = User::new("alice");
+        assert!(!user.admits(b""));
+        user.apply(&words(">secret ~*")).unwrap();
+        assert!(!user.admits(b"secret"), "off until it is on");
+        user.apply(&words("on")).unwrap();
+        assert!(user.admits(b"secret"));
+        for wrong in [&b""[..], b"secre", b"secrets", b"Secret", b"secret\xff"] {
+            assert!(!user.admits(wrong));
+        }
+        user.apply(&words("nopass")).unwrap();
+        assert!(user.admits(b"anything"));
+        user.apply(&words("resetpass")).unwrap();
+        assert!(!user.admits(b"anything"));
+    }
+
+    #[test]
+    fn a_user_prints_as_it_is_read() {
+        for line in [
+            "alice on nopass ~* &* +@all",
+            "alice off resetchannels -@all",
+            "alice on ~a:* %R~b %W~c resetchannels &n* db=0,3 -@all +@read -keys +select|0",
+            "alice on ~a resetchannels -@all +get (~b resetchannels resetdbs -@all +set)",
+        ] {
+            let mut user = User::new("alice");
+            user.apply(&words(line)[1..]).unwrap();
+            assert_eq!(user.to_string(), line);
+        }
+    }
+
+    /// A limit that is read and not kept would let people in where they were shut out.
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        for word in ["+nosuch", "+@nosuch", "news", "#0123", "", "%~a", "%X~a", "(+get", "db=x"] {
+            assert!(User::new("alice").apply(&[word.into()]).is_err(), "{word}");
+        }
+    }
+
+    /// The first selector that allows all of a call suffices; they do not add up.
+    #[test]
+    fn selectors_allow_each_for_itself() {
+        let mut user = User::new("alice");
+        user.apply(&words("on ~a* +get (~b* +set)")).unwrap();
+        let check = |line: &str| {
+            let args: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+            user.check(crate::commands::find(args[0]).unwrap(), &args, 0)
+        };
+        assert_eq!(check("get a1"), Ok(()));
+        assert_eq!(check("set b1 x"), Ok(()));
+        assert_eq!(check("get b1"), Err(Denied::Key(1)));
+        assert_eq!(check("set a1 x"), Err(Denied::Key(1)));
+        assert_eq!(check("incr a1"), Err(Denied::Command));
+        assert!(!user.is_unlimited());
+        user.apply(&words("(+@all ~* &*)")).unwrap();
+        assert!(user.is_unlimited());
+    }
+}

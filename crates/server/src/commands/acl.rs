@@ -1,0 +1,383 @@
+//! ACL: users, what they may do, and what was refused to them.
+
+use super::flag::ADMIN;
+use super::{Call, Command, Done, Failure, NO_AUTH, find, find_subcommand, get, wrong_number};
+use crate::acl::{self, Denied, Rules, What, WordError, category};
+use crate::clock::Clock;
+use crate::config::DEFAULT_USER;
+use ring::rand::{SecureRandom, SystemRandom};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use wire::resp::{Encoder, parse_integer};
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[Command::container("acl", 0, ACL).doc(
+    "server",
+    "6.0.0",
+    "Who may come in, and what they may do.",
+)];
+
+const ACL: &[Command] = &[
+    Command::new("acl|cat", -2, 0, cat).doc("server", "6.0.0", "Categories of commands."),
+    Command::new("acl|deluser", -3, ADMIN, deluser).doc("server", "6.0.0", "Removes users."),
+    Command::new("acl|dryrun", -4, ADMIN, dryrun).doc(
+        "server",
+        "7.0.0",
+        "Whether a user may call a command.",
+    ),
+    Command::new("acl|genpass", -2, 0, genpass).doc("server", "6.0.0", "Makes up a password."),
+    Command::new("acl|getuser", 3, ADMIN, getuser).doc("server", "6.0.0", "The rules of a user."),
+    Command::new("acl|list", 2, ADMIN, list).doc("server", "6.0.0", "All users with their rules."),
+    Command::new("acl|load", 2, ADMIN, load).doc("server", "6.0.0", "Reads the aclfile."),
+    Command::new("acl|log", -2, ADMIN, log).doc("server", "6.0.0", "What was refused to whom."),
+    Command::new("acl|save", 2, ADMIN, save).doc("server", "6.0.0", "Writes the aclfile."),
+    Command::new("acl|setuser", -3, ADMIN, setuser).doc(
+        "server",
+        "6.0.0",
+        "Makes or changes a user.",
+    ),
+    Command::new("acl|users", 2, ADMIN, users).doc("server", "6.0.0", "The names of all users."),
+    Command::new("acl|whoami", 2, 0, whoami).doc("server", "6.0.0", "The client's user."),
+    Command::new("acl|help", 2, 0, help).doc("server", "6.0.0", "The subcommands of ACL."),
+];
+
+impl Denied {
+    /// What of a call was refused.
+    fn object(self, number: u16, args: &[&[u8]], db: u8) -> Vec<u8> {
+        match self {
+            Self::Command => get(number).name.into(),
+            Self::Database => db.to_string().into(),
+            Self::Key(at) | Self::Channel(at) => args[at].to_vec(),
+        }
+    }
+
+    /// What a client is told, without naming what it tried.
+    fn text(self, user: &str, number: u16) -> String {
+        match self {
+            Self::Command => {
+                format!("User {user} has no permissions to run the '{}' command", get(number).name)
+            }
+            Self::Database => "No permissions to access the database".into(),
+            Self::Key(_) => "No permissions to access a key".into(),
+            Self::Channel(_) => "No permissions to access a channel".into(),
+        }
+    }
+}
+
+/// Lets a command through that the client's user may call. Only asked for limited clients.
+#[cold]
+pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Failure> {
+    let Some(user) = &call.session.user else { return Err(NO_AUTH.into()) };
+    call.session.client.command.store(number, Ordering::Relaxed);
+    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+    let Err(denied) = call.session.permits(number, &args) else { return Ok(()) };
+    note(call, denied.reason(), denied.object(number, &args, call.session.db), user);
+    Err(format!("NOPERM {}", denied.text(user, number)).into_bytes().into())
+}
+
+/// Keeps in the log that a user tried a wrong password.
+pub(super) fn note_wrong(call: &Call<'_>, name: &[u8]) {
+    note(call, "auth", call.arg(0).to_vec(), &String::from_utf8_lossy(name));
+}
+
+fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
+    let context = if call.session.transaction.is_some() { "multi" } else { "toplevel" };
+    let what = What { reason, context, object, user: user.to_owned() };
+    let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
+    call.shared.acl_log.add(what, &call.session.client, now_ms, Clock::unix_us() / 1_000, max);
+}
+
+fn cat(call: &mut Call<'_>) -> Done {
+    match call.args.len() {
+        2 => {
+            call.out.array(category::NAMES.len());
+            for name in category::NAMES {
+                call.out.bulk(name.as_bytes());
+            }
+        }
+        3 => {
+            let wanted = call.text(2).to_ascii_lowercase();
+            if !category::NAMES.contains(&wanted.as_str()) {
+                return Err(Failure::err(&format!("Unknown category '{}'", call.text(2))));
+            }
+            let numbers = 0..super::count() as u16;
+            let found: Vec<&Command> = numbers
+                .map(get)
+                .filter(|command| category::of(command).contains(&wanted.as_str()))
+                .collect();
+            call.out.array(found.len());
+            for command in found {
+                call.out.bulk(command.name.as_bytes());
+            }
+        }
+        _ => return Err(wrong_number("acl|cat")),
+    }
+    Ok(())
+}
+
+fn whoami(call: &mut Call<'_>) -> Done {
+    let user = call.session.user.clone().unwrap_or_default();
+    call.out.bulk(user.as_bytes());
+    Ok(())
+}
+
+fn users(call: &mut Call<'_>) -> Done {
+    let users = &call.view.settings.users;
+    call.out.array(users.len());
+    for user in users {
+        call.out.bulk(user.name.as_bytes());
+    }
+    Ok(())
+}
+
+fn list(call: &mut Call<'_>) -> Done {
+    let users = &call.view.settings.users;
+    call.out.array(users.len());
+    for user in users {
+        call.out.bulk(format!("user {user}").as_bytes());
+    }
+    Ok(())
+}
+
+fn getuser(call: &mut Call<'_>) -> Done {
+    let Some(user) = call.view.settings.user(&call.text(2)).cloned() else {
+        call.out.null();
+        return Ok(());
+    };
+    let mut rules = user.rules();
+    let (root, more) = (rules.remove(0), rules);
+    let out = &mut call.out;
+    out.map(6 + usize::from(root.databases.is_some()));
+    out.bulk(b"flags");
+    let mut flags = vec![if user.enabled { "on" } else { "off" }];
+    flags.extend(user.nopass.then_some("nopass"));
+    out.set(flags.len());
+    for flag in flags {
+        out.bulk(flag.as_bytes());
+    }
+    out.bulk(b"passwords");
+    let hashes = user.hashes();
+    out.array(hashes.len());
+    for hash in hashes {
+        out.bulk(hash.as_bytes());
+    }
+    show(out, root);
+    out.bulk(b"selectors");
+    out.array(more.len());
+    for rules in more {
+        out.map(3 + usize::from(rules.databases.is_some()));
+        show(out, rules);
+    }
+    Ok(())
+}
+
+fn show(out: &mut Encoder<'_>, rules: Rules) {
+    for (name, text) in [
+        ("commands", Some(rules.commands)),
+        ("keys", Some(rules.keys)),
+        ("channels", Some(rules.channels)),
+        ("databases", rules.databases),
+    ] {
+        if let Some(text) = text {
+            out.bulk(name.as_bytes());
+            out.bulk(text.as_bytes());
+        }
+    }
+}
+
+/// Text as it is, not with replacements: a rule that was read otherwise than it was written would
+/// allow something else.
+fn exact(bytes: &[u8]) -> Result<String, Failure> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "ERR ACL rules and names must be UTF-8")?;
+    Ok(text.to_owned())
+}
+
+fn wrong_word(error: &WordError) -> Failure {
+    if error.why.starts_with("Unmatched") {
+        let text = format!("Unmatched parenthesis in acl selector starting at '{}'.", error.word);
+        return Failure::err(&text);
+    }
+    Failure::err(&format!("Error in ACL SETUSER modifier '{}': {}", error.word, error.why))
+}
+
+fn setuser(call: &mut Call<'_>) -> Done {
+    let name = exact(call.arg(2))?;
+    if name.contains([' ', '\0']) {
+        return Err("ERR Usernames can't contain spaces or null characters".into());
+    }
+    let rules: Result<Vec<String>, Failure> = call.args.iter_from(3).map(exact).collect();
+    let rules = rules?;
+    call.shared.change(|settings| {
+        let mut user = settings.user_or_new(&name);
+        user.apply(&rules).map_err(|error| wrong_word(&error))?;
+        settings.set_user(user);
+        Ok::<_, Failure>(())
+    })?;
+    call.ok()
+}
+
+fn deluser(call: &mut Call<'_>) -> Done {
+    let names: Vec<String> =
+        call.args.iter_from(2).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    if names.iter().any(|name| name == DEFAULT_USER) {
+        return Err("ERR The 'default' user cannot be removed".into());
+    }
+    let mut removed = 0;
+    call.shared.change(|settings| {
+        let before = settings.users.len();
+        settings.users.retain(|user| !names.contains(&user.name));
+        removed = before - settings.users.len();
+        Ok::<_, Failure>(())
+    })?;
+    call.out.integer(removed as i64);
+    Ok(())
+}
+
+fn dryrun(call: &mut Call<'_>) -> Done {
+    let name = call.text(2);
+    let Some(user) = call.view.settings.user(&name).cloned() else {
+        return Err(Failure::err(&format!("User '{name}' not found")));
+    };
+    let args: Vec<&[u8]> = call.args.iter_from(3).collect();
+    let unknown = || Failure::err(&format!("Command '{}' not found", call.text(3)));
+    let mut number = find(args[0]).ok_or_else(unknown)?;
+    if !get(number).subcommands.is_empty() && args.len() > 1 {
+        number = find_subcommand(number, args[1]).ok_or_else(unknown)?;
+    }
+    if !get(number).accepts(args.len()) {
+        return Err(wrong_number(get(number).name));
+    }
+    let db = call.session.db;
+    let Err(denied) = user.check(number, &args, db) else { return call.ok() };
+    let object = denied.object(number, &args, db);
+    let what = match denied {
+        Denied::Command => "run the",
+        _ => "access the",
+    };
+    let before = format!("User {} has no permissions to {what} '", user.name);
+    let after = format!("' {}", denied.reason());
+    let text = [before.as_bytes(), &object, after.as_bytes()];
+    call.out.bulk(&text.concat());
+    Ok(())
+}
+
+fn genpass(call: &mut Call<'_>) -> Done {
+    let bits = match call.args.len() {
+        2 => 256,
+        3 => call.integer(2)?,
+        _ => return Err(wrong_number("acl|genpass")),
+    };
+    if !(1..=4096).contains(&bits) {
+        return Err(
+            "ERR ACL GENPASS argument must be the number of bits for the output password, \
+                    a positive number up to 4096"
+                .into(),
+        );
+    }
+    let digits = (bits as usize).div_ceil(4);
+    let mut bytes = vec![0; digits.div_ceil(2)];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| Failure::err("the machine gives no random bytes"))?;
+    let mut text = acl::hex(&bytes);
+    text.truncate(digits);
+    call.out.bulk(text.as_bytes());
+    Ok(())
+}
+
+fn log(call: &mut Call<'_>) -> Done {
+    let count = match call.args.len() {
+        2 => 10,
+        3 if call.is(2, "reset") => {
+            call.shared.acl_log.reset();
+            return call.ok();
+        }
+        3 => parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?.max(0) as usize,
+        _ => return Err(wrong_number("acl|log")),
+    };
+    let entries = call.shared.acl_log.newest(count);
+    let unix_ms = Clock::unix_us() / 1_000;
+    let out = &mut call.out;
+    out.array(entries.len());
+    for entry in entries {
+        out.map(10);
+        out.bulk(b"count");
+        out.integer(entry.count as i64);
+        for (name, text) in [
+            ("reason", entry.what.reason.as_bytes()),
+            ("context", entry.what.context.as_bytes()),
+            ("object", &entry.what.object),
+            ("username", entry.what.user.as_bytes()),
+        ] {
+            out.bulk(name.as_bytes());
+            out.bulk(text);
+        }
+        out.bulk(b"age-seconds");
+        out.double(unix_ms.saturating_sub(entry.updated_ms) as f64 / 1_000.0);
+        out.bulk(b"client-info");
+        out.bulk(entry.client.as_bytes());
+        for (name, number) in [
+            ("entry-id", entry.id),
+            ("timestamp-created", entry.created_ms),
+            ("timestamp-last-updated", entry.updated_ms),
+        ] {
+            out.bulk(name.as_bytes());
+            out.integer(number as i64);
+        }
+    }
+    Ok(())
+}
+
+const NO_FILE: &str = "ERR This Redis instance is not configured to use an ACL file. You may want \
+    to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you \
+    have a Redis configuration file set) in order to store users in the Redis configuration.";
+
+fn load(call: &mut Call<'_>) -> Done {
+    let path = call.view.settings.aclfile.clone();
+    if path.is_empty() {
+        return Err(NO_FILE.into());
+    }
+    let users = acl::read(&path).map_err(|error| Failure::err(&error.to_string()))?;
+    call.shared.change(|settings| {
+        settings.users = users.into_iter().map(Into::into).collect();
+        Ok::<_, Failure>(())
+    })?;
+    call.ok()
+}
+
+fn save(call: &mut Call<'_>) -> Done {
+    let path = &call.view.settings.aclfile;
+    if path.is_empty() {
+        return Err(NO_FILE.into());
+    }
+    let users = call.view.settings.users.iter();
+    let lines: Vec<String> = users.map(|user| format!("user {}\n", user.line())).collect();
+    let beside = Path::new(path).with_extension("save");
+    let written =
+        std::fs::write(&beside, lines.concat()).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| Failure::err(&format!("cannot write aclfile {path}: {error}")))?;
+    call.ok()
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "ACL <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CAT [<category>]",
+        "    The categories of commands, or the commands of one.",
+        "DELUSER <username> [<username> ...]",
+        "    Remove users, and close their connections.",
+        "DRYRUN <username> <command> [<arg> ...]",
+        "    Whether a user may call a command.",
+        "GENPASS [<bits>]",
+        "    Make up a password.",
+        "GETUSER <username> | LIST | USERS | WHOAMI",
+        "    Users and their rules.",
+        "LOAD | SAVE",
+        "    Read or write the aclfile.",
+        "LOG [<count> | RESET]",
+        "    What was refused to whom.",
+        "SETUSER <username> <attribute> [<attribute> ...]",
+        "    Make or change a user.",
+        "HELP",
+        "    Print this help.",
+    ])
+}
