@@ -62,6 +62,7 @@ pub(crate) struct Peer {
     pub(crate) fd: i32,
     pub(crate) listener: u16,
     pub(crate) speaks: Speaks,
+    pub(crate) tls: bool,
 }
 
 impl Client {

@@ -2,6 +2,7 @@
 
 use crate::listen::Speaks;
 use crate::session::Session;
+use crate::tls::TlsStream;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
@@ -11,11 +12,12 @@ use wire::{memcached, resp};
 /// A buffer that has grown beyond this is given back when it is empty.
 const KEEP_MAX: usize = 16 << 10;
 
-/// A socket of either family.
+/// A socket of either family, or an encrypted one.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
 }
 
 impl Stream {
@@ -23,6 +25,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream,
             Self::Unix(stream) => stream,
+            Self::Tls(stream) => &mut stream.socket,
         }
     }
 
@@ -30,6 +33,7 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.read(into),
             Self::Unix(stream) => stream.read(into),
+            Self::Tls(stream) => stream.read(into),
         }
     }
 
@@ -37,6 +41,25 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.write(bytes),
             Self::Unix(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    /// Bytes it has taken and not yet written.
+    fn pending(&self) -> usize {
+        if let Self::Tls(stream) = self { stream.pending() } else { 0 }
+    }
+
+    /// Writes what it has taken.
+    fn drain(&mut self) -> io::Result<()> {
+        if let Self::Tls(stream) = self { stream.drain() } else { Ok(()) }
+    }
+
+    /// What it is watched for while no reply waits.
+    const fn interest(&self) -> Interest {
+        match self {
+            Self::Tls(_) => Interest::READABLE.add(Interest::WRITABLE),
+            _ => Interest::READABLE,
         }
     }
 }
@@ -110,17 +133,21 @@ impl Connection {
     }
 
     pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        registry.register(self.stream.source(), token, Interest::READABLE)
+        let interest = self.stream.interest();
+        registry.register(self.stream.source(), token, interest)
     }
 
     pub(crate) fn deregister(&mut self, registry: &Registry) {
+        if let Stream::Tls(stream) = &mut self.stream {
+            stream.close();
+        }
         // The socket is about to be closed, which deregisters it in any case.
         let _ = registry.deregister(self.stream.source());
     }
 
     /// Bytes of replies that wait.
     pub(crate) fn waiting(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len() - self.written + self.stream.pending()
     }
 
     /// Writes `replies`, or keeps what the socket does not take. Returns the bytes written.
@@ -157,9 +184,15 @@ impl Connection {
     pub(crate) fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<usize> {
         let before = self.written;
         while self.waiting() > 0 {
-            match self.stream.write(&self.output[self.written..]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => self.written += n,
+            let rest = &self.output[self.written..];
+            let result = if rest.is_empty() {
+                self.stream.drain().map(|()| None)
+            } else {
+                self.stream.write(rest).map(Some)
+            };
+            match result {
+                Ok(Some(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.written += written.unwrap_or(0),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Ok(self.written - before);
                 }
@@ -171,7 +204,8 @@ impl Connection {
         if sent > 0 {
             self.written = 0;
             give_back(&mut self.output);
-            registry.reregister(self.stream.source(), token, Interest::READABLE)?;
+            let interest = self.stream.interest();
+            registry.reregister(self.stream.source(), token, interest)?;
         }
         Ok(sent)
     }

@@ -32,6 +32,7 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
+mod tls;
 mod value;
 mod worker;
 
@@ -228,6 +229,17 @@ impl Drop for Handle {
 }
 
 impl Stopper {
+    /// Reads the certificates anew, where TLS is spoken.
+    fn reload(&self) {
+        match self.shared.reload_certificates() {
+            Ok(()) if self.shared.view().tls.is_some() => {
+                tracing::info!("certificates were read anew");
+            }
+            Ok(()) => tracing::info!("there is nothing to read anew"),
+            Err(error) => tracing::warn!("certificates stay as they are: {error}"),
+        }
+    }
+
     /// Ends the server.
     pub fn stop(&self) {
         self.shared.stop();

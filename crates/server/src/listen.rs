@@ -7,6 +7,7 @@ use crate::clients::Peer;
 use crate::config::{Error, Settings};
 use crate::connection::Stream;
 use crate::shared::Shared;
+use crate::tls::TlsStream;
 use crate::worker::Message;
 use mio::net::{TcpListener, UnixListener};
 use mio::{Events, Interest, Poll, Token};
@@ -31,40 +32,56 @@ pub(crate) enum Speaks {
     Memcached,
 }
 
+/// A TCP port, and what is spoken there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Port {
+    number: u16,
+    speaks: Speaks,
+    tls: bool,
+}
+
 /// A socket that waits for clients.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    Tcp(TcpListener, u16, Speaks),
-    Unix(UnixListener, String),
+    Tcp(TcpListener, Port),
+    Unix(UnixListener, String, Speaks),
 }
 
 /// Opens all that the settings name. The first is the main port, if there is one.
 pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     let mut listeners = vec![];
-    let has_unix = !settings.unixsocket.as_os_str().is_empty();
-    if settings.port > 0 || !has_unix && settings.memcached_port == 0 {
-        open_port(settings, settings.port, Speaks::Redis, &mut listeners)?;
+    let paths = [
+        (&settings.unixsocket, Speaks::Redis),
+        (&settings.memcached_unixsocket, Speaks::Memcached),
+    ];
+    let paths = paths.iter().filter(|(path, _)| !path.as_os_str().is_empty());
+    let redis = |number, tls| Port { number, speaks: Speaks::Redis, tls };
+    let mut ports = vec![];
+    let elsewhere =
+        settings.memcached_port > 0 || settings.tls_port > 0 || paths.clone().count() > 0;
+    if settings.port > 0 || !elsewhere {
+        ports.push(redis(settings.port, false));
     }
-    for port in settings.extra_ports() {
-        open_port(settings, port, Speaks::Redis, &mut listeners)?;
+    ports.extend(settings.extra_ports().into_iter().map(|number| redis(number, false)));
+    if settings.tls_port > 0 {
+        ports.push(redis(settings.tls_port, true));
     }
     if settings.memcached_port > 0 {
-        open_port(settings, settings.memcached_port, Speaks::Memcached, &mut listeners)?;
+        let (number, tls) = (settings.memcached_port, settings.memcached_tls);
+        ports.push(Port { number, speaks: Speaks::Memcached, tls });
     }
-    if has_unix {
-        listeners.push(open_path(settings, &settings.unixsocket)?);
+    for port in ports {
+        open_port(settings, port, &mut listeners)?;
+    }
+    for (path, speaks) in paths {
+        listeners.push(open_path(settings, path, *speaks)?);
     }
     Ok(listeners)
 }
 
 /// Listens to a port at every address of `bind`.
-fn open_port(
-    settings: &Settings,
-    port: u16,
-    speaks: Speaks,
-    listeners: &mut Vec<Listener>,
-) -> Result<(), Error> {
-    let mut chosen = port;
+fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> Result<(), Error> {
+    let mut chosen = port.number;
     let mut opened = 0;
     let everywhere = ["*".to_owned(), "-::*".to_owned()];
     let addresses = if settings.bind.is_empty() { &everywhere[..] } else { &settings.bind };
@@ -86,7 +103,7 @@ fn open_port(
             Ok(listener) => {
                 // A free port is chosen once, for all addresses.
                 chosen = listener.local_addr().map_or(chosen, |address| address.port());
-                listeners.push(Listener::Tcp(listener, chosen, speaks));
+                listeners.push(Listener::Tcp(listener, Port { number: chosen, ..port }));
                 opened += 1;
             }
             Err(error) if optional && error.kind() != io::ErrorKind::AddrInUse => {
@@ -100,7 +117,8 @@ fn open_port(
         }
     }
     if opened == 0 {
-        return Err(Error(format!("port {port}: none of the addresses of bind exists here")));
+        let number = port.number;
+        return Err(Error(format!("port {number}: none of the addresses of bind exists here")));
     }
     Ok(())
 }
@@ -117,7 +135,7 @@ fn listen(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     Ok(TcpListener::from_std(socket.into()))
 }
 
-fn open_path(settings: &Settings, path: &Path) -> Result<Listener, Error> {
+fn open_path(settings: &Settings, path: &Path, speaks: Speaks) -> Result<Listener, Error> {
     let fail = |error: io::Error| {
         Error(format!("cannot listen on {}: {error}: choose another unixsocket", path.display()))
     };
@@ -130,22 +148,26 @@ fn open_path(settings: &Settings, path: &Path) -> Result<Listener, Error> {
         let mode = std::fs::Permissions::from_mode(settings.unixsocketperm);
         std::fs::set_permissions(path, mode).map_err(fail)?;
     }
-    Ok(Listener::Unix(listener, path.display().to_string()))
+    Ok(Listener::Unix(listener, path.display().to_string(), speaks))
 }
 
 impl Listener {
     /// Where it listens, as the log and INFO show it.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Tcp(listener, port, speaks) => {
+            Self::Tcp(listener, port) => {
                 let address = listener.local_addr();
-                let address = address.map_or_else(|_| port.to_string(), |a| a.to_string());
-                match speaks {
-                    Speaks::Redis => address,
-                    Speaks::Memcached => format!("{address} (memcached)"),
+                let address = address.map_or_else(|_| port.number.to_string(), |a| a.to_string());
+                let kinds = [(port.speaks == Speaks::Memcached, "memcached"), (port.tls, "TLS")];
+                let kinds: Vec<_> =
+                    kinds.into_iter().filter_map(|(is, name)| is.then_some(name)).collect();
+                match kinds.join(", ") {
+                    kinds if kinds.is_empty() => address,
+                    kinds => format!("{address} ({kinds})"),
                 }
             }
-            Self::Unix(_, path) => path.clone(),
+            Self::Unix(_, path, Speaks::Redis) => path.clone(),
+            Self::Unix(_, path, Speaks::Memcached) => format!("{path} (memcached)"),
         }
     }
 
@@ -159,26 +181,28 @@ impl Listener {
 
     fn accept(&self) -> io::Result<(Stream, Peer, Option<IpAddr>)> {
         match self {
-            Self::Tcp(listener, port, speaks) => {
+            Self::Tcp(listener, port) => {
                 let (stream, address) = listener.accept()?;
                 let local = stream.local_addr().map_or_else(|_| String::new(), |a| a.to_string());
                 let peer = Peer {
                     address: address.to_string(),
                     local,
                     fd: stream.as_raw_fd(),
-                    listener: *port,
-                    speaks: *speaks,
+                    listener: port.number,
+                    speaks: port.speaks,
+                    tls: port.tls,
                 };
                 Ok((Stream::Tcp(stream), peer, Some(address.ip())))
             }
-            Self::Unix(listener, path) => {
+            Self::Unix(listener, path, speaks) => {
                 let (stream, _) = listener.accept()?;
                 let peer = Peer {
                     address: format!("{path}:0"),
                     local: format!("{path}:0"),
                     fd: stream.as_raw_fd(),
                     listener: 0,
-                    speaks: Speaks::Redis,
+                    speaks: *speaks,
+                    tls: false,
                 };
                 Ok((Stream::Unix(stream), peer, None))
             }
@@ -188,7 +212,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
+        if let Self::Unix(_, path, _) = self {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -217,7 +241,7 @@ impl Acceptor {
                 Listener::Tcp(source, ..) => {
                     poll.registry().register(source, Token(at), Interest::READABLE)?;
                 }
-                Listener::Unix(source, _) => {
+                Listener::Unix(source, ..) => {
                     poll.registry().register(source, Token(at), Interest::READABLE)?;
                 }
             }
@@ -297,6 +321,17 @@ impl Acceptor {
                 let third = Duration::from_secs((settings.tcp_keepalive / 3).max(1));
                 let probes = TcpKeepalive::new().with_time(time).with_interval(third);
                 let _ = socket.set_tcp_keepalive(&probes.with_retries(3));
+            }
+        }
+        if peer.tls {
+            let Some(config) = &view.tls else { return };
+            let Stream::Tcp(socket) = stream else { return };
+            match TlsStream::new(socket, config.clone()) {
+                Ok(encrypted) => stream = Stream::Tls(Box::new(encrypted)),
+                Err(error) => {
+                    tracing::warn!(%error, "a TLS connection cannot be made");
+                    return;
+                }
             }
         }
         self.next = (self.next + 1) % self.shared.mailboxes.len();

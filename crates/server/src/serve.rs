@@ -3,6 +3,7 @@
 use crate::config::directive::{self, When};
 use crate::config::{Error, Settings};
 use crate::{Handle, memcached, start_from};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -82,14 +83,19 @@ pub fn run(args: Args) -> Result<(), Error> {
     }
     notify(sd_notify::NotifyState::Ready);
     let stopper = handle.stopper();
-    let signals = [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT];
+    let signals = [SIGTERM, SIGINT, SIGHUP];
     let mut signals = signal_hook::iterator::Signals::new(signals)
         .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
     std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                stopper.reload();
+                continue;
+            }
             tracing::info!("signal {signal}: ending");
             notify(sd_notify::NotifyState::Stopping);
             stopper.stop();
+            break;
         }
     });
     handle.wait();

@@ -16,6 +16,7 @@ use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
+use crate::tls;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ pub(crate) struct View {
     /// The name of each tenant by its number. Tenants are never renumbered.
     pub(crate) names: Vec<String>,
     numbers: HashMap<String, TenantId>,
+    /// Certificates, where a port speaks TLS.
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
     /// Counts changes.
     pub(crate) generation: u64,
 }
@@ -141,6 +144,7 @@ impl Shared {
         let parts: [u64; 3] = std::array::from_fn(|i| base::hash::mix(seed ^ i as u64));
         let run_id = format!("{:016x}{:016x}{:08x}", parts[0], parts[1], parts[2] as u32);
         let mut view = View {
+            tls: tls::load(&settings)?,
             settings,
             names: vec![DEFAULT_NAME.into()],
             numbers: HashMap::from([(DEFAULT_NAME.into(), DEFAULT)]),
@@ -201,6 +205,14 @@ impl Shared {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
+    /// Reads the certificates anew. Connections that are there keep theirs.
+    pub(crate) fn reload_certificates(&self) -> Result<(), config::Error> {
+        self.change(|settings| {
+            settings.tls_generation += 1;
+            Ok(())
+        })
+    }
+
     fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -215,6 +227,9 @@ impl Shared {
         let mut new = View::clone(&old);
         change(&mut new.settings)?;
         new.settings.check()?;
+        if new.settings.tls_generation != old.settings.tls_generation {
+            new.tls = tls::load(&new.settings)?;
+        }
         new.generation += 1;
         new.name_tenants();
         for number in 0..new.names.len() as TenantId {

@@ -149,6 +149,31 @@ macro_rules! choice {
     };
 }
 
+/// What TLS is made of. Setting it, also to what it was, reads the files anew.
+macro_rules! tls {
+    ($name:literal, $field:ident, $known:expr, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::Always,
+            doc: $doc,
+            get: |settings| settings.$field.clone(),
+            set: |settings, words| {
+                let words = words.join(" ");
+                let known: &[&str] = &$known;
+                if !known.is_empty()
+                    && !words.split(' ').all(|word| known.contains(&word) || words.is_empty())
+                {
+                    let known = known.join(", ");
+                    return Err(format!("argument(s) must be one of the following: {known}"));
+                }
+                settings.$field = words;
+                settings.tls_generation += 1;
+                Ok(())
+            },
+        }
+    };
+}
+
 /// What may be logged.
 const LEVELS: &[&str] = &["debug", "verbose", "notice", "warning", "nothing"];
 
@@ -245,6 +270,59 @@ pub const ALL: &[Directive] = &[
             Ok(())
         },
     },
+    number!(
+        "tls-port",
+        tls_port,
+        0,
+        65535,
+        Start,
+        "The TCP port for TLS; 0 for none. With port 0 it is the only one."
+    ),
+    tls!(
+        "tls-cert-file",
+        tls_cert_file,
+        [],
+        "Path of the server's certificate and its chain, PEM."
+    ),
+    tls!("tls-key-file", tls_key_file, [], "Path of the certificate's private key, PEM."),
+    tls!(
+        "tls-ca-cert-file",
+        tls_ca_cert_file,
+        [],
+        "Path of the certificates that clients' certificates must come from, PEM."
+    ),
+    tls!(
+        "tls-auth-clients",
+        tls_auth_clients,
+        ["yes", "no", "optional"],
+        "Whether clients must show a certificate; optional checks one that is shown."
+    ),
+    tls!(
+        "tls-protocols",
+        tls_protocols,
+        ["TLSv1.2", "TLSv1.3"],
+        "Versions that are spoken: TLSv1.2, TLSv1.3 or both; empty is both."
+    ),
+    Directive {
+        name: "memcached-tls",
+        when: When::Start,
+        doc: "Whether the memcached-port speaks TLS, with the same files.",
+        get: |settings| yes_no(settings.memcached_tls).into(),
+        set: |settings, words| {
+            settings.memcached_tls = flag(words)?;
+            Ok(())
+        },
+    },
+    Directive {
+        name: "memcached-unixsocket",
+        when: When::Start,
+        doc: "Path of a Unix socket where memcached's protocol is spoken.",
+        get: |settings| settings.memcached_unixsocket.display().to_string(),
+        set: |settings, words| {
+            settings.memcached_unixsocket = PathBuf::from(one(words)?);
+            Ok(())
+        },
+    },
     Directive {
         name: "unixsocket",
         when: When::Start,
@@ -258,7 +336,7 @@ pub const ALL: &[Directive] = &[
     Directive {
         name: "unixsocketperm",
         when: When::Start,
-        doc: "Permissions of the Unix socket, octal; 0 leaves them to the umask.",
+        doc: "Permissions of the Unix sockets, octal; 0 leaves them to the umask.",
         get: |settings| format!("{:o}", settings.unixsocketperm),
         set: |settings, words| {
             settings.unixsocketperm = u32::from_str_radix(one(words)?, 8)

@@ -89,6 +89,16 @@ pub struct Settings {
     /// `None` for the usual port, if it is free.
     pub http_port: Option<u16>,
     pub http_bind: String,
+    pub tls_port: u16,
+    pub tls_cert_file: String,
+    pub tls_key_file: String,
+    pub tls_ca_cert_file: String,
+    pub tls_auth_clients: String,
+    pub tls_protocols: String,
+    pub memcached_tls: bool,
+    /// Counts what was said about TLS: its files are read anew when it is said again.
+    pub tls_generation: u64,
+    pub memcached_unixsocket: PathBuf,
     pub unixsocket: PathBuf,
     pub unixsocketperm: u32,
     pub tcp_backlog: i32,
@@ -136,6 +146,15 @@ impl Default for Settings {
             memcached_shutdown: false,
             http_port: None,
             http_bind: "127.0.0.1".into(),
+            tls_port: 0,
+            tls_cert_file: String::new(),
+            tls_key_file: String::new(),
+            tls_ca_cert_file: String::new(),
+            tls_auth_clients: "yes".into(),
+            tls_protocols: String::new(),
+            memcached_tls: false,
+            tls_generation: 0,
+            memcached_unixsocket: PathBuf::new(),
             unixsocket: PathBuf::new(),
             unixsocketperm: 0,
             tcp_backlog: 511,
@@ -230,7 +249,7 @@ impl Settings {
         let mut ports: Vec<u16> = self.listeners.iter().copied().chain(matched).collect();
         ports.sort_unstable();
         ports.dedup();
-        ports.retain(|&port| port != self.port && port != self.memcached_port);
+        ports.retain(|port| ![self.port, self.memcached_port, self.tls_port].contains(port));
         ports
     }
 
@@ -246,6 +265,19 @@ impl Settings {
                  maxmemory",
                 self.maxmemory
             )));
+        }
+        let tls = self.tls_port > 0 || self.memcached_tls;
+        if tls && (self.tls_cert_file.is_empty() || self.tls_key_file.is_empty()) {
+            return Err(Error(
+                "TLS needs a certificate: set tls-cert-file and tls-key-file".into(),
+            ));
+        }
+        if tls && self.tls_auth_clients != "no" && self.tls_ca_cert_file.is_empty() {
+            return Err(Error(
+                "clients' certificates cannot be checked: set tls-ca-cert-file, or \
+                 tls-auth-clients no"
+                    .into(),
+            ));
         }
         for tenant in &self.tenants {
             for rule in &tenant.matches {

@@ -65,6 +65,20 @@ pub(super) fn shutdown(ask: &mut Ask<'_>) -> Done {
     Ok(())
 }
 
+/// Reads the certificates anew.
+pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
+    if ask.view.tls.is_none() {
+        return Err("SERVER_ERROR ssl is not enabled");
+    }
+    match ask.shared.reload_certificates() {
+        Ok(()) => ask.line("OK"),
+        Err(error) => {
+            ask.print(format_args!("SERVER_ERROR {error}\r\n"));
+            Ok(())
+        }
+    }
+}
+
 /// Sets maxmemory, in megabytes.
 pub(super) fn cache_memlimit(ask: &mut Ask<'_>) -> Done {
     let megabytes = parse_unsigned(ask.word(1)?).ok_or(UNKNOWN)?;

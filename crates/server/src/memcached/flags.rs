@@ -20,14 +20,14 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("n", "slab-min-size", ""),
     ("D", "delimiter", ""),
     ("B", "protocol", ""),
-    ("o", "extended", ""),
     ("e", "memory-file", ""),
-    ("s", "unix-socket", ""),
-    ("a", "unix-mask", ""),
+    ("s", "unix-socket", "memcached-unixsocket"),
+    ("a", "unix-mask", "unixsocketperm"),
 ];
 
 /// Flags without a value, and the directive with its value.
 const SWITCHES: &[(&str, &str, &[&str])] = &[
+    ("Z", "enable-ssl", &["--memcached-tls", "yes"]),
     ("A", "enable-shutdown", &["--memcached-shutdown", "yes"]),
     ("M", "disable-evictions", &["--maxmemory-policy", "noeviction"]),
     ("v", "verbose", &["--loglevel", "debug"]),
@@ -40,8 +40,33 @@ const SWITCHES: &[(&str, &str, &[&str])] = &[
     ("X", "disable-dumping", &[]),
 ];
 
+/// Parts of `-o` that mean something here; the others tune what is not here.
+const EXTENDED: &[(&str, &str)] = &[
+    ("ssl_chain_cert", "tls-cert-file"),
+    ("ssl_key", "tls-key-file"),
+    ("ssl_ca_cert", "tls-ca-cert-file"),
+];
+
+/// What `-o` says.
+fn extended(value: &str, out: &mut Vec<String>) {
+    for part in value.split(',') {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let found = EXTENDED.iter().find(|(known, _)| *known == name);
+        let mode = match (name, value) {
+            ("ssl_verify_mode", "2") => Some("yes"),
+            ("ssl_verify_mode", "1" | "3") => Some("optional"),
+            _ => None,
+        };
+        match (found, mode) {
+            (Some((_, directive)), _) => out.extend([format!("--{directive}"), value.into()]),
+            (None, Some(mode)) => out.extend(["--tls-auth-clients".into(), mode.into()]),
+            (None, None) => {}
+        }
+    }
+}
+
 /// Refused: ignoring them would leave open what they close, or closed what they open.
-const REFUSED: &[&str] = &["s", "F", "X", "C", "Z", "S", "e", "d"];
+const REFUSED: &[&str] = &["F", "X", "C", "S", "e", "d"];
 
 fn refused(flag: &str) -> Error {
     Error(format!("-{flag} is not supported here, and ignoring it would not do what it says"))
@@ -50,11 +75,9 @@ fn refused(flag: &str) -> Error {
 /// Directives that mean what memcached's flags say. What begins with `--` and is a directive of the
 /// server stays as it is.
 pub(crate) fn translate(flags: &[String]) -> Result<Vec<String>, Error> {
-    // As memcached without a flag: port 11211, 64 MiB, all addresses.
-    let mut out: Vec<String> = ["--port", "0", "--memcached-port", "11211", "--maxmemory", "64mb"]
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+    // As memcached without a flag: port 11211, 64 MiB, all addresses, no certificates of clients.
+    let begin = "--port 0 --memcached-port 11211 --maxmemory 64mb --tls-auth-clients no";
+    let mut out: Vec<String> = begin.split(' ').map(str::to_owned).collect();
     let mut rest = flags.iter();
     while let Some(word) = rest.next() {
         let (name, mut value) = if let Some(long) = word.strip_prefix("--") {
@@ -77,6 +100,11 @@ pub(crate) fn translate(flags: &[String]) -> Result<Vec<String>, Error> {
                 return Err(refused(short));
             }
             out.extend(words.iter().map(|word| (*word).to_owned()));
+            continue;
+        }
+        if matches("o", "extended") {
+            let value = value.or_else(|| rest.next().cloned());
+            extended(&value.ok_or_else(|| Error("-o needs a value".into()))?, &mut out);
             continue;
         }
         let Some((short, _, directive)) = VALUES.iter().find(|(s, l, _)| matches(s, l)) else {
@@ -107,6 +135,10 @@ pub(crate) fn translate(flags: &[String]) -> Result<Vec<String>, Error> {
             _ => out.push(value),
         }
     }
+    if out.iter().any(|word| word == "--memcached-unixsocket") {
+        // As memcached does: a path is instead of a port.
+        out.extend(["--memcached-port".into(), "0".into()]);
+    }
     Ok(out)
 }
 
@@ -135,6 +167,13 @@ mod tests {
         assert_eq!((read.io_threads, read.maxmemory_samples), (3, 7));
         assert!(read.memcached_shutdown);
         assert_eq!((read.memcached_port, read.maxmemory), (11211, Bytes(64 << 20)));
+        let read = settings("-s /run/m.sock -a 0770 -p 11300").unwrap();
+        assert_eq!(read.memcached_unixsocket.to_str(), Some("/run/m.sock"));
+        assert_eq!((read.memcached_port, read.unixsocketperm), (0, 0o770));
+        let read = settings("-Z -o ssl_chain_cert=/c,ssl_key=/k,slab_reassign").unwrap();
+        assert!(read.memcached_tls);
+        assert_eq!((read.tls_cert_file.as_str(), read.tls_key_file.as_str()), ("/c", "/k"));
+        assert_eq!(read.tls_auth_clients, "no");
     }
 
     #[test]

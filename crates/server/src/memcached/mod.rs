@@ -194,6 +194,7 @@ fn answer(ask: &mut Ask<'_>) -> Done {
         b"quit" => admin::quit(ask),
         b"shutdown" => admin::shutdown(ask),
         b"cache_memlimit" => admin::cache_memlimit(ask),
+        b"refresh_certs" => admin::refresh_certs(ask),
         b"slabs" | b"lru" | b"extstore" => admin::accept(ask),
         b"lru_crawler" => dump::crawler(ask),
         b"stats" => stats::stats(ask),

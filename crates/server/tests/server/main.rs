@@ -12,4 +12,6 @@ mod monitor;
 mod protocol;
 mod replies;
 mod settings;
+mod sockets;
 mod tenants;
+mod tls;

@@ -1,0 +1,188 @@
+//! TLS: certificates, and a stream over them.
+//!
+//! The stream looks to a worker as a socket does: a read gives what has arrived or says that it
+//! would block, a write takes what it can. What rustls has encrypted and the socket has not taken
+//! yet waits in the stream and is counted with the replies that wait. The socket is watched for
+//! writing all the time (events are edge-triggered, so this costs nothing), as a handshake must
+//! write as well.
+
+use crate::config::{Error, Settings};
+use crate::connection::give_back;
+use mio::net::TcpStream;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::version::{TLS12, TLS13};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion};
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+/// Bytes encrypted at once.
+const CHUNK: usize = 64 << 10;
+
+/// What the settings say of TLS, its files read; `None` where no port speaks it.
+pub(crate) fn load(settings: &Settings) -> Result<Option<Arc<ServerConfig>>, Error> {
+    if settings.tls_port == 0 && !settings.memcached_tls {
+        return Ok(None);
+    }
+    let provider = Arc::new(ring::default_provider());
+    let versions = versions(&settings.tls_protocols);
+    let builder = ServerConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(&versions)
+        .map_err(|error| Error(format!("tls-protocols: {error}")))?;
+    let builder = if settings.tls_auth_clients == "no" {
+        builder.with_no_client_auth()
+    } else {
+        let mut roots = RootCertStore::empty();
+        let path = &settings.tls_ca_cert_file;
+        for certificate in certificates("tls-ca-cert-file", path)? {
+            let added = roots.add(certificate);
+            added.map_err(|error| Error(format!("tls-ca-cert-file {path}: {error}")))?;
+        }
+        let mut verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        if settings.tls_auth_clients == "optional" {
+            verifier = verifier.allow_unauthenticated();
+        }
+        let verifier = verifier.build();
+        let verifier =
+            verifier.map_err(|error| Error(format!("tls-ca-cert-file {path}: {error}")))?;
+        builder.with_client_cert_verifier(verifier)
+    };
+    let chain = certificates("tls-cert-file", &settings.tls_cert_file)?;
+    let path = &settings.tls_key_file;
+    let key = PrivateKeyDer::from_pem_file(path)
+        .map_err(|error| Error(format!("cannot read tls-key-file {path}: {error}")))?;
+    let config = builder.with_single_cert(chain, key);
+    let config = config.map_err(|error| {
+        Error(format!("tls-cert-file {} and tls-key-file {path}: {error}", settings.tls_cert_file))
+    })?;
+    Ok(Some(Arc::new(config)))
+}
+
+/// The versions that `tls-protocols` names; both for none.
+fn versions(text: &str) -> Vec<&'static SupportedProtocolVersion> {
+    let names = [("TLSv1.2", &TLS12), ("TLSv1.3", &TLS13)];
+    let chosen = names.iter().filter(|(name, _)| {
+        text.is_empty() || text.split_whitespace().any(|word| word.eq_ignore_ascii_case(name))
+    });
+    chosen.map(|(_, version)| *version).collect()
+}
+
+fn certificates(name: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let wrong = |error: String| Error(format!("cannot read {name} {path}: {error}"));
+    let found = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
+    let found: Result<Vec<_>, _> = found.collect();
+    match found {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err(wrong("there is no certificate in it".into())),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}
+
+/// A client's encrypted connection.
+#[derive(Debug)]
+pub(crate) struct TlsStream {
+    pub(crate) socket: TcpStream,
+    tls: ServerConnection,
+    /// Encrypted, not yet taken by the socket; the first `written` bytes it took.
+    out: Vec<u8>,
+    written: usize,
+}
+
+impl TlsStream {
+    pub(crate) fn new(socket: TcpStream, config: Arc<ServerConfig>) -> Result<Self, rustls::Error> {
+        let mut tls = ServerConnection::new(config)?;
+        // What is taken is bounded by `CHUNK` and by what waits.
+        tls.set_buffer_limit(None);
+        Ok(Self { socket, tls, out: vec![], written: 0 })
+    }
+
+    /// Bytes that the socket has not taken yet.
+    pub(crate) fn pending(&self) -> usize {
+        self.out.len() - self.written
+    }
+
+    /// Moves what rustls has to send to where it waits for the socket.
+    fn encrypt(&mut self) -> io::Result<()> {
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub(crate) fn drain(&mut self) -> io::Result<()> {
+        while self.pending() > 0 {
+            match self.socket.write(&self.out[self.written..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(n) => self.written += n,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.written = 0;
+        give_back(&mut self.out);
+        Ok(())
+    }
+
+    /// Encrypts, and writes what the socket takes now.
+    fn send(&mut self) -> io::Result<()> {
+        self.encrypt()?;
+        match self.drain() {
+            Err(error) if error.kind() != ErrorKind::WouldBlock => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fills `into` as far as what has arrived reaches.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        loop {
+            match self.tls.reader().read(&mut into[filled..]) {
+                Ok(0) => return Ok(filled),
+                Ok(n) => {
+                    filled += n;
+                    if filled == into.len() {
+                        return Ok(filled);
+                    }
+                    continue;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                // The client left without a word.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(filled),
+                Err(error) => return Err(error),
+            }
+            match self.tls.read_tls(&mut self.socket) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == ErrorKind::WouldBlock && filled > 0 => {
+                    return Ok(filled);
+                }
+                Err(error) => return Err(error),
+            }
+            let processed = self.tls.process_new_packets();
+            // An alert says to the client what was wrong.
+            self.send()?;
+            if let Err(error) = processed {
+                tracing::debug!(%error, "a client's TLS connection is closed");
+                return Err(ErrorKind::InvalidData.into());
+            }
+        }
+    }
+
+    /// Takes bytes to be sent, so many as it returns.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.drain()?;
+        let taken = self.tls.writer().write(&bytes[..bytes.len().min(CHUNK)])?;
+        self.send()?;
+        Ok(taken)
+    }
+
+    /// Says that nothing more comes.
+    pub(crate) fn close(&mut self) {
+        self.tls.send_close_notify();
+        // Whoever has left already cannot be told.
+        let _ = self.send();
+    }
+}
