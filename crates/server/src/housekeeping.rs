@@ -49,11 +49,14 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
         shared.clock.refresh();
+        let began = Instant::now();
         for _ in 0..SWEEPS_MAX {
             if shared.store.sweep(shared.clock.now(), SWEEP_BUCKETS).evicted == 0 {
                 break;
             }
         }
+        let swept = began.elapsed().as_micros() as u64;
+        shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
         watch_memory(shared, base);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {

@@ -16,6 +16,7 @@ mod connection;
 mod decimal;
 mod glob;
 mod hash;
+mod hotkeys;
 mod housekeeping;
 mod http;
 mod hub;

@@ -101,6 +101,9 @@ pub(crate) struct Session {
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     /// Watches what others do: MONITOR, or memcached's `watch`.
     pub(crate) watching: bool,
+    /// Commands that were timed alone since the last look, and their microseconds.
+    pub(crate) timed_alone: usize,
+    pub(crate) timed_alone_us: u64,
     needs_token: bool,
     /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
     /// answered nor read.
@@ -127,6 +130,8 @@ impl Session {
             watched: vec![],
             subscriptions: None,
             watching: false,
+            timed_alone: 0,
+            timed_alone_us: 0,
             needs_token,
             rests_until_ms: 0,
         };

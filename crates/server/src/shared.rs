@@ -9,6 +9,7 @@ use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
+use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
 use crate::owners::{self, Origin, Owners};
@@ -93,6 +94,7 @@ pub(crate) struct Shared {
     /// Who watches what others do.
     pub(crate) hub: Hub,
     pub(crate) slowlog: SlowLog,
+    pub(crate) hotkeys: HotKeys,
     /// What was refused to whom.
     pub(crate) acl_log: acl::Log,
     /// Who tried wrong passwords.
@@ -172,6 +174,7 @@ impl Shared {
             pubsub: PubSub::default(),
             hub: Hub::default(),
             slowlog: SlowLog::default(),
+            hotkeys: HotKeys::default(),
             acl_log: acl::Log::default(),
             attempts: Attempts::default(),
             detail: memcached::Detail::default(),

@@ -1,8 +1,10 @@
 //! The slow log: commands that took longer than `slowlog-log-slower-than`.
 //!
-//! Two readings of the clock for each command would cost more than a GET, so commands that take a
-//! step or two (those flagged fast, and SET) are timed in one batch of 64, and all others always: a
-//! command that can be slow is never missed.
+//! Two readings of the clock for each command would cost more than a GET. Commands that take a step
+//! or two (those flagged fast, and SET) are timed in groups: of up to 16 that a client sent
+//! together, so each for itself where there is no pipeline. Of a group that took long the largest
+//! command is kept, with a note of how many others there were. All other commands are timed each
+//! for itself. So nothing slow is missed.
 
 use crate::clients::Client;
 use std::collections::VecDeque;

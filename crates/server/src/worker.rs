@@ -11,6 +11,7 @@
 use crate::clients::Peer;
 use crate::commands::{self, Call, monitor};
 use crate::connection::{Codec, Connection, Stream, give_back};
+use crate::hotkeys::Cost;
 use crate::hub;
 use crate::listen::Speaks;
 use crate::memcached::{self, Ask};
@@ -23,7 +24,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::Now;
 use wire::resp::{Decoder, Encoder, Limits, Protocol};
 
@@ -84,6 +85,35 @@ impl Mailbox {
 
     fn take(&self) -> VecDeque<Message> {
         std::mem::take(&mut self.messages.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Commands of a client that are timed together: the clock is read once for so many, and at the
+/// end of what was read at once. Without pipelining that is each command.
+struct Group {
+    began_us: u64,
+    /// Where in the buffer it begins.
+    from: usize,
+    len: usize,
+    /// Bytes of each command and its reply.
+    sizes: [u32; GROUP],
+}
+
+/// Commands in a group.
+const GROUP: usize = 16;
+
+impl Group {
+    const fn begin(began_us: u64, from: usize) -> Self {
+        Self { began_us, from, len: 0, sizes: [0; GROUP] }
+    }
+
+    const fn add(&mut self, size: usize) {
+        self.sizes[self.len] = size as u32;
+        self.len += 1;
+    }
+
+    const fn is_full(&self) -> bool {
+        self.len == GROUP
     }
 }
 
@@ -464,6 +494,8 @@ impl Worker {
         let monitored = self.shared.hub.is_wanted(hub::MONITOR | hub::TRACE);
         self.batches += 1;
         let timed = self.batches.is_multiple_of(TIMED_EVERY);
+        let tracked = self.shared.hotkeys.is_active();
+        let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
         while connection.session.goes_on() {
             let session = &mut connection.session;
@@ -482,23 +514,28 @@ impl Worker {
                     let out = Encoder::new(&mut self.output, session.protocol);
                     let (shared, view) = (&*self.shared, &*self.view);
                     let counters = &shared.stats.workers[self.number];
+                    let len = command.consumed;
                     let mut call = Call { args: command, out, session, shared, view, now };
                     if monitored {
                         monitor::show(&call);
                     }
-                    if timed {
+                    if timed | tracked {
                         let before = shared.clock.micros();
+                        let (from, began) = (call.out.mark(), Instant::now());
                         let number = commands::execute(&mut call, counters);
-                        let micros = shared.clock.micros().0 - before.0;
-                        if let Some(number) = number {
+                        if tracked {
+                            let nanos = began.elapsed().as_nanos() as u64;
+                            let bytes = (len + call.out.mark().saturating_sub(from)) as u64;
+                            commands::hotkeys::note(&call, Cost { nanos, bytes });
+                        }
+                        if timed && let Some(number) = number {
+                            let micros = shared.clock.micros().0 - before.0;
                             counters.time(number, micros);
-                            if commands::get(number).is_brief() {
-                                commands::note_slow(&call, micros);
-                            }
                         }
                     } else {
                         commands::execute(&mut call, counters);
                     }
+                    group.add(len + call.out.mark().saturating_sub(mark));
                     match session.mute {
                         Mute::No => {}
                         Mute::Next => session.mute = Mute::This,
@@ -518,11 +555,73 @@ impl Worker {
                     session.closing = true;
                 }
             }
+            if group.is_full() {
+                self.end_group(connection, bytes, &mut group, consumed);
+            }
             if self.output.len() > WRITE_EARLY {
+                self.end_group(connection, bytes, &mut group, consumed);
                 self.reply(at, connection)?;
+                group = Group::begin(self.shared.clock.micros().0, consumed);
             }
         }
+        self.end_group(connection, bytes, &mut group, consumed);
         Ok(consumed)
+    }
+
+    /// Looks at how long a group of commands took, and begins the next at `consumed`.
+    #[inline]
+    fn end_group(
+        &self,
+        connection: &mut Connection,
+        bytes: &[u8],
+        group: &mut Group,
+        consumed: usize,
+    ) {
+        let now_us = self.shared.clock.micros().0;
+        let session = &mut connection.session;
+        let alone_us = std::mem::take(&mut session.timed_alone_us);
+        let together = group.len - std::mem::take(&mut session.timed_alone).min(group.len);
+        let micros = (now_us - group.began_us).saturating_sub(alone_us);
+        if together > 0 && self.view.settings.is_slow(micros) {
+            self.note_group(connection, bytes, group, micros, together);
+        }
+        *group = Group::begin(now_us, consumed);
+    }
+
+    /// Keeps the largest command of a slow group in the slow log.
+    #[cold]
+    fn note_group(
+        &self,
+        connection: &Connection,
+        bytes: &[u8],
+        group: &Group,
+        micros: u64,
+        together: usize,
+    ) {
+        let limits = Limits { bulk_max: u64::MAX, stranger: false };
+        let (mut decoder, mut from) = (Decoder::default(), group.from);
+        // The largest of those that were not timed alone: its size, and where it stands.
+        let (mut largest, mut at) = (None, 0);
+        while at < group.len
+            && let Ok(Some(command)) = decoder.decode(&bytes[from..], &limits)
+        {
+            if !command.is_empty() {
+                let name = command.get(0).unwrap_or_default();
+                let is_brief = commands::find(name).is_some_and(|n| commands::get(n).is_brief());
+                if is_brief {
+                    largest = largest.max(Some((group.sizes[at], from)));
+                }
+                at += 1;
+            }
+            from += command.consumed;
+        }
+        if let Some((_, from)) = largest
+            && let Ok(Some(command)) = Decoder::default().decode(&bytes[from..], &limits)
+        {
+            let args: Vec<&[u8]> = command.iter_from(0).collect();
+            let client = &connection.session.client;
+            commands::note_slow(&self.shared, &self.view, client, &args, micros, together);
+        }
     }
 
     /// Writes the replies.

@@ -31,5 +31,6 @@ pub(crate) fn read(path: &str) -> Result<Vec<User>, Error> {
     if !users.iter().any(|user| user.name == DEFAULT) {
         users.insert(0, User::everybody());
     }
+    users.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(users)
 }

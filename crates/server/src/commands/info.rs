@@ -241,6 +241,8 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("expired_keys", totals.store.expired);
     out.add("expired_stale_perc", "0.00");
     out.add("expired_time_cap_reached_count", 0);
+    let sweeping_ms = load(&shared.stats.expire_us) / 1_000;
+    out.add("expire_cycle_cpu_milliseconds", sweeping_ms);
     out.add("evicted_keys", totals.store.evicted);
     out.add("evicted_clients", 0);
     out.add("total_eviction_exceeded_time", 0);

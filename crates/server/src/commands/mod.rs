@@ -20,10 +20,12 @@ mod counter;
 mod hash;
 mod hash_ex;
 mod hash_life;
+pub(crate) mod hotkeys;
 mod info;
 mod introspection;
 mod key;
 mod larder;
+mod lcs;
 mod life;
 pub(crate) mod monitor;
 mod pubsub;
@@ -32,6 +34,7 @@ mod slowlog;
 mod string;
 mod transaction;
 
+use crate::clients::Client;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -44,6 +47,7 @@ use wire::resp::{self, Encoder, parse_integer};
 /// The families, in the order COMMAND lists them.
 const FAMILIES: &[&[Command]] = &[
     string::COMMANDS,
+    lcs::COMMANDS,
     counter::COMMANDS,
     bits::COMMANDS,
     bitfield::COMMANDS,
@@ -63,6 +67,7 @@ const FAMILIES: &[&[Command]] = &[
     admin::COMMANDS,
     monitor::COMMANDS,
     slowlog::COMMANDS,
+    hotkeys::COMMANDS,
     larder::COMMANDS,
 ];
 
@@ -456,19 +461,34 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
 fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
     let before = call.shared.clock.micros();
     let result = (command.run)(call);
-    note_slow(call, call.shared.clock.micros().0 - before.0);
+    let micros = call.shared.clock.micros().0 - before.0;
+    call.session.timed_alone_us += micros;
+    call.session.timed_alone += 1;
+    if call.view.settings.is_slow(micros) {
+        let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+        note_slow(call.shared, call.view, &call.session.client, &args, micros, 1);
+    }
     result
 }
 
-/// Keeps a command in the slow log if it took long.
-pub(crate) fn note_slow(call: &Call<'_>, micros: u64) {
-    let settings = &call.view.settings;
-    let is_slow = settings.slowlog_slower_than >= 0
-        && micros >= settings.slowlog_slower_than as u64
-        && settings.slowlog_max_len > 0;
-    if is_slow && !monitor::is_secret(call.arg(0)) {
-        let args = call.args.iter_from(0);
-        call.shared.slowlog.add(&call.session.client, args, micros, settings.slowlog_max_len);
+/// Keeps a command in the slow log if it took long, alone or as the largest of `together`.
+pub(crate) fn note_slow(
+    shared: &Shared,
+    view: &View,
+    client: &Client,
+    args: &[&[u8]],
+    micros: u64,
+    together: usize,
+) {
+    let settings = &view.settings;
+    let name = args.first().copied().unwrap_or_default();
+    if settings.is_slow(micros) && !monitor::is_secret(name) {
+        let more = format!("... (timed together with {} others)", together.max(1) - 1);
+        let mut args = args.to_vec();
+        if together > 1 {
+            args.push(more.as_bytes());
+        }
+        shared.slowlog.add(client, args.into_iter(), micros, settings.slowlog_max_len);
     }
 }
 

@@ -566,7 +566,7 @@ pub const ALL: &[Directive] = &[
         name: "slowlog-log-slower-than",
         when: When::Always,
         doc: "Microseconds above which a command is kept in the slow log; negative keeps none. \
-              Commands of a step or two, such as GET and SET, are timed in one batch of 64.",
+              Commands of a step or two that come in a pipeline are timed in groups of 16.",
         get: |settings| settings.slowlog_slower_than.to_string(),
         set: |settings, words| {
             settings.slowlog_slower_than =

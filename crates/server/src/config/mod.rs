@@ -201,11 +201,11 @@ impl Settings {
         self.users.iter().find(|user| user.name == name)
     }
 
-    /// Puts a user in the place of the one with its name.
+    /// Puts a user in the place of the one with its name. They stand in the order of their names.
     pub(crate) fn set_user(&mut self, user: User) {
-        match self.users.iter_mut().find(|known| known.name == user.name) {
-            Some(known) => *known = Arc::new(user),
-            None => self.users.push(Arc::new(user)),
+        match self.users.binary_search_by(|known| known.name.cmp(&user.name)) {
+            Ok(at) => self.users[at] = Arc::new(user),
+            Err(at) => self.users.insert(at, Arc::new(user)),
         }
     }
 
@@ -251,6 +251,14 @@ impl Settings {
         ports.dedup();
         ports.retain(|port| ![self.port, self.memcached_port, self.tls_port].contains(port));
         ports
+    }
+
+    /// Whether a command that took so long belongs in the slow log.
+    #[inline]
+    pub(crate) const fn is_slow(&self, micros: u64) -> bool {
+        self.slowlog_slower_than >= 0
+            && micros >= self.slowlog_slower_than as u64
+            && self.slowlog_max_len > 0
     }
 
     /// Checks what no single directive can see.

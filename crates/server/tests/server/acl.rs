@@ -169,7 +169,7 @@ fn a_removed_user_is_out() {
     assert_eq!(admin.ask("ACL DELUSER alice nobody"), ":1\r\n");
     assert_eq!(alice.reply(), b"");
     assert_eq!(bob.ask("PING"), "+PONG\r\n");
-    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$7\r\ndefault\r\n$3\r\nbob\r\n");
+    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
     assert_eq!(admin.ask("ACL DELUSER default"), "-ERR The 'default' user cannot be removed\r\n");
     // Switched off, nobody more comes in; a password that is taken away does not open.
     admin.ask("ACL SETUSER bob off");
@@ -269,7 +269,7 @@ fn users_outlive_a_restart() {
     assert_eq!(admin.ask("ACL LIST"), listed);
     std::fs::write(&path, "user bob on nopass ~* +@all\n").unwrap();
     assert_eq!(admin.ask("ACL LOAD"), "+OK\r\n");
-    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$7\r\ndefault\r\n$3\r\nbob\r\n");
+    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
 }
 
 /// What memcached's clients may do follows from what their user may do with Redis' commands.

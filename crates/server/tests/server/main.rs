@@ -9,6 +9,7 @@ mod http;
 mod limits;
 mod memcached;
 mod monitor;
+mod observe;
 mod protocol;
 mod replies;
 mod settings;
