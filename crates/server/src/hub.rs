@@ -22,6 +22,9 @@ pub(crate) const MUTATIONS: u8 = 8;
 /// Removals by memcached's protocol.
 pub(crate) const DELETIONS: u8 = 16;
 
+/// Connections by memcached's protocol that come and go.
+pub(crate) const CONNEVENTS: u8 = 32;
+
 #[derive(Debug)]
 struct Watcher {
     id: u64,

@@ -283,6 +283,7 @@ impl Worker {
         }
         let needs_token = speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
+        memcached::show_connection(&self.shared, &session.client, None);
         let mut connection = Connection::new(stream, session);
         let registered = connection.register(self.poll.registry(), Token(at));
         self.connections[at] = Some(Box::new(connection));
@@ -294,6 +295,7 @@ impl Worker {
 
     fn close(&mut self, at: usize) {
         let Some(mut connection) = self.connections[at].take() else { return };
+        memcached::show_connection(&self.shared, &connection.session.client, Some("normal"));
         connection.session.unsubscribe_all(&self.shared);
         self.shared.hub.leave(connection.session.client.id);
         connection.deregister(self.poll.registry());

@@ -31,6 +31,7 @@ pub(crate) const NAMES: [&str; 21] = [
 
 /// Commands whose categories are other than flags and group say.
 const LISTED: &[(&str, &[&str])] = &[
+    ("asking", &["connection"]),
     ("command", &["connection"]),
     ("dbsize", &["keyspace"]),
     ("flushall", &["keyspace", "dangerous"]),

@@ -28,6 +28,16 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Ends the server.",
     ),
+    Command::new("cluster", -2, 0, no_cluster).doc(
+        "cluster",
+        "3.0.0",
+        "Answers that cluster support is disabled.",
+    ),
+    Command::new("asking", 1, FAST, no_cluster).doc(
+        "cluster",
+        "3.0.0",
+        "Answers that cluster support is disabled.",
+    ),
     Command::new("readonly", 1, FAST, no_cluster).doc(
         "cluster",
         "3.0.0",

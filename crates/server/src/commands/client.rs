@@ -53,6 +53,11 @@ const CLIENT: &[Command] = &[
         "3.2.0",
         "Switches replies to this connection on or off.",
     ),
+    Command::new("client|unblock", -3, ADMIN, unblock).doc(
+        "connection",
+        "5.0.0",
+        "Answers 0: no client is ever blocked.",
+    ),
     Command::new("client|unpause", 2, ADMIN, unpause).doc(
         "connection",
         "6.2.0",
@@ -258,6 +263,16 @@ fn reply(call: &mut Call<'_>) -> Done {
         b"skip" => {}
         _ => return Err(SYNTAX.into()),
     }
+    Ok(())
+}
+
+fn unblock(call: &mut Call<'_>) -> Done {
+    call.integer(2)?;
+    if call.args.len() > 4 || call.args.len() == 4 && !call.is(3, "timeout") && !call.is(3, "error")
+    {
+        return Err("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR".into());
+    }
+    call.out.integer(0);
     Ok(())
 }
 

@@ -27,6 +27,7 @@ mod watch;
 pub(crate) use auth::Tokens;
 pub(crate) use count::{EVENTS, Event};
 pub(crate) use detail::Detail;
+pub(crate) use watch::connection as show_connection;
 
 use crate::session::Session;
 use crate::shared::{Shared, View};

@@ -8,8 +8,11 @@
 //! among it: the store does not say whom it evicts.
 
 use super::{Ask, Done, Life, dump};
+use crate::clients::Client;
 use crate::clock::Clock;
-use crate::hub::{DELETIONS, FETCHERS, MUTATIONS};
+use crate::hub::{CONNEVENTS, DELETIONS, FETCHERS, MUTATIONS};
+use crate::listen::Speaks;
+use crate::shared::Shared;
 use base::Filter;
 use std::io::Write;
 use store::Key;
@@ -21,6 +24,7 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
             b"fetchers" => FETCHERS,
             b"mutations" => MUTATIONS,
             b"deletions" => DELETIONS,
+            b"connevents" => CONNEVENTS,
             _ => return Err("ERROR"),
         };
     }
@@ -33,11 +37,33 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     ask.line("OK")
 }
 
-/// The beginning of a line.
-fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
+/// When, the number of the line, and what happened.
+fn head(shared: &Shared, kind: &str) -> Vec<u8> {
     let now = Clock::unix_us();
-    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, ask.shared.hub.next_line());
-    let mut line = format!("ts={seconds}.{micros:06} gid={gid} type={kind} key=").into_bytes();
+    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, shared.hub.next_line());
+    format!("ts={seconds}.{micros:06} gid={gid} type={kind}").into_bytes()
+}
+
+/// Shows that a client has come, or has left for a reason.
+pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
+    if !shared.hub.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
+        return;
+    }
+    let mut line = head(shared, if left.is_some() { "conn_close" } else { "conn_new" });
+    let (ip, port) = client.address.rsplit_once(':').unwrap_or((&client.address, "0"));
+    let (ip, transport) = if client.listener == 0 { ("unix", "unix") } else { (ip, "tcp") };
+    let _ = write!(line, " rip={ip} rport={port} transport={transport}");
+    if let Some(reason) = left {
+        let _ = write!(line, " reason={reason}");
+    }
+    let _ = write!(line, " cfd={}\r\n", client.fd);
+    shared.hub.show(shared, CONNEVENTS, None, &line);
+}
+
+/// The beginning of a line about a key.
+fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
+    let mut line = head(ask.shared, kind);
+    line.extend_from_slice(b" key=");
     dump::escaped(&mut line, key);
     line
 }

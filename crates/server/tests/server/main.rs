@@ -16,3 +16,4 @@ mod settings;
 mod sockets;
 mod tenants;
 mod tls;
+mod tools;
