@@ -78,14 +78,15 @@ pub fn run(args: Args) -> Result<(), Error> {
         std::fs::write(&pidfile, format!("{}\n", std::process::id()))
             .map_err(|error| Error(format!("cannot write pidfile {pidfile}: {error}")))?;
     }
+    // Before anybody is told that it is there.
+    let signals = [SIGTERM, SIGINT, SIGHUP];
+    let mut signals = signal_hook::iterator::Signals::new(signals)
+        .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
     if json {
         print_json(&handle);
     }
     notify(sd_notify::NotifyState::Ready);
     let stopper = handle.stopper();
-    let signals = [SIGTERM, SIGINT, SIGHUP];
-    let mut signals = signal_hook::iterator::Signals::new(signals)
-        .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP {

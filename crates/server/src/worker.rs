@@ -600,27 +600,19 @@ impl Worker {
         micros: u64,
         together: usize,
     ) {
-        let limits = Limits { bulk_max: u64::MAX, stranger: false };
-        let (mut decoder, mut from) = (Decoder::default(), group.from);
-        // The largest of those that were not timed alone: its size, and where it stands.
-        let (mut largest, mut at) = (None, 0);
-        while at < group.len
-            && let Ok(Some(command)) = decoder.decode(&bytes[from..], &limits)
-        {
-            if !command.is_empty() {
-                let name = command.get(0).unwrap_or_default();
-                let is_brief = commands::find(name).is_some_and(|n| commands::get(n).is_brief());
-                if is_brief {
-                    largest = largest.max(Some((group.sizes[at], from)));
-                }
-                at += 1;
+        let mut from = group.from;
+        // The largest of those that were not timed alone.
+        let mut largest: Option<(u32, Vec<Vec<u8>>)> = None;
+        for size in &group.sizes[..group.len] {
+            let Some((args, len)) = commands::slowlog::read(&bytes[from..]) else { break };
+            let is_brief = commands::find(&args[0]).is_some_and(|n| commands::get(n).is_brief());
+            if is_brief && largest.as_ref().is_none_or(|(known, _)| size > known) {
+                largest = Some((*size, args));
             }
-            from += command.consumed;
+            from += len;
         }
-        if let Some((_, from)) = largest
-            && let Ok(Some(command)) = Decoder::default().decode(&bytes[from..], &limits)
-        {
-            let args: Vec<&[u8]> = command.iter_from(0).collect();
+        if let Some((_, args)) = largest {
+            let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             let client = &connection.session.client;
             commands::note_slow(&self.shared, &self.view, client, &args, micros, together);
         }
@@ -655,6 +647,9 @@ impl Worker {
 
     /// How long to wait for events.
     fn rest_ms(&self) -> u64 {
+        if self.resting.is_empty() {
+            return TICK_MS;
+        }
         let first = self.resting.iter().map(|(until, ..)| *until).min();
         let now_ms = self.shared.clock.micros().0 / 1_000;
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))

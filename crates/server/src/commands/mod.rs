@@ -30,7 +30,7 @@ mod life;
 pub(crate) mod monitor;
 mod pubsub;
 mod scan;
-mod slowlog;
+pub(crate) mod slowlog;
 mod string;
 mod transaction;
 
