@@ -1,115 +1,11 @@
 //! `ms` and `md`: writes and removals, and marking as stale.
 
 use super::meta::{Answer, BAD_TOKEN, Flags};
-use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, TOO_LARGE, detail, refused, watch};
+use super::write::{Mode, Outcome, Write, too_large};
+use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, detail, refused, watch};
 use crate::value::{FRESH, Text};
-use store::{Change, Item};
+use store::Change;
 use wire::memcached::Data;
-
-/// What became of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Stored,
-    NotStored,
-    Exists,
-    NotFound,
-}
-
-impl Outcome {
-    const fn code(self) -> &'static [u8] {
-        match self {
-            Self::Stored => b"HD",
-            Self::NotStored => b"NS",
-            Self::Exists => b"EX",
-            Self::NotFound => b"NF",
-        }
-    }
-}
-
-/// How `ms` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Set,
-    Add,
-    Replace,
-    Append,
-    Prepend,
-}
-
-impl Mode {
-    fn parse(token: Option<&[u8]>) -> Option<Self> {
-        match token {
-            None | Some([b'S' | b's']) => Some(Self::Set),
-            Some([b'E' | b'e']) => Some(Self::Add),
-            Some([b'R' | b'r']) => Some(Self::Replace),
-            Some([b'A' | b'a']) => Some(Self::Append),
-            Some([b'P' | b'p']) => Some(Self::Prepend),
-            Some(_) => None,
-        }
-    }
-
-    const fn joins(self) -> bool {
-        matches!(self, Self::Append | Self::Prepend)
-    }
-}
-
-/// A write of `ms`.
-struct Write<'a> {
-    mode: Mode,
-    new: Text<'a>,
-    life: Life,
-    /// The number that the item must have.
-    compare: Option<u64>,
-    /// An older number marks the item stale instead of refusing the write.
-    invalidate: bool,
-    /// The life of an item that is made by joining to nothing.
-    vivify: Option<Life>,
-}
-
-impl Write<'_> {
-    fn apply(&self, item: Option<&Item<'_>>) -> (Change<'static>, Outcome) {
-        let keep = |outcome| (Change::Keep, outcome);
-        let old = item.and_then(Text::of);
-        let mut new = self.new;
-        if let Some(wanted) = self.compare {
-            match old {
-                None => return keep(Outcome::NotFound),
-                Some(old) if old.cas == wanted => {}
-                Some(old) if self.invalidate && wanted < old.cas => new.stale = true,
-                Some(_) => return keep(Outcome::Exists),
-            }
-        }
-        match (self.mode, item.is_some()) {
-            (Mode::Add, true) | (Mode::Replace, false) => return keep(Outcome::NotStored),
-            _ => {}
-        }
-        if !self.mode.joins() {
-            return (stored(&new, self.life), Outcome::Stored);
-        }
-        match (old, self.vivify) {
-            (Some(old), _) => {
-                let parts = [old.data, new.data];
-                let data = if self.mode == Mode::Append {
-                    parts.concat()
-                } else {
-                    [parts[1], parts[0]].concat()
-                };
-                let joined = Text { flags: old.flags, data: &data, ..new };
-                let expires = item.and_then(|item| item.expires);
-                (joined.change(expires), Outcome::Stored)
-            }
-            (None, Some(life)) if item.is_none() => (stored(&new, life), Outcome::Stored),
-            (None, _) => keep(Outcome::NotStored),
-        }
-    }
-}
-
-fn stored(text: &Text<'_>, life: Life) -> Change<'static> {
-    match life {
-        Life::Over => Change::Remove,
-        life => text.change(life.expires()),
-    }
-}
 
 pub(super) fn set(ask: &mut Ask<'_>) -> Done {
     let errors = ["CLIENT_ERROR invalid flag", "CLIENT_ERROR duplicate flag"];
@@ -131,13 +27,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
     let client_flags = flags.unsigned(b'F')?.unwrap_or(0);
     let data = match ask.request.data {
         Data::Block(data) => data,
-        Data::TooLarge => {
-            if mode == Mode::Set {
-                ask.shared.store.delete(&key, ask.now);
-            }
-            ask.count(Event::StoreTooLarge);
-            return Err(TOO_LARGE);
-        }
+        Data::TooLarge => return too_large(ask, &key, mode),
         _ => return Err(BAD_CHUNK),
     };
     let cas = flags.unsigned(b'E')?.unwrap_or_else(|| ask.shared.next_cas());
@@ -155,26 +45,11 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
         vivify: life(b'N')?,
     };
     ask.count(Event::CmdMeta);
-    ask.count(Event::CmdSet);
-    let outcome = ask.shared.store.update(&key, ask.now, |item| write.apply(item));
-    let outcome = outcome.map_err(|error| refused(ask, error))?;
-    if write.compare.is_some() {
-        count_cas(ask, outcome);
-    }
-    detail::set(ask, key.bytes);
-    watch::store(ask, &key, b"ms", outcome == Outcome::Stored, write.life, data.len());
+    let outcome = write.carry_out(ask, &key, b"ms")?;
     if outcome == Outcome::Stored && flags.has(b'q') {
         return Ok(());
     }
     reply(ask, 3, &flags, outcome, cas)
-}
-
-fn count_cas(ask: &Ask<'_>, outcome: Outcome) {
-    ask.count(match outcome {
-        Outcome::Stored => Event::CasHits,
-        Outcome::NotFound => Event::CasMisses,
-        _ => Event::CasBadval,
-    });
 }
 
 fn reply(ask: &mut Ask<'_>, first: usize, flags: &Flags<'_>, outcome: Outcome, cas: u64) -> Done {

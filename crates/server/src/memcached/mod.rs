@@ -23,6 +23,7 @@ mod rights;
 mod stats;
 mod storage;
 mod watch;
+mod write;
 
 pub(crate) use auth::Tokens;
 pub(crate) use count::{EVENTS, Event};

@@ -1,30 +1,11 @@
 //! set, add, replace, append, prepend, cas; delete, touch.
 
-use super::{Ask, BAD_CHUNK, BAD_FORMAT, BAD_LIFE, Done, Event, Life, TOO_LARGE};
+use super::write::{Mode, Write, too_large};
+use super::{Ask, BAD_CHUNK, BAD_FORMAT, BAD_LIFE, Done, Event, Life};
 use super::{detail, refused, watch};
 use crate::value::{FRESH, Text};
 use store::Change;
 use wire::memcached::{Data, parse_unsigned};
-
-/// What became of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Stored,
-    NotStored,
-    Exists,
-    NotFound,
-}
-
-impl Outcome {
-    const fn line(self) -> &'static str {
-        match self {
-            Self::Stored => "STORED",
-            Self::NotStored => "NOT_STORED",
-            Self::Exists => "EXISTS",
-            Self::NotFound => "NOT_FOUND",
-        }
-    }
-}
 
 pub(super) fn store(ask: &mut Ask<'_>, verb: &[u8]) -> Done {
     let key = ask.key(ask.word(1)?)?;
@@ -32,59 +13,22 @@ pub(super) fn store(ask: &mut Ask<'_>, verb: &[u8]) -> Done {
     ask.word(if verb == b"cas" { 5 } else { 4 })?;
     let flags = parse_unsigned(ask.word(2)?).ok_or(BAD_FORMAT)? as u32;
     let life = Life::parse(ask.word(3)?, ask.now).ok_or(BAD_FORMAT)?;
-    let wanted = match verb {
+    let compare = match verb {
         b"cas" => Some(parse_unsigned(ask.word(5)?).ok_or(BAD_FORMAT)?),
         _ => None,
     };
+    let mode = Mode::of_verb(verb);
     let data = match ask.request.data {
         Data::Block(data) => data,
-        Data::TooLarge => {
-            // What the key held would otherwise be taken for the value that was refused.
-            if verb == b"set" {
-                ask.shared.store.delete(&key, ask.now);
-            }
-            ask.count(Event::StoreTooLarge);
-            return Err(TOO_LARGE);
-        }
+        // cas keeps what is there.
+        Data::TooLarge if verb == b"cas" => return too_large(ask, &key, Mode::Replace),
+        Data::TooLarge => return too_large(ask, &key, mode),
         Data::NoLength => return Err(BAD_FORMAT),
         Data::Unterminated | Data::None => return Err(BAD_CHUNK),
     };
-    ask.count(Event::CmdSet);
-    let cas = ask.shared.next_cas();
-    let new = Text { flags, cas, data, ..FRESH };
-    let outcome = ask.shared.store.update(&key, ask.now, |item| {
-        let old = item.and_then(Text::of);
-        let refusal = match (verb, item.is_some()) {
-            (b"add", true) | (b"replace", false) => Some(Outcome::NotStored),
-            (b"append" | b"prepend", _) if old.is_none() => Some(Outcome::NotStored),
-            (b"cas", false) => Some(Outcome::NotFound),
-            (b"cas", true) if old.map(|old| old.cas) != wanted => Some(Outcome::Exists),
-            _ => None,
-        };
-        if let Some(refusal) = refusal {
-            return (Change::Keep, refusal);
-        }
-        let change = match (verb, old) {
-            (b"append" | b"prepend", Some(old)) => {
-                let parts = if verb == b"append" { [old.data, data] } else { [data, old.data] };
-                let joined = Text { flags: old.flags, cas, data: &parts.concat(), ..FRESH };
-                joined.change(item.and_then(|item| item.expires))
-            }
-            _ if life == Life::Over => Change::Remove,
-            _ => new.change(life.expires()),
-        };
-        (change, Outcome::Stored)
-    });
-    let outcome = outcome.map_err(|error| refused(ask, error))?;
-    if verb == b"cas" {
-        ask.count(match outcome {
-            Outcome::Stored => Event::CasHits,
-            Outcome::NotFound => Event::CasMisses,
-            _ => Event::CasBadval,
-        });
-    }
-    detail::set(ask, key.bytes);
-    watch::store(ask, &key, verb, outcome == Outcome::Stored, life, data.len());
+    let new = Text { flags, cas: ask.shared.next_cas(), data, ..FRESH };
+    let write = Write { mode, new, life, compare, invalidate: false, vivify: None };
+    let outcome = write.carry_out(ask, &key, verb)?;
     ask.line(outcome.line())
 }
 
