@@ -18,6 +18,10 @@ Usage: cargo x <chore>
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
   bench    processor time a request, beside redis-server, with the loop on and off
+  bench store
+           the library beside quick_cache and moka: bytes an entry, operations a second, hits
+  bench lhd TRACE…
+           miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
   race [TRACE] [--libcachesim PATH]
@@ -25,7 +29,10 @@ Usage: cargo x <chore>
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds
-  miri     the store's unsafe code under Miri (needs the nightly toolchain)
+  miri     the store's unsafe code under Miri (nightly: rustup component add miri rust-src)
+  loom     the store's locks and counters under every order of two threads
+  tsan [N] N calls (10000000) of two threads to the store under ThreadSanitizer (nightly)
+  fuzz [S] the store and a map that plays along, S seconds (60) (nightly, cargo install cargo-fuzz)
 ";
 
 fn main() -> Result<()> {
@@ -34,7 +41,39 @@ fn main() -> Result<()> {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
-        Some("bench") => bench_server::run(),
+        Some("loom") => {
+            run("cargo test --release -p store --test loom", &[("RUSTFLAGS", "--cfg loom")])
+        }
+        Some("tsan") => {
+            let calls = words.next().unwrap_or_else(|| "10000000".to_owned());
+            // The standard library, too, must tell the sanitizer what it locks.
+            run(
+                "cargo +nightly test --release -Zbuild-std --target x86_64-unknown-linux-gnu \
+                 -p store --test race -- --nocapture",
+                &[("RUSTFLAGS", "-Zsanitizer=thread"), ("RACE_CALLS", &calls)],
+            )
+        }
+        Some("fuzz") => {
+            let seconds = words.next().unwrap_or_else(|| "60".to_owned());
+            run(
+                &format!(
+                    "cargo +nightly fuzz run store -- -max_total_time={seconds} -max_len=4096"
+                ),
+                &[],
+            )
+        }
+        Some("bench") => match words.next().as_deref() {
+            None => bench_server::run(),
+            Some("store") => {
+                run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
+            }
+            Some("lhd") => {
+                let traces = words.collect::<Vec<_>>().join(" ");
+                let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml -- lhd";
+                run(&format!("{line} {traces}"), &[])
+            }
+            Some(other) => bail!("'{other}' is not measured: say store, lhd TRACE… or nothing"),
+        },
         Some("curves") => {
             let folder = words.next().context("where are the traces? cargo x curves DIR [N]")?;
             let limit = words.next().map_or(Ok(300_000), |text| text.parse())?;

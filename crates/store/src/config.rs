@@ -3,6 +3,7 @@
 use base::{Bytes, TenantId};
 use policy::Rank;
 use policy::rank::klru::Klru;
+use policy::rank::lhd::Ranks;
 use std::fmt;
 use std::sync::Arc;
 
@@ -67,9 +68,22 @@ impl Default for Evictor {
     }
 }
 
+impl Evictor {
+    /// LHD: of `k` candidates the one leaves that promises the fewest hits for its bytes. The
+    /// store learns what to expect, in [`Store::sweep`](crate::Store::sweep).
+    pub fn lhd(k: u8) -> Self {
+        Self { rank: Arc::new(Ranks::default()), k, pool: false }
+    }
+}
+
 impl fmt::Debug for Evictor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} k={} pool={}", self.rank, self.k, self.pool)
+        let (k, pool) = (self.k, self.pool);
+        if self.rank.learns() {
+            // The rank itself is a table of thousands of numbers.
+            return write!(f, "Lhd k={k} pool={pool}");
+        }
+        write!(f, "{:?} k={k} pool={pool}", self.rank)
     }
 }
 

@@ -24,6 +24,7 @@ use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick, penalty};
 use policy::Meta;
+use policy::rank::lhd::{Lived, Ranks};
 use std::sync::Arc;
 
 /// Candidates kept by a pool, as in Redis.
@@ -67,14 +68,21 @@ impl Members {
 }
 
 impl Pools {
-    /// Tenants that no pool names join the first.
-    pub(crate) fn new(pools: &[Pool], accounts: &[Arc<Account>]) -> Self {
+    /// Tenants that no pool names join the first. A rank that learns is `learnt`, if anything is.
+    pub(crate) fn new(
+        pools: &[Pool],
+        accounts: &[Arc<Account>],
+        learnt: Option<&Arc<Ranks>>,
+    ) -> Self {
         let of: Vec<_> = (0..accounts.len() as TenantId)
             .map(|tenant| pools.iter().position(|p| p.tenants.contains(&tenant)).unwrap_or(0))
             .collect();
         let members = |at: usize, pool: &Pool| Members {
             budget: pool.budget.0,
-            evictor: pool.evictor.clone(),
+            evictor: match learnt.filter(|_| pool.evictor.rank.learns()) {
+                Some(ranks) => Evictor { rank: Arc::clone(ranks) as _, ..pool.evictor },
+                None => pool.evictor.clone(),
+            },
             accounts: (of.iter().zip(accounts).enumerate())
                 .filter(|(_, (home, _))| **home == at)
                 .map(|(tenant, (_, account))| (tenant as TenantId, Arc::clone(account)))
@@ -179,7 +187,7 @@ impl Shard {
     }
 
     fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
-        let Self { pools, tenants, kept, shares, prng, tick, scrap, .. } = self;
+        let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, .. } = self;
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
             return 0;
@@ -200,7 +208,7 @@ impl Shard {
         }
         let evictor = &members.evictor;
         let (kept, tick) = (&mut kept[pool], *tick);
-        Round { evictor, tenants, kept, shares, total, prng, scrap, want, tick }.run()
+        Round { evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }.run()
     }
 }
 
@@ -216,6 +224,7 @@ struct Round<'a> {
     scrap: &'a mut Option<Owned>,
     want: &'a Want,
     tick: u64,
+    lived: &'a mut Option<Box<Lived>>,
 }
 
 impl Round<'_> {
@@ -245,9 +254,10 @@ impl Round<'_> {
                     continue;
                 }
                 if item.is_dead(self.want.now.unix_ms) {
+                    crate::learn::ends(self.lived, share.tenant, item, self.tick);
                     return self.tenants[share.tenant as usize].expire(place);
                 }
-                let rank = self.rank(item, stamps);
+                let rank = self.rank(share.tenant, item, stamps);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
                     self.keep(&candidate, stamps.last());
@@ -299,15 +309,15 @@ impl Round<'_> {
     }
 
     #[inline]
-    fn rank(&self, item: Ref, stamps: Stamps) -> f32 {
+    fn rank(&self, tenant: TenantId, item: Ref, stamps: Stamps) -> f32 {
         let meta = Meta {
             age: u64::from(stamps.age(self.tick)),
             life: u64::from(stamps.life(self.tick)),
             hits: u32::from(stamps.hits()),
             size: item.charge().try_into().unwrap_or(u32::MAX),
-            penalty: penalty::of_class(stamps.penalty_class),
+            penalty: penalty::of_class(stamps.penalty_class()),
         };
-        self.evictor.rank.rank(&meta, Tick(self.tick))
+        self.evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(self.tick))
     }
 
     /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
@@ -384,9 +394,9 @@ impl Round<'_> {
     }
 
     fn remove(&mut self, victim: &Candidate) -> u64 {
-        let tenant = self.shares[victim.share].tenant;
-        let is_own = self.want.tenant == Some(tenant);
-        let tenant = &mut self.tenants[tenant as usize];
+        let number = self.shares[victim.share].tenant;
+        let is_own = self.want.tenant == Some(number);
+        let tenant = &mut self.tenants[number as usize];
         let charge = tenant.table.get(victim.place).charge();
         if is_own {
             tenant.account.give(charge);
@@ -395,6 +405,7 @@ impl Round<'_> {
             return 0;
         }
         let (item, bytes) = tenant.take(victim.place);
+        crate::learn::ends(self.lived, number, item.view(), self.tick);
         *self.scrap = Some(item);
         tenant.account.give(bytes - charge);
         tenant.counters.evicted += 1;

@@ -45,6 +45,8 @@ impl Shard {
                 while let Some(place) =
                     tenant.table.find_at(position, |item, _| item.is_dead(now.unix_ms))
                 {
+                    let item = tenant.table.get(place);
+                    crate::learn::ends(&mut self.lived, at as TenantId, item, self.tick);
                     memory.give(tenant.expire(place));
                     swept.expired += 1;
                 }

@@ -11,7 +11,9 @@
 //!
 //! The header holds what every eviction policy may ask for, whichever is active, so a change of
 //! policy touches no item. `last` counts accesses to the shard; `born` counts them in steps of
-//! 4096; both wrap, and the sweep refreshes stamps long before they would be read wrongly.
+//! 4096; both wrap, and the sweep refreshes stamps long before they would be read wrongly. `class`
+//! has two: five bits for what a fetch of the key took, three for the age at the last hit, which a
+//! rank that learns goes by.
 //!
 //! The allocation is as large as the *size class* of the contents: the classes of today's
 //! allocators, so what is charged is what is taken, and a value may change within its class
@@ -33,6 +35,11 @@ const LONG_KEY: u8 = 2;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
+/// Of `class`, the bits of the penalty.
+const PENALTY_BITS: u32 = 5;
+
+const _: () = assert!(base::penalty::CLASSES < 1 << PENALTY_BITS);
+
 /// One step of `born`, in accesses, as a power of two.
 const BORN_STEP: u32 = 12;
 /// Beyond this age `last` is moved on: half of what it can tell apart.
@@ -53,7 +60,17 @@ struct Header {
     hits: u8,
 }
 
-const _: () = assert!(size_of::<Header>() == HEADER);
+// The drawing above, and what a usual item comes to.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(size_of::<Header>() == HEADER);
+    assert!(offset_of!(Header, last) == 0 && offset_of!(Header, value_len) == 4);
+    assert!(offset_of!(Header, key_len) == 8 && offset_of!(Header, born) == 10);
+    assert!(offset_of!(Header, db) == 12 && offset_of!(Header, flags) == 13);
+    assert!(offset_of!(Header, class) == 14 && offset_of!(Header, hits) == 15);
+    assert!(contents(32, 100, false) == 148 && charge(32, 100, false) == 160);
+    assert!(contents(32, 10, true) == 66 && charge(32, 10, true) == 80);
+};
 
 /// Above this size allocators map memory by whole runs of pages.
 const CLASSES_MAX: u64 = 512 << 10;
@@ -124,14 +141,34 @@ impl<'a> Parts<'a> {
 pub(crate) struct Stamps {
     last: u32,
     born: u16,
-    pub(crate) penalty_class: u8,
+    class: u8,
     hits: u8,
 }
 
 impl Stamps {
     /// Those of an item made at `tick`.
     pub(crate) const fn new(tick: u64, penalty_class: u8) -> Self {
-        Self { last: tick as u32, born: (tick >> BORN_STEP) as u16, penalty_class, hits: 0 }
+        Self { last: tick as u32, born: (tick >> BORN_STEP) as u16, class: penalty_class, hits: 0 }
+    }
+
+    /// What a fetch took; 0 where none was timed.
+    #[inline]
+    pub(crate) const fn penalty_class(self) -> u8 {
+        self.class & ((1 << PENALTY_BITS) - 1)
+    }
+
+    pub(crate) const fn set_penalty_class(&mut self, class: u8) {
+        self.class = self.class & !((1 << PENALTY_BITS) - 1) | class;
+    }
+
+    /// The class of the age at the last hit, where a rank learns; 0 before there was one.
+    #[inline]
+    pub(crate) const fn hit_class(self) -> u8 {
+        self.class >> PENALTY_BITS
+    }
+
+    pub(crate) const fn set_hit_class(&mut self, class: u8) {
+        self.class = self.penalty_class() | class << PENALTY_BITS;
     }
 
     /// Used at `tick`; counted once, however often a command asks for it.
@@ -203,7 +240,7 @@ impl Raw {
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
                 | if is_long(parts.key.len()) { LONG_KEY } else { 0 }
                 | parts.kind << KIND_SHIFT,
-            class: stamps.penalty_class,
+            class: stamps.class,
             hits: stamps.hits,
         };
         let raw = Self(base);
@@ -401,12 +438,7 @@ impl<'a> Ref<'a> {
     #[inline]
     pub(crate) fn stamps(self) -> Stamps {
         let header = self.raw.header();
-        Stamps {
-            last: header.last,
-            born: header.born,
-            penalty_class: header.class,
-            hits: header.hits,
-        }
+        Stamps { last: header.last, born: header.born, class: header.class, hits: header.hits }
     }
 
     /// The same contents with another value or expiry.
@@ -439,7 +471,7 @@ impl Mut<'_> {
         let header = Header {
             last: stamps.last,
             born: stamps.born,
-            class: stamps.penalty_class,
+            class: stamps.class,
             hits: stamps.hits,
             ..self.raw.header()
         };

@@ -15,12 +15,14 @@ mod expire;
 #[allow(unsafe_code)]
 mod item;
 mod key;
+mod learn;
 mod memory;
 mod penalty;
 mod room;
 mod shard;
 mod stats;
 mod store;
+mod sync;
 mod table;
 mod tap;
 mod tenant;

@@ -3,7 +3,8 @@
 //! So the counters are never below what is really in use, and a counter that never passes its
 //! limit keeps the memory within it, whatever the threads do in between.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Keeps what different threads write off each other's cache lines.
 #[derive(Debug, Default)]

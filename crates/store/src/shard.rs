@@ -6,6 +6,7 @@
 
 use crate::evict::{Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref, Stamps};
+use crate::learn;
 use crate::memory::Memory;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::table::{END, Place};
@@ -13,6 +14,7 @@ use crate::tap::Tap;
 use crate::tenant::Tenant;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
+use policy::rank::lhd::Lived;
 use std::sync::{Arc, PoisonError};
 
 /// Draws for a random key before a walk looks for one.
@@ -37,6 +39,8 @@ pub(crate) struct Shard {
     /// The item last evicted for a write that is under way; its bytes are that write's.
     pub(crate) scrap: Option<Owned>,
     pub(crate) sweeper: crate::expire::Sweeper,
+    /// Counts lifetimes while a rank learns.
+    pub(crate) lived: Option<Box<Lived>>,
 }
 
 /// How a caller sees an item.
@@ -50,7 +54,7 @@ pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
         key_len: item.key().len(),
         idle: stamps.age(tick),
         hits: stamps.hits(),
-        penalty_class: stamps.penalty_class,
+        penalty_class: stamps.penalty_class(),
     }
 }
 
@@ -61,6 +65,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
+            learn::ends(&mut self.lived, key.tenant, tenant.table.get(place), self.tick);
             memory.give(tenant.expire(place));
             return None;
         }
@@ -77,13 +82,18 @@ impl Shard {
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
+                let last = stamps.last();
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
-                let seen = || (item.view().charge(), item.view().expires(), stamps.penalty_class);
+                let seen = || (item.view().charge(), item.view().expires(), stamps.penalty_class());
                 self.tap.see(key, now, Sighting::Hit, seen);
+                if self.lived.is_some() {
+                    self.lives_on(key, place, last, true);
+                }
                 return Some(place);
             }
+            learn::ends(&mut self.lived, key.tenant, tenant.table.get(place), self.tick);
             memory.give(tenant.expire(place));
         }
         tenant.counters.misses += 1;
@@ -137,7 +147,14 @@ impl Shard {
             return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
         }
         match found {
-            Some(place) => self.overwrite(store, key, place, parts, now),
+            Some(place) => {
+                if self.lived.is_some() {
+                    // The value that was there ends its life unread.
+                    let last = self.get(key, place).stamps().last();
+                    self.lives_on(key, place, last, false);
+                }
+                self.overwrite(store, key, place, parts, now)
+            }
             None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
         }
     }
@@ -310,6 +327,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
         self.tap.see(key, now, Sighting::Delete, || (item.charge(), item.expires(), 0));
+        learn::ends(&mut self.lived, key.tenant, item, self.tick);
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);
@@ -328,7 +346,7 @@ impl Shard {
         self.tap.see(key, now, Sighting::Write, || {
             let (charge, expires) = item();
             let place = table.find(key.hash, key.db, key.bytes);
-            let class = place.map_or(0, |place| table.get(place).stamps().penalty_class);
+            let class = place.map_or(0, |place| table.get(place).stamps().penalty_class());
             (charge, expires, class)
         });
     }
@@ -344,7 +362,7 @@ impl Shard {
         {
             let mut item = tenant.table.get_mut(place);
             let mut stamps = item.view().stamps();
-            stamps.penalty_class = base::penalty::class_of(took);
+            stamps.set_penalty_class(base::penalty::class_of(took));
             item.set_stamps(stamps);
         }
     }

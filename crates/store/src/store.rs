@@ -29,9 +29,11 @@
 use crate::evict::{Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
+use crate::learn::Lessons;
 use crate::memory::{Memory, Padded};
 use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, yield_now};
 use crate::table::END;
 use crate::tap::Tap;
 use crate::tenant::{Account, Tenant};
@@ -40,8 +42,8 @@ use crate::{
     TenantStats,
 };
 use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, TryLockError};
 
 /// Samples all taps hold together.
 const SAMPLES_MAX: usize = 1 << 16;
@@ -55,12 +57,14 @@ const SWEEP_STEP: usize = 32;
 /// What a call shows to a closure is shown under a lock: the closure should be short, and must not
 /// call the store.
 pub struct Store {
-    shards: Box<[Padded<Mutex<Shard>>]>,
+    pub(crate) shards: Box<[Padded<Mutex<Shard>>]>,
     pub(crate) memory: Memory,
     pub(crate) value_max: u64,
     seed: u64,
     databases: usize,
-    admin: Mutex<Admin>,
+    pub(crate) admin: Mutex<Admin>,
+    /// Whether there are lessons.
+    pub(crate) learns: AtomicBool,
     elsewhere: Mutex<()>,
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
@@ -72,12 +76,14 @@ const _: () = {
     is_shared::<Store>();
 };
 
-struct Admin {
-    accounts: Vec<Arc<Account>>,
-    pools: Vec<Pool>,
+pub(crate) struct Admin {
+    pub(crate) accounts: Vec<Arc<Account>>,
+    pub(crate) pools: Vec<Pool>,
+    /// What was learnt, while a pool's rank learns.
+    pub(crate) lessons: Option<Lessons>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A caller's closure that panicked left its item as it was.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -89,7 +95,7 @@ impl Store {
         let databases = usize::from(config.databases.clamp(1, 256));
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], budget, evictor: config.evictor };
-        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[]));
+        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
         let shard = |at: usize| Shard {
             tick: 0,
             tenants: vec![],
@@ -103,6 +109,7 @@ impl Store {
             shares: vec![],
             scrap: None,
             sweeper: Sweeper::default(),
+            lived: None,
         };
         let store = Self {
             shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
@@ -110,7 +117,8 @@ impl Store {
             value_max: config.max_item.0.min(u64::from(u32::MAX)),
             seed: config.seed,
             databases,
-            admin: Mutex::new(Admin { accounts: vec![], pools: vec![pool] }),
+            admin: Mutex::new(Admin { accounts: vec![], pools: vec![pool], lessons: None }),
+            learns: AtomicBool::new(false),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
@@ -398,12 +406,14 @@ impl Store {
         let mut admin = lock(&self.admin);
         if !pools.is_empty() {
             admin.pools = pools.to_vec();
-            self.publish(&admin);
+            self.publish(&mut admin);
         }
     }
 
-    fn publish(&self, admin: &Admin) {
-        let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts));
+    pub(crate) fn publish(&self, admin: &mut Admin) {
+        self.settle_lessons(admin);
+        let learnt = admin.lessons.as_ref().map(Lessons::ranks);
+        let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, learnt));
         for shard in &self.shards {
             let mut shard = lock(&shard.0);
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
@@ -411,6 +421,10 @@ impl Store {
             }
             shard.kept = vec![vec![]; pools.len()];
             shard.pools = Arc::clone(&pools);
+            match &admin.lessons {
+                None => shard.lived = None,
+                Some(lessons) => _ = shard.lived.get_or_insert_with(|| Box::new(lessons.lived())),
+            }
         }
     }
 
@@ -429,7 +443,7 @@ impl Store {
         account.take(bytes);
         self.memory.take(bytes);
         admin.accounts.push(account);
-        self.publish(&admin);
+        self.publish(&mut admin);
         (admin.accounts.len() - 1) as TenantId
     }
 
@@ -491,7 +505,8 @@ impl Store {
     }
 
     /// Removes dead items, then evicts if the store or a tenant is above a limit that was
-    /// lowered: bounded work, to be called over and over. Looks at up to `budget` buckets and
+    /// lowered, and learns where a rank does: bounded work, to be called over and over. Looks at
+    /// up to `budget` buckets and
     /// evicts up to `budget` items, a few for each time that a shard is locked.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
@@ -508,6 +523,9 @@ impl Store {
             swept.buckets += step.buckets;
             swept.expired += step.expired;
             swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
+        }
+        if self.learns.load(Relaxed) {
+            self.learn();
         }
         swept
     }
@@ -561,7 +579,7 @@ impl Store {
                     return 0;
                 }
             }
-            std::thread::yield_now();
+            yield_now();
         }
     }
 }

@@ -6,9 +6,10 @@ use crate::item::Owned;
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
 use crate::stats::{Counters, Len};
+use crate::sync::{AtomicU64, Mutex};
 use crate::table::{Place, Table};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The bytes of one tenant in all shards, its bounds, and what its fetches took.
 #[derive(Debug)]

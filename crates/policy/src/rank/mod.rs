@@ -20,7 +20,7 @@ mod sampled;
 pub(crate) use dense::Dense;
 pub use sampled::Sampled;
 
-use base::{Micros, Tick};
+use base::{Micros, TenantId, Tick};
 use std::fmt::Debug;
 
 /// What is known of a resident item under every policy.
@@ -49,4 +49,17 @@ impl Meta {
 pub trait Rank: Debug + Send + Sync {
     /// The score of `item` at `now`. Never NaN.
     fn rank(&self, item: &Meta, now: Tick) -> f32;
+
+    /// The score where it is also known whose item it is, and of which [class](lhd::hit_class) the
+    /// age at its last hit was.
+    #[inline]
+    fn rank_in(&self, _tenant: TenantId, _class: u8, item: &Meta, now: Tick) -> f32 {
+        self.rank(item, now)
+    }
+
+    /// Whether it is one table of a rank that learns: then the store keeps the classes, counts
+    /// lifetimes, and puts newer tables in its place.
+    fn learns(&self) -> bool {
+        false
+    }
 }

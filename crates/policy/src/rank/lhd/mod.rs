@@ -19,12 +19,15 @@
 //! weighing 0.9. So a short trace is learnt from at all (the released code looks first after a
 //! million requests), and a long one is not read as if its beginning were its present.
 //!
-//! Not a [`crate::Rank`]: the rank needs the ages of the last two hits and tables that follow the
-//! cache, beside an item's common metadata.
+//! Here it is not a [`crate::Rank`]: it needs the ages of the last two hits and tables that follow
+//! the cache. The live store ranks by [`Ranks`], a table of one moment, with less kept an item.
 //!
 //! \[1\] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
+mod live;
 mod model;
+
+pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
 use crate::{Access, Bytes, Params, Policy, Slot, Spec, Tick};
@@ -175,7 +178,7 @@ impl Lhd {
 
     fn look(&mut self, now: Tick) {
         if now.0 >= self.look_at && self.has_turned_over(now) {
-            let lasting = self.dense.iter().map(|(_, entry)| (entry.class, entry.age(now)));
+            let lasting = self.dense.iter().map(|(_, entry)| (entry.class, entry.age(now), 1.0));
             self.model.learn(DECAY, self.dense.len(), lasting);
             self.explorer_age_max = EXPLORE_AGE.saturating_mul(self.dense.len() as u32);
             self.look_at = now.0 + (now.0 / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);

@@ -21,7 +21,7 @@
 /// Buckets an octave, as a power of two: at most 1/32 of the hits is lost to them.
 const PRECISION: u32 = 5;
 /// Buckets that cover every age below 2^32 requests.
-const AGES: usize = (33 - PRECISION as usize) << PRECISION;
+pub(super) const AGES: usize = (33 - PRECISION as usize) << PRECISION;
 /// Classes by the ages of the last two hits.
 pub(super) const HIT_CLASSES: usize = 16;
 /// Classes by who asks.
@@ -123,26 +123,37 @@ impl Model {
         (at.iter().map(|count| count.hits).sum(), at.iter().map(|count| count.ends).sum())
     }
 
-    fn count(&mut self, class: Class, age: u32) -> &mut Count {
-        let counts = self.counts[usize::from(class) / HIT_CLASSES]
-            .get_or_insert_with(|| vec![Count::default(); HIT_CLASSES * AGES].into());
-        &mut counts[usize::from(class) % HIT_CLASSES * AGES + bucket(age)]
+    /// Adds lifetimes counted elsewhere.
+    pub(super) fn add(&mut self, class: Class, bucket: usize, hits: f32, ends: f32) {
+        let count = self.count_at(class, bucket);
+        count.hits += hits;
+        count.ends += ends;
     }
 
-    /// Forgets by `decay` and computes the densities anew, with the classes and ages of the
-    /// `objects` lifetimes that still last.
+    fn count(&mut self, class: Class, age: u32) -> &mut Count {
+        self.count_at(class, bucket(age))
+    }
+
+    fn count_at(&mut self, class: Class, bucket: usize) -> &mut Count {
+        let counts = self.counts[usize::from(class) / HIT_CLASSES]
+            .get_or_insert_with(|| vec![Count::default(); HIT_CLASSES * AGES].into());
+        &mut counts[usize::from(class) % HIT_CLASSES * AGES + bucket]
+    }
+
+    /// Forgets by `decay` and computes the densities anew, with the classes and ages of
+    /// lifetimes that still last, each standing for so many, of `objects` in all.
     pub(super) fn learn(
         &mut self,
         decay: f32,
         objects: usize,
-        lasting: impl Iterator<Item = (Class, u32)> + Clone,
+        lasting: impl Iterator<Item = (Class, u32, f32)> + Clone,
     ) {
         for count in self.counts.iter_mut().flatten().flat_map(|counts| counts.iter_mut()) {
             count.hits *= decay;
             count.ends *= decay;
         }
-        for (class, age) in lasting.clone() {
-            self.count(class, age).ends += 1.0;
+        for (class, age, weight) in lasting.clone() {
+            self.count(class, age).ends += weight;
         }
         let whole = self.aggregate();
         for app in 0..APP_CLASSES {
@@ -153,8 +164,8 @@ impl Model {
                 densities(&own, &whole, &mut self.densities[into..][..AGES]);
             }
         }
-        for (class, age) in lasting {
-            self.count(class, age).ends -= 1.0;
+        for (class, age, weight) in lasting {
+            self.count(class, age).ends -= weight;
         }
         self.reach = REACH * (objects as u64).max(1);
     }

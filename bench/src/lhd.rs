@@ -1,0 +1,141 @@
+//! Live LHD beside the simulator's, on traces: what is lost by three bits an item, by counts of
+//! shards that are merged now and then, and by draws from a table.
+//!
+//! The store holds a tenth and three tenths of the bytes that all items would take. The simulator
+//! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
+//! live beside them shows what there is to gain.
+//!
+//! ```text
+//! cargo x bench lhd TRACE…
+//! ```
+
+use base::{Access, Bytes, Micros, Op};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufReader, Cursor, Read};
+use store::{Config, Evictor, Now, Scope, Store, charge};
+
+const REQUESTS: usize = 2_000_000;
+const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
+/// Requests between two looks of the background.
+const SWEEP_EVERY: usize = 1_000;
+
+struct Request {
+    key: Vec<u8>,
+    hash: u64,
+    len: usize,
+    is_read: bool,
+}
+
+fn requests(path: &str) -> Vec<Request> {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut reader: Box<dyn Read + Send> = match path.strip_suffix(".zst") {
+        Some(_) => Box::new(zstd::Decoder::new(file).expect("a frame")),
+        None => Box::new(file),
+    };
+    let mut head = vec![0; 4096];
+    let mut filled = 0;
+    while filled < head.len() {
+        match reader.read(&mut head[filled..]).expect("the trace can be read") {
+            0 => break,
+            count => filled += count,
+        }
+    }
+    head.truncate(filled);
+    let spec = trace::format::detect(path, &head).expect("a format that is known");
+    let whole = Box::new(BufReader::new(Cursor::new(head).chain(reader)));
+    let mut source = (spec.open)(whole, &trace::Options::default()).expect("it opens");
+    let mut all = vec![];
+    while all.len() < REQUESTS {
+        let Some(access) = source.next() else { break };
+        let access = access.expect("a sound record");
+        if access.op != Op::Delete {
+            let key = source.key().to_vec();
+            // The size of a trace is that of the value, as far as it tells.
+            let len = access.size as usize;
+            all.push(Request { hash: access.key, len, is_read: access.op == Op::Get, key });
+        }
+    }
+    all
+}
+
+fn play(requests: &[Request], maxmemory: u64, evictor: Evictor) -> (f64, Store) {
+    let config = Config { maxmemory: Bytes(maxmemory), shards: 8, evictor, ..Config::default() };
+    let store = Store::new(config);
+    let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
+    let value = vec![1; longest];
+    let (mut reads, mut misses) = (0u64, 0u64);
+    for (at, request) in requests.iter().enumerate() {
+        let key = store.key(0, 0, &request.key);
+        let found = request.is_read && store.get(&key, NOW, |_| ()).is_some();
+        reads += u64::from(request.is_read);
+        misses += u64::from(request.is_read && !found);
+        if !found {
+            // An item too large for the store is not kept.
+            let _ = store.set(&key, &value[..request.len], None, NOW);
+        }
+        if at % SWEEP_EVERY == 0 {
+            store.sweep(NOW, 8);
+        }
+    }
+    (misses as f64 / reads as f64, store)
+}
+
+fn items_bytes(store: &Store) -> u64 {
+    let (mut sum, mut cursor) = (0, 0);
+    loop {
+        cursor = store.scan(Scope::ALL, cursor, 1000, NOW, |found| sum += found.item.charge());
+        if cursor == 0 {
+            return sum;
+        }
+    }
+}
+
+fn simulated(requests: &[Request], capacity: u64) -> f64 {
+    let choice = policy::parse("lhd").expect("it is in the list");
+    let mut cache = policy::Cache::new(&choice, Bytes(capacity), 1);
+    for request in requests {
+        let size = charge(request.key.len(), request.len, false) as u32;
+        let access = Access::get(request.hash, size);
+        let op = if request.is_read { Op::Get } else { Op::Set };
+        cache.access(&Access { op, ..access });
+    }
+    cache.stats().miss_ratio()
+}
+
+/// The table for these traces.
+pub(crate) fn run(paths: &[String]) {
+    println!(
+        "{:28}{:>10}{:>12}{:>10}{:>10}{:>12}{:>8}",
+        "trace", "requests", "memory", "k-lru", "live lhd", "simulated", "points"
+    );
+    for path in paths {
+        let requests = requests(path);
+        let sizes: HashMap<_, _> = requests
+            .iter()
+            .map(|request| (request.hash, charge(request.key.len(), request.len, false)))
+            .collect();
+        let footprint: u64 = sizes.values().sum();
+        let name = path.rsplit('/').next().unwrap_or(path);
+        for tenths in [1, 3] {
+            let maxmemory = footprint * tenths / 10;
+            let (klru, plain) = play(&requests, maxmemory, Evictor::default());
+            // What learning takes is on top, so that both have the same for items.
+            let lessons =
+                Store::new(Config { evictor: Evictor::lhd(32), shards: 8, ..Config::default() })
+                    .used()
+                    .0
+                    .saturating_sub(Store::new(Config { shards: 8, ..Config::default() }).used().0);
+            drop(plain);
+            let (live, store) = play(&requests, maxmemory + lessons, Evictor::lhd(32));
+            let free = store.limit().0 - store.used().0;
+            let simulated = simulated(&requests, items_bytes(&store) + free);
+            println!(
+                "{name:28}{:>10}{:>12}{klru:>10.4}{live:>10.4}{simulated:>12.4}{:>8.2}",
+                requests.len(),
+                Bytes(maxmemory).to_string(),
+                100.0 * (live - simulated),
+            );
+        }
+    }
+}

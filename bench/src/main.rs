@@ -1,0 +1,197 @@
+//! The library beside other caches that live in process: bytes an entry, operations a second, hits.
+//!
+//! All hold byte strings, `Vec<u8>` in and out, in one process with one allocator (jemalloc, set up
+//! as for the server). Keys have 32 bytes.
+//!
+//! *Bytes* are what a process of its own grows by for two million entries, beyond their keys and
+//! values. *Speed* is a million keys drawn by Zipf's law, read through: a read that misses is
+//! followed by an insertion, and in the second mix every tenth operation is an insertion anyway.
+//! Values have 100 bytes, and the memory is a quarter of what all entries would take. It is equal
+//! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
+//! the others are told to count, while ours counts what it takes by itself.
+//!
+//! A round runs all caches in turn; a ratio is of two runs of one round, and the figure is the
+//! median of five. Time is processor time of the threads, user and system, so that a busy machine
+//! does not decide: a thread that sleeps for a lock costs nothing here but its going to sleep. So
+//! *2/1*, the work of two threads by that of one at equal processor time, times two, shows what
+//! sharing costs; it does not show a queue in front of a lock.
+//!
+//! ```text
+//! cargo x bench store
+//! ```
+//!
+//! The last answer is in `docs/results/engine.md`.
+#![forbid(unsafe_code)]
+
+mod lhd;
+mod peers;
+mod zipf;
+
+use peers::{CACHES, Held};
+use std::process::Command;
+use zipf::Zipf;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+const ITEMS: usize = 2_000_000;
+const KEYS: usize = 1_000_000;
+const VALUE: usize = 100;
+const KEY: usize = 32;
+const OPS: usize = 1_000_000;
+const ROUNDS: usize = 5;
+
+type Text = [u8; KEY];
+
+fn text(n: usize) -> Text {
+    let mut text = [b'.'; KEY];
+    let digits = format!("key:{n:012}");
+    text[..digits.len()].copy_from_slice(digits.as_bytes());
+    text
+}
+
+fn main() {
+    let args: Vec<_> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["bytes", name, len] => println!("{}", bytes(name, len.parse().expect("a length"))),
+        ["lhd", ..] => lhd::run(&args[1..]),
+        [] => all(),
+        _ => panic!("the arguments are none, or: lhd TRACE…, or: bytes CACHE LENGTH"),
+    }
+}
+
+fn all() {
+    println!("bytes of an entry beyond key and value, {ITEMS} entries, resident");
+    println!("{:12}{:>14}{:>14}", "", "100-byte", "10-byte");
+    let overheads: Vec<_> = CACHES
+        .iter()
+        .map(|(name, _)| {
+            let [large, small] = [VALUE, 10].map(|len| bytes_in_a_process(name, len));
+            println!("{name:12}{large:>14.1}{small:>14.1}");
+            large
+        })
+        .collect();
+    let capacity = KEYS as f64 / 4.0 * ((KEY + VALUE) as f64 + overheads[0]);
+    println!("\nspeed with {:.1} MB, ratios to larder's operations", capacity / 1e6);
+    for skew in [0.99, 1.2] {
+        for inserts in [0, 10] {
+            race(skew, inserts, capacity as u64, &overheads);
+        }
+    }
+}
+
+/// What the process grows by for each entry, beyond its key and value.
+fn bytes(name: &str, len: usize) -> f64 {
+    let (_, make) = CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list");
+    let before = resident();
+    let cache = make(1 << 40, 0, ITEMS);
+    (0..ITEMS).for_each(|n| cache.insert(&text(n), &vec![1; len]));
+    cache.settle();
+    (resident() - before) / ITEMS as f64 - (KEY + len) as f64
+}
+
+fn bytes_in_a_process(name: &str, len: usize) -> f64 {
+    let own = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(own).args(["bytes", name, &len.to_string()]).output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("it prints a number");
+    text.trim().parse().expect("it prints a number")
+}
+
+fn resident() -> f64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    pages.expect("the second number is resident") * 4096.0
+}
+
+/// Nanoseconds this thread has run.
+fn cpu_ns() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
+    stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("its first number is the time")
+}
+
+/// One way of asking, all caches in turn.
+fn race(skew: f64, inserts: usize, capacity: u64, overheads: &[f64]) {
+    let zipf = Zipf::new(KEYS, skew);
+    let orders = [zipf.order(OPS, 1), zipf.order(OPS / 2, 2), zipf.order(OPS / 2, 3)];
+    let caches: Vec<_> = CACHES
+        .iter()
+        .zip(overheads)
+        .map(|((_, make), overhead)| {
+            let fitting = capacity as f64 / ((KEY + VALUE) as f64 + overhead);
+            make(capacity, overhead.max(0.0) as u64, fitting as usize)
+        })
+        .collect();
+    for cache in &caches {
+        (4..6).for_each(|seed| _ = play(&**cache, &zipf.order(OPS, seed), inserts));
+    }
+    let mut rounds = vec![];
+    for _ in 0..ROUNDS {
+        let round: Vec<_> = caches.iter().map(|cache| lap(&**cache, &orders, inserts)).collect();
+        rounds.push(round);
+    }
+    println!("\nzipf {skew}, {inserts} % inserts");
+    println!(
+        "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
+        "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1"
+    );
+    for (at, (name, _)) in CACHES.iter().enumerate() {
+        let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
+        println!(
+            "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}",
+            of(&|r| r[at].hits),
+            of(&|r| r[at].one * 1e3),
+            of(&|r| r[at].one / r[0].one),
+            of(&|r| r[at].two * 1e3),
+            of(&|r| r[at].two / r[0].two),
+            of(&|r| r[at].two / r[at].one),
+        );
+    }
+}
+
+fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<_> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// What one cache did in one round, in operations a nanosecond.
+#[derive(Clone, Copy, Debug)]
+struct Lap {
+    hits: f64,
+    one: f64,
+    two: f64,
+}
+
+fn lap(cache: &dyn Held, orders: &[Vec<Text>; 3], inserts: usize) -> Lap {
+    let alone = play(cache, &orders[0], inserts);
+    let (two, _) = std::thread::scope(|scope| {
+        let threads = [1, 2].map(|at| scope.spawn(move || play(cache, &orders[at], inserts)));
+        let both = threads.map(|thread| thread.join().expect("it plays to the end"));
+        let ns = both[0].ns + both[1].ns;
+        (2.0 * OPS as f64 / ns, ())
+    });
+    Lap { hits: alone.hits, one: OPS as f64 / alone.ns, two }
+}
+
+struct Played {
+    ns: f64,
+    hits: f64,
+}
+
+/// Reads through, and inserts now and then.
+fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
+    let (mut hits, mut reads) = (0u64, 0u64);
+    let begun = cpu_ns();
+    for (at, key) in order.iter().enumerate() {
+        if at % 100 < inserts {
+            cache.insert(key, &[2; VALUE]);
+            continue;
+        }
+        reads += 1;
+        match cache.get(key) {
+            Some(value) => hits += u64::from(std::hint::black_box(value).len() == VALUE),
+            None => cache.insert(key, &[1; VALUE]),
+        }
+    }
+    Played { ns: cpu_ns() - begun, hits: hits as f64 / reads as f64 }
+}

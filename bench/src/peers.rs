@@ -1,0 +1,81 @@
+//! Every cache, behind one face. A new one is a type here and a line in the list.
+
+use crate::Text;
+
+/// A cache of byte strings.
+pub(crate) trait Held: Sync {
+    /// A copy of the value.
+    fn get(&self, key: &Text) -> Option<Vec<u8>>;
+    /// A copy goes in.
+    fn insert(&self, key: &Text, value: &[u8]);
+    /// Finishes what was put off.
+    fn settle(&self) {}
+}
+
+/// A cache of so many bytes, where an entry takes so many beyond its key and value, and about so
+/// many entries are to fit.
+type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn Held>;
+
+/// The first is what the others are compared with.
+pub(crate) const CACHES: [(&str, Make); 3] = [
+    ("larder", |capacity, _, _| Box::new(Larder(larder::Cache::new(capacity)))),
+    ("quick_cache", |capacity, overhead, items| {
+        Box::new(Quick(quick_cache::sync::Cache::with_weighter(items, capacity, Weight(overhead))))
+    }),
+    ("moka", |capacity, overhead, _| {
+        let weigher = move |key: &Vec<u8>, value: &Vec<u8>| {
+            (key.len() + value.len()) as u32 + overhead as u32
+        };
+        let cache = moka::sync::Cache::builder().max_capacity(capacity).weigher(weigher).build();
+        Box::new(Moka(cache))
+    }),
+];
+
+struct Larder(larder::Cache);
+
+impl Held for Larder {
+    fn get(&self, key: &Text) -> Option<Vec<u8>> {
+        self.0.get(key)
+    }
+
+    fn insert(&self, key: &Text, value: &[u8]) {
+        self.0.insert(key, value).expect("an entry is small beside the cache");
+    }
+}
+
+#[derive(Clone)]
+struct Weight(u64);
+
+impl quick_cache::Weighter<Vec<u8>, Vec<u8>> for Weight {
+    fn weight(&self, key: &Vec<u8>, value: &Vec<u8>) -> u64 {
+        (key.len() + value.len()) as u64 + self.0
+    }
+}
+
+struct Quick(quick_cache::sync::Cache<Vec<u8>, Vec<u8>, Weight>);
+
+impl Held for Quick {
+    fn get(&self, key: &Text) -> Option<Vec<u8>> {
+        self.0.get(&key[..])
+    }
+
+    fn insert(&self, key: &Text, value: &[u8]) {
+        self.0.insert(key.to_vec(), value.to_vec());
+    }
+}
+
+struct Moka(moka::sync::Cache<Vec<u8>, Vec<u8>>);
+
+impl Held for Moka {
+    fn get(&self, key: &Text) -> Option<Vec<u8>> {
+        self.0.get(&key[..])
+    }
+
+    fn insert(&self, key: &Text, value: &[u8]) {
+        self.0.insert(key.to_vec(), value.to_vec());
+    }
+
+    fn settle(&self) {
+        self.0.run_pending_tasks();
+    }
+}

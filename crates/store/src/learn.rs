@@ -1,0 +1,141 @@
+//! Learning in the background: lifetimes counted by the shards become a new table of ranks.
+//!
+//! A shard counts under its own lock: what ended, at which age, in which class. The sweep asks now
+//! and then whether it is time to look; then it takes the counts of one shard after the other, with
+//! a few items drawn in each for the lifetimes that still last, learns without any shard's lock,
+//! and swaps the table of ranks whole, as a change of the pools is swapped. While no pool's rank
+//! learns, the shards hold no counts and a request pays one look at a null pointer.
+//!
+//! Ages are in requests to a shard, and so are those of other shards: each has the same share of
+//! the requests, near enough.
+
+use crate::item::Ref;
+use crate::shard::Shard;
+use crate::store::{Admin, lock};
+use crate::table::Place;
+use crate::{Key, Store};
+use base::TenantId;
+use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Items drawn in a shard for the lifetimes that still last.
+const DRAWS: usize = 512;
+/// Bytes of the model of hit densities beside what the shards count, about.
+const MODEL_BYTES: u64 = 1 << 20;
+
+/// What was learnt.
+#[derive(Debug)]
+pub(crate) struct Lessons {
+    learner: Learner,
+    ranks: Arc<Ranks>,
+    tenants: usize,
+    /// Charged for all of it.
+    bytes: u64,
+}
+
+impl Lessons {
+    fn new(tenants: usize, shards: usize) -> Self {
+        let bytes = MODEL_BYTES + shards as u64 * Lived::bytes(tenants);
+        let (learner, ranks) = (Learner::new(tenants), Arc::new(Ranks::default()));
+        Self { learner, ranks, tenants, bytes }
+    }
+
+    pub(crate) const fn ranks(&self) -> &Arc<Ranks> {
+        &self.ranks
+    }
+
+    /// What a shard counts with.
+    pub(crate) fn lived(&self) -> Lived {
+        Lived::new(self.tenants)
+    }
+}
+
+/// An item leaves.
+#[inline]
+pub(crate) fn ends(lived: &mut Option<Box<Lived>>, tenant: TenantId, item: Ref, tick: u64) {
+    if let Some(lived) = lived {
+        let stamps = item.stamps();
+        lived.count(tenant, stamps.hit_class(), stamps.age(tick), false);
+    }
+}
+
+impl Shard {
+    /// An item that was last used at `last` is used again: one lifetime ends, in a hit or unread,
+    /// and the next begins. Apart from the hot path, which must not pay for it.
+    #[cold]
+    pub(crate) fn lives_on(&mut self, key: &Key, place: Place, last: u32, hit: bool) {
+        let Some(lived) = &mut self.lived else { return };
+        let table = &mut self.tenants[key.tenant as usize].table;
+        let items = table.len();
+        let mut item = table.get_mut(place);
+        let mut stamps = item.view().stamps();
+        let age = (self.tick as u32).wrapping_sub(last);
+        lived.count(key.tenant, stamps.hit_class(), age, hit);
+        stamps.set_hit_class(hit_class(age, items));
+        item.set_stamps(stamps);
+    }
+}
+
+impl Store {
+    /// Begins to learn if a pool's rank does, and forgets when none does any more.
+    pub(crate) fn settle_lessons(&self, admin: &mut Admin) {
+        let learns = admin.pools.iter().any(|pool| pool.evictor.rank.learns());
+        let tenants = admin.accounts.len();
+        if admin.lessons.as_ref().is_some_and(|known| !learns || known.tenants != tenants) {
+            let known = admin.lessons.take();
+            self.memory.give(known.map_or(0, |known| known.bytes));
+            self.shards.iter().for_each(|shard| lock(&shard.0).lived = None);
+        }
+        if learns && admin.lessons.is_none() {
+            let lessons = Lessons::new(tenants, self.shards.len());
+            self.memory.take(lessons.bytes);
+            admin.lessons = Some(lessons);
+        }
+        self.learns.store(learns, Relaxed);
+    }
+
+    /// Looks whether it is time to learn, and learns.
+    pub(crate) fn learn(&self) {
+        let mut admin = lock(&self.admin);
+        let Some(lessons) = &mut admin.lessons else { return };
+        let (mut requests, mut evictions, mut items) = (0, 0, 0);
+        for shard in &self.shards {
+            let shard = lock(&shard.0);
+            requests += shard.tick;
+            for tenant in &shard.tenants {
+                evictions += tenant.counters.evicted;
+                items += tenant.table.len();
+            }
+        }
+        if !lessons.learner.is_due(requests, evictions, items as u64) {
+            return;
+        }
+        let mut lasting = vec![];
+        for shard in &self.shards {
+            let shard = &mut *lock(&shard.0);
+            if let Some(lived) = &mut shard.lived {
+                lessons.learner.take(lived);
+            }
+            for (at, tenant) in shard.tenants.iter().enumerate() {
+                let first = lasting.len();
+                let len = tenant.table.len();
+                for _ in 0..if len > 0 { DRAWS.min(2 * len) } else { 0 } {
+                    let (place, word) = tenant.table.draw(&mut shard.prng);
+                    if word != 0 {
+                        let stamps = tenant.table.get(place).stamps();
+                        let (class, age) = (stamps.hit_class(), stamps.age(shard.tick));
+                        lasting.push((at as TenantId, class, age, 0.0));
+                    }
+                }
+                let drawn = lasting.len() - first;
+                for (_, _, _, weight) in &mut lasting[first..] {
+                    *weight = len as f32 / drawn as f32;
+                }
+            }
+        }
+        let by_shard = items / self.shards.len();
+        lessons.ranks = Arc::new(lessons.learner.learn(requests, &lasting, by_shard));
+        self.publish(&mut admin);
+    }
+}

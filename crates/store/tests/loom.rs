@@ -1,0 +1,120 @@
+//! The store's protocol of locks and counters, under every order in which two threads may come:
+//! `cargo x loom`. Each test runs whole calls, over tables and items as in production.
+//!
+//! Both tests fill a store of two shards so full that a write must make room, and that its own
+//! shard has nothing to give: it takes its turn at `elsewhere` and tries the other shard, which may
+//! be locked by a thread that waits for the turn itself. What must come of it in every order: no
+//! thread waits for ever, no byte is taken beyond the limit or lost, and a write is only refused
+//! where nothing could be evicted for it.
+#![cfg(loom)]
+
+use base::{Bytes, Micros};
+use loom::sync::Arc;
+use loom::thread;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use store::{Config, Now, Scope, Store};
+
+const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
+const VALUE: usize = 600;
+/// Fewer orders, and the two threads share less than was meant.
+const ORDERS_MIN: usize = 4;
+
+/// The n-th key that lives in this shard of two.
+fn name(store: &Store, shard: u64, n: usize) -> [u8; 4] {
+    let names = (0u32..).map(u32::to_le_bytes);
+    let mut mine = names.filter(|name| store.key(0, 0, name).hash >> 32 & 1 == shard);
+    mine.nth(n).expect("half of all keys are there")
+}
+
+fn set(store: &Store, name: [u8; 4]) -> bool {
+    store.set(&store.key(0, 0, &name), &[name[0]; VALUE], None, NOW).is_ok()
+}
+
+/// A store of two shards with room for its tables and so many items.
+fn tight(items: u64) -> Store {
+    let config = Config { shards: 2, databases: 1, ..Config::default() };
+    let empty = Store::new(config.clone());
+    let mut taken = empty.used().0;
+    // What the first item of each shard takes with its bucket.
+    set(&empty, name(&empty, 0, 0));
+    let item = store::charge(4, VALUE, false);
+    taken += 2 * (empty.used().0 - taken - item);
+    Store::new(Config { maxmemory: Bytes(taken + items * item), ..config })
+}
+
+fn explore(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 50_000;
+    let orders = std::sync::Arc::new(AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&orders);
+    builder.check(move || {
+        counted.fetch_add(1, Relaxed);
+        model();
+    });
+    let orders = orders.load(Relaxed);
+    println!("{orders} orders");
+    assert!(orders > ORDERS_MIN, "{orders} orders: the threads do not meet");
+}
+
+fn looks_sound(store: &Store) {
+    let mut shown = 0;
+    let mut cursor = 0;
+    loop {
+        cursor = store.scan(Scope::ALL, cursor, 10, NOW, |found| {
+            assert!(found.item.value.iter().all(|&byte| byte == found.key[0]));
+            shown += 1;
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    assert_eq!(store.len(Scope::ALL).items, shown);
+    assert!(store.used() <= store.limit(), "{} of {}", store.used(), store.limit());
+    assert_eq!(store.flush(Scope::ALL), shown);
+    let fresh = Store::new(Config { shards: 2, databases: 1, ..Config::default() });
+    assert_eq!(store.used(), fresh.used(), "what was taken is given back");
+}
+
+/// Room for one item, which is in one shard; both threads write into the other.
+#[test]
+fn room_is_found_elsewhere() {
+    explore(|| {
+        let store = Arc::new(tight(1));
+        assert!(set(&store, name(&store, 0, 0)));
+        let other = Arc::clone(&store);
+        let thread = thread::spawn(move || set(&other, name(&other, 1, 0)));
+        let mine = set(&store, name(&store, 1, 1));
+        assert!(thread.join().unwrap() && mine, "there was something to evict for either");
+        looks_sound(&store);
+    });
+}
+
+/// Room for one item; each thread writes into a shard of its own, and looks into the other's.
+#[test]
+fn two_that_look_into_each_others_shard_do_not_wait_for_ever() {
+    explore(|| {
+        let store = Arc::new(tight(1));
+        let other = Arc::clone(&store);
+        let thread = thread::spawn(move || set(&other, name(&other, 0, 0)));
+        let mine = set(&store, name(&store, 1, 0));
+        // One may find memory reserved by the other that has not become an item yet: full.
+        assert!(thread.join().unwrap() || mine, "one of them was first");
+        looks_sound(&store);
+    });
+}
+
+/// A limit is lowered while a write is under way: afterwards the sweep comes down to it.
+#[test]
+fn a_lowered_limit_is_reached() {
+    explore(|| {
+        let store = Arc::new(tight(2));
+        assert!(set(&store, name(&store, 0, 0)));
+        let lower = Bytes(store.limit().0 - store::charge(4, VALUE, false));
+        let other = Arc::clone(&store);
+        let thread = thread::spawn(move || set(&other, name(&other, 1, 0)));
+        store.set_limit(lower);
+        assert!(thread.join().unwrap());
+        (0..3).for_each(|_| _ = store.sweep(NOW, 64));
+        looks_sound(&store);
+    });
+}
