@@ -506,8 +506,8 @@ impl Store {
 
     /// Removes dead items, then evicts if the store or a tenant is above a limit that was
     /// lowered, and learns where a rank does: bounded work, to be called over and over. Looks at
-    /// up to `budget` buckets and
-    /// evicts up to `budget` items, a few for each time that a shard is locked.
+    /// up to `budget` buckets and evicts up to `budget` items, a few for each time that a shard is
+    /// locked.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
