@@ -1,8 +1,8 @@
 //! A script of calls, read from any bytes, played to a store and to a map. The store may forget
 //! what the map holds; it must never answer what the map does not.
 //!
-//! Each call takes four bytes: what to do, to which key, and two numbers. The first byte of a script
-//! says how much memory there is, and over how many shards.
+//! Each call takes four bytes: what to do, to which key, and two numbers. The first byte of a
+//! script says how much memory there is, and over how many shards.
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
