@@ -2,6 +2,7 @@
 
 use super::flag::{FAST, READ, WRITE};
 use super::hash::{Trace, change, look};
+use super::life::{Conditions, moment};
 use super::{Call, Command, Done, Failure, ONE_KEY};
 use crate::hash::find;
 use wire::resp::parse_integer;
@@ -65,46 +66,15 @@ fn reply(call: &mut Call<'_>, answers: &[i64]) -> Done {
     Ok(())
 }
 
-/// When a life may be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Condition {
-    Always,
-    Absent,
-    Present,
-    Longer,
-    Shorter,
-}
-
-impl Condition {
-    fn allows(self, old: Option<u64>, new: u64) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Absent => old.is_none(),
-            Self::Present => old.is_some(),
-            // No end is the latest end.
-            Self::Longer => old.is_some_and(|old| new > old),
-            Self::Shorter => old.is_none_or(|old| new < old),
-        }
-    }
-}
-
 fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Done {
     let now_ms = call.now.unix_ms;
     let number = call.integer(2)?;
     if number < 0 {
         return Err("ERR invalid expire time, must be >= 0".into());
     }
-    let invalid = || Failure::err(&format!("invalid expire time in '{name}' command"));
-    let millis = number.checked_mul(scale).ok_or_else(invalid)?;
-    let at = if relative { millis.checked_add(now_ms as i64).ok_or_else(invalid)? } else { millis };
-    let at = at as u64;
-    let (condition, fields_at) = match call.arg(3).to_ascii_lowercase().as_slice() {
-        b"nx" => (Condition::Absent, 4),
-        b"xx" => (Condition::Present, 4),
-        b"gt" => (Condition::Longer, 4),
-        b"lt" => (Condition::Shorter, 4),
-        _ => (Condition::Always, 3),
-    };
+    let at = moment(number, scale, relative, now_ms, name)?;
+    let mut conditions = Conditions::default();
+    let fields_at = if conditions.add(call.arg(3)) { 4 } else { 3 };
     let first = first_field(call, fields_at, 1)?;
     let answers = change(call, |hash| {
         let mut changed = false;
@@ -114,16 +84,16 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
                 answers.push(ABSENT);
                 continue;
             };
-            if !condition.allows(field.expires, at) {
+            if !conditions.allow(field.expires, at) {
                 answers.push(KEPT);
                 continue;
             }
             changed = true;
-            if at <= now_ms {
+            if at <= now_ms as i64 {
                 hash.remove(name);
                 answers.push(REMOVED);
             } else {
-                field.expires = Some(at);
+                field.expires = Some(at as u64);
                 answers.push(CHANGED);
             }
         }

@@ -1,7 +1,8 @@
 //! Keys: removing them, their lives, what they hold.
 
 use super::flag::{FAST, READ, WRITE};
-use super::{ALL_KEYS, Call, Command, Done, Failure, Keys, NO_KEY, ONE_KEY, SYNTAX, wrong_number};
+use super::life::{Conditions, moment};
+use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, wrong_number};
 use crate::hash;
 use crate::value::{self, life, live_until};
 use store::{Change, Item};
@@ -157,58 +158,10 @@ fn touch(call: &mut Call<'_>) -> Done {
     count(call, |call, at| call.shared.store.touch(&call.key_at(at), call.now))
 }
 
-/// When EXPIRE and its kin may change a life.
-#[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
-struct Conditions {
-    absent: bool,
-    present: bool,
-    longer: bool,
-    shorter: bool,
-}
-
-impl Conditions {
-    fn read(call: &Call<'_>) -> Result<Self, Failure> {
-        let mut found = Self::default();
-        for at in 3..call.args.len() {
-            match call.arg(at).to_ascii_lowercase().as_slice() {
-                b"nx" => found.absent = true,
-                b"xx" => found.present = true,
-                b"gt" => found.longer = true,
-                b"lt" => found.shorter = true,
-                _ => {
-                    let text = [b"ERR Unsupported option ", call.arg(at)].concat();
-                    return Err(text.into());
-                }
-            }
-        }
-        if found.absent && (found.present || found.longer || found.shorter) {
-            return Err(
-                "ERR NX and XX, GT or LT options at the same time are not compatible".into()
-            );
-        }
-        if found.longer && found.shorter {
-            return Err("ERR GT and LT options at the same time are not compatible".into());
-        }
-        Ok(found)
-    }
-
-    /// Whether a life that ends at `old` may be made to end at `new`. No end is the latest end.
-    fn allow(&self, old: Option<u64>, new: i64) -> bool {
-        let refused = self.absent && old.is_some()
-            || self.present && old.is_none()
-            || self.longer && old.is_none_or(|old| new <= old as i64)
-            || self.shorter && old.is_some_and(|old| new >= old as i64);
-        !refused
-    }
-}
-
 fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Done {
     let conditions = Conditions::read(call)?;
     let now_ms = call.now.unix_ms as i64;
-    let invalid = || Failure::err(&format!("invalid expire time in '{name}' command"));
-    let millis = call.integer(2)?.checked_mul(scale).ok_or_else(invalid)?;
-    let at = if relative { millis.checked_add(now_ms).ok_or_else(invalid)? } else { millis };
+    let at = moment(call.integer(2)?, scale, relative, call.now.unix_ms, name)?;
     let key = call.key_at(1);
     let changed = call.shared.store.update(&key, call.now, |item| match item {
         Some(item) if conditions.allow(life(item), at) => {
