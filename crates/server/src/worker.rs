@@ -95,8 +95,8 @@ struct Group {
     /// Where in the buffer it begins.
     from: usize,
     len: usize,
-    /// Bytes of each command and its reply.
-    sizes: [u32; GROUP],
+    /// Bytes of the largest command and its reply, and where in the buffer it begins.
+    largest: (usize, usize),
 }
 
 /// Commands in a group.
@@ -104,12 +104,15 @@ const GROUP: usize = 16;
 
 impl Group {
     const fn begin(began_us: u64, from: usize) -> Self {
-        Self { began_us, from, len: 0, sizes: [0; GROUP] }
+        Self { began_us, from, len: 0, largest: (0, from) }
     }
 
-    const fn add(&mut self, size: usize) {
-        self.sizes[self.len] = size as u32;
+    #[inline]
+    const fn add(&mut self, size: usize, at: usize) {
         self.len += 1;
+        if size > self.largest.0 {
+            self.largest = (size, at);
+        }
     }
 
     const fn is_full(&self) -> bool {
@@ -537,7 +540,7 @@ impl Worker {
                     } else {
                         commands::execute(&mut call, counters);
                     }
-                    group.add(len + call.out.mark().saturating_sub(mark));
+                    group.add(len + call.out.mark().saturating_sub(mark), consumed - len);
                     match session.mute {
                         Mute::No => {}
                         Mute::Next => session.mute = Mute::This,
@@ -600,18 +603,24 @@ impl Worker {
         micros: u64,
         together: usize,
     ) {
-        let mut from = group.from;
-        // The largest of those that were not timed alone.
-        let mut largest: Option<(u32, Vec<Vec<u8>>)> = None;
-        for size in &group.sizes[..group.len] {
-            let Some((args, len)) = commands::slowlog::read(&bytes[from..]) else { break };
-            let is_brief = commands::find(&args[0]).is_some_and(|n| commands::get(n).is_brief());
-            if is_brief && largest.as_ref().is_none_or(|(known, _)| size > known) {
-                largest = Some((*size, args));
+        let is_brief = |args: &[Vec<u8>]| {
+            commands::find(&args[0]).is_some_and(|n| commands::get(n).is_brief())
+        };
+        let first = commands::slowlog::read(&bytes[group.largest.1..]);
+        let mut largest = first.filter(|(args, _)| is_brief(args));
+        if largest.is_none() {
+            // The largest was timed alone: of the others, the one that was asked with most bytes.
+            let mut from = group.from;
+            for _ in 0..group.len {
+                let Some(read) = commands::slowlog::read(&bytes[from..]) else { break };
+                from += read.1;
+                let larger = largest.as_ref().is_none_or(|(_, len)| read.1 > *len);
+                if is_brief(&read.0) && larger {
+                    largest = Some(read);
+                }
             }
-            from += len;
         }
-        if let Some((_, args)) = largest {
+        if let Some((args, _)) = largest {
             let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
             let client = &connection.session.client;
             commands::note_slow(&self.shared, &self.view, client, &args, micros, together);
