@@ -6,44 +6,43 @@ use crate::{Access, Tick};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
     /// The text is at the end.
-    digits: [u8; 20],
+    digits: [u8; 24],
     start: usize,
 }
 
 impl Default for Number {
     fn default() -> Self {
-        Self { digits: [b'0'; 20], start: 20 }
+        Self { digits: [b'0'; 24], start: 24 }
     }
+}
+
+const EIGHT_DIGITS: u64 = 100_000_000;
+
+/// The digits of a number below 10^8, the first in the lowest byte. They are split by halves, all
+/// parts at once: x / 100 is x · 10486 / 2^20 below 10 000, x / 10 is x · 103 / 2^10 below 100.
+#[inline]
+const fn eight(number: u64) -> u64 {
+    let fours = number / 10_000 | number % 10_000 << 32;
+    let hundreds = fours * 10_486 >> 20 & 0x0000_007f_0000_007f;
+    let pairs = hundreds | (fours - 100 * hundreds) << 16;
+    let tens = pairs * 103 >> 10 & 0x000f_000f_000f_000f;
+    tens | (pairs - 10 * tens) << 8
 }
 
 impl Number {
     /// Writes `object` and hands out its text.
     #[inline]
-    pub(crate) fn write(&mut self, mut object: u64) -> &[u8] {
-        self.start = self.digits.len();
-        // Four digits at a time: each division waits for the one before.
-        while object >= 10_000 {
-            let four = (object % 10_000) as u32;
-            object /= 10_000;
-            self.pair(four % 100);
-            self.pair(four / 100);
+    pub(crate) fn write(&mut self, object: u64) -> &[u8] {
+        let high = object / EIGHT_DIGITS;
+        let parts = [high / EIGHT_DIGITS, high % EIGHT_DIGITS, object % EIGHT_DIGITS].map(eight);
+        for (text, part) in self.digits.as_chunks_mut::<8>().0.iter_mut().zip(parts) {
+            *text = (part | u64::from_le_bytes([b'0'; 8])).to_le_bytes();
         }
-        let mut rest = object as u32;
-        if rest >= 100 {
-            self.pair(rest % 100);
-            rest /= 100;
-        }
-        self.pair(rest);
-        // The first pair may begin with a zero.
-        self.start += usize::from(rest < 10);
+        let first = parts[..2].iter().position(|&part| part > 0).unwrap_or(2);
+        // The last digit shows, even if it is a zero.
+        let zeros = (parts[first] | 1 << 56).trailing_zeros() / 8;
+        self.start = 8 * first + zeros as usize;
         self.text()
-    }
-
-    #[inline]
-    fn pair(&mut self, below_hundred: u32) {
-        self.start -= 2;
-        let digits = [below_hundred / 10, below_hundred % 10].map(|digit| b'0' + digit as u8);
-        self.digits[self.start..self.start + 2].copy_from_slice(&digits);
     }
 
     /// The text last written, empty before the first.

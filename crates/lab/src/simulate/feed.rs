@@ -7,8 +7,8 @@ use base::{Access, Micros, Op, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
-/// Requests handed on at a time.
-pub(super) const CHUNK: usize = 1 << 16;
+/// Requests handed on at a time: half a mebibyte, which stays in the cache until all is known of it.
+pub(super) const CHUNK: usize = 1 << 13;
 /// Requests whose keys are looked up together: what is known of them fits the nearest cache.
 const AT_ONCE: usize = 64;
 /// Requests held in memory, at most: 64 bytes each, so 3 GiB.
