@@ -171,6 +171,14 @@ impl Stamps {
         self.class = self.penalty_class() | class << PENALTY_BITS;
     }
 
+    /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
+    pub(crate) fn aged(tick: u64, idle: u32, penalty_class: u8, hits: u8) -> Self {
+        let idle = idle.min(AGE_MAX);
+        let life = (idle >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
+        let born = ((tick >> BORN_STEP) as u16).wrapping_sub(life);
+        Self { last: (tick as u32).wrapping_sub(idle), born, penalty_class, hits }
+    }
+
     /// Used at `tick`; counted once, however often a command asks for it.
     #[inline]
     pub(crate) fn hit(&mut self, tick: u64) {

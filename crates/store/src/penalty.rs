@@ -104,6 +104,13 @@ impl Measured {
         }
     }
 
+    /// Counts a fetch like so many others.
+    pub(crate) fn recall(&mut self, fetched: Fetched, count: f64) {
+        if let Fetched::In(took, _) = fetched {
+            self.times.get_or_insert_default().add(took.0, count);
+        }
+    }
+
     /// Lets what was measured so far count `factor` times as much.
     pub(crate) fn fade(&mut self, factor: f64) {
         if let Some(times) = &mut self.times {

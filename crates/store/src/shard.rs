@@ -9,6 +9,7 @@ use crate::item::{Owned, Parts, Ref, Stamps};
 use crate::learn;
 use crate::memory::Memory;
 use crate::penalty::{Fetched, Stopwatch};
+use crate::restore::Notes;
 use crate::table::{END, Place};
 use crate::tap::Tap;
 use crate::tenant::Tenant;
@@ -41,6 +42,8 @@ pub(crate) struct Shard {
     pub(crate) sweeper: crate::expire::Sweeper,
     /// Counts lifetimes while a rank learns.
     pub(crate) lived: Option<Box<Lived>>,
+    /// What was written or removed, while items of an earlier run come back.
+    pub(crate) notes: Option<Box<Notes>>,
 }
 
 /// How a caller sees an item.
@@ -142,6 +145,7 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
+        self.note(key.hash);
         let len = parts.value[0].len() as u64;
         if len > store.value_max {
             return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
@@ -191,7 +195,7 @@ impl Shard {
         Ok(())
     }
 
-    fn insert(
+    pub(crate) fn insert(
         &mut self,
         store: &Store,
         key: &Key,
@@ -300,6 +304,7 @@ impl Shard {
         change: &Change,
         now: Now,
     ) -> Result<(), Error> {
+        self.note(key.hash);
         match (change, found) {
             (Change::Set { value, kind, expires }, _) => {
                 self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)
@@ -369,6 +374,7 @@ impl Shard {
 
     /// Removes the items of a tenant in a database, or in all; returns how many.
     pub(crate) fn flush_db(&mut self, memory: &Memory, at: TenantId, db: Option<u8>) -> u64 {
+        self.note_flush(Scope { tenant: Some(at), db });
         let (mut removed, mut position) = (0, 0);
         while position < END {
             let tenant = &mut self.tenants[at as usize];

@@ -110,6 +110,7 @@ impl Store {
             scrap: None,
             sweeper: Sweeper::default(),
             lived: None,
+            notes: None,
         };
         let store = Self {
             shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
@@ -144,7 +145,7 @@ impl Store {
     }
 
     #[inline]
-    fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
+    pub(crate) fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
         let at = (key.hash >> 32) as usize & (self.shards.len() - 1);
         lock(&self.shards[at].0)
     }
@@ -253,6 +254,7 @@ impl Store {
     /// Removes an item. Whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
+        shard.note(key.hash);
         let place = shard.find(key, now, &self.memory);
         if place.is_none() {
             shard.stopwatch.forget(key.hash);
@@ -353,6 +355,7 @@ impl Store {
             let tenants = lock(&padded.0).tenants.len();
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
                 let mut shard = lock(&padded.0);
+                shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
                 let tenant = &mut shard.tenants[at];
                 if tenant.len(scope.db).items < tenant.table.len() as u64 {
                     removed += shard.flush_db(&self.memory, at as TenantId, scope.db);

@@ -14,6 +14,7 @@
 
 mod budgets;
 mod evictor;
+mod known;
 mod merged;
 pub mod objective;
 pub mod observe;
@@ -27,6 +28,7 @@ pub mod snapshot;
 mod watch;
 
 pub use evictor::{Evictor, POOL};
+pub use known::{Known, KnownCurve, KnownPool};
 pub use merged::Row;
 pub use objective::Objective;
 pub use pilot::Pilot;

@@ -19,6 +19,7 @@
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
 use crate::budgets::{fit, members, natural};
+use crate::known::{self, Known, KnownPool};
 use crate::observe::{Observer, class_of};
 pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
 use crate::snapshot::{Candidate, Pool};
@@ -91,6 +92,8 @@ pub struct Pilot {
     samples: u64,
     dropped: u64,
     looked: Micros,
+    /// What an earlier pilot knew, until the pools are formed.
+    recalled: Option<Known>,
 }
 
 /// A pool as the pilot sees it.
@@ -156,6 +159,7 @@ impl Pilot {
             samples: 0,
             dropped: 0,
             looked: Micros(0),
+            recalled: None,
         }
     }
 
@@ -167,6 +171,42 @@ impl Pilot {
     /// Follows another recipe from the next tick on. What is cached stays.
     pub fn set_recipe(&mut self, recipe: Recipe) {
         *self = Self { epoch: self.epoch, ..Self::new(recipe, self.seed) };
+    }
+
+    /// What it knows, for a pilot after it.
+    pub fn known(&self) -> Known {
+        let pool = |(at, pool): (usize, &Steered)| {
+            let goal = self.goal.as_ref().and_then(|goal| goal.get(at));
+            let known = KnownPool {
+                name: pool.name.clone(),
+                budget: pool.budget.0,
+                evictor: pool.evictor.to_string(),
+                goal: goal.map(|(budget, evictor)| (budget.0, evictor.to_string())),
+                reads_per_s: pool.reads_per_s,
+                ops_per_s: pool.ops_per_s,
+                penalty_us: pool.penalty_us,
+                ..KnownPool::default()
+            };
+            pool.watch.as_ref().map_or(known.clone(), |watch| watch.known(known))
+        };
+        Known {
+            recipe: self.recipe.name.to_owned(),
+            memory: self.limit.0,
+            epoch: self.epoch,
+            threshold: self.threshold,
+            pools: self.pools.iter().enumerate().map(pool).collect(),
+        }
+    }
+
+    /// Goes on, from the next tick, where an earlier pilot with the same recipe ended.
+    pub fn recall(&mut self, known: Known) {
+        if known.recipe == self.recipe.name {
+            self.pools.clear();
+            self.limit = Bytes(known.memory);
+            self.epoch = self.epoch.max(known.epoch);
+            self.threshold = known.threshold.clamp(self.recipe.gain_min, THRESHOLD_MAX);
+            self.recalled = Some(known);
+        }
     }
 
     /// One look at the plant, and at the end of an epoch a step. To be called several times an
@@ -309,15 +349,37 @@ impl Pilot {
             pool.name = name;
             self.pools.push(pool);
         }
+        self.goal = self.recalled.take().and_then(|known| self.take_over(&known));
         for pool in &self.pools {
             for tenant in members(reading, &pool.tenants) {
                 let part = tenant.part(pool.class);
                 self.counts.entry((tenant.id, pool.class)).or_insert_with(|| Counts::of(&part));
             }
         }
-        self.goal = None;
         self.last_moves = vec![];
         self.resize(reading)
+    }
+
+    /// Gives each pool what was known of it. The division that was to be, if it names all of them.
+    fn take_over(&mut self, known: &Known) -> Option<Vec<(Bytes, Evictor)>> {
+        let mut goals = vec![];
+        for pool in &mut self.pools {
+            let Some(old) = known.pools.iter().find(|old| old.name == pool.name) else {
+                goals.push(None);
+                continue;
+            };
+            let evictor = |name: &str| known::find(self.recipe.evictors, name);
+            pool.budget = Bytes(old.budget);
+            pool.evictor = evictor(&old.evictor).unwrap_or(pool.evictor);
+            (pool.reads_per_s, pool.ops_per_s) = (old.reads_per_s, old.ops_per_s);
+            pool.penalty_us = old.penalty_us;
+            if let Some(watch) = &mut pool.watch {
+                watch.recall(old);
+            }
+            let goal = old.goal.as_ref();
+            goals.push(goal.and_then(|(budget, name)| Some((Bytes(*budget), evictor(name)?))));
+        }
+        goals.into_iter().collect()
     }
 
     /// The pools that the recipe wants. A class that was met once keeps its pool; the unknown has

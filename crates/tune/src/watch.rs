@@ -6,6 +6,7 @@
 //! with. It is chosen anew when it is far off; then new models begin, and the last curves of the
 //! old ones serve until the new ones have seen enough.
 
+use crate::known::{KnownCurve, KnownPool, RECALL_EPOCHS};
 use crate::snapshot::Candidate;
 use crate::{Evictor, Recipe};
 use base::{Access, Filter, Op};
@@ -91,6 +92,8 @@ pub(crate) struct Watch {
     /// Requests a second of the busiest epoch, fading.
     peak_ops_per_s: f64,
     curves: Vec<Candidate>,
+    /// Reads that new curves must rest on before they replace those of an earlier run.
+    recalled: Option<f64>,
 }
 
 impl Watch {
@@ -122,6 +125,7 @@ impl Watch {
             rate_is_known: false,
             peak_ops_per_s: 0.0,
             curves: vec![],
+            recalled: None,
         };
         watch.begin(recipe.rate.unwrap_or(FIRST_RATE));
         watch
@@ -153,6 +157,29 @@ impl Watch {
         (self.reads, self.age, self.shown) = (0.0, 0, 0);
     }
 
+    /// Adds what it knows of its pool.
+    pub(crate) fn known(&self, known: KnownPool) -> KnownPool {
+        KnownPool {
+            peak_ops_per_s: self.peak_ops_per_s,
+            rate: self.filter().rate(),
+            reads: self.recalled.map_or(self.reads, |before| self.reads.max(2.0 * before)),
+            curves: self.curves.iter().map(KnownCurve::of).collect(),
+            ..known
+        }
+    }
+
+    /// Begins with the curves and the rate of an earlier run.
+    pub(crate) fn recall(&mut self, known: &KnownPool) {
+        let curves = known.curves.iter();
+        self.curves = curves.filter_map(|curve| curve.candidate(self.evictors)).collect();
+        self.peak_ops_per_s = known.peak_ops_per_s;
+        if known.rate >= RATE_MIN {
+            self.rate_is_known = true;
+            self.begin(known.rate.min(1.0));
+        }
+        self.recalled = (!self.curves.is_empty()).then_some(0.5 * known.reads);
+    }
+
     pub(crate) fn access(&mut self, access: &Access) {
         let read = access.op == Op::Get;
         self.shown += u64::from(read);
@@ -175,7 +202,11 @@ impl Watch {
         self.shown = 0;
         self.models.iter_mut().for_each(|model| model.skip(unseen));
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
-        if self.age >= self.warm && self.reads >= READS_MIN && enough_keys {
+        if self.age > RECALL_EPOCHS || self.recalled.is_some_and(|reads| self.reads >= reads) {
+            self.recalled = None;
+        }
+        let is_enough = self.reads >= READS_MIN && enough_keys && self.recalled.is_none();
+        if self.age >= self.warm && is_enough {
             let known = self.evictors.iter().zip(&self.models).map(|(&evictor, model)| {
                 let groups = model.groups();
                 Candidate { groups, ..Candidate::new(evictor, model.curve()) }

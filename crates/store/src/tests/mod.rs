@@ -4,6 +4,7 @@ mod bounds;
 mod model;
 mod quality;
 mod reports;
+mod restore;
 mod threads;
 
 use crate::{Config, Key, Now, Store};

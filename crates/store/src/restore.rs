@@ -1,0 +1,137 @@
+//! Items brought back from an earlier run, while clients already read and write.
+//!
+//! Whatever a client wrote, changed or removed since the store was made is newer than what is
+//! brought back: also where it is gone again by then, evicted, expired or flushed. So as long as
+//! items come back every shard *notes* the hashes of the keys that were written or removed, and
+//! the scopes that were flushed, and takes back nothing that was noted.
+//!
+//! The notes are bits in a bitmap of fixed size, so they take no more memory the longer it lasts.
+//! A key that shares its bit with one that was written stays out too: it is a miss, as it would
+//! be without a restore. With a million keys written meanwhile that befalls three in a hundred.
+
+use crate::item::{Parts, Stamps};
+use crate::penalty::Fetched;
+use crate::shard::Shard;
+use crate::store::lock;
+use crate::{Error, Key, Now, Scope, Store};
+use base::{Bytes, Micros, TenantId};
+
+/// Bits of all shards together, as a power of two: four megabytes.
+const NOTES: u32 = 25;
+
+/// What was written or removed since the store was made.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    bits: Box<[u64]>,
+    flushed: Vec<Scope>,
+}
+
+impl Notes {
+    fn new(shards: usize) -> Self {
+        let words = (1 << (NOTES - 6)) / shards;
+        Self { bits: vec![0; words].into(), flushed: vec![] }
+    }
+
+    /// The low half of a hash has not chosen the shard.
+    fn place(&self, hash: u64) -> (usize, u64) {
+        ((hash >> 6) as usize & (self.bits.len() - 1), 1 << (hash & 63))
+    }
+
+    fn add(&mut self, hash: u64) {
+        let (word, bit) = self.place(hash);
+        self.bits[word] |= bit;
+    }
+
+    fn has(&self, key: &Key) -> bool {
+        let (word, bit) = self.place(key.hash);
+        let is_flushed = |scope: &Scope| {
+            scope.tenant.is_none_or(|tenant| tenant == key.tenant)
+                && scope.db.is_none_or(|db| db == key.db)
+        };
+        self.bits[word] & bit != 0 || self.flushed.iter().any(is_flushed)
+    }
+}
+
+impl Shard {
+    /// A client wrote or removed, or meant to, what has this hash.
+    #[inline]
+    pub(crate) fn note(&mut self, hash: u64) {
+        if let Some(notes) = &mut self.notes {
+            notes.add(hash);
+        }
+    }
+
+    /// A client removed all of `scope`.
+    pub(crate) fn note_flush(&mut self, scope: Scope) {
+        if let Some(notes) = &mut self.notes
+            && !notes.flushed.contains(&scope)
+        {
+            notes.flushed.push(scope);
+        }
+    }
+}
+
+/// An item of an earlier run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saved<'a> {
+    /// The value.
+    pub value: &'a [u8],
+    /// What the value means to the caller, below 16.
+    pub kind: u8,
+    /// When it dies, in Unix milliseconds.
+    pub expires: Option<u64>,
+    /// Its [`Item::idle`](crate::Item::idle) when it was saved.
+    pub idle: u32,
+    /// Its [`Item::hits`](crate::Item::hits).
+    pub hits: u8,
+    /// Its [`Item::penalty_class`](crate::Item::penalty_class).
+    pub penalty_class: u8,
+}
+
+impl Store {
+    /// From here on what clients write and remove is noted. To be called before there are any.
+    pub fn begin_restore(&self) {
+        for shard in &self.shards {
+            lock(&shard.0).notes = Some(Box::new(Notes::new(self.shards.len())));
+        }
+    }
+
+    /// No more items come back.
+    pub fn end_restore(&self) {
+        for shard in &self.shards {
+            lock(&shard.0).notes = None;
+        }
+    }
+
+    /// Brings an item back, unless a client wrote, changed or removed it meanwhile, or it is dead,
+    /// or no restore is under way. Whether it did. It makes room like any write; it counts as no
+    /// request, and is as old as it was.
+    pub fn restore(&self, key: &Key, saved: &Saved, now: Now) -> Result<bool, Error> {
+        let mut shard = self.shard(key);
+        let is_newer = shard.notes.as_ref().is_none_or(|notes| notes.has(key));
+        if is_newer || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
+            return Ok(false);
+        }
+        let len = saved.value.len() as u64;
+        if len > self.value_max {
+            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(self.value_max) });
+        }
+        // A walk among writers may have met it twice: the second is the newer.
+        if let Some(place) = shard.find(key, now, &self.memory) {
+            let bytes = shard.tenants[usize::from(key.tenant)].remove(place);
+            shard.give(&self.memory, key.tenant, bytes);
+        }
+        let stamps = Stamps::aged(shard.tick, saved.idle, saved.penalty_class, saved.hits);
+        let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
+        shard.insert(self, key, &parts, stamps, now)?;
+        Ok(true)
+    }
+
+    /// Takes over what fetches of a tenant cost in an earlier run: so many, so long in the mean.
+    pub fn restore_penalty(&self, tenant: TenantId, count: f64, mean: Micros) {
+        let account = lock(&self.admin).accounts.get(usize::from(tenant)).cloned();
+        if let Some(account) = account {
+            lock(&account.measured).recall(Fetched::In(mean, 0), count);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What comes back from an earlier run, and what must not.
+
+use super::{at, audit, key, limited};
+use crate::{Change, Saved, Scope, Store};
+use base::{Micros, Prng};
+use std::collections::{HashMap, HashSet};
+
+fn saved(value: &[u8]) -> Saved<'_> {
+    Saved { value, kind: 0, expires: None, idle: 0, hits: 0, penalty_class: 0 }
+}
+
+fn value(store: &Store, name: &[u8]) -> Option<Vec<u8>> {
+    store.peek(&key(store, 0, name), at(0), |item| item.value.to_vec())
+}
+
+#[test]
+fn an_item_is_as_it_was() {
+    let store = limited(0, 2);
+    store.begin_restore();
+    let expires = Some(at(500).unix_ms);
+    let old = Saved { kind: 2, expires, idle: 77_000, hits: 9, penalty_class: 5, ..saved(b"v") };
+    assert_eq!(store.restore(&key(&store, 0, b"a"), &old, at(0)), Ok(true));
+    let seen = store.peek(&key(&store, 0, b"a"), at(500), |item| {
+        (item.kind, item.expires, item.idle, item.hits, item.penalty_class)
+    });
+    assert_eq!(seen, Some((2, expires, 77_000, 9, 5)));
+    assert_eq!(store.restore(&key(&store, 0, b"dead"), &old, at(501)), Ok(false));
+    let counters = store.tenant_stats(0).counters;
+    assert_eq!((counters.sets, counters.hits, counters.misses), (0, 0, 0), "it is no request");
+    store.end_restore();
+    assert_eq!(store.restore(&key(&store, 0, b"b"), &saved(b"v"), at(0)), Ok(false), "too late");
+    audit(&store);
+}
+
+/// A client deleted it, changed it in vain, flushed it, or wrote it and lost it again: the old
+/// value is wrong then.
+#[test]
+fn what_clients_did_meanwhile_wins() {
+    let store = limited(0, 4);
+    store.begin_restore();
+    let now = at(0);
+    store.set(&key(&store, 0, b"written"), b"new", None, now).unwrap();
+    store.delete(&key(&store, 0, b"deleted"), now);
+    store.set(&key(&store, 0, b"short"), b"new", Some(now.unix_ms + 1), now).unwrap();
+    assert!(store.get(&key(&store, 0, b"short"), at(2), |_| ()).is_none());
+    let vain = store.update(&key(&store, 0, b"vain"), now, |_| (Change::Keep, ()));
+    vain.unwrap();
+    for name in [&b"written"[..], b"deleted", b"short", b"vain"] {
+        assert_eq!(store.restore(&key(&store, 0, name), &saved(b"old"), at(2)), Ok(false));
+    }
+    assert_eq!(value(&store, b"written").unwrap(), b"new");
+    assert_eq!(value(&store, b"vain"), None);
+    store.flush(Scope::db(3));
+    assert_eq!(store.restore(&store.key(0, 3, b"x"), &saved(b"old"), now), Ok(false));
+    assert_eq!(store.restore(&store.key(0, 4, b"x"), &saved(b"old"), now), Ok(true));
+    store.flush(Scope::ALL);
+    assert_eq!(store.restore(&store.key(0, 5, b"x"), &saved(b"old"), now), Ok(false));
+}
+
+/// A walk among writers may meet a key twice.
+#[test]
+fn of_two_the_second_stays() {
+    let store = limited(0, 1);
+    store.begin_restore();
+    for name in [&b"first"[..], b"second"] {
+        assert_eq!(store.restore(&key(&store, 0, b"a"), &saved(name), at(0)), Ok(true));
+    }
+    assert_eq!(value(&store, b"a").unwrap(), b"second");
+    assert_eq!(store.len(Scope::ALL).items, 1);
+    audit(&store);
+}
+
+#[test]
+fn penalties_come_back() {
+    let store = limited(0, 1);
+    store.restore_penalty(0, 20.0, Micros(5_000));
+    let penalty = store.tenant_stats(0).penalty;
+    assert_eq!(penalty.count, 20.0);
+    assert!((4_700..5_300).contains(&penalty.mean.0), "{:?}", penalty.mean);
+}
+
+/// Random clients while items come back, under a limit that evicts: a read never finds what a
+/// client has overwritten or removed, and most of what was left alone is there.
+#[test]
+fn no_old_value_is_ever_read() {
+    for seed in 0..20 {
+        let mut prng = Prng::new(seed);
+        let limit = if seed % 2 == 0 { 0 } else { 100_000 };
+        let store = limited(limit, 4);
+        store.begin_restore();
+        let (mut model, mut touched) = (HashMap::new(), HashSet::new());
+        let keys = 2_000;
+        let mut order: Vec<u64> = (0..keys).collect();
+        order.sort_by_key(|&at| base::hash::mix(at ^ seed));
+        for &old in &order {
+            let name = old.to_le_bytes();
+            let old_value = [b"old-".as_slice(), &name].concat();
+            let back = store.restore(&key(&store, 0, &name), &saved(&old_value), at(0));
+            assert!(back == Ok(false) || !touched.contains(&old), "{old} was touched");
+            if back == Ok(true) {
+                model.insert(old, old_value);
+            }
+            let some = prng.below(keys);
+            let name = some.to_le_bytes();
+            if prng.chance(0.3) {
+                touched.insert(some);
+                if prng.chance(0.5) {
+                    let new = prng.next_u64().to_le_bytes().to_vec();
+                    store.set(&key(&store, 0, &name), &new, None, at(0)).unwrap();
+                    model.insert(some, new);
+                } else {
+                    store.delete(&key(&store, 0, &name), at(0));
+                    model.remove(&some);
+                }
+            }
+            if let Some(read) = value(&store, &name) {
+                assert_eq!(Some(&read), model.get(&some), "{some}");
+            }
+        }
+        store.end_restore();
+        if limit == 0 {
+            assert!(store.len(Scope::ALL).items as usize >= model.len() * 99 / 100);
+        }
+        audit(&store);
+    }
+}

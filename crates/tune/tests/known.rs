@@ -1,0 +1,103 @@
+//! A pilot after a restart goes on where the one before it ended.
+
+use base::{Bytes, Micros, Prng, Sample, Sighting, hash::mix};
+use tune::{Pilot, Plant, PoolStep, Reading, Step, Tenant, recipe};
+
+const LOOK: Micros = Micros::from_millis(100);
+const READS: u64 = 400;
+
+/// Two tenants: one reads 20 000 keys by chance, one 4 000.
+struct Two {
+    now: Micros,
+    prng: Prng,
+    gets: [u64; 2],
+    pools: Vec<PoolStep>,
+}
+
+impl Two {
+    fn new() -> Self {
+        Self { now: Micros(0), prng: Prng::new(3), gets: [0; 2], pools: vec![] }
+    }
+
+    fn run(&mut self, pilot: &mut Pilot, seconds: u64) {
+        for _ in 0..seconds * 10 {
+            pilot.tick(self);
+        }
+    }
+
+    fn division(&self) -> Vec<(u64, u8)> {
+        self.pools.iter().map(|pool| (pool.budget.0, pool.evictor.k)).collect()
+    }
+}
+
+impl Plant for Two {
+    fn read(&mut self) -> Reading {
+        let mut samples = vec![];
+        for (tenant, keys) in [(0u16, 20_000), (1, 4_000)] {
+            for _ in 0..READS {
+                let key = mix(u64::from(tenant) << 32 | self.prng.below(keys));
+                let pool = self.pools.get(usize::from(tenant));
+                if pool.is_some_and(|pool| pool.filter.keeps(key)) {
+                    let (time, sighting) = (self.now, Sighting::Hit);
+                    let (ttl, penalty) = (Micros(0), Micros(0));
+                    samples.push(Sample { time, key, tenant, sighting, size: 100, ttl, penalty });
+                }
+            }
+            self.gets[usize::from(tenant)] += READS;
+        }
+        self.now += LOOK;
+        let tenant = |id: u16| Tenant {
+            id,
+            name: ["wide", "narrow"][usize::from(id)].to_owned(),
+            gets: self.gets[usize::from(id)],
+            weight: 1.0,
+            ..Tenant::default()
+        };
+        let tenants = vec![tenant(0), tenant(1)];
+        Reading { now: self.now, limit: Bytes(1_000_000), tenants, samples, dropped: 0 }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.pools.clone_from(&step.pools);
+    }
+}
+
+#[test]
+fn it_goes_on_with_what_was_known() {
+    let recipe = recipe::parse("kredis").unwrap();
+    let (mut plant, mut pilot) = (Two::new(), Pilot::new(recipe, 1));
+    plant.run(&mut pilot, 240);
+    let mut known = pilot.known();
+    assert!(known.pools.iter().all(|pool| pool.curves.len() == 4), "nothing was learned");
+    // A division that no pilot begins with.
+    (known.pools[0].budget, known.pools[1].budget) = (900_000, 100_000);
+    known.pools[1].evictor = "klru:k=16".to_owned();
+    for pool in &mut known.pools {
+        pool.goal = None;
+    }
+
+    let (mut plant, mut next) = (Two::new(), Pilot::new(recipe, 1));
+    next.recall(known.clone());
+    next.tick(&mut plant);
+    let division = plant.division();
+    assert!(division[0].0.abs_diff(900_000) < 10_000, "{division:?}");
+    assert!(division[1].0.abs_diff(100_000) < 10_000 && division[1].1 == 16, "{division:?}");
+    for (tenant, pool) in known.pools.iter().enumerate() {
+        let curves = next.curves(tenant as u16);
+        assert_eq!(curves.len(), pool.curves.len());
+        assert_eq!(curves[0].curve, pilot.curves(tenant as u16)[0].curve);
+    }
+    // In the end the new models speak.
+    plant.run(&mut next, 300);
+    assert_ne!(next.curves(0)[0].curve, pilot.curves(0)[0].curve);
+}
+
+#[test]
+fn another_recipe_begins_anew() {
+    let mut pilot = Pilot::new(recipe::parse("kredis").unwrap(), 1);
+    let (mut plant, mut next) = (Two::new(), Pilot::new(recipe::parse("predis").unwrap(), 1));
+    plant.run(&mut pilot, 20);
+    next.recall(pilot.known());
+    next.tick(&mut plant);
+    assert!(next.curves(0).is_empty());
+}
