@@ -1,5 +1,10 @@
 //! What every fuzz target of the trace formats does: read all there is, and read the same again.
+//! What those of the server's parsers do stands with their tests.
 #![forbid(unsafe_code)]
+
+/// Checks that the tests of `wire` share.
+#[path = "../../crates/wire/tests/fuzz/check.rs"]
+pub mod wire;
 
 use base::hash;
 use std::io::Cursor;

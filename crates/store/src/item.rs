@@ -176,7 +176,8 @@ impl Stamps {
         let idle = idle.min(AGE_MAX);
         let life = (idle >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
         let born = ((tick >> BORN_STEP) as u16).wrapping_sub(life);
-        Self { last: (tick as u32).wrapping_sub(idle), born, penalty_class, hits }
+        let class = penalty_class & ((1 << PENALTY_BITS) - 1);
+        Self { last: (tick as u32).wrapping_sub(idle), born, class, hits }
     }
 
     /// Used at `tick`; counted once, however often a command asks for it.
