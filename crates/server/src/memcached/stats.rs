@@ -35,6 +35,30 @@ const ABSENT: &[&str] = &[
     "moves_within_lru",
 ];
 
+/// What memcached counts of a class, and of its hot, warm, cold and temporary lists, which are not
+/// here: victims are drawn from all items.
+const ABSENT_OF_ITEMS: &[&str] = &[
+    "age",
+    "age_hot",
+    "age_warm",
+    "evicted_nonzero",
+    "evicted_time",
+    "evicted_unfetched",
+    "expired_unfetched",
+    "hits_to_cold",
+    "hits_to_hot",
+    "hits_to_temp",
+    "hits_to_warm",
+    "moves_to_cold",
+    "moves_to_warm",
+    "moves_within_lru",
+    "number_cold",
+    "number_hot",
+    "number_temp",
+    "number_warm",
+    "tailrepairs",
+];
+
 pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
     match ask.request.get(1) {
         None => general(ask),
@@ -107,6 +131,10 @@ fn items(ask: &mut Ask<'_>) {
     ask.stat("items:1:reclaimed", counted.expired);
     let refused = ask.shared.stats.events()[Event::StoreNoMemory as usize];
     ask.stat("items:1:outofmemory", refused);
+    ask.stat("items:1:crawler_reclaimed", counted.expired);
+    for name in ABSENT_OF_ITEMS {
+        ask.print(format_args!("STAT items:1:{name} 0\r\n"));
+    }
 }
 
 fn slabs(ask: &mut Ask<'_>) {

@@ -1,4 +1,4 @@
-//! Both parsers against mutated requests, on a stable toolchain: `cargo x fuzz` for half an hour
+//! Both parsers against mutated requests, on a stable toolchain: `cargo x parsers` for half an hour
 //! each, a few seconds among the tests. (`fuzz/` has the same checks for libFuzzer, which finds its
 //! way by coverage.) `FUZZ_SECONDS` says how long; the seed of a finding is in its message.
 
