@@ -35,6 +35,7 @@ mod slowlog;
 mod stats;
 mod tls;
 mod value;
+mod warm;
 mod worker;
 
 pub use config::{Error, Settings};
@@ -102,6 +103,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     }
     let shared = Arc::new(Shared::new(settings, mailboxes, listening, file)?);
     announce(&shared);
+    let opened = warm::open(&shared);
     let (acceptor, bell) = Acceptor::new(listeners, shared.clone()).map_err(failed)?;
     let mut handle = Handle {
         shared,
@@ -113,6 +115,10 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     for (number, poll) in polls.into_iter().enumerate() {
         let worker = Worker::new(number, poll, handle.shared.clone());
         handle.spawn(&format!("worker-{number}"), move || worker.run())?;
+    }
+    if let Some(opened) = opened {
+        let shared = handle.shared.clone();
+        handle.spawn("restore", move || warm::run(&shared, opened))?;
     }
     let shared = handle.shared.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
@@ -209,6 +215,7 @@ impl Handle {
     }
 
     fn join(&mut self) {
+        let was_running = !self.threads.is_empty();
         for thread in self.threads.drain(..) {
             // Housekeeping sleeps between its rounds.
             if self.shared.is_stopping() {
@@ -218,6 +225,9 @@ impl Handle {
             let _ = thread.join();
             // The workers come first: once they have ended, the rest is told.
             let _ = self.bell.wake();
+        }
+        if was_running {
+            warm::save(&self.shared);
         }
     }
 }

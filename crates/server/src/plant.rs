@@ -18,7 +18,7 @@ use std::time::Duration;
 use store::{Evictor, Pool};
 use tune::pilot::Status;
 use tune::snapshot::Candidate;
-use tune::{Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
+use tune::{Known, Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
 
 /// Looks at the store in an epoch: so many that queues do not overflow.
 const LOOKS: u32 = 5;
@@ -47,6 +47,8 @@ pub(crate) struct Shown {
     pub(crate) status: Option<Status>,
     /// The pools in force; empty while the loop is off.
     pub(crate) pools: Vec<PoolStep>,
+    /// What the pilot would take into another run, where that is wanted.
+    pub(crate) known: Option<Known>,
     /// The curves of each tenant, one a policy.
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
 }
@@ -192,6 +194,10 @@ pub(crate) fn run(shared: &Shared) {
             shared.board.show(Shown::default());
         }
         if let Some(pilot) = &mut pilot {
+            if let Some(known) = shared.warm.take_known() {
+                pilot.recall(known);
+                shared.board.show(Shown::default());
+            }
             fly(pilot, &mut live);
         }
         let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
@@ -212,6 +218,7 @@ fn fly(pilot: &mut Pilot, live: &mut Live<'_>) {
         board.show(Shown {
             status: Some(pilot.status()),
             pools: live.pools.clone(),
+            known: live.shared.warm.is_wanted().then(|| pilot.known()),
             curves: curves.collect(),
         });
     }

@@ -2,8 +2,8 @@
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Settings};
-use crate::{Handle, memcached, start_from};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use crate::{Handle, memcached, start_from, warm};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -17,8 +17,9 @@ Examples:
 
 FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
 and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
-With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ...), and only its \
-protocol is spoken.";
+With a warm-restart-file the data outlives a restart: SIGTERM saves it, SIGUSR1 saves a copy and \
+serves on. With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ...), and \
+only its protocol is spoken.";
 
 /// Serve clients that speak the protocol of Redis.
 #[derive(Debug, clap::Args)]
@@ -39,7 +40,7 @@ pub struct Args {
     rest: Vec<String>,
 }
 
-/// Serves until it is told to end by SIGTERM, SIGINT or SHUTDOWN.
+/// Serves until it is told to end by SIGTERM, SIGINT or SHUTDOWN. SIGUSR1 saves a copy.
 ///
 /// # Errors
 /// What is wrong with the configuration, or why it cannot listen.
@@ -79,7 +80,7 @@ pub fn run(args: Args) -> Result<(), Error> {
             .map_err(|error| Error(format!("cannot write pidfile {pidfile}: {error}")))?;
     }
     // Before anybody is told that it is there.
-    let signals = [SIGTERM, SIGINT, SIGHUP];
+    let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
     let mut signals = signal_hook::iterator::Signals::new(signals)
         .map_err(|error| Error(format!("cannot watch for signals: {error}")))?;
     if json {
@@ -87,10 +88,16 @@ pub fn run(args: Args) -> Result<(), Error> {
     }
     notify(sd_notify::NotifyState::Ready);
     let stopper = handle.stopper();
+    let shared = handle.shared.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
                 stopper.reload();
+                continue;
+            }
+            if signal == SIGUSR1 {
+                let shared = shared.clone();
+                std::thread::spawn(move || warm::copy(&shared));
                 continue;
             }
             tracing::info!("signal {signal}: ending");

@@ -18,6 +18,7 @@ use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tls;
+use crate::warm::Warm;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
 use std::collections::HashMap;
@@ -107,6 +108,8 @@ pub(crate) struct Shared {
     flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
     /// The last number given to a written value (memcached's cas).
     cas: AtomicU64,
+    /// What an earlier run left, and what this one leaves.
+    pub(crate) warm: Warm,
     /// What the pilot has to show.
     pub(crate) board: Board,
     pub(crate) mailboxes: Vec<Mailbox>,
@@ -181,6 +184,7 @@ impl Shared {
             tokens,
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
+            warm: Warm::new(&settings.warm_restart_file),
             board: Board::default(),
             mailboxes,
             shards,
@@ -216,7 +220,8 @@ impl Shared {
         })
     }
 
-    fn lock_changes(&self) -> MutexGuard<'_, ()> {
+    /// While this is held no setting changes.
+    pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -297,6 +302,21 @@ impl Shared {
     /// A number that no value was given before.
     pub(crate) fn next_cas(&self) -> u64 {
         self.cas.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The last of these numbers.
+    pub(crate) fn last_cas(&self) -> u64 {
+        self.cas.load(Ordering::Relaxed)
+    }
+
+    /// Counts on from the numbers of an earlier run.
+    pub(crate) fn begin_cas(&self, last: u64) {
+        self.cas.fetch_max(last, Ordering::Relaxed);
+    }
+
+    /// What is to be emptied later.
+    pub(crate) fn flushes(&self) -> Vec<(u64, Vec<TenantId>)> {
+        self.lock_flushes().clone()
     }
 
     fn lock_flushes(&self) -> MutexGuard<'_, Vec<(u64, Vec<TenantId>)>> {

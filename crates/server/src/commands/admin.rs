@@ -89,6 +89,9 @@ fn shutdown(call: &mut Call<'_>) -> Done {
             return Err(SYNTAX.into());
         }
     }
+    if call.args.iter_from(1).any(|word| word.eq_ignore_ascii_case(b"nosave")) {
+        call.shared.warm.forget();
+    }
     tracing::warn!("SHUTDOWN by client {}", call.session.client.address);
     call.session.closing = true;
     call.shared.stop();

@@ -90,6 +90,9 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
 ];
 
+/// What StackExchange.Redis asks for on every connect, to choose among masters: no workload.
+const TIE_BREAKER: &[u8] = b"__Booksleeve_TieBreak";
+
 /// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
 /// one.
 ///
@@ -106,7 +109,7 @@ fn reply_value(call: &mut Call<'_>, bytes: &[u8]) -> bool {
             is_string = string(item).map(|value| out.bulk(value)).is_ok();
         }
     };
-    let found = if call.session.no_touch {
+    let found = if call.session.no_touch || bytes == TIE_BREAKER {
         call.shared.store.peek(&key, call.now, read)
     } else {
         call.shared.store.get(&key, call.now, read)

@@ -585,6 +585,14 @@ pub const ALL: &[Directive] = &[
     choice!("loglevel", loglevel, LEVELS, Start, "What is logged: at least this."),
     text!("logfile", logfile, Start, "Path of the log; empty is the standard error."),
     text!("pidfile", pidfile, Start, "Path of a file that holds the process id while it runs."),
+    text!(
+        "warm-restart-file",
+        warm_restart_file,
+        Start,
+        "Path of a file where data and models are saved when the server ends (SIGTERM, SHUTDOWN), \
+         to be restored by the next start, which uses it up. SIGUSR1 saves a copy beside it, with \
+         the ending .copy. Empty saves nothing."
+    ),
 ];
 
 /// Directives of Redis that mean nothing here, with the value CONFIG GET shows.

@@ -129,6 +129,7 @@ pub struct Settings {
     pub loglevel: String,
     pub logfile: String,
     pub pidfile: String,
+    pub warm_restart_file: String,
     /// Directives of Redis that were set and mean nothing here.
     pub ignored: BTreeMap<String, String>,
 }
@@ -184,6 +185,7 @@ impl Default for Settings {
             loglevel: "notice".into(),
             logfile: String::new(),
             pidfile: String::new(),
+            warm_restart_file: String::new(),
             ignored: BTreeMap::new(),
         }
     }

@@ -65,6 +65,9 @@ fn answer(shared: &Shared, request: Request) {
     let (status, kind, body) = match (request.method(), path) {
         (Method::Get | Method::Head, "/metrics") => (200, METRICS, metrics::text(shared)),
         (Method::Get | Method::Head, "/healthz") => (200, TEXT, "alive\n".to_owned()),
+        (Method::Get | Method::Head, "/readyz") if shared.warm.is_restoring() => {
+            (503, TEXT, "restoring\n".to_owned())
+        }
         (Method::Get | Method::Head, "/readyz") => (200, TEXT, "ready\n".to_owned()),
         (Method::Get | Method::Head, _) => {
             (404, TEXT, "there are /metrics, /healthz and /readyz\n".to_owned())

@@ -20,7 +20,7 @@ const VALUES: &[(&str, &str, &str)] = &[
     ("n", "slab-min-size", ""),
     ("D", "delimiter", ""),
     ("B", "protocol", ""),
-    ("e", "memory-file", ""),
+    ("e", "memory-file", "warm-restart-file"),
     ("s", "unix-socket", "memcached-unixsocket"),
     ("a", "unix-mask", "unixsocketperm"),
 ];
@@ -66,7 +66,7 @@ fn extended(value: &str, out: &mut Vec<String>) {
 }
 
 /// Refused: ignoring them would leave open what they close, or closed what they open.
-const REFUSED: &[&str] = &["F", "X", "C", "S", "e", "d"];
+const REFUSED: &[&str] = &["F", "X", "C", "S", "d"];
 
 fn refused(flag: &str) -> Error {
     Error(format!("-{flag} is not supported here, and ignoring it would not do what it says"))

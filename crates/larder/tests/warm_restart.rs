@@ -1,0 +1,483 @@
+//! Warm restart, as an operator does it: signals, files, and a process killed at any moment.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server process.
+struct Server {
+    child: Child,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Starts one that saves in `folder`.
+    fn start(folder: &Path, more: &[&str]) -> Self {
+        let (file, log) = (folder.join("warm"), folder.join("log"));
+        let _ = std::fs::remove_file(&log);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_larder"))
+            .args(["serve", "--json", "--port", "0", "--http-port", "0", "--io-threads", "2"])
+            .args(["--warm-restart-file", file.to_str().unwrap()])
+            .args(["--logfile", log.to_str().unwrap()])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let document: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let port = document["port"].as_u64().unwrap() as u16;
+        Self { child, port, log }
+    }
+
+    fn client(&self) -> Client {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        Client(BufReader::new(stream))
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    /// Ends it as a service manager does.
+    fn end(mut self) {
+        self.signal("-TERM");
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    /// Ends it without a warning.
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Waits for words in the log.
+    fn logged(&self, words: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let log = self.log();
+            if let Some(line) = log.lines().find(|line| line.contains(words)) {
+                return line.to_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "no '{words}' in: {log}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection that sends lines.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn send(&mut self, text: &str) -> std::io::Result<()> {
+        self.0.get_mut().write_all(text.as_bytes())
+    }
+
+    /// A simple reply, or the string of a bulk one; `None` for none, or at the end.
+    fn reply(&mut self) -> std::io::Result<Option<String>> {
+        let mut line = String::new();
+        self.0.read_line(&mut line)?;
+        let line = line.trim_end().to_owned();
+        let Some(length) = line.strip_prefix('$') else { return Ok(Some(line)) };
+        let Ok(length) = length.parse::<usize>() else { return Ok(None) };
+        let mut value = vec![0; length + 2];
+        self.0.read_exact(&mut value)?;
+        Ok(Some(String::from_utf8_lossy(&value[..length]).into_owned()))
+    }
+
+    fn ask(&mut self, line: &str) -> Option<String> {
+        self.send(&format!("{line}\r\n")).unwrap();
+        self.reply().unwrap()
+    }
+
+    /// Asks all lines at once.
+    fn ask_all(&mut self, lines: impl Iterator<Item = String>) -> Vec<Option<String>> {
+        let lines: Vec<_> = lines.collect();
+        lines
+            .chunks(500)
+            .flat_map(|lines| {
+                self.send(&(lines.join("\r\n") + "\r\n")).unwrap();
+                lines.iter().map(|_| self.reply().unwrap()).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    fn size(&mut self) -> u64 {
+        self.ask("DBSIZE").unwrap()[1..].parse().unwrap()
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn what_was_there_is_there_again() {
+    let folder = folder();
+    let tenants = ["--tenant", "web match prefix web:", "--maxmemory", "64mb"];
+    let server = Server::start(folder.path(), &tenants);
+    let mut client = server.client();
+    client.ask_all((0..5_000).map(|at| format!("SET key:{at} value:{at}")));
+    for line in [
+        "SET web:1 one",
+        "SET long x EX 1000",
+        "SET short x PX 1",
+        "HSET hash a 1 b 2",
+        "HPEXPIRE hash 1000000 FIELDS 1 b",
+        "SELECT 3",
+        "SET elsewhere 1",
+    ] {
+        client.ask(line);
+    }
+    std::thread::sleep(Duration::from_millis(10));
+    server.end();
+    assert!(folder.path().join("warm").exists());
+
+    let server = Server::start(folder.path(), &tenants);
+    let line = server.logged("restored");
+    assert!(line.contains("restored 5004 items"), "{line}");
+    assert!(!folder.path().join("warm").exists(), "a file serves for one start");
+    let mut client = server.client();
+    let values = client.ask_all((0..5_000).map(|at| format!("GET key:{at}")));
+    let is_right = |(at, value): (usize, &Option<String>)| *value == Some(format!("value:{at}"));
+    assert!(values.iter().enumerate().all(is_right));
+    assert_eq!(client.ask("GET web:1").unwrap(), "one");
+    assert_eq!(client.ask("GET short"), None);
+    let life: u64 = client.ask("TTL long").unwrap()[1..].parse().unwrap();
+    assert!((900..=1_000).contains(&life), "{life}");
+    assert_eq!(client.ask("HGET hash a").unwrap(), "1");
+    assert_eq!(client.ask("TTL hash").unwrap(), ":-1");
+    client.send("HPTTL hash FIELDS 1 b\r\n").unwrap();
+    assert_eq!(client.reply().unwrap().unwrap(), "*1");
+    assert_ne!(client.reply().unwrap().unwrap(), ":-1");
+    assert_eq!(client.ask("GET elsewhere"), None);
+    client.ask("SELECT 3");
+    assert_eq!(client.ask("GET elsewhere").unwrap(), "1");
+    let info = client.ask("INFO persistence").unwrap();
+    assert!(info.contains("rdb_last_load_keys_loaded:5004") && info.contains("async_loading:0"));
+}
+
+/// memcached's flags and numbers are part of a value; a number given out before the restart is
+/// given to nothing else after it.
+#[test]
+fn flags_and_cas_are_kept() {
+    let folder = folder();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = port.to_string();
+    let both = ["--memcached-port", port.as_str()];
+    let ask = |request: &str| {
+        let mut stream = BufReader::new(TcpStream::connect(format!("127.0.0.1:{port}")).unwrap());
+        stream.get_mut().write_all(format!("{request}\r\nmn\r\n").as_bytes()).unwrap();
+        let lines = stream.lines().map(Result::unwrap).take_while(|line| line != "MN");
+        lines.collect::<Vec<_>>().join("|")
+    };
+    let server = Server::start(folder.path(), &both);
+    assert_eq!(ask("set a 42 0 1\r\n1"), "STORED");
+    assert_eq!(ask("flush_all 0"), "OK");
+    assert_eq!(ask("set a 42 0 1\r\n1"), "STORED");
+    let before = ask("gets a");
+    server.end();
+    let server = Server::start(folder.path(), &both);
+    server.logged("restored 1 items");
+    assert_eq!(ask("gets a"), before, "flags and cas");
+    let cas = before.split(' ').nth(4).unwrap().split('|').next().unwrap().parse::<u64>().unwrap();
+    assert_eq!(ask("set a 42 0 1\r\n2"), "STORED");
+    assert_eq!(ask(&format!("cas a 0 0 1 {}\r\n3", cas + 1)), "EXISTS");
+    // What was to be flushed later is.
+    assert_eq!(ask("flush_all 1"), "OK");
+    server.end();
+    std::thread::sleep(Duration::from_millis(1_100));
+    let server = Server::start(folder.path(), &both);
+    server.logged("restored 0 items");
+    assert_eq!(ask("get a"), "END");
+}
+
+/// Tenants are found by their names, and what they no longer own stays behind.
+#[test]
+fn tenants_keep_their_own() {
+    let folder = folder();
+    let two = ["--tenant", "a match prefix a:", "--tenant", "b match prefix b:"];
+    let server = Server::start(folder.path(), &two);
+    let mut client = server.client();
+    for line in ["SET a:1 a", "SET b:1 b", "SET c:1 c"] {
+        client.ask(line);
+    }
+    server.end();
+    let other = ["--tenant", "c match prefix c:", "--tenant", "b match prefix b:"];
+    let server = Server::start(folder.path(), &other);
+    let line = server.logged("restored");
+    assert!(line.contains("restored 1 items") && line.contains("2 of no tenant here"), "{line}");
+    let mut client = server.client();
+    assert_eq!(client.ask("GET b:1").unwrap(), "b");
+    assert_eq!((client.ask("GET a:1"), client.ask("GET c:1")), (None, None));
+}
+
+/// A copy is made while clients are served, and no start reads it by itself: it may be out of date.
+#[test]
+fn a_copy_is_for_whoever_wants_it() {
+    let folder = folder();
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    client.ask("SET a old");
+    server.signal("-USR1");
+    server.logged("saved 1 items");
+    assert_eq!(client.ask("SET a new").unwrap(), "+OK");
+    server.kill();
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.client().ask("GET a"), None, "an old value would be wrong");
+    server.kill();
+    std::fs::rename(folder.path().join("warm.copy"), folder.path().join("warm")).unwrap();
+    let server = Server::start(folder.path(), &[]);
+    server.logged("restored 1 items");
+    assert_eq!(server.client().ask("GET a").unwrap(), "old");
+    let mut client = server.client();
+    client.send("SHUTDOWN NOSAVE\r\n").unwrap();
+    server.logged("nothing is saved, as was asked");
+    drop(server);
+    assert!(!folder.path().join("warm").exists());
+}
+
+/// One line says why, and the cache starts empty.
+#[test]
+fn what_is_not_whole_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("warm");
+    let server = Server::start(folder.path(), &[]);
+    let mut client = server.client();
+    client.ask_all((0..1_000).map(|at| format!("SET key:{at} {at}")));
+    server.end();
+    let whole = std::fs::read(&path).unwrap();
+    let version = |mut bytes: Vec<u8>| {
+        bytes[8] = 99;
+        bytes
+    };
+    let flipped = |mut bytes: Vec<u8>, at: usize| {
+        bytes[at] ^= 4;
+        bytes
+    };
+    for (bytes, why) in [
+        (whole[..whole.len() - 1].to_vec(), "cut short"),
+        (whole[..20].to_vec(), "cut short"),
+        (vec![], "cut short"),
+        (flipped(whole.clone(), 5_000), "damaged"),
+        (flipped(whole.clone(), whole.len() - 1), "damaged"),
+        (version(whole.clone()), "version 99"),
+        (b"REDIS0011 something else".to_vec(), "no warm-restart file"),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        let server = Server::start(folder.path(), &[]);
+        let line = server.logged("is not restored");
+        assert!(line.contains(why) && line.contains("the cache starts empty"), "{line}");
+        assert_eq!(server.client().size(), 0);
+        assert_eq!(server.log().matches("is not restored").count(), 1);
+        server.kill();
+        assert!(!path.exists(), "it would be out of date at the next start");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    let server = Server::start(folder.path(), &[]);
+    server.logged("restored 1000 items");
+}
+
+/// What the pilot knew it knows at once, before the first request: the division of the memory, each
+/// tenant's policy, the curves, what fetches cost.
+#[test]
+fn the_plan_is_there_at_once() {
+    let folder = folder();
+    let tenants =
+        ["--maxmemory", "8mb", "--tenant", "wide match prefix w:", "--tenant", "narrow match db 1"];
+    let server = Server::start(folder.path(), &tenants);
+    let mut client = server.client();
+    let value = "x".repeat(400);
+    let (mut prng, begun) = (base::Prng::new(1), Instant::now());
+    // Until the loop has moved memory to the tenant that can use it.
+    let (before, curve) = loop {
+        let keys: Vec<_> = (0..1_000).map(|_| prng.below(30_000)).collect();
+        let replies = client.ask_all(keys.iter().map(|key| format!("GET w:{key}")));
+        let missed = keys.iter().zip(&replies).filter(|(_, reply)| reply.is_none());
+        client.ask_all(missed.map(|(key, _)| format!("SET w:{key} {value}")));
+        let shares = shares(&mut client);
+        let curve = client.ask("LARDER CURVE wide JSON").unwrap();
+        if share(&shares, "wide").0 > 3.0 * share(&shares, "narrow").0 && curve.len() > 200 {
+            break (shares, curve);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(90), "nothing is learned: {shares}");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(share(&before, "wide").2 > 0.0, "no fetch was timed: {before}");
+    // Until the division has come to where it was to go: what is saved is that of the last epoch.
+    let mut before = before;
+    loop {
+        std::thread::sleep(Duration::from_millis(2_200));
+        let now = shares(&mut client);
+        let stays = |name| (share(&now, name).0 - share(&before, name).0).abs() < 0.005;
+        let is_settled = stays("wide") && stays("narrow");
+        before = now;
+        if is_settled {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "no end of moving: {before}");
+    }
+    server.end();
+    let server = Server::start(folder.path(), &tenants);
+    server.logged("restored");
+    std::thread::sleep(Duration::from_millis(500));
+    let mut client = server.client();
+    let after = shares(&mut client);
+    for name in ["wide", "narrow"] {
+        let (old, new) = (share(&before, name), share(&after, name));
+        assert!((new.0 - old.0).abs() < 0.02, "{name}: {old:?}, now {new:?}");
+        assert_eq!(new.1, old.1, "K of {name}");
+    }
+    assert!(share(&after, "wide").0 > 3.0 * share(&after, "narrow").0, "{after}");
+    assert!(share(&after, "wide").2 > 0.0, "{after}");
+    let again = client.ask("LARDER CURVE wide JSON").unwrap();
+    assert!(again.len() > curve.len() / 2, "{again}");
+}
+
+fn shares(client: &mut Client) -> serde_json::Value {
+    serde_json::from_str(&client.ask("LARDER TENANTS JSON").unwrap()).unwrap()
+}
+
+/// Share of all budgets, K and mean penalty of a tenant.
+fn share(all: &serde_json::Value, name: &str) -> (f64, f64, f64) {
+    let row = all.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+    let number = |field: &str| row[field].as_f64().unwrap_or(0.0);
+    let budgets = all.as_array().unwrap().iter().filter_map(|row| row["budget"].as_f64());
+    (number("budget") / budgets.sum::<f64>(), number("k"), number("penalty_us"))
+}
+
+/// What a key may hold: what was last written, or one of several where a server died before it had
+/// answered. That it holds nothing is always right.
+type Model = HashMap<u64, Vec<String>>;
+
+const KEYS: u64 = 12_000;
+
+/// Writes, deletes and reads, and looks that every value read is right.
+fn work(client: &mut Client, model: &mut Model, prng: &mut base::Prng, version: &mut u64) -> usize {
+    let keys: Vec<_> = (0..400).map(|_| prng.below(KEYS)).collect();
+    let (writes, reads) = keys.split_at(150);
+    let lines = writes.iter().map(|&key| {
+        *version += 1;
+        if prng.chance(0.3) {
+            model.insert(key, vec![]);
+            return format!("DEL {key}");
+        }
+        let value = value(key, *version);
+        model.insert(key, vec![value.clone()]);
+        format!("SET {key} {value}")
+    });
+    let lines: Vec<_> = lines.collect();
+    client.ask_all(lines.into_iter());
+    check(client, model, reads)
+}
+
+fn value(key: u64, version: u64) -> String {
+    format!("{key}:{version}:{}", "x".repeat((key % 900) as usize))
+}
+
+/// Reads; how many were there.
+fn check(client: &mut Client, model: &mut Model, keys: &[u64]) -> usize {
+    let replies = client.ask_all(keys.iter().map(|key| format!("GET {key}")));
+    let mut hits = 0;
+    for (key, reply) in keys.iter().zip(replies) {
+        let Some(reply) = reply else { continue };
+        hits += 1;
+        let allowed = model.get(key).cloned().unwrap_or_default();
+        assert!(allowed.contains(&reply), "{key} holds {reply}, and may hold {allowed:?}");
+        model.insert(*key, vec![reply]);
+    }
+    hits
+}
+
+/// A hundred times the server ends at a random moment: killed while it restores, while it saves,
+/// while it copies, or in order, and then perhaps the file is damaged. No value that it serves
+/// is another than the last that was written.
+#[test]
+fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
+    let folder = folder();
+    let path = folder.path().join("warm");
+    let (mut prng, mut version, mut model) = (base::Prng::new(7), 0, Model::new());
+    let (mut restored, mut torn, mut refused) = (0, 0, 0);
+    for _ in 0..100 {
+        let was_saved = path.exists();
+        let server = Server::start(folder.path(), &["--maxmemory", "64mb"]);
+        let mut client = server.client();
+        let rounds = prng.below(5);
+        for _ in 0..rounds {
+            let hits = work(&mut client, &mut model, &mut prng, &mut version);
+            restored += usize::from(was_saved && hits > 150);
+        }
+        if prng.chance(0.2) {
+            std::thread::sleep(Duration::from_micros(prng.below(20_000)));
+            server.kill();
+            continue;
+        }
+        if was_saved {
+            server.logged("restored");
+            refused += usize::from(server.log().contains("is not restored"));
+        }
+        let all: Vec<_> = (0..KEYS).collect();
+        check(&mut client, &mut model, &all);
+        if client.size() < KEYS / 2 {
+            let fill = (0..KEYS).map(|key| {
+                version += 1;
+                model.insert(key, vec![value(key, version)]);
+                format!("SET {key} {}", value(key, version))
+            });
+            let fill: Vec<_> = fill.collect();
+            client.ask_all(fill.into_iter());
+        }
+        if prng.chance(0.2) {
+            server.signal("-USR1");
+            work(&mut client, &mut model, &mut prng, &mut version);
+        }
+        // Nobody waits for the answers to these.
+        let mut last = String::new();
+        for _ in 0..prng.below(50) {
+            let key = prng.below(KEYS);
+            version += 1;
+            model.entry(key).or_default().push(value(key, version));
+            last += &format!("SET {key} {}\r\n", value(key, version));
+        }
+        client.send(&last).unwrap();
+        if prng.chance(0.35) {
+            server.signal("-TERM");
+            std::thread::sleep(Duration::from_micros(prng.below(40_000)));
+            server.kill();
+            torn += usize::from(folder.path().join("warm.part").exists());
+            continue;
+        }
+        server.end();
+        let bytes = std::fs::read(&path).unwrap();
+        if prng.chance(0.2) {
+            let len = prng.below(bytes.len() as u64) as usize;
+            std::fs::write(&path, &bytes[..len]).unwrap();
+        } else if prng.chance(0.2) {
+            let mut bytes = bytes;
+            let bit = prng.below(bytes.len() as u64 * 8) as usize;
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &bytes).unwrap();
+        }
+    }
+    println!("{restored} rounds of restored values, {torn} torn saves, {refused} files refused");
+    assert!(restored > 10 && torn > 0 && refused > 3, "{restored} {torn} {refused}");
+}

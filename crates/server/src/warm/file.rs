@@ -1,0 +1,238 @@
+//! The file of a warm restart: blocks with checksums.
+//!
+//! ```text
+//!   ┌──────────┬─────────┐ ┌────────┬──────┬────────┬─────────────────┐
+//!   │ LARDER↵⁻ │ version │ │ length │ kind │ crc32  │ payload…        │ …
+//!   └──────────┴─────────┘ └────────┴──────┴────────┴─────────────────┘
+//!     8          4           8        1      4        length        numbers little-endian
+//! ```
+//!
+//! The checksum covers length, kind and payload. Payloads are postcard's encoding of one value, or
+//! of items one after another. The head comes first, the tail last, and nothing may follow it: a
+//! file without its tail was cut short.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// The line end tells a file that was sent as text.
+const MAGIC: &[u8; 8] = b"LARDER\r\n";
+/// What this program writes, and the only thing it reads.
+const VERSION: u32 = 1;
+/// Bytes before a payload.
+const FRAME: usize = 13;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Head = 1,
+    Known = 2,
+    Items = 3,
+    Tail = 4,
+}
+
+impl Kind {
+    fn of(byte: u8) -> Option<Self> {
+        [Self::Head, Self::Known, Self::Items, Self::Tail]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    #[error("it cannot be read: {0}")]
+    Io(#[from] io::Error),
+    #[error("it is no warm-restart file")]
+    Foreign,
+    #[error("it is of version {0}, and this program reads version {VERSION}")]
+    Version(u32),
+    #[error("it is cut short")]
+    Short,
+    #[error("block {0} is damaged")]
+    Damaged(u64),
+}
+
+/// Writes blocks.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: File,
+    pub(super) bytes: u64,
+}
+
+fn checksum(length: [u8; 8], kind: u8, payload: &[u8]) -> [u8; 4] {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&length);
+    crc.update(&[kind]);
+    crc.update(payload);
+    crc.finalize().to_le_bytes()
+}
+
+/// The encoding of one value.
+pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(value).map_err(io::Error::other)
+}
+
+impl Writer {
+    /// A new file that nobody else may read.
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut options = File::options();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(&[MAGIC.as_slice(), &VERSION.to_le_bytes()].concat())?;
+        Ok(Self { file, bytes: 12 })
+    }
+
+    /// Adds a block.
+    pub(super) fn block(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+        let length = (payload.len() as u64).to_le_bytes();
+        let crc = checksum(length, kind as u8, payload);
+        self.file.write_all(&[length.as_slice(), &[kind as u8], &crc].concat())?;
+        self.file.write_all(payload)?;
+        self.bytes += (FRAME + payload.len()) as u64;
+        Ok(())
+    }
+
+    /// Waits until all of it is on the disk.
+    pub(super) fn finish(self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+/// Reads blocks.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: File,
+    /// Bytes that follow.
+    left: u64,
+    blocks: u64,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    /// Reads `file` from its beginning.
+    pub(super) fn new(mut file: File) -> Result<Self, Broken> {
+        let left = file.metadata()?.len();
+        file.seek(SeekFrom::Start(0))?;
+        if left < 12 {
+            return Err(Broken::Short);
+        }
+        let mut begin = [0; 12];
+        file.read_exact(&mut begin)?;
+        if begin[..8] != *MAGIC {
+            return Err(Broken::Foreign);
+        }
+        let version = u32::from_le_bytes([begin[8], begin[9], begin[10], begin[11]]);
+        if version != VERSION {
+            return Err(Broken::Version(version));
+        }
+        Ok(Self { file, left: left - 12, blocks: 0, buffer: vec![] })
+    }
+
+    /// The same file, from its beginning.
+    pub(super) fn again(self) -> Result<Self, Broken> {
+        Self::new(self.file)
+    }
+
+    /// The next block.
+    pub(super) fn next(&mut self) -> Result<(Kind, &[u8]), Broken> {
+        self.blocks += 1;
+        let damaged = || Broken::Damaged(self.blocks);
+        if self.left < FRAME as u64 {
+            return Err(Broken::Short);
+        }
+        let mut frame = [0; FRAME];
+        self.file.read_exact(&mut frame)?;
+        self.left -= FRAME as u64;
+        let (length, rest) = frame.split_first_chunk::<8>().ok_or_else(damaged)?;
+        let (kind, crc) = (rest[0], &rest[1..]);
+        let size = u64::from_le_bytes(*length);
+        // Before anything is allocated: the length itself may be damaged.
+        if size > self.left {
+            return Err(Broken::Short);
+        }
+        self.buffer.resize(size as usize, 0);
+        self.file.read_exact(&mut self.buffer)?;
+        self.left -= size;
+        if checksum(*length, kind, &self.buffer) != crc {
+            return Err(damaged());
+        }
+        let kind = Kind::of(kind).ok_or_else(damaged)?;
+        if kind == Kind::Tail && self.left > 0 {
+            return Err(damaged());
+        }
+        Ok((kind, &self.buffer))
+    }
+
+    /// The next block, if it is of this kind and holds one value.
+    pub(super) fn value<T: DeserializeOwned>(&mut self, wanted: Kind) -> Result<T, Broken> {
+        let at = self.blocks + 1;
+        let (kind, payload) = self.next()?;
+        let value = (kind == wanted).then(|| postcard::from_bytes(payload).ok()).flatten();
+        value.ok_or(Broken::Damaged(at))
+    }
+
+    /// Reads the rest and believes nothing.
+    pub(super) fn check(&mut self) -> Result<(), Broken> {
+        while self.next()?.0 != Kind::Tail {}
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(folder: &Path) -> Vec<u8> {
+        let path = folder.join("file");
+        let mut writer = Writer::create(&path).unwrap();
+        writer.block(Kind::Head, &encode(&7u64).unwrap()).unwrap();
+        writer.block(Kind::Items, &[b'x'; 100]).unwrap();
+        writer.block(Kind::Tail, &[]).unwrap();
+        let bytes = writer.bytes;
+        writer.finish().unwrap();
+        let all = std::fs::read(path).unwrap();
+        assert_eq!(all.len() as u64, bytes);
+        all
+    }
+
+    fn check(folder: &Path, bytes: &[u8]) -> Result<(), Broken> {
+        let path = folder.join("changed");
+        std::fs::write(&path, bytes).unwrap();
+        Reader::new(File::open(path).unwrap())?.check()
+    }
+
+    /// Any bit that is wrong, and any byte that is missing or too many, is noticed.
+    #[test]
+    fn nothing_but_the_whole_is_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = written(folder.path());
+        check(folder.path(), &all).unwrap();
+        for len in 0..all.len() {
+            assert!(check(folder.path(), &all[..len]).is_err(), "{len} bytes");
+        }
+        assert!(check(folder.path(), &[&all[..], b"x"].concat()).is_err());
+        for bit in 0..all.len() * 8 {
+            let mut changed = all.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(check(folder.path(), &changed).is_err(), "bit {bit}");
+        }
+        let mut next = all.clone();
+        next[8] = 2;
+        let error = check(folder.path(), &next).unwrap_err().to_string();
+        assert_eq!(error, "it is of version 2, and this program reads version 1");
+    }
+
+    #[test]
+    fn values_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path());
+        let mut reader = Reader::new(File::open(folder.path().join("file")).unwrap()).unwrap();
+        assert_eq!(reader.value::<u64>(Kind::Head).unwrap(), 7);
+        assert!(reader.value::<u64>(Kind::Head).is_err(), "another kind");
+        assert_eq!(reader.again().unwrap().value::<u64>(Kind::Head).unwrap(), 7);
+    }
+}

@@ -1,0 +1,140 @@
+//! Warm restart: a server that ends leaves its items, and what its pilot knows, in a file, and the
+//! next one starts with them.
+//!
+//! ```text
+//!   ends: clients are closed ▶ all items to FILE.part ▶ synced ▶ renamed to FILE
+//!   starts: FILE opened ▶ removed ▶ clients served ┄ in the background: checked, then restored
+//! ```
+//!
+//! A cache may forget, but it must never answer with what was overwritten or deleted. So:
+//!
+//! - The file that a start reads was written when no client was left: nothing came after it. It is
+//!   removed before the first client is served. Whatever happens then, another start cannot find
+//!   a state that has been gone beyond.
+//! - What clients write or delete while items come back wins over them (`store::Store::restore`).
+//! - Every block has a checksum, and the whole is read and checked before the first item of it is
+//!   believed (`file.rs`). A file that was cut short, has been damaged, or is of another version is
+//!   refused whole, with one line in the log; the cache then starts empty.
+//! - Items of tenants that are no longer configured, and keys that now belong to another tenant,
+//!   stay behind.
+//!
+//! SIGUSR1 writes a *copy*, at `FILE.copy`, while clients are served. It is out of date as soon as
+//! somebody writes, so no start reads it: whoever wants it, to fill another machine for instance,
+//! gives it the name of that machine's file.
+
+mod file;
+mod restore;
+mod save;
+
+pub(crate) use restore::{open, run};
+pub(crate) use save::{copy, save};
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tune::Known;
+
+/// What a server knows of its file.
+#[derive(Debug, Default)]
+pub(crate) struct Warm {
+    /// Where it is; `None` where no setting names one.
+    path: Option<PathBuf>,
+    /// Items are coming back.
+    restoring: AtomicBool,
+    /// Items that came back.
+    restored: AtomicU64,
+    /// What an earlier pilot knew, until this one takes it.
+    known: Mutex<Option<Known>>,
+    /// Nothing is to be saved at the end.
+    forget: AtomicBool,
+    /// Held by whoever saves.
+    saving: Mutex<()>,
+}
+
+impl Warm {
+    pub(crate) fn new(path: &str) -> Self {
+        Self { path: (!path.is_empty()).then(|| path.into()), ..Self::default() }
+    }
+
+    /// Whether items are coming back just now.
+    pub(crate) fn is_restoring(&self) -> bool {
+        self.restoring.load(Ordering::Acquire)
+    }
+
+    /// Items that came back from an earlier run.
+    pub(crate) fn restored(&self) -> u64 {
+        self.restored.load(Ordering::Relaxed)
+    }
+
+    /// Whether what the pilot knows will be asked for.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Saves nothing at the end.
+    pub(crate) fn forget(&self) {
+        self.forget.store(true, Ordering::Release);
+    }
+
+    /// What an earlier pilot knew; once.
+    pub(crate) fn take_known(&self) -> Option<Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// What stands first in the file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    /// Parts of the store: idleness is counted in accesses to one of them.
+    shards: u64,
+    /// The last number given to a written value.
+    cas: u64,
+    /// By the numbers that items name.
+    tenants: Vec<TenantHead>,
+    /// Tenants that clients want to be flushed later, and when.
+    flushes: Vec<(u64, Vec<u16>)>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct TenantHead {
+    name: String,
+    /// Fetches timed, and their mean in microseconds.
+    fetches: f64,
+    penalty_us: u64,
+}
+
+/// An item in the file.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Entry<'a> {
+    tenant: u16,
+    db: u8,
+    kind: u8,
+    penalty_class: u8,
+    hits: u8,
+    idle: u32,
+    expires: Option<u64>,
+    #[serde(borrow, with = "serde_bytes")]
+    key: &'a [u8],
+    #[serde(borrow, with = "serde_bytes")]
+    value: &'a [u8],
+}
+
+/// What stands last in the file.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Tail {
+    items: u64,
+}
+
+/// The file beside `path` with this ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Makes a change of names in the folder of `path` last.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    std::fs::File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
+}

@@ -1,0 +1,179 @@
+//! Reading: the file is taken away, checked as a whole, and its items are brought back.
+
+use super::file::{Broken, Kind, Reader};
+use super::{Entry, Head, Tail, sync_folder};
+use crate::owners;
+use crate::shared::Shared;
+use base::{Micros, TenantId};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+use store::Saved;
+use tune::Known;
+
+/// A copy may hold values with numbers given out after its head was written.
+const CAS_AHEAD: u64 = 1 << 32;
+
+/// A file that was taken away to be restored.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    reader: Reader,
+    head: Head,
+}
+
+/// What became of the items.
+#[derive(Debug, Default)]
+struct Counts {
+    restored: u64,
+    /// Dead, or written or removed by clients meanwhile.
+    outdated: u64,
+    /// Of tenants or databases that are no longer configured, or another tenant's now.
+    homeless: u64,
+    /// For want of memory.
+    refused: u64,
+}
+
+/// Takes the file away before the first client comes. `None` where there is none to restore.
+pub(crate) fn open(shared: &Shared) -> Option<Opened> {
+    let path = shared.warm.path.as_deref()?;
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => {
+            refuse(path, &error.into());
+            return None;
+        }
+    };
+    // First of all: if this fails the file could be read a second time, when it is out of date.
+    if let Err(error) = std::fs::remove_file(path).and_then(|()| sync_folder(path)) {
+        tracing::warn!("{} cannot be removed, so it is not restored: {error}", path.display());
+        return None;
+    }
+    let opened = Reader::new(file).and_then(|mut reader| {
+        let head: Head = reader.value(Kind::Head)?;
+        Ok(Opened { reader, head })
+    });
+    let opened = opened.inspect_err(|why| refuse(path, why)).ok()?;
+    shared.store.begin_restore();
+    shared.warm.restoring.store(true, Ordering::Release);
+    shared.begin_cas(opened.head.cas.saturating_add(CAS_AHEAD));
+    let view = shared.view();
+    for (due, tenants) in &opened.head.flushes {
+        let name = |&number: &u16| opened.head.tenants.get(usize::from(number));
+        let number = |number| view.number(&name(number)?.name);
+        shared.flush_later(*due, tenants.iter().filter_map(number).collect());
+    }
+    shared.flush_due();
+    Some(opened)
+}
+
+fn refuse(path: &Path, why: &Broken) {
+    tracing::warn!("{} is not restored: {why}; the cache starts empty", path.display());
+}
+
+/// Brings back what was saved, while clients are served.
+pub(crate) fn run(shared: &Shared, opened: Opened) {
+    let begun = Instant::now();
+    let path = shared.warm.path.clone().unwrap_or_default();
+    match restore(shared, opened) {
+        Ok(counts) => {
+            let Counts { restored, outdated, homeless, refused } = counts;
+            tracing::info!(
+                "restored {restored} items of {} in {:.2} s; left behind: {outdated} out of date, \
+                 {homeless} of no tenant here, {refused} for want of memory",
+                path.display(),
+                begun.elapsed().as_secs_f64()
+            );
+        }
+        Err(why) => refuse(&path, &why),
+    }
+    shared.store.end_restore();
+    shared.warm.restoring.store(false, Ordering::Release);
+}
+
+fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
+    let Opened { mut reader, head } = opened;
+    reader.check()?;
+    let mut reader = reader.again()?;
+    reader.value::<Head>(Kind::Head)?;
+    restore_penalties(shared, &head);
+    let mut counts = Counts::default();
+    while !shared.warm.forget.load(Ordering::Acquire) {
+        match reader.next()? {
+            (Kind::Known, payload) => {
+                let known = postcard::from_bytes::<Known>(payload).ok();
+                *shared.warm.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+            }
+            (Kind::Items, payload) => restore_items(shared, &head, payload, &mut counts),
+            (Kind::Tail, payload) => {
+                let is_whole = postcard::from_bytes::<Tail>(payload).is_ok_and(|tail| {
+                    tail.items
+                        == counts.restored + counts.outdated + counts.homeless + counts.refused
+                });
+                if !is_whole {
+                    tracing::warn!("{path} held other items than it said", path = "the file");
+                }
+                break;
+            }
+            (Kind::Head, _) => {}
+        }
+    }
+    Ok(counts)
+}
+
+fn restore_penalties(shared: &Shared, head: &Head) {
+    let view = shared.view();
+    for tenant in &head.tenants {
+        if let Some(number) = view.number(&tenant.name)
+            && tenant.fetches > 0.0
+        {
+            let mean = Micros(tenant.penalty_us);
+            shared.store.restore_penalty(number, tenant.fetches, mean);
+        }
+    }
+}
+
+/// Brings back the items of a block. No setting changes meanwhile, so that no item comes back under
+/// a rule that has ceased to hold.
+fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut Counts) {
+    let _unchanged = shared.lock_changes();
+    let view = shared.view();
+    let tenants: Vec<_> = view.tenants().collect();
+    let numbers: Vec<Option<TenantId>> =
+        head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect();
+    let scale = shared.shards as u64;
+    while !payload.is_empty() {
+        // A block whose checksum is right was written so.
+        let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
+        payload = rest;
+        let number = numbers.get(usize::from(entry.tenant)).copied().flatten().filter(|&number| {
+            u32::from(entry.db) < view.settings.databases
+                && owners::is_findable(&tenants, number, entry.db, entry.key)
+        });
+        let Some(number) = number else {
+            counts.homeless += 1;
+            continue;
+        };
+        let saved = Saved {
+            value: entry.value,
+            kind: entry.kind,
+            expires: entry.expires,
+            idle: (u64::from(entry.idle) * head.shards.max(1) / scale).min(u64::from(u32::MAX))
+                as u32,
+            hits: entry.hits,
+            penalty_class: entry.penalty_class,
+        };
+        let key = shared.store.key(number, entry.db, entry.key);
+        match shared.store.restore(&key, &saved, shared.clock.now()) {
+            Ok(true) => {
+                counts.restored += 1;
+                shared.warm.restored.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(false) => counts.outdated += 1,
+            Err(_) => counts.refused += 1,
+        }
+    }
+}

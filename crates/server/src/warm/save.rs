@@ -1,0 +1,138 @@
+//! Writing: all items of the store, as a walk meets them.
+
+use super::file::{Kind, Writer, encode};
+use super::{Entry, Head, Tail, TenantHead, beside, sync_folder};
+use crate::shared::Shared;
+use base::Bytes;
+use std::io;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+use store::Scope;
+
+/// Bytes of items in a block, more or less.
+const BLOCK: usize = 1 << 20;
+/// Items asked for at a time: as many are copied while one part of the store is locked.
+const STEP_MAX: usize = 256;
+/// How often, and how long ahead, the service manager is asked for more time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Saves at the end of the server, once no client is left. Says in the log how that went.
+pub(crate) fn save(shared: &Shared) {
+    use std::sync::atomic::Ordering::Acquire;
+    let Some(path) = &shared.warm.path else { return };
+    if shared.warm.forget.load(Acquire) {
+        tracing::info!("nothing is saved, as was asked");
+        return;
+    }
+    write(shared, path, &mut |asked| {
+        if asked.elapsed() >= PATIENCE {
+            *asked = Instant::now();
+            let more = 4 * PATIENCE.as_micros() as u32;
+            let _ = sd_notify::notify(&[sd_notify::NotifyState::ExtendTimeoutUsec(more)]);
+        }
+        true
+    });
+}
+
+/// Saves a copy while clients are served, unless the server ends meanwhile.
+pub(crate) fn copy(shared: &Shared) {
+    let Some(path) = &shared.warm.path else {
+        tracing::warn!("SIGUSR1: nothing is saved, for no warm-restart-file is set");
+        return;
+    };
+    write(shared, &beside(path, ".copy"), &mut |_| !shared.is_stopping());
+}
+
+/// Writes a file, and gives it its name once it is whole.
+fn write(shared: &Shared, path: &Path, goes_on: &mut dyn FnMut(&mut Instant) -> bool) {
+    let _alone = shared.warm.saving.lock().unwrap_or_else(PoisonError::into_inner);
+    let (begun, part) = (Instant::now(), beside(path, ".part"));
+    let written = write_part(shared, &part, goes_on).and_then(|(items, bytes)| {
+        std::fs::rename(&part, path)?;
+        sync_folder(path)?;
+        Ok((items, bytes))
+    });
+    match written {
+        Ok((items, bytes)) => {
+            let took = begun.elapsed().as_secs_f64();
+            tracing::info!("saved {items} items, {bytes}, to {} in {took:.2} s", path.display());
+        }
+        Err(error) => {
+            let _ = std::fs::remove_file(&part);
+            tracing::error!("nothing is saved to {}: {error}", path.display());
+        }
+    }
+}
+
+fn write_part(
+    shared: &Shared,
+    part: &Path,
+    goes_on: &mut dyn FnMut(&mut Instant) -> bool,
+) -> io::Result<(u64, Bytes)> {
+    let mut writer = Writer::create(part)?;
+    writer.block(Kind::Head, &encode(&head(shared))?)?;
+    if let Some(known) = &shared.board.shown().known {
+        writer.block(Kind::Known, &encode(known)?)?;
+    }
+    let (mut block, mut items, mut cursor) = (vec![], 0, 0);
+    let (mut step, mut asked) = (1, Instant::now());
+    loop {
+        let (before, mut shown) = (block.len(), 0);
+        let mut failed = None;
+        cursor = shared.store.scan(Scope::ALL, cursor, step, shared.clock.now(), |found| {
+            let entry = Entry {
+                tenant: found.tenant,
+                db: found.db,
+                kind: found.item.kind,
+                penalty_class: found.item.penalty_class,
+                hits: found.item.hits,
+                idle: found.item.idle,
+                expires: found.item.expires,
+                key: found.key,
+                value: found.item.value,
+            };
+            shown += 1;
+            match postcard::to_extend(&entry, std::mem::take(&mut block)) {
+                Ok(longer) => block = longer,
+                Err(error) => failed = Some(error),
+            }
+        });
+        if let Some(error) = failed {
+            return Err(io::Error::other(error));
+        }
+        items += shown;
+        // Large items come one at a time, or a block would be a multiple of them.
+        let mean = (block.len() - before) / (shown as usize).max(1);
+        step = (BLOCK / mean.max(1)).clamp(1, STEP_MAX);
+        if block.len() >= BLOCK || (cursor == 0 && !block.is_empty()) {
+            writer.block(Kind::Items, &block)?;
+            block.clear();
+            block.shrink_to(2 * BLOCK);
+            if !goes_on(&mut asked) {
+                return Err(io::Error::other("the server ends"));
+            }
+        }
+        if cursor == 0 {
+            break;
+        }
+    }
+    writer.block(Kind::Tail, &encode(&Tail { items })?)?;
+    let bytes = Bytes(writer.bytes);
+    writer.finish()?;
+    Ok((items, bytes))
+}
+
+fn head(shared: &Shared) -> Head {
+    let view = shared.view();
+    let tenant = |(number, name): (usize, &String)| {
+        let penalty = shared.store.tenant_stats(number as base::TenantId).penalty;
+        TenantHead { name: name.clone(), fetches: penalty.count, penalty_us: penalty.mean.0 }
+    };
+    Head {
+        shards: shared.shards as u64,
+        cas: shared.last_cas(),
+        tenants: view.names.iter().enumerate().map(tenant).collect(),
+        flushes: shared.flushes(),
+    }
+}
