@@ -22,11 +22,11 @@ const EIGHT_DIGITS: u64 = 100_000_000;
 /// parts at once: x / 100 is x · 10486 / 2^20 below 10 000, x / 10 is x · 103 / 2^10 below 100.
 #[inline]
 const fn eight(number: u64) -> u64 {
-    let fours = number / 10_000 | number % 10_000 << 32;
-    let hundreds = fours * 10_486 >> 20 & 0x0000_007f_0000_007f;
-    let pairs = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = pairs * 103 >> 10 & 0x000f_000f_000f_000f;
-    tens | (pairs - 10 * tens) << 8
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let pairs = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - 10 * tens) << 8)
 }
 
 impl Number {
@@ -40,7 +40,7 @@ impl Number {
         }
         let first = parts[..2].iter().position(|&part| part > 0).unwrap_or(2);
         // The last digit shows, even if it is a zero.
-        let zeros = (parts[first] | 1 << 56).trailing_zeros() / 8;
+        let zeros = (parts[first] | (1 << 56)).trailing_zeros() / 8;
         self.start = 8 * first + zeros as usize;
         self.text()
     }
