@@ -6,11 +6,15 @@ use policy::rank::{klru, random};
 use std::sync::Arc;
 use store::{Evictor, Pool};
 
+/// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says.
+const LHD_SAMPLES: u8 = 32;
+
 /// The evictor the settings name.
 pub(crate) fn evictor(settings: &Settings) -> Evictor {
     let k = settings.maxmemory_samples;
     match settings.maxmemory_policy {
         Policy::Lru | Policy::Auto => Evictor { rank: Arc::new(klru::Klru), k, pool: true },
+        Policy::Lhd => Evictor::lhd(k.max(LHD_SAMPLES)),
         Policy::Random => Evictor { rank: Arc::new(random::Random), k: 1, pool: false },
         Policy::Nobody => Evictor { rank: Arc::new(klru::Klru), k: 0, pool: false },
     }

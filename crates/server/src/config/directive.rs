@@ -459,7 +459,8 @@ pub const ALL: &[Directive] = &[
         name: "maxmemory-policy",
         when: When::Always,
         doc: "Who leaves when memory is full: allkeys-lru (K-LRU with a pool of candidates, K = \
-              maxmemory-samples), allkeys-random, noeviction, or auto: what the recipe chooses.",
+              maxmemory-samples), allkeys-lhd (who promises the fewest hits for its bytes; it \
+              learns), allkeys-random, noeviction, or auto: what the recipe chooses.",
         get: |settings| settings.maxmemory_policy.name().into(),
         set: |settings, words| {
             settings.maxmemory_policy = Policy::parse(one(words)?)?;

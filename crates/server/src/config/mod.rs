@@ -27,6 +27,8 @@ pub struct Error(pub String);
 pub enum Policy {
     /// K-LRU with a pool of candidates: what Redis calls so.
     Lru,
+    /// Whoever promises the fewest hits for its bytes: LHD, which learns.
+    Lhd,
     /// Anyone.
     Random,
     /// Nobody: writes are refused.
@@ -36,8 +38,9 @@ pub enum Policy {
 }
 
 impl Policy {
-    const NAMES: [(&'static str, Self); 4] = [
+    const NAMES: [(&'static str, Self); 5] = [
         ("allkeys-lru", Self::Lru),
+        ("allkeys-lhd", Self::Lhd),
         ("allkeys-random", Self::Random),
         ("noeviction", Self::Nobody),
         ("auto", Self::Auto),
