@@ -501,7 +501,8 @@ fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
 }
 
 /// The command that is called, if it may be.
-#[inline]
+#[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
+#[inline(always)]
 fn resolve(call: &Call<'_>) -> Result<u16, (Option<u16>, Failure)> {
     let Some(mut number) = find(call.arg(0)) else { return Err((None, unknown(call))) };
     let mut command = get(number);

@@ -157,7 +157,8 @@ impl Decoder {
     ///
     /// # Errors
     /// What is wrong with the bytes; the connection is to be closed after telling so.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
+    #[inline(always)]
     pub fn decode<'a>(
         &'a mut self,
         bytes: &'a [u8],
