@@ -452,14 +452,14 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
             work(&mut client, &mut model, &mut prng, &mut version);
         }
         // Nobody waits for the answers to these.
-        let mut last = String::new();
+        let mut last = vec![];
         for _ in 0..prng.below(50) {
             let key = prng.below(KEYS);
             version += 1;
             model.entry(key).or_default().push(value(key, version));
-            last += &format!("SET {key} {}\r\n", value(key, version));
+            last.push(format!("SET {key} {}\r\n", value(key, version)));
         }
-        client.send(&last).unwrap();
+        client.send(&last.concat()).unwrap();
         if prng.chance(0.35) {
             server.signal("-TERM");
             std::thread::sleep(Duration::from_micros(prng.below(40_000)));
@@ -469,14 +469,18 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
         }
         server.end();
         let bytes = std::fs::read(&path).unwrap();
-        if prng.chance(0.2) {
-            let len = prng.below(bytes.len() as u64) as usize;
-            std::fs::write(&path, &bytes[..len]).unwrap();
-        } else if prng.chance(0.2) {
-            let mut bytes = bytes;
-            let bit = prng.below(bytes.len() as u64 * 8) as usize;
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            std::fs::write(&path, &bytes).unwrap();
+        match prng.below(10) {
+            0 | 1 => {
+                let len = prng.below(bytes.len() as u64) as usize;
+                std::fs::write(&path, &bytes[..len]).unwrap();
+            }
+            2 | 3 => {
+                let mut bytes = bytes;
+                let bit = prng.below(bytes.len() as u64 * 8) as usize;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                std::fs::write(&path, &bytes).unwrap();
+            }
+            _ => {}
         }
     }
     println!("{restored} rounds of restored values, {torn} torn saves, {refused} files refused");
