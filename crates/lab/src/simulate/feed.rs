@@ -7,7 +7,7 @@ use base::{Access, Micros, Op, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::Arc;
 
-/// Requests handed on at a time: half a mebibyte, which stays in the cache until all is known of it.
+/// Requests handed on at a time: half a mebibyte, which the cache keeps until all is known of it.
 pub(super) const CHUNK: usize = 1 << 13;
 /// Requests whose keys are looked up together: what is known of them fits the nearest cache.
 const AT_ONCE: usize = 64;
