@@ -4,8 +4,8 @@ use crate::cache::Shared;
 use base::{Bytes, Filter, Micros, TenantId};
 use policy::rank::klru::Klru;
 use std::sync::Arc;
-use store::{Evictor, Pool};
-use tune::{Pilot, Plant, Reading, Step, Tenant};
+use store::{ClassStats, Evictor, Pool};
+use tune::{Part, Pilot, Plant, Reading, Step, Tenant};
 
 /// What penalties measured until an epoch ago weigh against those since.
 const PENALTY_KEEP: f64 = 0.95;
@@ -43,6 +43,15 @@ impl Plant for Live<'_> {
         let store = &self.shared.store;
         let mut samples = vec![];
         *self.dropped += store.drain(&mut samples);
+        let part = |class: &ClassStats| Part {
+            class: class.class,
+            used: class.used,
+            gets: class.gets,
+            misses: class.misses,
+            sets: class.sets,
+            penalty: (class.penalty.count >= FETCHES_MIN && class.penalty.mean > Micros(0))
+                .then_some(class.penalty.mean),
+        };
         let tenant = |(at, name): (usize, &String)| {
             let stats = store.tenant_stats(at as TenantId);
             let measured = stats.penalty.count >= FETCHES_MIN && stats.penalty.mean > Micros(0);
@@ -58,7 +67,7 @@ impl Plant for Live<'_> {
                 min: Bytes(0),
                 max: None,
                 weight: 1.0,
-                classes: vec![],
+                classes: store.class_stats(at as TenantId).iter().map(part).collect(),
             }
         };
         Reading {
@@ -77,6 +86,7 @@ impl Plant for Live<'_> {
             .iter()
             .map(|pool| Pool {
                 tenants: pool.tenants.clone(),
+                class: pool.class,
                 budget: pool.budget,
                 evictor: Evictor {
                     rank: Arc::new(Klru),

@@ -15,10 +15,10 @@ use base::{Bytes, Filter, Micros, TenantId};
 use policy::rank::klru::Klru;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use store::{Evictor, Pool};
+use store::{ClassStats, Evictor, Pool};
 use tune::pilot::Status;
 use tune::snapshot::Candidate;
-use tune::{Known, Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
+use tune::{Known, Part, Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
 
 /// Looks at the store in an epoch: so many that queues do not overflow.
 const LOOKS: u32 = 5;
@@ -65,9 +65,9 @@ impl Board {
 }
 
 impl Shown {
-    /// The pool of a tenant, if the loop is on.
+    /// The pool of a tenant, if the loop is on and makes pools of tenants.
     pub(crate) fn pool(&self, tenant: TenantId) -> Option<&PoolStep> {
-        self.pools.iter().find(|pool| pool.tenants.contains(&tenant))
+        self.pools.iter().find(|pool| pool.tenants.contains(&tenant) && pool.class.is_none())
     }
 }
 
@@ -98,6 +98,15 @@ impl Plant for Live<'_> {
         let store = &self.shared.store;
         let mut samples = vec![];
         self.dropped += store.drain(&mut samples);
+        let part = |class: &ClassStats| Part {
+            class: class.class,
+            used: class.used,
+            gets: class.gets,
+            misses: class.misses,
+            sets: class.sets,
+            penalty: (class.penalty.count >= FETCHES_MIN && class.penalty.mean > Micros(0))
+                .then_some(class.penalty.mean),
+        };
         let tenant = |number: usize| {
             let id = number as TenantId;
             let (stats, bounds) = (store.tenant_stats(id), self.view.tenant(id));
@@ -114,7 +123,7 @@ impl Plant for Live<'_> {
                 min: bounds.min,
                 max: bounds.max,
                 weight: bounds.weight,
-                classes: vec![],
+                classes: store.class_stats(id).iter().map(part).collect(),
             }
         };
         Reading {
@@ -129,6 +138,7 @@ impl Plant for Live<'_> {
     fn apply(&mut self, step: &Step) {
         let pool = |pool: &PoolStep| Pool {
             tenants: pool.tenants.clone(),
+            class: pool.class,
             budget: pool.budget,
             evictor: Evictor { rank: Arc::new(Klru), k: pool.evictor.k, pool: pool.evictor.pool },
         };
@@ -138,7 +148,10 @@ impl Plant for Live<'_> {
         let mut filters = vec![Filter::NONE; self.view.names.len()];
         for pool in &step.pools {
             for &tenant in &pool.tenants {
-                filters[usize::from(tenant)] = pool.filter;
+                let widest = &mut filters[usize::from(tenant)];
+                if pool.filter.threshold() > widest.threshold() {
+                    *widest = pool.filter;
+                }
             }
         }
         self.tap(filters);

@@ -24,6 +24,7 @@ pub(crate) fn evictor(settings: &Settings) -> Evictor {
 pub(crate) fn shared_pool(settings: &Settings, tenants: usize) -> Vec<Pool> {
     vec![Pool {
         tenants: (0..tenants as TenantId).collect(),
+        class: None,
         budget: Bytes(settings.maxmemory.0),
         evictor: evictor(settings),
     }]

@@ -169,6 +169,9 @@ impl Shared {
             max_item: settings.proto_max_bulk_len,
             evictor: crate::pools::evictor(settings),
         });
+        for number in 0..view.names.len() as TenantId {
+            store.set_hinted(number, view.tenant(number).hinted);
+        }
         let shared = Self {
             store: Arc::new(store),
             clock,
@@ -246,6 +249,7 @@ impl Shared {
             } else if new.bounds(number) != old.bounds(number) {
                 self.store.set_bounds(number, new.bounds(number));
             }
+            self.store.set_hinted(number, new.tenant(number).hinted);
         }
         if new.settings.maxmemory != old.settings.maxmemory {
             self.store.set_limit(new.settings.maxmemory);

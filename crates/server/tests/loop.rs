@@ -216,6 +216,56 @@ fn the_loop_is_switched_live() {
     handle.stop();
 }
 
+/// Classes of penalties are pools: those whose misses cost more get more, whoever owns them.
+#[test]
+fn classes_are_told_and_steered() {
+    let handle = start(settings("predis:epoch=0.2")).unwrap();
+    let mut client = Client::new(&handle);
+    let words = ["CONFIG", "SET", "tenant", "near match prefix n: penalty hint"];
+    assert_eq!(client.ask(&words), Reply::Text("OK".into()));
+    assert!(matches!(client.ask(&["SET", "n:x", "1", "COST", "dear"]), Reply::Error(_)));
+    let (mut prng, value) = (base::Prng::new(4), "x".repeat(200));
+    let until = Instant::now() + Duration::from_secs(60);
+    let budgets = loop {
+        // The same tenant asks for both; what differs is what it says that they cost.
+        for (name, cost, took) in [("n:cheap", "100", 0), ("n:dear", "20000", 20)] {
+            let keys = keys(name, 500, &mut prng);
+            client.send(&keys.iter().map(|key| vec!["GET", key]).collect::<Vec<_>>());
+            let missed: Vec<_> = keys.iter().filter(|_| client.reply() == Reply::Nil).collect();
+            std::thread::sleep(Duration::from_millis(took));
+            let set = |key| vec!["SET", key, &value, "COST", cost];
+            client.send(&missed.iter().map(|key| set(key)).collect::<Vec<_>>());
+            for _ in &missed {
+                assert_eq!(client.reply(), Reply::Text("OK".into()));
+            }
+        }
+        let status = client.json(&["LARDER", "PLAN", "JSON"]);
+        let budget = |name: &str| {
+            let mut pools = each(&status["plan"], "pools");
+            pools.find(|pool| pool["name"] == name).and_then(|pool| pool["budget"].as_u64())
+        };
+        let (cheap, dear) = (budget("from 70 µs"), budget("from 10.23 ms"));
+        if let (Some(cheap), Some(dear)) = (cheap, dear)
+            && dear > 2 * cheap
+        {
+            break (cheap, dear);
+        }
+        assert!(Instant::now() < until, "{}", client.lines(&["LARDER", "PLAN"]));
+        std::thread::sleep(Duration::from_millis(30));
+    };
+    assert!(budgets.0 > 0);
+    let near = handle.store().class_stats(1);
+    assert!(near[4].used.0 > 0 && near[11].misses > 0, "{near:?}");
+    assert!(client.lines(&["LARDER", "PLAN"]).contains("from 10.23 ms"));
+    assert!(client.lines(&["LARDER", "TENANTS"]).contains("near"));
+    assert_eq!(client.ask(&["CONFIG", "SET", "recipe", "static"]), Reply::Text("OK".into()));
+    while !handle.store().class_stats(1).is_empty() {
+        assert!(Instant::now() < until, "classes are still counted");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    handle.stop();
+}
+
 /// A tenant that is added, and a limit that changes, are divided anew.
 #[test]
 fn tenants_and_limits_change_live() {

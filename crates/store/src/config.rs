@@ -90,8 +90,10 @@ impl fmt::Debug for Evictor {
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// Whose items. A tenant belongs to the first pool that names it.
+    /// Whose items. A tenant belongs to the first pool that names it, or to those of all classes.
     pub tenants: Vec<TenantId>,
+    /// Only items whose penalties are of this class. Either every pool is of a class, or none is.
+    pub class: Option<u8>,
     /// The share of memory it may keep when all is in use.
     pub budget: Bytes,
     /// Who leaves.

@@ -17,6 +17,7 @@
 //! A tenant at or below its min is passed over, unless the room is for itself. A dead item that is
 //! drawn goes at once, whatever its rank.
 
+use crate::classes::Ghosts;
 use crate::item::{Owned, Ref, Stamps};
 use crate::shard::Shard;
 use crate::table::{END, Place};
@@ -26,6 +27,7 @@ use base::{Prng, TenantId, Tick, penalty};
 use policy::Meta;
 use policy::rank::lhd::{Lived, Ranks};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Candidates kept by a pool, as in Redis.
 const KEPT_MAX: usize = 16;
@@ -54,15 +56,20 @@ pub(crate) struct Pools {
 
 #[derive(Debug)]
 struct Members {
+    class: Option<u8>,
     budget: u64,
     evictor: Evictor,
     accounts: Vec<(TenantId, Arc<Account>)>,
 }
 
 impl Members {
+    fn used(&self, account: &Account) -> u64 {
+        self.class.map_or_else(|| account.used(), |class| account.class(class).load(Relaxed))
+    }
+
     /// Bytes above the budget as a share of it; below 0 for bytes below.
     fn overdraft(&self) -> f64 {
-        let used: u64 = self.accounts.iter().map(|(_, account)| account.used()).sum();
+        let used: u64 = self.accounts.iter().map(|(_, account)| self.used(account)).sum();
         (used as f64 - self.budget as f64) / self.budget.max(1) as f64
     }
 }
@@ -78,13 +85,17 @@ impl Pools {
             .map(|tenant| pools.iter().position(|p| p.tenants.contains(&tenant)).unwrap_or(0))
             .collect();
         let members = |at: usize, pool: &Pool| Members {
+            class: pool.class,
             budget: pool.budget.0,
             evictor: match learnt.filter(|_| pool.evictor.rank.learns()) {
                 Some(ranks) => Evictor { rank: Arc::clone(ranks) as _, ..pool.evictor },
                 None => pool.evictor.clone(),
             },
             accounts: (of.iter().zip(accounts).enumerate())
-                .filter(|(_, (home, _))| **home == at)
+                .filter(|(tenant, (home, _))| {
+                    **home == at
+                        || pool.class.is_some() && pool.tenants.contains(&(*tenant as TenantId))
+                })
                 .map(|(tenant, (_, account))| (tenant as TenantId, Arc::clone(account)))
                 .collect(),
         };
@@ -171,6 +182,9 @@ impl Shard {
     /// store's memory and are the caller's now; 0 if nothing here may leave. The item itself is
     /// the shard's scrap: what is written next may be made of it.
     pub(crate) fn evict(&mut self, want: &Want) -> u64 {
+        if self.ghosts.is_some() {
+            return self.evict_by_class(want);
+        }
         if let (Some(tenant), true) = (want.tenant, want.own) {
             return self.evict_from(self.pools.of[tenant as usize], want);
         }
@@ -186,15 +200,35 @@ impl Shard {
         order.map(|pool| self.evict_from(pool, want)).find(|&freed| freed > 0).unwrap_or(0)
     }
 
+    /// The same where pools are classes of penalties: the class that is furthest above its budget
+    /// gives, and where it has nothing here the next. Items of a class have no table of their own,
+    /// so more are drawn until enough of it are met.
+    #[cold]
+    fn evict_by_class(&mut self, want: &Want) -> u64 {
+        let pools = self.pools.pools.iter().map(Members::overdraft).enumerate();
+        let mut pools: Vec<_> = pools.collect();
+        pools.sort_by(|a, b| b.1.total_cmp(&a.1));
+        for (pool, _) in pools {
+            let freed = self.evict_from(pool, want);
+            if freed > 0 {
+                return freed;
+            }
+        }
+        0
+    }
+
     fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
-        let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, .. } = self;
+        let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, ghosts, seed, .. } =
+            self;
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
             return 0;
         }
         shares.clear();
         shares.extend(members.accounts.iter().filter_map(|(tenant, account)| {
-            let len = tenants[*tenant as usize].table.len();
+            let tenant_here = &tenants[*tenant as usize];
+            let len =
+                if tenant_here.has_class(members.class) { tenant_here.table.len() } else { 0 };
             let loose = match want.tenant {
                 Some(own) if own == *tenant => u64::MAX,
                 _ if want.own => 0,
@@ -207,13 +241,68 @@ impl Shard {
             return 0;
         }
         let evictor = &members.evictor;
-        let (kept, tick) = (&mut kept[pool], *tick);
-        Round { evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }.run()
+        let (kept, tick, seed) = (&mut kept[pool], *tick, *seed);
+        if let (Some(class), Some(ghosts)) = (members.class, ghosts) {
+            let of = OfClass { class, ghosts, seed };
+            Round { of, evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }
+                .run()
+        } else {
+            let of = OfAny;
+            Round { of, evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }
+                .run()
+        }
+    }
+}
+
+/// Which items an eviction is about.
+trait Of {
+    /// Draws of places before it is left with what it has: for each candidate, and in any case.
+    const DRAWS: (usize, usize);
+    /// Whether an item is one of them.
+    fn has(&self, stamps: impl FnOnce() -> Stamps) -> bool;
+    /// An item of this tenant leaves.
+    fn loses(&mut self, tenant: TenantId, item: &Owned);
+}
+
+/// All.
+struct OfAny;
+
+impl Of for OfAny {
+    // Two places in three hold an item, so that far fewer draws than this find K items. It is
+    // left with fewer, or none, only in tables of a few items.
+    const DRAWS: (usize, usize) = (4, BATCH);
+
+    #[inline]
+    fn has(&self, _: impl FnOnce() -> Stamps) -> bool {
+        true
+    }
+
+    #[inline]
+    fn loses(&mut self, _: TenantId, _: &Owned) {}
+}
+
+/// Those whose penalties are of a class.
+struct OfClass<'a> {
+    class: u8,
+    ghosts: &'a mut Ghosts,
+    seed: u64,
+}
+
+impl Of for OfClass<'_> {
+    const DRAWS: (usize, usize) = (32, 8 * BATCH);
+
+    fn has(&self, stamps: impl FnOnce() -> Stamps) -> bool {
+        stamps().penalty_class() == self.class
+    }
+
+    fn loses(&mut self, tenant: TenantId, item: &Owned) {
+        self.ghosts.leave(self.seed, tenant, item);
     }
 }
 
 /// One eviction from one pool.
-struct Round<'a> {
+struct Round<'a, O> {
+    of: O,
     evictor: &'a Evictor,
     tenants: &'a mut [Tenant],
     kept: &'a mut Vec<Kept>,
@@ -227,14 +316,12 @@ struct Round<'a> {
     lived: &'a mut Option<Box<Lived>>,
 }
 
-impl Round<'_> {
+impl<O: Of> Round<'_, O> {
     fn run(&mut self) -> u64 {
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
         let mut batch = [Drawn::default(); BATCH];
-        // Two places in three hold an item, so that far fewer draws than this find K items. It is
-        // left with fewer, or none, only in tables of a few items.
-        let mut draws = 4 * left + BATCH;
+        let mut draws = O::DRAWS.0 * left + O::DRAWS.1;
         // Looked at now, the best of those kept is on its way while others are drawn.
         self.drop_stale();
         while left > 0 && draws > 0 {
@@ -256,6 +343,9 @@ impl Round<'_> {
                 if item.is_dead(self.want.now.unix_ms) {
                     crate::learn::ends(self.lived, share.tenant, item, self.tick);
                     return self.tenants[share.tenant as usize].expire(place);
+                }
+                if !self.of.has(|| stamps) {
+                    continue;
                 }
                 let rank = self.rank(share.tenant, item, stamps);
                 let candidate = Candidate { rank, share: at, place, word };
@@ -382,7 +472,9 @@ impl Round<'_> {
             let table = &self.tenants[share.tenant as usize].table;
             let mut position = self.prng.below(END);
             for _ in 0..SEARCH_MAX.min(table.buckets() + 1) {
-                let may_leave = |item: Ref, word| !self.is_spared(share, item, word);
+                let may_leave = |item: Ref, word| {
+                    !self.is_spared(share, item, word) && self.of.has(|| item.stamps())
+                };
                 if let Some(place) = table.find_at(position, may_leave) {
                     let word = table.word(place);
                     return Some(Candidate { rank: 0.0, share: at, place, word });
@@ -405,6 +497,7 @@ impl Round<'_> {
             return 0;
         }
         let (item, bytes) = tenant.take(victim.place);
+        self.of.loses(number, &item);
         crate::learn::ends(self.lived, number, item.view(), self.tick);
         *self.scrap = Some(item);
         tenant.account.give(bytes - charge);

@@ -8,6 +8,7 @@
 //! `table/bucket.rs`, one cache line of pointers to items. Everything else is safe code.
 #![deny(unsafe_code)]
 
+mod classes;
 mod config;
 mod error;
 mod evict;
@@ -34,7 +35,7 @@ pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};
 pub use restore::Saved;
-pub use stats::{Counters, Len, PenaltyStats, Swept, TenantStats};
+pub use stats::{ClassStats, Counters, Len, PenaltyStats, Swept, TenantStats};
 pub use store::Store;
 pub use view::{Change, Item, ScanItem};
 

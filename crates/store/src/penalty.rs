@@ -12,8 +12,8 @@
 //! SoCC '19.
 
 use crate::stats::PenaltyStats;
-use base::Micros;
 use base::histogram::{Histogram, left_edge, width};
+use base::{Micros, TenantId};
 
 /// A fetch that takes longer has been given up.
 const TIMEOUT: Micros = Micros::from_secs(10);
@@ -24,6 +24,7 @@ struct Fetch {
     since: Micros,
     /// Reads that missed since then; 0 where the place is free.
     reads: u32,
+    tenant: TenantId,
 }
 
 /// One shard's fetches under way.
@@ -50,21 +51,33 @@ impl Stopwatch {
         }
     }
 
+    /// Whether fetches are timed.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.places.is_empty()
+    }
+
     #[inline]
     fn place(&mut self, hash: u64) -> Option<&mut Fetch> {
         let mask = self.places.len().wrapping_sub(1);
         self.places.get_mut(hash as usize & mask)
     }
 
-    /// A read missed.
+    /// A read missed. Tells of a fetch that lost its place: its tenant, hash, and reads.
     #[inline]
-    pub(crate) fn start(&mut self, hash: u64, now: Micros) {
-        let Some(fetch) = self.place(hash) else { return };
+    pub(crate) fn start(
+        &mut self,
+        tenant: TenantId,
+        hash: u64,
+        now: Micros,
+    ) -> Option<(TenantId, u64, u32)> {
+        let fetch = self.place(hash)?;
         if fetch.hash == hash && fetch.reads > 0 && now.saturating_sub(fetch.since) <= TIMEOUT {
             fetch.reads = fetch.reads.saturating_add(1);
-        } else {
-            *fetch = Fetch { hash, since: now, reads: 1 };
+            return None;
         }
+        let lost = std::mem::replace(fetch, Fetch { hash, since: now, reads: 1, tenant });
+        (lost.reads > 0).then_some((lost.tenant, lost.hash, lost.reads))
     }
 
     /// The key was written.
@@ -91,10 +104,18 @@ pub(crate) struct Measured {
     times: Option<Box<Histogram>>,
     waiters: f64,
     abandoned: u64,
+    /// Of microseconds, by class, as far as any was counted.
+    classes: Vec<Option<Box<Histogram>>>,
 }
 
 impl Measured {
-    pub(crate) fn add(&mut self, fetched: Fetched) {
+    /// Counts a fetch, for a class too where one is named.
+    pub(crate) fn add(&mut self, fetched: Fetched, class: Option<u8>) {
+        if let (Fetched::In(took, _), Some(class)) = (fetched, class) {
+            let at = usize::from(class);
+            self.classes.resize(self.classes.len().max(at + 1), None);
+            self.classes[at].get_or_insert_default().add(took.0, 1.0);
+        }
         match fetched {
             Fetched::In(took, waiters) => {
                 self.times.get_or_insert_default().add(took.0, 1.0);
@@ -113,7 +134,7 @@ impl Measured {
 
     /// Lets what was measured so far count `factor` times as much.
     pub(crate) fn fade(&mut self, factor: f64) {
-        if let Some(times) = &mut self.times {
+        for times in self.classes.iter_mut().chain([&mut self.times]).flatten() {
             times.scale(factor);
         }
         self.waiters *= factor;
@@ -121,17 +142,26 @@ impl Measured {
 
     pub(crate) fn stats(&self) -> PenaltyStats {
         let (waiters, abandoned) = (self.waiters, self.abandoned);
-        let Some(times) = self.times.as_ref().filter(|times| times.total() > 0.0) else {
-            return PenaltyStats { waiters, abandoned, ..PenaltyStats::default() };
-        };
-        let cut = times.quantile(0.99);
-        let sum: f64 = (times.counts().iter().enumerate())
-            .filter(|(_, count)| **count > 0.0)
-            .map(|(at, count)| count * (left_edge(at) + (width(at) - 1) / 2).min(cut) as f64)
-            .sum();
-        let mean = Micros((sum / times.total()).round() as u64);
-        PenaltyStats { count: times.total(), mean, waiters, abandoned }
+        PenaltyStats { waiters, abandoned, ..stats_of(self.times.as_deref()) }
     }
+
+    /// Of the fetches counted for a class.
+    pub(crate) fn class_stats(&self, class: u8) -> PenaltyStats {
+        stats_of(self.classes.get(usize::from(class)).and_then(|times| times.as_deref()))
+    }
+}
+
+fn stats_of(times: Option<&Histogram>) -> PenaltyStats {
+    let Some(times) = times.filter(|times| times.total() > 0.0) else {
+        return PenaltyStats::default();
+    };
+    let cut = times.quantile(0.99);
+    let sum: f64 = (times.counts().iter().enumerate())
+        .filter(|(_, count)| **count > 0.0)
+        .map(|(at, count)| count * (left_edge(at) + (width(at) - 1) / 2).min(cut) as f64)
+        .sum();
+    let mean = Micros((sum / times.total()).round() as u64);
+    PenaltyStats { count: times.total(), mean, ..PenaltyStats::default() }
 }
 
 #[cfg(test)]
@@ -142,18 +172,18 @@ mod tests {
     fn the_first_miss_starts_and_the_write_stops() {
         let mut watch = Stopwatch::default();
         watch.set_places(16);
-        watch.start(5, Micros(100));
-        watch.start(5, Micros(150));
+        watch.start(0, 5, Micros(100));
+        watch.start(0, 5, Micros(150));
         assert_eq!(watch.stop(21, Micros(180)), None, "another key in the same place");
         assert_eq!(watch.stop(5, Micros(300)), Some(Fetched::In(Micros(200), 1)));
         assert_eq!(watch.stop(5, Micros(300)), None, "a second write is no fetch");
-        watch.start(5, Micros(400));
+        watch.start(0, 5, Micros(400));
         watch.forget(5);
         assert_eq!(watch.stop(5, Micros(500)), None, "deleted meanwhile");
-        watch.start(5, Micros(0));
+        watch.start(0, 5, Micros(0));
         assert_eq!(watch.stop(5, Micros(10_000_001)), Some(Fetched::Abandoned));
         watch.set_places(0);
-        watch.start(5, Micros(0));
+        watch.start(0, 5, Micros(0));
         assert_eq!(watch.stop(5, Micros(1)), None, "switched off");
     }
 
@@ -161,8 +191,8 @@ mod tests {
     #[test]
     fn outliers_are_cut() {
         let mut measured = Measured::default();
-        (0..999).for_each(|_| measured.add(Fetched::In(Micros(1_000), 0)));
-        measured.add(Fetched::In(Micros(9_000_000), 4));
+        (0..999).for_each(|_| measured.add(Fetched::In(Micros(1_000), 0), None));
+        measured.add(Fetched::In(Micros(9_000_000), 4), None);
         let stats = measured.stats();
         assert!((970..=1030).contains(&stats.mean.0), "{stats:?}");
         assert_eq!((stats.count, stats.waiters), (1000.0, 4.0));

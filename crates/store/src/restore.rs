@@ -14,6 +14,7 @@ use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::lock;
 use crate::{Error, Key, Now, Scope, Store};
+use base::penalty::CLASSES;
 use base::{Bytes, Micros, TenantId};
 
 /// Bits of all shards together, as a power of two: four megabytes.
@@ -121,7 +122,8 @@ impl Store {
             let bytes = shard.tenants[usize::from(key.tenant)].remove(place);
             shard.give(&self.memory, key.tenant, bytes);
         }
-        let stamps = Stamps::aged(shard.tick, saved.idle, saved.penalty_class, saved.hits);
+        let stamps =
+            Stamps::aged(shard.tick, saved.idle, saved.penalty_class.min(CLASSES), saved.hits);
         let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
         shard.insert(self, key, &parts, stamps, now)?;
         Ok(true)

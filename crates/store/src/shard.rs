@@ -4,6 +4,7 @@
 //! (items age by it), the tap's queue, the stopwatch. So a request takes one lock and nothing
 //! else, but for the byte counters when bytes change.
 
+use crate::classes::Ghosts;
 use crate::evict::{Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref, Stamps};
 use crate::learn;
@@ -16,7 +17,7 @@ use crate::tenant::Tenant;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use policy::rank::lhd::Lived;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Draws for a random key before a walk looks for one.
 const DRAWS: usize = 64;
@@ -44,6 +45,12 @@ pub(crate) struct Shard {
     pub(crate) lived: Option<Box<Lived>>,
     /// What was written or removed, while items of an earlier run come back.
     pub(crate) notes: Option<Box<Notes>>,
+    /// Whether lifetimes or classes are counted: what a read that hits looks at.
+    pub(crate) is_watched: bool,
+    /// Remembers penalties of keys, while pools are made of their classes.
+    pub(crate) ghosts: Option<Box<Ghosts>>,
+    /// The class that the item of the write under way is told to be of; 0 for none.
+    pub(crate) told: u8,
 }
 
 /// How a caller sees an item.
@@ -91,7 +98,8 @@ impl Shard {
                 tenant.counters.hits += 1;
                 let seen = || (item.view().charge(), item.view().expires(), stamps.penalty_class());
                 self.tap.see(key, now, Sighting::Hit, seen);
-                if self.lived.is_some() {
+                if self.is_watched {
+                    self.class_is_read(key.tenant, stamps.penalty_class());
                     self.lives_on(key, place, last, true);
                 }
                 return Some(place);
@@ -102,7 +110,10 @@ impl Shard {
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
         self.tap.see(key, now, Sighting::Miss, || (0, None, 0));
-        self.stopwatch.start(key.hash, now.micros);
+        let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
+        if let Some((tenant, hash, reads)) = lost {
+            self.class_is_missed(tenant, hash, reads);
+        }
         None
     }
 
@@ -190,6 +201,8 @@ impl Shard {
         }
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.table.replace(place, key.hash, || Owned::new(parts, stamps));
+        tenant.class_leaves(stamps.penalty_class(), old);
+        tenant.class_enters(stamps.penalty_class(), new);
         tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
         self.give(&store.memory, key.tenant, old.saturating_sub(new));
         Ok(())
@@ -223,6 +236,7 @@ impl Shard {
         let before = tenant.table.bytes();
         let item = Owned::made_of(self.scrap.take(), parts, stamps);
         tenant.table.insert(self.seed, key.hash, item);
+        tenant.class_enters(stamps.penalty_class(), charge);
         let rest = reserved + before - charge - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
@@ -287,12 +301,35 @@ impl Shard {
         let old = item.charge();
         let new = item.parts([item.value(), more], expires).charge();
         let place = self.room_beside(store, key, place, new, now)?;
-        let table = &mut self.tenants[key.tenant as usize].table;
-        let item = table.get(place);
+        let tenant = &mut self.tenants[key.tenant as usize];
+        let item = tenant.table.get(place);
+        let class = item.stamps().penalty_class();
         let copy = Owned::new(&item.parts([item.value(), more], expires), item.stamps());
-        table.replace(place, key.hash, || copy);
+        tenant.table.replace(place, key.hash, || copy);
+        tenant.class_leaves(class, old);
+        tenant.class_enters(class, new);
         self.give(&store.memory, key.tenant, old);
         Ok(new)
+    }
+
+    /// Shows the item to `f` and does what it answers.
+    #[inline]
+    pub(crate) fn update<'v, R>(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        now: Now,
+        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
+    ) -> Result<R, Error> {
+        self.tick += 1;
+        let found = self.find(key, now, &store.memory);
+        if let Some(place) = found {
+            self.hit(key, place);
+        }
+        let item = found.map(|place| view(self.get(key, place), self.tick));
+        let (change, result) = f(item.as_ref());
+        self.apply(store, key, found, &change, now)?;
+        Ok(result)
     }
 
     /// Does what [`Store::update`](crate::Store::update) was answered.
@@ -344,8 +381,8 @@ impl Shard {
     #[inline]
     fn written(&mut self, key: &Key, now: Now, item: impl FnOnce() -> (u64, Option<u64>)) {
         self.tenants[key.tenant as usize].counters.sets += 1;
-        if let Some(fetched) = self.stopwatch.stop(key.hash, now.micros) {
-            self.fetched(key, fetched);
+        if self.stopwatch.is_on() {
+            self.fetch_ends(key, now);
         }
         let table = &self.tenants[key.tenant as usize].table;
         self.tap.see(key, now, Sighting::Write, || {
@@ -356,20 +393,15 @@ impl Shard {
         });
     }
 
-    /// Notes what a fetch took, for the tenant and in the item.
-    #[cold]
-    pub(crate) fn fetched(&mut self, key: &Key, fetched: Fetched) {
-        let tenant = &mut self.tenants[key.tenant as usize];
-        let measured = tenant.account.measured.lock();
-        measured.unwrap_or_else(PoisonError::into_inner).add(fetched);
-        if let Fetched::In(took, _) = fetched
-            && let Some(place) = tenant.table.find(key.hash, key.db, key.bytes)
-        {
-            let mut item = tenant.table.get_mut(place);
-            let mut stamps = item.view().stamps();
-            stamps.set_penalty_class(base::penalty::class_of(took));
-            item.set_stamps(stamps);
+    /// Stops the watch after a write.
+    #[inline(never)]
+    fn fetch_ends(&mut self, key: &Key, now: Now) {
+        let fetched = self.stopwatch.stop(key.hash, now.micros);
+        if let Some(fetched) = fetched {
+            let waiters = if let Fetched::In(_, waiters) = fetched { waiters } else { 0 };
+            self.fetched(key, fetched, 1 + u64::from(waiters));
         }
+        self.class_is_written(key, fetched.is_some());
     }
 
     /// Removes the items of a tenant in a database, or in all; returns how many.

@@ -73,6 +73,23 @@ pub struct PenaltyStats {
     pub abandoned: u64,
 }
 
+/// What the items of a tenant whose penalties are of one class hold and do, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClassStats {
+    /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
+    pub class: u8,
+    /// Bytes charged for the items, without their share of the tables.
+    pub used: Bytes,
+    /// Reads; those that missed count once it is known for which class.
+    pub gets: u64,
+    /// Reads that found nothing.
+    pub misses: u64,
+    /// Writes.
+    pub sets: u64,
+    /// What its misses cost.
+    pub penalty: PenaltyStats,
+}
+
 /// One tenant, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TenantStats {

@@ -81,6 +81,8 @@ pub(crate) struct Admin {
     pub(crate) pools: Vec<Pool>,
     /// What was learnt, while a pool's rank learns.
     pub(crate) lessons: Option<Lessons>,
+    /// Charged for counting classes.
+    pub(crate) class_bytes: u64,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -94,7 +96,7 @@ impl Store {
         let shards = config.shards.clamp(1, 256).next_power_of_two();
         let databases = usize::from(config.databases.clamp(1, 256));
         let budget = config.maxmemory;
-        let pool = Pool { tenants: vec![], budget, evictor: config.evictor };
+        let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
         let shard = |at: usize| Shard {
             tick: 0,
@@ -111,6 +113,9 @@ impl Store {
             sweeper: Sweeper::default(),
             lived: None,
             notes: None,
+            is_watched: false,
+            ghosts: None,
+            told: 0,
         };
         let store = Self {
             shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
@@ -118,7 +123,12 @@ impl Store {
             value_max: config.max_item.0.min(u64::from(u32::MAX)),
             seed: config.seed,
             databases,
-            admin: Mutex::new(Admin { accounts: vec![], pools: vec![pool], lessons: None }),
+            admin: Mutex::new(Admin {
+                accounts: vec![],
+                pools: vec![pool],
+                lessons: None,
+                class_bytes: 0,
+            }),
             learns: AtomicBool::new(false),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
@@ -177,7 +187,7 @@ impl Store {
     /// Starts the stopwatch of a key as a read that misses does: somebody goes and fetches it anew,
     /// though it is still here.
     pub fn fetch_begins(&self, key: &Key, now: Now) {
-        self.shard(key).stopwatch.start(key.hash, now.micros);
+        _ = self.shard(key).stopwatch.start(key.tenant, key.hash, now.micros);
     }
 
     /// Writes an item, of kind 0.
@@ -207,10 +217,10 @@ impl Store {
     ) -> Result<(), Error> {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        shard.stopwatch.forget(key.hash);
+        let reads = u64::from(shard.stopwatch.stop(key.hash, now.micros).is_some());
         let found = shard.find(key, now, &self.memory);
         shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)?;
-        shard.fetched(key, Fetched::In(penalty, 0));
+        shard.fetched(key, Fetched::In(penalty, 0), reads);
         Ok(())
     }
 
@@ -224,16 +234,7 @@ impl Store {
         now: Now,
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
-        let mut shard = self.shard(key);
-        shard.tick += 1;
-        let found = shard.find(key, now, &self.memory);
-        if let Some(place) = found {
-            shard.hit(key, place);
-        }
-        let item = found.map(|place| view(shard.get(key, place), shard.tick));
-        let (change, result) = f(item.as_ref());
-        shard.apply(self, key, found, &change, now)?;
-        Ok(result)
+        self.shard(key).update(self, key, now, f)
     }
 
     /// [`Store::update`] by a command that also reads, such as GETEX: counted as a hit or a miss.
@@ -415,6 +416,7 @@ impl Store {
 
     pub(crate) fn publish(&self, admin: &mut Admin) {
         self.settle_lessons(admin);
+        let ghosts = self.settle_classes(admin);
         let learnt = admin.lessons.as_ref().map(Lessons::ranks);
         let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, learnt));
         for shard in &self.shards {
@@ -428,6 +430,8 @@ impl Store {
                 None => shard.lived = None,
                 Some(lessons) => _ = shard.lived.get_or_insert_with(|| Box::new(lessons.lived())),
             }
+            shard.count_classes(ghosts);
+            shard.is_watched = shard.lived.is_some() || shard.ghosts.is_some();
         }
     }
 

@@ -4,6 +4,7 @@
 //! a queue under the shard's lock, which is held anyway; a queue that nobody empties in time
 //! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
 
+use crate::table::SHARE;
 use crate::{Key, Now};
 use base::{Filter, Micros, Sample, Sighting, TenantId, penalty};
 
@@ -64,7 +65,8 @@ impl Tap {
             key: key.hash,
             tenant: key.tenant,
             sighting,
-            size: size.try_into().unwrap_or(u32::MAX),
+            // What an item takes is what a model must think it takes: its place in the table too.
+            size: if size > 0 { (size + SHARE).try_into().unwrap_or(u32::MAX) } else { 0 },
             ttl: Micros(left_ms.saturating_mul(1_000)),
             penalty: penalty::of_class(class),
         });

@@ -2,11 +2,12 @@
 //! dictionary.
 
 use crate::Bounds;
+use crate::classes::{Classes, SLOTS};
 use crate::item::Owned;
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
 use crate::stats::{Counters, Len};
-use crate::sync::{AtomicU64, Mutex};
+use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::table::{Place, Table};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +19,10 @@ pub(crate) struct Account {
     min: AtomicU64,
     /// `u64::MAX` for none.
     max: AtomicU64,
+    /// Bytes of items by class of penalty, while they are counted.
+    classes: [AtomicU64; SLOTS],
+    /// Whether classes are told, and not measured.
+    hinted: AtomicBool,
     /// A leaf lock: taken under a shard's lock, and nothing is taken under it.
     pub(crate) measured: Mutex<Measured>,
 }
@@ -28,6 +33,8 @@ impl Account {
             used: Padded::default(),
             min: AtomicU64::new(0),
             max: AtomicU64::new(0),
+            classes: std::array::from_fn(|_| AtomicU64::new(0)),
+            hinted: AtomicBool::new(false),
             measured: Mutex::default(),
         };
         account.set_bounds(bounds);
@@ -37,6 +44,20 @@ impl Account {
     pub(crate) fn set_bounds(&self, bounds: Bounds) {
         self.min.store(bounds.min.0, Relaxed);
         self.max.store(bounds.max.map_or(u64::MAX, |max| max.0), Relaxed);
+    }
+
+    /// Bytes of the items of a class.
+    #[inline]
+    pub(crate) fn class(&self, class: u8) -> &AtomicU64 {
+        &self.classes[usize::from(class).min(SLOTS - 1)]
+    }
+
+    pub(crate) fn set_hinted(&self, hinted: bool) {
+        self.hinted.store(hinted, Relaxed);
+    }
+
+    pub(crate) fn is_hinted(&self) -> bool {
+        self.hinted.load(Relaxed)
     }
 
     #[inline]
@@ -104,6 +125,8 @@ pub(crate) struct Tenant {
     pub(crate) table: Table,
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
+    /// What its classes of penalties hold and do, while pools are made of them.
+    pub(crate) classes: Option<Box<Classes>>,
     /// By database.
     lens: Box<[Len]>,
 }
@@ -119,6 +142,7 @@ impl Tenant {
             table: Table::default(),
             counters: Counters::default(),
             account,
+            classes: None,
             lens: vec![Len::default(); databases].into(),
         }
     }
@@ -146,8 +170,10 @@ impl Tenant {
             len.items -= 1;
             len.expires -= u64::from(view.expires().is_some());
         }
-        let bytes = bytes + view.charge();
-        (item, bytes)
+        let charge = view.charge();
+        let class = view.stamps().penalty_class();
+        self.class_leaves(class, charge);
+        (item, bytes + charge)
     }
 
     /// Removes a dead item, and returns the bytes, which the account has back already.
@@ -172,6 +198,7 @@ impl Tenant {
     /// up to the caller.
     pub(crate) fn take_table(&mut self) -> Table {
         self.lens.fill(Len::default());
+        self.classes_empty();
         std::mem::take(&mut self.table)
     }
 

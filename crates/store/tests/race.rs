@@ -46,8 +46,12 @@ fn play(store: &Store, seed: u64, calls: u64) {
             28 if call % 64 == 0 => {
                 let half = Bytes(LIMIT / 2);
                 let evictor = Evictor { k: 1 + (call % 7) as u8, ..Evictor::default() };
-                let pool =
-                    |tenant| Pool { tenants: vec![tenant], budget: half, evictor: evictor.clone() };
+                let pool = |tenant| Pool {
+                    tenants: vec![tenant],
+                    class: None,
+                    budget: half,
+                    evictor: evictor.clone(),
+                };
                 store.set_pools(&[pool(0), pool(1)]);
                 Ok(())
             }

@@ -25,6 +25,7 @@ pub mod plant;
 pub mod recipe;
 mod record;
 pub mod snapshot;
+pub mod tides;
 mod watch;
 
 pub use evictor::{Evictor, POOL};

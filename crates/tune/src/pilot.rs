@@ -26,8 +26,8 @@ use crate::snapshot::{Candidate, Pool};
 use crate::watch::{Watch, samples_per_s};
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
 use crate::{planner, recipe::Pools};
-use base::penalty::CLASSES;
-use base::{Bytes, Filter, Micros, MissRatio, TenantId};
+use base::penalty::{CLASSES, of_class};
+use base::{Bytes, Filter, Micros, MissRatio, Sample, TenantId};
 use curve::MissRatioCurve;
 use std::collections::{HashMap, VecDeque};
 
@@ -273,16 +273,24 @@ impl Pilot {
     fn brake(&mut self, reading: &Reading) -> bool {
         let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
         self.looked = reading.now;
+        let widest = self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max);
+        let is_shared = self.recipe.pools == Pools::Class;
         let ops = |pool: &Steered| {
-            let samples = reading.samples.iter().filter(|s| pool.has(s.tenant, s.penalty));
-            samples.count() as f64 / pool.filter().rate().max(f64::MIN_POSITIVE) / look
+            let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty);
+            let rate = if is_shared { widest } else { pool.filter().rate() };
+            let samples = reading.samples.iter().filter(is_of);
+            samples.count() as f64 / rate.max(f64::MIN_POSITIVE) / look
         };
         if reading.samples.len() as f64 <= OVERRUN * samples_per_s(0.0) * look {
             return false;
         }
         let ops: Vec<_> = self.pools.iter().map(ops).collect();
         let active = ops.iter().filter(|&&ops| ops > 0.0).count();
-        let samples = samples_per_s(ops.iter().sum()) / active.max(1) as f64;
+        let samples = if is_shared {
+            samples_per_s(ops.first().copied().unwrap_or_default())
+        } else {
+            samples_per_s(ops.iter().sum()) / active.max(1) as f64
+        };
         let mut lowered = false;
         for (pool, ops) in self.pools.iter_mut().zip(ops) {
             lowered |= pool.watch.as_mut().is_some_and(|watch| watch.overrun(ops, samples));
@@ -534,13 +542,18 @@ impl Pilot {
         }
         let ops_per_s = self.pools.iter().map(|pool| pool.ops_per_s).sum();
         let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
-        let samples = samples_per_s(ops_per_s) / active.max(1) as f64;
+        // The class of a key is not known before it is sampled, so all classes have one rate: were
+        // a rare one to have a higher, the others' requests would be sampled with it.
+        let is_shared = self.recipe.pools == Pools::Class;
+        let shares = if is_shared { 1 } else { active.max(1) };
+        let samples = samples_per_s(ops_per_s) / shares as f64;
         for (pool, counts) in self.pools.iter_mut().zip(counts) {
             if counts.gets + counts.sets == 0 {
                 continue;
             }
             if let Some(watch) = &mut pool.watch {
-                watch.epoch(counts.gets, pool.ops_per_s, samples, self.recipe.keep);
+                let ops_per_s = if is_shared { ops_per_s } else { pool.ops_per_s };
+                watch.epoch(counts.gets, ops_per_s, samples, self.recipe.keep);
             }
         }
         self.measure_penalties(reading);
@@ -566,7 +579,10 @@ impl Pilot {
         let rates = self.pools.iter().map(|pool| pool.reads_per_s.max(1e-9));
         let others = mean(&mut rates.zip(&penalties).filter_map(|(rate, p)| Some((rate, (*p)?))));
         for (pool, penalty) in self.pools.iter_mut().zip(penalties) {
-            pool.penalty_us = penalty.or(others).unwrap_or(PENALTY_DEFAULT_US);
+            // What a class costs is known from its name, before anything was measured.
+            let told = pool.class.filter(|&class| class > 0).map(of_class);
+            let known = penalty.or(told.map(Micros::as_f64)).or(others);
+            pool.penalty_us = known.unwrap_or(PENALTY_DEFAULT_US);
         }
     }
 
@@ -575,7 +591,10 @@ impl Pilot {
         let pools = self.pools.iter().map(|pool| {
             let (floor, cap) = self.bounds(reading, pool);
             let mut candidates = pool.watch.as_ref().map_or(vec![], |w| w.curves().to_vec());
-            if pool.watch.is_some() && pool.reads_per_s <= IDLE * reads {
+            // Of the unmeasured hardly anything stays: what they do not use they do not need.
+            let is_empty =
+                pool.class == Some(0) && candidates.is_empty() && pool.used.0 < pool.budget.0 / 2;
+            if pool.watch.is_some() && (pool.reads_per_s <= IDLE * reads || is_empty) {
                 // Whoever asks for nothing misses nothing: no memory would help.
                 let curve = MissRatioCurve::new([]);
                 candidates = vec![Candidate::new(pool.evictor, curve)];

@@ -77,7 +77,7 @@ fn filled(keys: u64, seed: u64) -> Store {
 
 fn choose(store: &Store, k: u8) {
     let evictor = Evictor { rank: Arc::new(Klru), k, pool: false };
-    store.set_pools(&[Pool { tenants: vec![0], budget: store.limit(), evictor }]);
+    store.set_pools(&[Pool { tenants: vec![0], class: None, budget: store.limit(), evictor }]);
 }
 
 fn set(store: &Store, key: u64) {

@@ -2,8 +2,12 @@
 
 use super::flag::{BRIEF, DENY_OOM, FAST, READ, WRITE};
 use super::life::{Life, ends};
-use super::{ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, ONE_KEY, SYNTAX, wrong_number};
+use super::{
+    ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
+    wrong_number,
+};
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
+use base::Micros;
 use store::{Change, Item, Key};
 
 /// This family.
@@ -151,6 +155,8 @@ struct Options<'a> {
     keep_ttl: bool,
     persist: bool,
     get: bool,
+    /// What a miss costs, in microseconds.
+    cost: Option<Micros>,
     life: Option<(Life, &'a [u8])>,
 }
 
@@ -161,6 +167,14 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
     while at < call.args.len() {
         let one_life = found.life.is_none() && !found.keep_ttl && !found.persist;
         let next = call.args.get(at + 1);
+        if let (true, true, Some(value)) =
+            (is_set && found.cost.is_none(), call.is(at, "cost"), next)
+        {
+            let cost = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            found.cost = Some(Micros(cost.ok_or(NOT_AN_INTEGER)?));
+            at += 2;
+            continue;
+        }
         match (Life::named(call.arg(at)), next) {
             (Some(life), Some(value)) if one_life => {
                 found.life = Some((life, value));
@@ -193,11 +207,14 @@ fn set(call: &mut Call<'_>) -> Done {
     };
     let plain = !options.if_absent && !options.if_present && !options.keep_ttl && !options.get;
     if plain && expires.is_none_or(|at| at > now_ms) {
-        call.shared.store.set(&key, value, expires, call.now)?;
+        match options.cost {
+            Some(cost) => call.shared.store.set_told(&key, value, expires, cost, call.now)?,
+            None => call.shared.store.set(&key, value, expires, call.now)?,
+        }
         return call.ok();
     }
     let get = options.get;
-    let (done, old) = call.shared.store.update(&key, call.now, |item| {
+    let update = |item: Option<&Item<'_>>| {
         let old = get.then(|| item.map(|item| string(item).map(<[u8]>::to_vec)));
         if let Some(Some(Err(wrong))) = old {
             return (Change::Keep, (false, Some(Some(Err(wrong)))));
@@ -207,7 +224,11 @@ fn set(call: &mut Call<'_>) -> Done {
         }
         let kept = item.and_then(|item| item.expires).filter(|_| options.keep_ttl);
         (change(value, expires.or(kept), now_ms), (true, old))
-    })?;
+    };
+    let (done, old) = match options.cost {
+        Some(cost) => call.shared.store.update_told(&key, cost, call.now, update)?,
+        None => call.shared.store.update(&key, call.now, update)?,
+    };
     match old {
         Some(Some(old)) => call.out.bulk(&old?),
         None if done => return call.ok(),

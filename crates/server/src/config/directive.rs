@@ -479,20 +479,14 @@ pub const ALL: &[Directive] = &[
         name: "recipe",
         when: When::Always,
         doc: "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
-              follows its misses) or kredis (a budget and a K for each tenant, from its curve \
-              and the cost of its misses). Settings follow, as in kredis:objective=hits:epoch=10 \
+              follows its misses), kredis (a budget and a K for each tenant, from its curve \
+              and the cost of its misses) or predis (a budget for each class of penalties, \
+              whoever owns the items). Settings follow, as in kredis:objective=hits:epoch=10 \
               (seconds) or dlru:interval=100000 (reads).",
         get: |settings| settings.recipe.clone(),
         set: |settings, words| {
             let word = one(words)?.to_ascii_lowercase();
             let recipe = tune::recipe::parse(&word)?;
-            if recipe.pools == tune::recipe::Pools::Class {
-                return Err(format!(
-                    "recipe {} evicts by class of penalty, which the store cannot: it runs \
-                     in virtual time, with larder simulate --recipe",
-                    recipe.name
-                ));
-            }
             settings.recipe = recipe.to_string();
             Ok(())
         },

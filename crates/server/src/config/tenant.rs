@@ -4,6 +4,7 @@
 //!
 //! ```text
 //!   tenant NAME [match db N | prefix P | user U | listener PORT]… [min SIZE] [max SIZE] [weight W]
+//!               [penalty auto|hint]
 //! ```
 //!
 //! Any match suffices, the first tenant in order of configuration wins, and what matches none
@@ -45,12 +46,21 @@ pub struct Tenant {
     pub max: Option<Bytes>,
     /// What a miss of it counts against a miss of others.
     pub weight: f64,
+    /// Whether its penalties are of the classes that its clients tell, and not of those measured.
+    pub hinted: bool,
 }
 
 impl Tenant {
     /// The tenant of all that matches no rule, without bounds.
     pub fn fallback() -> Self {
-        Self { name: DEFAULT_NAME.into(), matches: vec![], min: Bytes(0), max: None, weight: 1.0 }
+        Self {
+            name: DEFAULT_NAME.into(),
+            matches: vec![],
+            min: Bytes(0),
+            max: None,
+            weight: 1.0,
+            hinted: false,
+        }
     }
 
     /// Reads the words behind `tenant`.
@@ -92,6 +102,15 @@ impl Tenant {
                         _ => return Err(form(&format!("'{weight}' is no weight above 0"))),
                     };
                 }
+                "penalty" => {
+                    tenant.hinted = match value("auto or hint")?.to_ascii_lowercase().as_str() {
+                        "auto" => false,
+                        "hint" => true,
+                        other => {
+                            return Err(form(&format!("'{other}' is no way to know penalties")));
+                        }
+                    };
+                }
                 _ => return Err(form(&format!("'{word}' is not known here"))),
             }
         }
@@ -118,7 +137,7 @@ impl Tenant {
 fn form(what: &str) -> String {
     format!(
         "{what}: write tenant NAME match db N, prefix P, user U or listener PORT, then min SIZE, \
-         max SIZE, weight W as needed"
+         max SIZE, weight W, penalty auto or hint as needed"
     )
 }
 
@@ -146,6 +165,9 @@ impl fmt::Display for Tenant {
         if self.weight != 1.0 {
             write!(f, " weight {}", self.weight)?;
         }
+        if self.hinted {
+            f.write_str(" penalty hint")?;
+        }
         Ok(())
     }
 }
@@ -165,6 +187,7 @@ mod tests {
             "web match prefix user: match prefix \"a b\" min 1048576 max 2097152 weight 2.5",
             "team match user alice match listener 7001",
             "default min 100",
+            "told match db 1 penalty hint",
         ] {
             assert_eq!(parse(line).unwrap().to_string(), line);
         }

@@ -137,6 +137,9 @@ impl Answer<'_, '_> {
                 Some(b'f') => write!(out, " f{}", text.flags),
                 Some(b'c') => write!(out, " c{}", text.cas),
                 Some(b'h') => write!(out, " h{}", u8::from(item.hits > 1)),
+                Some(b'U') => {
+                    write!(out, " U{}", base::penalty::of_class(item.penalty_class).0)
+                }
                 Some(b'l') => write!(out, " l{}", shown.idle_s),
                 Some(b't') => match shown.expires {
                     Some(at) => {

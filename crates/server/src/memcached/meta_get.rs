@@ -29,7 +29,7 @@ struct Read {
 pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     let errors = ["CLIENT_ERROR invalid flag", "CLIENT_ERROR duplicate flag"];
     ask.word(1)?;
-    let flags = Flags::read(ask, 2, b"bcfhklOqstvEMNRT", errors)?;
+    let flags = Flags::read(ask, 2, b"bcfhklOqstUvEMNRT", errors)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let life = |letter| -> Result<Option<Life>, &'static str> {

@@ -4,6 +4,7 @@ use super::meta::{Answer, BAD_TOKEN, Flags};
 use super::write::{Mode, Outcome, Write, too_large};
 use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, detail, refused, watch};
 use crate::value::{FRESH, Text};
+use base::Micros;
 use store::Change;
 use wire::memcached::Data;
 
@@ -15,7 +16,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
     if ask.request.data == Data::NoLength {
         return Err(BAD_FORMAT);
     }
-    let flags = Flags::read(ask, 3, b"bcCEFIkOqsTMN", errors)?;
+    let flags = Flags::read(ask, 3, b"bcCEFIkOqsTMNU", errors)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let now = ask.now;
@@ -43,6 +44,7 @@ pub(super) fn set(ask: &mut Ask<'_>) -> Done {
         compare: flags.unsigned(b'C')?,
         invalidate: flags.has(b'I'),
         vivify: life(b'N')?,
+        cost: flags.unsigned(b'U')?.map(Micros),
     };
     ask.count(Event::CmdMeta);
     let outcome = write.carry_out(ask, &key, b"ms")?;

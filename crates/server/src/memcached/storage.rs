@@ -27,7 +27,7 @@ pub(super) fn store(ask: &mut Ask<'_>, verb: &[u8]) -> Done {
         Data::Unterminated | Data::None => return Err(BAD_CHUNK),
     };
     let new = Text { flags, cas: ask.shared.next_cas(), data, ..FRESH };
-    let write = Write { mode, new, life, compare, invalidate: false, vivify: None };
+    let write = Write { mode, new, life, compare, invalidate: false, vivify: None, cost: None };
     let outcome = write.carry_out(ask, &key, verb)?;
     ask.line(outcome.line())
 }

@@ -2,6 +2,7 @@
 
 use super::{Ask, Done, Event, Life, TOO_LARGE, detail, refused, watch};
 use crate::value::Text;
+use base::Micros;
 use store::{Change, Item, Key};
 
 /// What became of a write.
@@ -85,6 +86,8 @@ pub(super) struct Write<'a> {
     pub(super) invalidate: bool,
     /// The life of an item that is made by joining to nothing.
     pub(super) vivify: Option<Life>,
+    /// What a miss costs, where the client says it.
+    pub(super) cost: Option<Micros>,
 }
 
 impl Write<'_> {
@@ -96,7 +99,11 @@ impl Write<'_> {
         verb: &[u8],
     ) -> Result<Outcome, &'static str> {
         ask.count(Event::CmdSet);
-        let outcome = ask.shared.store.update(key, ask.now, |item| self.apply(item));
+        let (store, write) = (&ask.shared.store, |item: Option<&Item<'_>>| self.apply(item));
+        let outcome = match self.cost {
+            Some(cost) => store.update_told(key, cost, ask.now, write),
+            None => store.update(key, ask.now, write),
+        };
         let outcome = outcome.map_err(|error| refused(ask, error))?;
         if self.compare.is_some() {
             ask.count(match outcome {

@@ -174,6 +174,19 @@ fn nothing_is_reached_without_a_token_when_one_is_set() {
     assert_eq!(client.ask("get a"), "END");
 }
 
+/// Ours alone: `U` tells what fetching the value took, and asks what it is counted as.
+#[test]
+fn what_a_miss_costs_is_told() {
+    let (server, port) = serve_both("");
+    let mut client = Text::new(port);
+    assert_eq!(client.ask("ms a 1 U1000|x"), "HD");
+    assert_eq!(client.ask("mg a U v"), "VA 1 U950\r\nx");
+    assert_eq!(client.ask("ms a 1 Ux|x"), "CLIENT_ERROR bad token in command line format");
+    let mut redis = Client::new(server.addr());
+    assert_eq!(redis.ask("SET b 1 EX 100 COST 20000"), "+OK\r\n");
+    assert_eq!(client.ask("mg b U"), "HD U15350");
+}
+
 #[test]
 fn the_binary_protocol_is_closed() {
     let (_server, port) = serve_both("");

@@ -40,6 +40,9 @@ const MERGE_BELOW: usize = 5;
 /// The buckets with an index from here up are overflow buckets.
 const OVERFLOW: u32 = 1 << 31;
 
+/// Bytes of table that an item takes, about.
+pub(crate) const SHARE: u64 = 14;
+
 /// The end of a walk: positions are reversed 32-bit hashes, and this is one more than the last.
 pub(crate) const END: u64 = 1 << 32;
 
@@ -77,11 +80,17 @@ impl Table {
 
     /// Bytes charged for the items, by a walk through them all.
     pub(crate) fn charged(&self) -> u64 {
-        let (mut sum, mut position) = (0, 0);
-        while position < END {
-            position = self.walk(0, position, |item| sum += item.charge());
-        }
+        let mut sum = 0;
+        self.each(|item| sum += item.charge());
         sum
+    }
+
+    /// Shows every item.
+    pub(crate) fn each(&self, mut visit: impl FnMut(Ref)) {
+        let mut position = 0;
+        while position < END {
+            position = self.walk(0, position, &mut visit);
+        }
     }
 
     /// The primary bucket of a hash. The table must have one.

@@ -122,6 +122,7 @@ fn budgets_are_shares_of_full_memory() {
     let store = two(4 * MIB, Bounds::default(), Bounds::default());
     let pool = |tenant, budget| Pool {
         tenants: vec![tenant],
+        class: None,
         budget: Bytes(budget),
         evictor: Evictor::default(),
     };

@@ -1,6 +1,7 @@
 //! The store as a whole: against a model, under limits, among threads, beside the simulator.
 
 mod bounds;
+mod classes;
 mod model;
 mod quality;
 mod reports;

@@ -168,7 +168,8 @@ fn what_was_learnt_is_forgotten_with_its_rank() {
         Config { maxmemory: Bytes(4 << 20), evictor: Evictor::lhd(32), ..Config::default() };
     let store = Store::new(config);
     let with = store.used();
-    let klru = Pool { tenants: vec![0], budget: Bytes(4 << 20), evictor: Evictor::default() };
+    let klru =
+        Pool { tenants: vec![0], class: None, budget: Bytes(4 << 20), evictor: Evictor::default() };
     store.set_pools(std::slice::from_ref(&klru));
     super::audit(&store);
     assert!(store.used().0 + (1 << 20) < with.0);

@@ -1,0 +1,354 @@
+//! Classes of penalties, where pools are made of them: what each holds and does, and the classes of
+//! keys that are not here.
+//!
+//! While no pool is of a class nothing here exists, and a request pays one look at a null pointer.
+//! When the first is, every shard walks its tables once under its lock and counts what is there;
+//! from then on whatever changes the bytes of an item tells its class.
+//!
+//! A miss knows its key, not its class. It counts when its fetch ends, for the class in which the
+//! fetch was measured; one that never ends counts for the class its key had when it was last heard
+//! of. That is what *ghosts* tell: a table of fixed size, a place to a key by its hash, in which a
+//! newcomer takes the place of whoever stood there. Who has left it is unknown again, and learns
+//! its class with its next fetch.
+
+use crate::item::Owned;
+use crate::key::hash_of;
+use crate::penalty::Fetched;
+use crate::shard::Shard;
+use crate::store::{Admin, lock};
+use crate::table::Place;
+use crate::tenant::{Account, Tenant};
+use crate::{Change, ClassStats, Error, Item, Key, Now, Store};
+use base::penalty::{CLASSES, Estimate, class_of};
+use base::{Bytes, Micros, TenantId, hash};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The classes, and the unknown.
+pub(crate) const SLOTS: usize = CLASSES as usize + 1;
+
+/// One ghost for so many bytes of the limit.
+const BYTES_OF_A_GHOST: u64 = 512;
+/// Ghosts of all shards together.
+const GHOSTS: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
+
+/// What the items of one class of a tenant hold and do, in one shard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    used: u64,
+    gets: u64,
+    misses: u64,
+    sets: u64,
+}
+
+/// The classes of one tenant in one shard.
+#[derive(Debug, Default)]
+pub(crate) struct Classes([Count; SLOTS]);
+
+impl Classes {
+    fn at(&mut self, class: u8) -> &mut Count {
+        &mut self.0[usize::from(class).min(SLOTS - 1)]
+    }
+
+    fn enters(&mut self, account: &Account, class: u8, charge: u64) {
+        self.at(class).used += charge;
+        account.class(class).fetch_add(charge, Relaxed);
+    }
+
+    fn leaves(&mut self, account: &Account, class: u8, charge: u64) {
+        self.at(class).used -= charge;
+        account.class(class).fetch_sub(charge, Relaxed);
+    }
+}
+
+/// Keys whose penalties are remembered.
+#[derive(Debug)]
+pub(crate) struct Ghosts {
+    /// Fourteen bits of a hash, and an estimate.
+    places: Box<[u32]>,
+}
+
+const ESTIMATE: u32 = 18;
+
+impl Ghosts {
+    fn new(places: usize) -> Self {
+        Self { places: vec![0; places].into() }
+    }
+
+    /// The place of a key, and what marks it.
+    fn place(&mut self, tenant: TenantId, hash: u64) -> (&mut u32, u32) {
+        let hash = hash::mix(hash ^ u64::from(tenant));
+        let at = hash as usize & (self.places.len() - 1);
+        (&mut self.places[at], (hash >> (32 + ESTIMATE)) as u32)
+    }
+
+    fn find(&mut self, tenant: TenantId, hash: u64) -> Option<Estimate> {
+        let (place, mark) = self.place(tenant, hash);
+        (*place != 0 && *place >> ESTIMATE == mark).then(|| Estimate::unpack(*place))
+    }
+
+    fn put(&mut self, tenant: TenantId, hash: u64, estimate: Estimate) {
+        let (place, mark) = self.place(tenant, hash);
+        *place = mark << ESTIMATE | estimate.pack();
+    }
+
+    /// The class of a key that was heard of; 0 of any other.
+    fn class(&mut self, tenant: TenantId, hash: u64) -> u8 {
+        self.find(tenant, hash).map_or(0, Estimate::class)
+    }
+
+    /// A fetch took so long: the class of the key from here on.
+    fn measure(&mut self, tenant: TenantId, hash: u64, took: Micros) -> u8 {
+        let estimate = match self.find(tenant, hash) {
+            Some(mut known) => {
+                known.add(took);
+                known
+            }
+            None => Estimate::new(took),
+        };
+        self.put(tenant, hash, estimate);
+        estimate.class()
+    }
+
+    /// An item of this class leaves.
+    pub(crate) fn leave(&mut self, seed: u64, tenant: TenantId, item: &Owned) {
+        let item = item.view();
+        let (class, hash) = (item.stamps().penalty_class(), hash_of(seed, item.db(), item.key()));
+        if class != 0 && self.class(tenant, hash) != class {
+            self.put(tenant, hash, Estimate::of_class(class));
+        }
+    }
+}
+
+impl Tenant {
+    /// An item of this class and charge came.
+    #[inline]
+    pub(crate) fn class_enters(&mut self, class: u8, charge: u64) {
+        if let Some(classes) = &mut self.classes {
+            classes.enters(&self.account, class, charge);
+        }
+    }
+
+    /// An item of this class and charge went.
+    #[inline]
+    pub(crate) fn class_leaves(&mut self, class: u8, charge: u64) {
+        if let Some(classes) = &mut self.classes {
+            classes.leaves(&self.account, class, charge);
+        }
+    }
+
+    /// Whether there may be an item of the class, or of any if none is named.
+    #[inline]
+    pub(crate) fn has_class(&self, class: Option<u8>) -> bool {
+        let Some(class) = class else { return true };
+        let count = self.classes.as_ref().map(|classes| classes.0[usize::from(class)]);
+        count.is_some_and(|count| count.used > 0)
+    }
+
+    /// Every item went.
+    pub(crate) fn classes_empty(&mut self) {
+        if let Some(classes) = &mut self.classes {
+            for (count, class) in classes.0.iter_mut().zip(0..) {
+                self.account.class(class).fetch_sub(std::mem::take(&mut count.used), Relaxed);
+            }
+        }
+    }
+
+    /// Begins to count, with what is there, or stops.
+    fn count_classes(&mut self, on: bool) {
+        if on == self.classes.is_some() {
+            return;
+        }
+        self.classes_empty();
+        self.classes = on.then(Box::default);
+        if let Some(classes) = &mut self.classes {
+            let account = &self.account;
+            self.table.each(|item| {
+                classes.enters(account, item.stamps().penalty_class(), item.charge());
+            });
+        }
+    }
+}
+
+impl Shard {
+    /// Counts classes, and remembers so many keys, or stops.
+    pub(crate) fn count_classes(&mut self, places: Option<usize>) {
+        self.tenants.iter_mut().for_each(|tenant| tenant.count_classes(places.is_some()));
+        if self.ghosts.as_ref().map(|ghosts| ghosts.places.len()) != places {
+            self.ghosts = places.map(|places| Box::new(Ghosts::new(places)));
+        }
+    }
+
+    /// A read found an item.
+    pub(crate) fn class_is_read(&mut self, tenant: TenantId, class: u8) {
+        if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
+            classes.at(class).gets += 1;
+        }
+    }
+
+    /// So many reads missed a key whose fetch nobody saw the end of.
+    #[cold]
+    pub(crate) fn class_is_missed(&mut self, tenant: TenantId, hash: u64, reads: u32) {
+        let Some(ghosts) = &mut self.ghosts else { return };
+        let class = ghosts.class(tenant, hash);
+        if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
+            let count = classes.at(class);
+            count.gets += u64::from(reads);
+            count.misses += u64::from(reads);
+        }
+    }
+
+    /// A key was written, for whatever reason.
+    pub(crate) fn class_is_written(&mut self, key: &Key, fetched: bool) {
+        let told = self.told;
+        let Some(ghosts) = &mut self.ghosts else { return };
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return };
+        let mut class = tenant.table.get(place).stamps().penalty_class();
+        if told != 0 && !fetched {
+            class = told;
+        } else if class == 0 {
+            class = ghosts.class(key.tenant, key.hash);
+        }
+        tenant.set_class(place, class);
+        if let Some(classes) = &mut tenant.classes {
+            classes.at(class).sets += 1;
+        }
+    }
+
+    /// A fetch that so many reads waited for ended: notes what it took, for the tenant, in the item
+    /// and for its class.
+    #[cold]
+    pub(crate) fn fetched(&mut self, key: &Key, fetched: Fetched, reads: u64) {
+        let told = self.told;
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let place = tenant.table.find(key.hash, key.db, key.bytes);
+        let present = place.map_or(0, |place| tenant.table.get(place).stamps().penalty_class());
+        let class = match (fetched, &mut self.ghosts) {
+            _ if told != 0 => told,
+            (Fetched::In(..), _) if tenant.account.is_hinted() => match &mut self.ghosts {
+                Some(ghosts) if present == 0 => ghosts.class(key.tenant, key.hash),
+                _ => present,
+            },
+            (Fetched::In(took, _), Some(ghosts)) => ghosts.measure(key.tenant, key.hash, took),
+            (Fetched::In(took, _), None) => class_of(took),
+            (Fetched::Abandoned, Some(ghosts)) => ghosts.class(key.tenant, key.hash),
+            (Fetched::Abandoned, None) => present,
+        };
+        let mut measured = tenant.account.measured.lock().unwrap_or_else(PoisonError::into_inner);
+        measured.add(fetched, tenant.classes.is_some().then_some(class));
+        drop(measured);
+        if let Some(classes) = &mut tenant.classes {
+            let count = classes.at(class);
+            count.gets += reads;
+            count.misses += reads;
+        }
+        if let Some(place) = place {
+            tenant.set_class(place, class);
+        }
+    }
+}
+
+impl Tenant {
+    /// The item is of this class now.
+    fn set_class(&mut self, place: Place, class: u8) {
+        let mut item = self.table.get_mut(place);
+        let (mut stamps, charge) = (item.view().stamps(), item.view().charge());
+        let before = stamps.penalty_class();
+        if before != class {
+            stamps.set_penalty_class(class);
+            item.set_stamps(stamps);
+            self.class_leaves(before, charge);
+            self.class_enters(class, charge);
+        }
+    }
+}
+
+impl Store {
+    /// Whether the penalties of a tenant are what they are, in
+    /// [`Store::set_told`], and not what is measured.
+    pub fn set_hinted(&self, tenant: TenantId, hinted: bool) {
+        if let Some(account) = lock(&self.admin).accounts.get(usize::from(tenant)) {
+            account.set_hinted(hinted);
+        }
+    }
+
+    /// [`Store::set`] of an item of which the caller says what a miss of it costs: its class is
+    /// that of `penalty`, whatever is measured. What is measured counts for that class.
+    pub fn set_told(
+        &self,
+        key: &Key,
+        value: &[u8],
+        expires: Option<u64>,
+        penalty: Micros,
+        now: Now,
+    ) -> Result<(), Error> {
+        let change = |_: Option<&Item>| (Change::set(value, expires), ());
+        self.update_told(key, penalty, now, change)
+    }
+
+    /// [`Store::update`] of an item of which the caller says what a miss of it costs.
+    pub fn update_told<'v, R>(
+        &self,
+        key: &Key,
+        penalty: Micros,
+        now: Now,
+        f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
+    ) -> Result<R, Error> {
+        let mut shard = self.shard(key);
+        shard.told = class_of(penalty);
+        let result = shard.update(self, key, now, f);
+        let class = std::mem::take(&mut shard.told);
+        let shard = &mut *shard;
+        let tenant = &mut shard.tenants[usize::from(key.tenant)];
+        let place = tenant.table.find(key.hash, key.db, key.bytes).filter(|_| result.is_ok());
+        if let Some(place) = place {
+            tenant.set_class(place, class);
+            if let Some(ghosts) = &mut shard.ghosts {
+                ghosts.put(key.tenant, key.hash, Estimate::of_class(class));
+            }
+        }
+        result
+    }
+
+    /// What the classes of a tenant hold and do; empty while no pool is of a class.
+    pub fn class_stats(&self, tenant: TenantId) -> Vec<ClassStats> {
+        let (account, counts) = {
+            let admin = lock(&self.admin);
+            (admin.accounts.get(usize::from(tenant)).cloned(), admin.class_bytes > 0)
+        };
+        let Some(account) = account.filter(|_| counts) else { return vec![] };
+        let mut all: Vec<_> =
+            (0..=CLASSES).map(|class| ClassStats { class, ..ClassStats::default() }).collect();
+        for shard in &self.shards {
+            let shard = lock(&shard.0);
+            let classes = shard.tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
+            for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.0)) {
+                stats.used += Bytes(count.used);
+                stats.gets += count.gets;
+                stats.misses += count.misses;
+                stats.sets += count.sets;
+            }
+        }
+        let measured = lock(&account.measured);
+        for stats in &mut all {
+            stats.penalty = measured.class_stats(stats.class);
+        }
+        all
+    }
+
+    /// Begins to count classes if a pool is of one, and stops when none is any more.
+    /// Returns, for every shard, how many keys it is to remember; none to count nothing.
+    pub(crate) fn settle_classes(&self, admin: &mut Admin) -> Option<usize> {
+        let on = admin.pools.iter().any(|pool| pool.class.is_some());
+        let places = (self.memory.limit() / BYTES_OF_A_GHOST)
+            .clamp(*GHOSTS.start(), *GHOSTS.end())
+            .next_power_of_two() as usize
+            / self.shards.len();
+        let of_shard = admin.accounts.len() * size_of::<Classes>() + places * size_of::<u32>();
+        let bytes = if on { (self.shards.len() * of_shard) as u64 } else { 0 };
+        self.memory.take(bytes);
+        self.memory.give(std::mem::replace(&mut admin.class_bytes, bytes));
+        on.then_some(places)
+    }
+}

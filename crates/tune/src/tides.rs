@@ -1,0 +1,317 @@
+//! Ebb and flood: whose load comes and goes, and when it comes back.
+//!
+//! Requests of a tenant are counted in buckets of equal time. The logarithms of the counts, less
+//! their trend, are compared with themselves shifted: a load with a period looks like itself one
+//! period later. It is believed when
+//!
+//! - three full periods were seen,
+//! - the correlation is at least one half, and beyond what white noise reaches in one of a
+//!   thousand (3.3/√n, n the buckets that are compared),
+//! - and the busy hours of the mean period have three times the load of its quiet ones.
+//!
+//! A *peak* is then where the mean period is above half of its highest, a *valley* where it is
+//! below a quarter. At the ebb, when the load has fallen and the period says that a valley comes, a
+//! tenant's items are worth a copy on a disk: what the others take from it in the valley comes back
+//! before the next peak, instead of one by one through as many misses.
+//!
+//! Nothing here reads a clock or touches an item: counts go in, and what is to be done comes out.
+
+use base::Micros;
+use std::collections::VecDeque;
+
+/// Buckets remembered.
+const BUCKETS_MAX: usize = 1 << 11;
+/// Periods seen before one is believed.
+const PERIODS_MIN: usize = 3;
+/// Buckets of the shortest period.
+const PERIOD_MIN: usize = 8;
+/// Correlation of a period with the next.
+const ALIKE: f64 = 0.5;
+/// What white noise reaches in one of a thousand, times the root of the number of buckets.
+const NOISE: f64 = 3.3;
+/// How many times the load of the quiet hours the busy ones must have.
+const SWING: f64 = 3.0;
+/// Load of a peak and of a valley, as shares of the highest.
+const PEAK: f64 = 0.5;
+const VALLEY: f64 = 0.25;
+/// The load has fallen when it is below this share of the highest.
+const FALLEN: f64 = 0.35;
+/// Buckets for which it must have.
+const FALLEN_FOR: usize = 3;
+
+/// A load that comes and goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Period {
+    /// Buckets from one peak to the next.
+    pub length: usize,
+    /// The median count of each bucket of the period.
+    pub profile: Vec<f64>,
+}
+
+/// What is to be done with a tenant's items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A valley begins: copy them to the disk.
+    Ebb,
+    /// A peak comes: bring them back.
+    Flood,
+}
+
+/// The load of one tenant.
+#[derive(Clone, Debug)]
+pub struct Tides {
+    bucket: Micros,
+    /// How long before a peak items are brought back.
+    lead: Micros,
+    counts: VecDeque<f64>,
+    /// Number of the bucket that is being counted, and the count so far.
+    at: Option<(u64, f64)>,
+    period: Option<Period>,
+    /// The bucket that its profile begins with.
+    begins: u64,
+    /// Since the last ebb: its bucket.
+    ebb: Option<u64>,
+    /// Whether items are on the disk.
+    is_away: bool,
+}
+
+impl Tides {
+    /// Counts in buckets of this length, and announces peaks so long ahead.
+    pub fn new(bucket: Micros, lead: Micros) -> Self {
+        let counts = VecDeque::new();
+        Self { bucket, lead, counts, at: None, period: None, begins: 0, ebb: None, is_away: false }
+    }
+
+    /// The period, where one was found.
+    pub const fn period(&self) -> Option<&Period> {
+        self.period.as_ref()
+    }
+
+    /// So many more requests came until `now`. Says when the tide turns.
+    pub fn see(&mut self, now: Micros, requests: u64) -> Option<Turn> {
+        let number = now.0 / self.bucket.0.max(1);
+        let (mut at, mut count) = self.at.unwrap_or((number, 0.0));
+        let ended = at < number;
+        while at < number {
+            self.counts.push_back(std::mem::take(&mut count));
+            if self.counts.len() > BUCKETS_MAX {
+                self.counts.pop_front();
+            }
+            at += 1;
+            // A pause longer than all that is remembered leaves nothing to compare.
+            if number - at > BUCKETS_MAX as u64 {
+                self.counts.clear();
+                at = number;
+            }
+        }
+        self.at = Some((at, count + requests as f64));
+        if ended && (self.period.is_none() || number.is_multiple_of(8)) {
+            self.period = find(self.counts.make_contiguous());
+            self.begins = number;
+        }
+        self.turn(now, number, ended)
+    }
+
+    fn turn(&mut self, now: Micros, number: u64, ended: bool) -> Option<Turn> {
+        let Some(period) = &self.period else {
+            // What was fetched from nowhere any more is not to lie about.
+            return std::mem::take(&mut self.is_away).then_some(Turn::Flood);
+        };
+        let most = period.most();
+        let phase = |number: u64| self.phase(number, period);
+        if self.is_away {
+            let soon = (now.0 + self.lead.0).div_ceil(self.bucket.0);
+            let comes = (number..=soon).any(|number| period.profile[phase(number)] > PEAK * most);
+            let ebb = self.ebb.unwrap_or(number);
+            let is_early = self.counts.back().is_some_and(|&count| count > PEAK * most);
+            if number > ebb && (comes || is_early) {
+                self.is_away = false;
+                return Some(Turn::Flood);
+            }
+            return None;
+        }
+        let rests = self.ebb.is_some_and(|ebb| number - ebb < period.length as u64 / 4);
+        let last = self.counts.iter().rev().take(FALLEN_FOR);
+        let fell = self.counts.len() >= FALLEN_FOR && last.copied().all(|c| c < FALLEN * most);
+        // A valley that is over before the items are written is none.
+        let stays =
+            (number..number + 2).all(|number| period.profile[phase(number)] < VALLEY * most);
+        let soon = number + self.lead.0.div_ceil(self.bucket.0);
+        let in_time = (number..=soon).all(|number| period.profile[phase(number)] < PEAK * most);
+        if ended && !rests && fell && stays && in_time {
+            (self.is_away, self.ebb) = (true, Some(number));
+            return Some(Turn::Ebb);
+        }
+        None
+    }
+
+    /// Where in the period a bucket is.
+    fn phase(&self, number: u64, period: &Period) -> usize {
+        (number.saturating_sub(self.begins) % period.length as u64) as usize
+    }
+}
+
+impl Period {
+    fn most(&self) -> f64 {
+        self.profile.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// The period of counts, if they have one. Its profile begins with the bucket that comes next.
+pub fn find(counts: &[f64]) -> Option<Period> {
+    let n = counts.len();
+    if n < PERIODS_MIN * PERIOD_MIN {
+        return None;
+    }
+    let logs: Vec<f64> = counts.iter().map(|count| (1.0 + count).ln()).collect();
+    let flat = without_trend(&logs);
+    let energy: f64 = flat.iter().map(|x| x * x).sum();
+    if energy <= 1e-9 {
+        return None;
+    }
+    let most = n / PERIODS_MIN;
+    let alike = |lag: usize| {
+        let sum: f64 = flat[lag..].iter().zip(&flat).map(|(a, b)| a * b).sum();
+        // As many pairs as there are buckets would make it one for a perfect period.
+        sum / energy * n as f64 / (n - lag) as f64
+    };
+    let all: Vec<f64> = (0..=most + 1).map(alike).collect();
+    let bound = |lag: usize| ALIKE.max(NOISE / ((n - lag) as f64).sqrt());
+    // Below the first fall to nothing a slow load is like itself: no period.
+    let first = (1..=most).find(|&lag| all[lag] < 0.0)?;
+    let tops = (first.max(PERIOD_MIN)..=most).filter(|&lag| {
+        all[lag] >= bound(lag) && all[lag] >= all[lag - 1] && all[lag] >= all[lag + 1]
+    });
+    let best = tops.clone().map(|lag| all[lag]).fold(0.0, f64::max);
+    // Twice a period is a period too: the shortest of those that are as good.
+    let length = tops.into_iter().find(|&lag| all[lag] >= 0.9 * best)?;
+    let periods = n / length;
+    let begin = n - periods * length;
+    let profile: Vec<f64> = (0..length)
+        .map(|at| {
+            let same = (0..periods).map(|period| counts[begin + period * length + at]);
+            median(same.collect())
+        })
+        .collect();
+    let mut sorted = profile.clone();
+    sorted.sort_by(f64::total_cmp);
+    let quantile = |share: f64| sorted[((length - 1) as f64 * share) as usize];
+    (quantile(0.9) >= SWING * quantile(0.1).max(1e-9)).then_some(Period { length, profile })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Values less the straight line through them.
+fn without_trend(values: &[f64]) -> Vec<f64> {
+    let n = values.len() as f64;
+    let middle = (n - 1.0) / 2.0;
+    let mean = values.iter().sum::<f64>() / n;
+    let (mut up, mut across) = (0.0, 0.0);
+    for (at, value) in values.iter().enumerate() {
+        let x = at as f64 - middle;
+        up += x * (value - mean);
+        across += x * x;
+    }
+    let slope = if across > 0.0 { up / across } else { 0.0 };
+    let line = |at: usize| mean + slope * (at as f64 - middle);
+    values.iter().enumerate().map(|(at, value)| value - line(at)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Prng;
+
+    /// A count about `mean`, as requests come by themselves.
+    fn poisson(prng: &mut Prng, mean: f64) -> f64 {
+        let normal: f64 = (0..12).map(|_| prng.unit()).sum::<f64>() - 6.0;
+        (mean + mean.sqrt() * normal).max(0.0).round()
+    }
+
+    fn wave(prng: &mut Prng, buckets: usize, length: usize, noise: f64) -> Vec<f64> {
+        (0..buckets)
+            .map(|at| {
+                let mean = if at % length < length / 2 { 1_000.0 } else { 100.0 };
+                let wobble = 1.0 + noise * (prng.unit() - 0.5);
+                poisson(prng, mean * wobble)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn periods_are_found() {
+        let mut prng = Prng::new(1);
+        for (length, noise) in [(10, 0.0), (24, 0.3), (60, 1.0), (37, 0.5)] {
+            let counts = wave(&mut prng, 5 * length + 7, length, noise);
+            let period = find(&counts).unwrap_or_else(|| panic!("a period of {length}"));
+            assert!(period.length.abs_diff(length) <= 1, "{} of {length}", period.length);
+            assert!(find(&counts[..2 * length]).is_none(), "two periods are no proof");
+        }
+        let sine = |at: usize| 500.0 * (1.05 + (at as f64 * std::f64::consts::TAU / 48.0).sin());
+        let counts: Vec<_> = (0..200).map(|at| poisson(&mut prng, sine(at))).collect();
+        assert!(find(&counts).unwrap().length.abs_diff(48) <= 1);
+    }
+
+    /// Noise of any kind, steps, trends, and waves too low to matter are no tides.
+    #[test]
+    fn nothing_is_seen_where_nothing_is() {
+        for seed in 0..300 {
+            let mut prng = Prng::new(seed);
+            let n = 30 + prng.below(400) as usize;
+            let white: Vec<_> = (0..n).map(|_| poisson(&mut prng, 50.0)).collect();
+            assert_eq!(find(&white), None, "white noise {seed}");
+            let wild: Vec<_> = (0..n).map(|_| (-prng.unit().ln() * 100.0).round()).collect();
+            assert_eq!(find(&wild), None, "wild noise {seed}");
+            let step: Vec<_> = (0..n)
+                .map(|at| poisson(&mut prng, if at > n / 2 { 900.0 } else { 60.0 }))
+                .collect();
+            assert_eq!(find(&step), None, "a step {seed}");
+            let rise: Vec<_> = (0..n).map(|at| poisson(&mut prng, 10.0 * at as f64)).collect();
+            assert_eq!(find(&rise), None, "a trend {seed}");
+        }
+        let low: Vec<_> = (0..300).map(|at| if at % 20 < 10 { 200.0 } else { 150.0 }).collect();
+        assert_eq!(find(&low), None, "hardly a wave");
+        assert_eq!(find(&[0.0; 300]), None);
+    }
+
+    /// Once known, every valley is announced once, and the peak before it comes.
+    #[test]
+    fn tides_turn_in_time() {
+        let (bucket, length) = (Micros::from_secs(60), 30);
+        let mut tides = Tides::new(bucket, Micros::from_secs(90));
+        let mut prng = Prng::new(2);
+        let counts = wave(&mut prng, 12 * length, length, 0.3);
+        let mut turns = vec![];
+        for (at, count) in counts.iter().enumerate() {
+            // Four looks a bucket.
+            for quarter in 0..4u64 {
+                let now = Micros(at as u64 * bucket.0 + quarter * bucket.0 / 4);
+                if let Some(turn) = tides.see(now, (count / 4.0) as u64) {
+                    turns.push((turn, at));
+                }
+            }
+        }
+        assert!(turns.len() >= 14, "{turns:?}");
+        for pair in turns.chunks_exact(2) {
+            let [(first, ebb), (second, flood)] = pair else { unreachable!("pairs") };
+            assert_eq!((*first, *second), (Turn::Ebb, Turn::Flood), "{turns:?}");
+            // A peak begins with every period, a valley in its middle.
+            assert!((length / 2..length / 2 + 8).contains(&(ebb % length)), "{turns:?}");
+            assert!((length - 3..length).contains(&(flood % length)), "{turns:?}");
+        }
+    }
+
+    /// White noise never makes a tide, however long one looks.
+    #[test]
+    fn noise_makes_no_tide() {
+        let mut tides = Tides::new(Micros::from_secs(60), Micros::from_secs(60));
+        let mut prng = Prng::new(5);
+        for at in 0..3_000u64 {
+            let count = poisson(&mut prng, 20.0) as u64;
+            assert_eq!(tides.see(Micros::from_secs(60 * at), count), None, "bucket {at}");
+        }
+    }
+}
