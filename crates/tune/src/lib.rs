@@ -26,6 +26,8 @@ pub mod recipe;
 mod record;
 pub mod snapshot;
 pub mod tides;
+mod trust;
+pub mod victims;
 mod watch;
 
 pub use evictor::{Evictor, POOL};

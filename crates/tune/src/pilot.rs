@@ -16,6 +16,8 @@
 //! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
 //! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
 //!   that were measured beside them one epoch later.
+//! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately, is
+//!   given up for the last one that kept its word, and nothing new is tried for a while.
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
 use crate::budgets::{fit, members, natural};
@@ -23,6 +25,7 @@ use crate::known::{self, Known, KnownPool};
 use crate::observe::{Observer, class_of};
 pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
 use crate::snapshot::{Candidate, Pool};
+use crate::trust::Trust;
 use crate::watch::{Watch, samples_per_s};
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
 use crate::{planner, recipe::Pools};
@@ -87,6 +90,7 @@ pub struct Pilot {
     /// What the last plan moved: for each pool, in bytes.
     last_moves: Vec<f64>,
     decided: u64,
+    trust: Trust,
     plan: Option<Plan>,
     history: VecDeque<Epoch>,
     samples: u64,
@@ -154,6 +158,7 @@ impl Pilot {
             goal: None,
             last_moves: vec![],
             decided: 0,
+            trust: Trust::default(),
             plan: None,
             history: VecDeque::new(),
             samples: 0,
@@ -365,6 +370,7 @@ impl Pilot {
             }
         }
         self.last_moves = vec![];
+        self.trust = Trust::default();
         self.resize(reading)
     }
 
@@ -442,6 +448,9 @@ impl Pilot {
         for (budget, _) in self.goal.iter_mut().flatten() {
             *budget = Bytes((budget.as_f64() / old.as_f64() * self.limit.as_f64()) as u64);
         }
+        if old > Bytes(0) {
+            self.trust.scale(self.limit.as_f64() / old.as_f64());
+        }
         true
     }
 
@@ -480,6 +489,7 @@ impl Pilot {
         let planner = planner::find(self.recipe.planner)
             .unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name));
         let plan = (planner.plan)(&snapshot);
+        self.judge();
         let (decision, gain, threshold) = self.decide(&snapshot, &plan);
         let moved = self.walk();
         self.plan = Some(plan);
@@ -490,7 +500,7 @@ impl Pilot {
             used: pool.used,
             reads_per_s: pool.reads_per_s,
             penalty_us: pool.penalty_us,
-            forecast: known.miss_ratio(pool.budget, pool.evictor).map(|ratio| ratio.0),
+            forecast: known.miss_ratio(held(pool), pool.evictor).map(|ratio| ratio.0),
             outcome: None,
         });
         let pools = pools.collect();
@@ -505,9 +515,24 @@ impl Pilot {
             gain,
             threshold,
             moved,
+            forecast: None,
+            outcome: None,
+            band: None,
             pools,
         });
         self.step() != before
+    }
+
+    /// Holds the forecasts of the epoch before against what came.
+    fn judge(&mut self) {
+        let present = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
+        self.trust.begin(present);
+        let Some(last) = self.history.back_mut() else { return };
+        if let Some(verdict) = self.trust.judge(&last.pools, self.goal.as_ref()) {
+            last.forecast = Some(verdict.forecast);
+            last.outcome = Some(verdict.outcome);
+            last.band = Some(verdict.band);
+        }
     }
 
     /// Takes rates, outcomes and curves.
@@ -630,6 +655,18 @@ impl Pilot {
             return (Decision::Learning, 0.0, threshold);
         }
         let present: Vec<_> = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
+        if self.recipe.gain_min > 0.0 {
+            if let Some(good) = self.trust.fall_back(self.epoch) {
+                self.goal = Some(good);
+                self.decided = self.epoch;
+                self.last_moves.clear();
+                self.threshold = (threshold * 2.0).min(THRESHOLD_MAX);
+                return (Decision::FellBack, 0.0, threshold);
+            }
+            if self.trust.rests(self.epoch) {
+                return (Decision::Cooling, 0.0, threshold);
+            }
+        }
         let in_force = self.goal.clone().unwrap_or_else(|| present.clone());
         let cost = snapshot.total(in_force.iter().copied());
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
@@ -656,6 +693,7 @@ impl Pilot {
         let all: f64 = self.last_moves.iter().map(|old| old.abs()).sum();
         self.goal = Some(plan.division());
         self.decided = self.epoch;
+        self.trust.adopt();
         self.last_moves = moves;
         if all > 0.0 && taken_back > 0.5 * all {
             self.threshold = (threshold * 2.0).min(THRESHOLD_MAX);
@@ -706,6 +744,11 @@ impl Pilot {
         }
         gained
     }
+}
+
+/// The memory to forecast with: a pool that has not filled its budget yet misses as it is.
+fn held(pool: &Steered) -> Bytes {
+    if pool.used > Bytes(0) { pool.budget.min(pool.used) } else { pool.budget }
 }
 
 /// A class by what its cheapest misses cost.

@@ -18,6 +18,9 @@ pub enum Decision {
     Adopted,
     /// The plan is in force, and takes back most of what the one before it moved.
     Reversed,
+    /// The forecasts of the plan in force were wrong beyond their band: the last division that kept
+    /// its word is in force again.
+    FellBack,
 }
 
 /// One round of the loop, for the record.
@@ -36,6 +39,13 @@ pub struct Epoch {
     /// Bytes that changed hands.
     #[serde(serialize_with = "crate::bytes")]
     pub moved: Bytes,
+    /// What the next epoch is to wait for misses, by what it would wait if nothing hit: as
+    /// forecast, and as it came. Known once the next epoch is over.
+    pub forecast: Option<f64>,
+    /// See `forecast`.
+    pub outcome: Option<f64>,
+    /// How much worse than forecast the outcome may be before the plan is no longer trusted.
+    pub band: Option<f64>,
     /// The pools after the step.
     pub pools: Vec<PoolEpoch>,
 }

@@ -87,7 +87,7 @@ fn set(store: &Store, key: u64) {
 }
 
 /// Time this thread has run.
-fn cpu_ns() -> Result<f64> {
+pub(super) fn cpu_ns() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat")
         .context("the time of a thread is known on Linux only")?;
     let ns = stat.split(' ').next().and_then(|ns| ns.parse().ok());

@@ -34,12 +34,12 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 }
 
 /// Neighbours in the order of tenants are not neighbours in penalty: 7 and 15 have no divisor.
-fn penalties() -> Vec<u64> {
+pub(super) fn penalties() -> Vec<u64> {
     (0..TENANTS).map(|tenant| 1 << (tenant * 7 % TENANTS)).collect()
 }
 
 /// Popular keys of several skews, loops, and phases of both.
-fn tenants(setting: &Setting, seed: u64) -> Vec<String> {
+pub(super) fn tenants(setting: &Setting, seed: u64) -> Vec<String> {
     let requests = setting.pick(400_000, 60_000);
     let one = |tenant: u64| {
         let seed = seed + 100 * tenant;

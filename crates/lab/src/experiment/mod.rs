@@ -7,6 +7,7 @@
 mod findings;
 mod load;
 mod mixes;
+mod rank_slabs;
 
 use crate::report::json;
 use anyhow::{Result, anyhow};
@@ -31,8 +32,9 @@ macro_rules! experiments {
 }
 
 experiments! {
-    dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, kredis_tenants, kredis_many,
-    kredis_memory, predis_ycsb, no_harm,
+    dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, krr_accuracy, krr_speed,
+    kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb, lhd_policies,
+    lhd_associativity, rankcache_balance, no_harm,
 }
 
 /// How an experiment is run.

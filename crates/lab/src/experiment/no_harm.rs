@@ -62,7 +62,7 @@ fn compare(findings: &mut Findings, workload: &str, load: &Load, seed: u64) -> R
             ("miss_ratio", counts.miss_ratio()),
             ("mean_us", counts.mean_us()),
             ("plans", decided(&[Decision::Adopted, Decision::Reversed])),
-            ("undone", decided(&[Decision::Reversed])),
+            ("undone", decided(&[Decision::Reversed, Decision::FellBack])),
         ];
         findings.cell(name, workload, seed, &figures);
     }

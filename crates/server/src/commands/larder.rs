@@ -29,6 +29,11 @@ const SUBCOMMANDS: &[Command] = &[
         "8.0.0",
         "Shows the miss ratio of a tenant at every size.",
     ),
+    Command::new("larder|history", -2, READ, history).doc(
+        "server",
+        "8.0.0",
+        "Shows what became of the plans of the last epochs.",
+    ),
     Command::new("larder|tenants", -2, READ, tenants).doc(
         "server",
         "8.0.0",
@@ -49,6 +54,9 @@ fn help(call: &mut Call<'_>) -> Done {
         "LARDER <subcommand> [<arg> ...]. Subcommands are:",
         "PLAN [JSON]",
         "    The plan in force with its forecast, and what came of the epoch before.",
+        "HISTORY [JSON]",
+        "    The last epochs: what became of each plan, what it promised, moved and forecast, and",
+        "    what came.",
         "CURVE <tenant> [JSON]",
         "    Pairs of bytes and the miss ratio that the tenant would have with them, under the",
         "    policy that is best at each size.",
@@ -165,7 +173,41 @@ fn decision(epoch: &Epoch) -> String {
         Decision::Reversed => {
             format!("The last plan is in force and takes back the one before: {promised}.")
         }
+        Decision::FellBack => "What the plan in force had forecast did not come true: the last \
+             division that kept its word is in force again, and nothing new is tried for a while."
+            .to_owned(),
     }
+}
+
+/// The epochs the pilot remembers, the newest last.
+fn history(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    let shown = call.shared.board.shown();
+    let epochs = shown.status.as_ref().map_or(&[][..], |status| &status.history);
+    if as_json {
+        document(call, &serde_json::to_value(epochs).unwrap_or_default());
+        return Ok(());
+    }
+    let mut text = vec![format!(
+        "{:>8} {:>10} {:>9} {:>8} {:>8} {:>11} {:>8} {:>8} {:>6}",
+        "epoch", "at", "", "promised", "asked", "moved", "forecast", "came", "band"
+    )];
+    text.extend(epochs.iter().map(|epoch| {
+        format!(
+            "{:>8} {:>8.1} s {:>9} {:>6.1} % {:>6.1} % {:>11} {:>8} {:>8} {:>6}",
+            epoch.epoch,
+            epoch.at_s,
+            serde_json::to_value(epoch.decision).unwrap_or_default().as_str().unwrap_or(""),
+            100.0 * epoch.gain,
+            100.0 * epoch.threshold.max(0.0),
+            epoch.moved.to_string(),
+            ratio(epoch.forecast),
+            ratio(epoch.outcome),
+            ratio(epoch.band)
+        )
+    }));
+    lines(call, &text);
+    Ok(())
 }
 
 fn ratio(ratio: Option<f64>) -> String {

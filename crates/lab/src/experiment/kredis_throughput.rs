@@ -1,0 +1,185 @@
+//! Hits a second of clients that wait for their answers [1].
+//!
+//! ```text
+//!   client:  ask ── 100 µs ──▶ hit                      ask ── …
+//!            ask ── 100 µs ── penalty ──▶ miss, filled  ask ── …
+//! ```
+//!
+//! Every tenant has some clients; each asks again when it has its answer, with the next request of
+//! the tenant's workload, over and over. So whoever hits asks more, and a tenant whose misses take
+//! long asks little: by hits, memory is worth most where answers are quick. Time is virtual, and
+//! all recipes have the same span of it: as long as `static` takes to serve the workload once. What
+//! the first quarter of it brings is not counted: memory fills, and nothing is known yet.
+//!
+//! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
+
+use super::kredis_many;
+use super::load::Load;
+use super::mixes::four;
+use super::{Experiment, Findings, Setting};
+use crate::flight::Flight;
+use crate::plant::Bounds;
+use anyhow::{Result, anyhow};
+use base::{Access, Micros, TenantId};
+use policy::Outcome;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use tune::recipe;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "kredis-throughput",
+    about: "hits a second of clients that wait for their answers",
+    run,
+};
+
+/// A request over the network that needs nothing else.
+const ANSWER: Micros = Micros(100);
+
+/// Clients of each tenant.
+const CLIENTS: usize = 4;
+
+const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
+
+const RECIPES: [(&str, &str); 4] = [
+    ("static", "static"),
+    ("predis", "predis"),
+    ("kredis", "kredis"),
+    ("kredis hits", "kredis:objective=hits"),
+];
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    for &seed in &setting.seeds {
+        let mixes = [
+            ("four tenants", four(setting, seed)?, PENALTIES.to_vec()),
+            ("fifteen tenants", kredis_many::tenants(setting, seed), kredis_many::penalties()),
+        ];
+        for (name, tenants, penalties) in mixes {
+            for (row, share) in [("50 %", 0.5), ("25 %", 0.25)] {
+                let load = Load::open(&tenants, &penalties)?;
+                let workload = format!("{name} {row}");
+                compare(&load, share, findings, &workload, seed)?;
+            }
+        }
+    }
+    for workload in findings.workloads() {
+        let hits = |row| findings.mean(row, Some(&workload), "hits_per_s");
+        let by = hits("kredis hits") / hits("static");
+        let what = format!("hits a second by those of static, {workload}");
+        findings.claim(&what, format!("{by:.2}"), "2.6");
+    }
+    Ok(())
+}
+
+fn compare(
+    load: &Load,
+    share: f64,
+    findings: &mut Findings,
+    workload: &str,
+    seed: u64,
+) -> Result<()> {
+    let mut span = None;
+    for (row, recipe) in RECIPES {
+        let got = Clients::new(load).run(recipe, load.share(share).0, seed, span)?;
+        span = Some(got.span);
+        let figures = [
+            ("miss_ratio", 1.0 - got.hits / got.reads.max(1.0)),
+            ("hits_per_s", got.hits / got.counted_s),
+            ("reads_per_s", got.reads / got.counted_s),
+        ];
+        findings.cell(row, workload, seed, &figures);
+    }
+    Ok(())
+}
+
+/// Clients, and what they ask for.
+struct Clients {
+    /// The requests of each tenant, and which comes next.
+    asks: Vec<(Vec<Access>, usize)>,
+    /// When each client asks next: the time, and its tenant.
+    ready: BinaryHeap<Reverse<(Micros, usize, usize)>>,
+}
+
+/// What clients got after the first quarter of a span.
+struct Got {
+    hits: f64,
+    reads: f64,
+    counted_s: f64,
+    span: Micros,
+}
+
+impl Clients {
+    fn new(load: &Load) -> Self {
+        let mut asks: Vec<(Vec<Access>, usize)> = vec![];
+        for access in &load.requests {
+            let at = usize::from(access.tenant);
+            asks.resize_with(asks.len().max(at + 1), Default::default);
+            asks[at].0.push(*access);
+        }
+        let clients = |tenant| (0..CLIENTS).map(move |client| (Micros(0), tenant, client));
+        let ready = (0..asks.len()).flat_map(clients).map(Reverse).collect();
+        Self { asks, ready }
+    }
+
+    /// Serves them for `span`, or as long as it takes to serve so many requests as there are.
+    fn run(
+        mut self,
+        recipe: &str,
+        memory: u64,
+        seed: u64,
+        span: Option<Micros>,
+    ) -> Result<Got> {
+        let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
+        let tenants = 0..self.asks.len();
+        let bounds: Vec<_> = tenants.clone().map(|at| Bounds::none(&at.to_string())).collect();
+        let mut flight = Flight::new(recipe, base::Bytes(memory), &bounds, seed);
+        let most: usize = self.asks.iter().map(|(asks, _)| asks.len()).sum();
+        // Without a span the end is known only when it is there: the quarters are by requests.
+        let everybody = || 0..tenants.len() as TenantId;
+        let (mut asked, mut now, mut mark) = (0, Micros(0), None);
+        loop {
+            let is_begun = match span {
+                Some(span) => now >= Micros(span.0 / 4),
+                None => asked >= most / 4,
+            };
+            if is_begun && mark.is_none() {
+                mark = Some((now, flight.counts(everybody())));
+            }
+            let Some(Reverse((time, tenant, client))) = self.ready.pop() else { break };
+            if span.map_or(asked >= most, |span| time >= span) {
+                break;
+            }
+            (now, asked) = (time, asked + 1);
+            let (asks, next) = &mut self.asks[tenant];
+            let access = Access { time: now, ..asks[*next % asks.len()] };
+            *next += 1;
+            let missed = flight.access(&access) == Outcome::Miss;
+            let took = ANSWER + if missed { access.penalty } else { Micros(0) };
+            self.ready.push(Reverse((now + took, tenant, client)));
+        }
+        let (begun, before) = mark.unwrap_or_default();
+        let counts = flight.counts(everybody());
+        let reads = (counts.gets - before.gets) as f64;
+        let misses = (counts.misses - before.misses) as f64;
+        let counted_s = now.saturating_sub(begun).as_f64().max(1.0) / 1e6;
+        Ok(Got { hits: reads - misses, reads, counted_s, span: span.unwrap_or(now) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One key, and answers that take 100 µs: 10 000 hits a second for each client. Where nothing
+    /// fits, every answer takes the penalty longer, and there are no hits.
+    #[test]
+    fn clients_wait_for_their_answers() {
+        let text = "synth:loop:keys=1:size=const/100:requests=40000".to_owned();
+        let load = Load::open(&[text], &[900]).unwrap();
+        let hit = Clients::new(&load).run("static", 1_000, 1, None).unwrap();
+        let per_client = hit.hits / hit.counted_s / CLIENTS as f64;
+        assert!((per_client - 10_000.0).abs() < 10.0, "{per_client}");
+        let missed = Clients::new(&load).run("static", 50, 1, Some(hit.span)).unwrap();
+        let per_client = missed.reads / missed.counted_s / CLIENTS as f64;
+        assert!(missed.hits == 0.0 && (per_client - 1_000.0).abs() < 5.0, "{per_client}");
+    }
+}

@@ -1,0 +1,192 @@
+//! Whether forecasts come true, and what to go back to where they do not.
+//!
+//! ```text
+//!   adopted ──▶ on trial ── holds for some epochs ──▶ good
+//!                  │
+//!                  └─ worse than forecast, beyond the band, epoch after epoch:
+//!                     back to the last good plan, and nothing new for a while
+//! ```
+//!
+//! Forecast and outcome of an epoch are one number each: the miss ratios of the pools, weighted by
+//! what their misses cost in that epoch. So a change of rates or penalties is no error. The band is
+//! what errors were lately, three times their spread around their mean, and a twentieth at least:
+//! models that are off by as much as ever are not more wrong than when the plan was made.
+//!
+//! Better than forecast is wrong too, but nothing to go back from.
+
+use crate::Evictor;
+use crate::record::PoolEpoch;
+use base::Bytes;
+
+/// The narrowest band.
+const BAND_MIN: f64 = 0.05;
+
+/// Spreads of the error within the band.
+const SPREADS: f64 = 3.0;
+
+/// Weight of an epoch's error against those before.
+const ERROR_WEIGHT: f64 = 0.1;
+
+/// Epochs in a row beyond the band that are no accident, and within it that make a plan good.
+const WRONG_MAX: u32 = 3;
+const GOOD_MIN: u32 = 5;
+
+/// Epochs without a new plan after going back.
+const REST: u64 = 12;
+
+type Division = Vec<(Bytes, Evictor)>;
+
+/// The record of the forecasts, and the last division that kept its word.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trust {
+    /// Mean error and spread, outcome less forecast.
+    error: f64,
+    spread: f64,
+    wrong: u32,
+    held: u32,
+    good: Option<Division>,
+    on_trial: bool,
+    rests_until: u64,
+}
+
+/// What a pool waited for, as a share of what it would wait if nothing hit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    pub(crate) forecast: f64,
+    pub(crate) outcome: f64,
+    pub(crate) band: f64,
+}
+
+impl Trust {
+    /// The division of the pools before any plan.
+    pub(crate) fn begin(&mut self, division: Division) {
+        if self.good.as_ref().is_none_or(|good| good.len() != division.len()) {
+            *self = Self { good: Some(division), ..Self::default() };
+        }
+    }
+
+    /// The memory is another by this factor.
+    pub(crate) fn scale(&mut self, factor: f64) {
+        for (budget, _) in self.good.iter_mut().flatten() {
+            *budget = Bytes((budget.as_f64() * factor) as u64);
+        }
+    }
+
+    /// A plan came into force.
+    pub(crate) const fn adopt(&mut self) {
+        self.on_trial = true;
+        self.held = 0;
+        self.wrong = 0;
+    }
+
+    /// Whether nothing new is to be tried yet.
+    pub(crate) const fn rests(&self, epoch: u64) -> bool {
+        epoch < self.rests_until
+    }
+
+    /// Holds the forecasts of the epoch that ended against its outcomes, under the division `goal`.
+    /// None where there is nothing to compare.
+    pub(crate) fn judge(
+        &mut self,
+        pools: &[PoolEpoch],
+        goal: Option<&Division>,
+    ) -> Option<Verdict> {
+        let weight = |pool: &PoolEpoch| pool.reads_per_s * pool.penalty_us;
+        let known = || pools.iter().filter_map(|p| Some((weight(p), p.forecast?, p.outcome?)));
+        let all: f64 = known().map(|(weight, ..)| weight).sum();
+        if all <= 0.0 {
+            return None;
+        }
+        let forecast = known().map(|(weight, forecast, _)| weight * forecast).sum::<f64>() / all;
+        let outcome = known().map(|(weight, _, outcome)| weight * outcome).sum::<f64>() / all;
+        let band = (SPREADS * self.spread).max(BAND_MIN);
+        let error = outcome - forecast;
+        if error - self.error.max(0.0) > band {
+            self.wrong += 1;
+            self.held = 0;
+        } else {
+            self.wrong = 0;
+            self.held += 1;
+            let off = (error - self.error).abs();
+            self.error += ERROR_WEIGHT * (error - self.error);
+            self.spread += ERROR_WEIGHT * (off - self.spread);
+        }
+        if self.held >= GOOD_MIN && self.on_trial {
+            self.on_trial = false;
+            self.good = goal.cloned().or_else(|| self.good.take());
+        }
+        Some(Verdict { forecast, outcome, band })
+    }
+
+    /// The division to go back to, if the plan on trial was wrong for too long.
+    pub(crate) fn fall_back(&mut self, epoch: u64) -> Option<Division> {
+        if !self.on_trial || self.wrong < WRONG_MAX {
+            return None;
+        }
+        self.on_trial = false;
+        self.wrong = 0;
+        self.rests_until = epoch + REST;
+        self.good.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn division(bytes: u64) -> Division {
+        vec![(Bytes(bytes), Evictor::klru(5))]
+    }
+
+    fn epoch(forecast: f64, outcome: f64) -> [PoolEpoch; 1] {
+        [PoolEpoch {
+            name: "all".to_owned(),
+            budget: Bytes(1),
+            evictor: Evictor::klru(5),
+            used: Bytes(1),
+            reads_per_s: 10.0,
+            penalty_us: 100.0,
+            forecast: Some(forecast),
+            outcome: Some(outcome),
+        }]
+    }
+
+    /// A plan that keeps its word becomes the one to go back to; the next one breaks it three times
+    /// in a row, and not before the third is anything done.
+    #[test]
+    fn a_plan_is_on_trial_until_it_held() {
+        let mut trust = Trust::default();
+        trust.begin(division(1));
+        trust.adopt();
+        for _ in 0..GOOD_MIN {
+            trust.judge(&epoch(0.3, 0.32), Some(&division(2)));
+            assert_eq!(trust.fall_back(1), None);
+        }
+        trust.adopt();
+        for at in 1..=3 {
+            let verdict = trust.judge(&epoch(0.3, 0.5), Some(&division(3))).unwrap();
+            assert_eq!((verdict.forecast, verdict.outcome), (0.3, 0.5));
+            assert_eq!(trust.fall_back(10), (at == 3).then(|| division(2)));
+        }
+        assert!(trust.rests(21) && !trust.rests(22));
+        // Nothing is on trial now: a change of the workload is nobody's fault.
+        for _ in 0..5 {
+            trust.judge(&epoch(0.3, 0.9), Some(&division(2)));
+            assert_eq!(trust.fall_back(30), None);
+        }
+    }
+
+    /// Better than forecast, wrong once, or wrong as much as ever: no reason to go back.
+    #[test]
+    fn what_is_no_reason_to_go_back() {
+        for outcomes in [[0.0, 0.1, 0.0, 0.1], [0.5, 0.3, 0.5, 0.3], [0.33, 0.34, 0.33, 0.34]] {
+            let mut trust = Trust::default();
+            trust.begin(division(1));
+            trust.adopt();
+            for outcome in outcomes {
+                trust.judge(&epoch(0.3, outcome), Some(&division(2)));
+                assert_eq!(trust.fall_back(1), None, "{outcomes:?}");
+            }
+        }
+    }
+}
