@@ -4,7 +4,7 @@
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
 
 use super::load::Load;
-use super::mixes::fly_all;
+use super::mixes::{baselines, fly_all};
 use super::{Experiment, Findings, Setting};
 use anyhow::Result;
 
@@ -27,6 +27,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for &seed in &setting.seeds {
         let load = Load::open(&tenants(setting, seed), &penalties())?;
         fly_all(findings, &recipes, (&load, "fifteen tenants"), 0.5, seed)?;
+        baselines(findings, (&load, "fifteen tenants"), 0.5, seed)?;
     }
     let less = findings.less("kredis", "static", "mean_us");
     findings.claim("kredis waits less than static", format!("{less:.1} %"), "up to 50.2 %");

@@ -3,7 +3,7 @@
 //! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
 
 use super::load::Load;
-use super::mixes::{ablation, fly_all, four};
+use super::mixes::{ablation, baselines, fly_all, four};
 use super::{Experiment, Findings, Setting};
 use anyhow::Result;
 
@@ -19,6 +19,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for &seed in &setting.seeds {
         let load = Load::open(&four(setting, seed)?, &PENALTIES)?;
         fly_all(findings, ablation(setting), (&load, "four tenants"), 0.5, seed)?;
+        baselines(findings, (&load, "four tenants"), 0.5, seed)?;
     }
     for (than, paper) in [("static", "17.3 %"), ("predis", "14.3 %")] {
         let less = findings.less("kredis", than, "mean_us");

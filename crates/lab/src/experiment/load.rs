@@ -81,6 +81,19 @@ impl Load {
         Ok(flight)
     }
 
+    /// What a plain cache makes of it where every tenant has the same share of the memory.
+    pub(super) fn split(&self, memory: Bytes, seed: u64) -> Result<Flight> {
+        let recipe = recipe::parse("static").map_err(|error| anyhow!(error))?;
+        let max = Some(Bytes(memory.0 / self.tenants.max(1) as u64));
+        let bound = |at: usize| Bounds { max, ..Bounds::none(&at.to_string()) };
+        let bounds: Vec<_> = (0..self.tenants).map(bound).collect();
+        let mut flight = Flight::new(recipe, memory, &bounds, seed);
+        for access in &self.requests {
+            flight.access(access);
+        }
+        Ok(flight)
+    }
+
     /// What all tenants of a flight got.
     pub(super) fn counts(&self, flight: &Flight) -> Counts {
         flight.counts(0..self.tenants as TenantId)

@@ -6,6 +6,7 @@
 
 use super::load::{Load, traces};
 use super::{Findings, Setting};
+use crate::plant::Counts;
 use anyhow::{Result, ensure};
 use std::path::Path;
 
@@ -73,4 +74,53 @@ pub(super) fn fly_all(
         findings.cell(name, workload, seed, &figures);
     }
     Ok(())
+}
+
+/// What is known without a pilot: an equal share for everybody, and one cache for all under policies
+/// that know no tenants. (`static` is free competition: shared K-LRU with Redis' candidates.)
+pub(super) fn baselines(
+    findings: &mut Findings,
+    (load, workload): (&Load, &str),
+    share: f64,
+    seed: u64,
+) -> Result<()> {
+    let mut note = |name: &str, counts: Counts| {
+        let figures = [("miss_ratio", counts.miss_ratio()), ("mean_us", counts.mean_us())];
+        findings.cell(name, workload, seed, &figures);
+    };
+    let memory = load.share(share);
+    note("equal split", load.counts(&load.split(memory, seed)?));
+    let policies = [("hyperbolic", "hyperbolic:cost=1"), ("gdsf", "gdsf:cost=1")];
+    for (name, policy) in policies.into_iter().chain([("adaptsize", "lru+adaptsize")]) {
+        note(name, load.play(policy, memory, seed)?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loop that needs all the memory, beside keys that are hardly asked for: with half of it each
+    /// the loop misses, and free competition gives it nearly all.
+    #[test]
+    fn every_baseline_is_there() {
+        let tenants = [
+            "synth:loop:keys=900:size=const/100:requests=40000:rate=1000",
+            "synth:uniform:keys=20000:size=const/100:requests=2000:rate=50",
+        ];
+        let load = Load::open(&tenants.map(str::to_owned), &[1_000, 1_000]).unwrap();
+        let share = 110_000.0 / load.footprint.as_f64();
+        let mut findings = Findings::default();
+        fly_all(&mut findings, &[("static", "static")], (&load, "two"), share, 1).unwrap();
+        baselines(&mut findings, (&load, "two"), share, 1).unwrap();
+        let misses = |row| findings.mean(row, None, "miss_ratio");
+        let (split, free) = (misses("equal split"), misses("static"));
+        assert!(split > free + 0.1, "{split} {free}");
+        for row in ["hyperbolic", "gdsf", "adaptsize"] {
+            assert!((0.0..=1.0).contains(&misses(row)), "{row}");
+        }
+        let flight = load.split(load.share(share), 1).unwrap();
+        assert!((0..2).all(|at| flight.plant.used_by(at).0 <= 55_000));
+    }
 }
