@@ -1,8 +1,8 @@
 //! A pilot whose models are deceived: what they forecast does not come true, and it goes back to
 //! the last division that kept its word.
 //!
-//! Two tenants ask alike, and each is due half of the memory. Then the samples of one are falsified:
-//! all its requests seem to be for a few keys, for which hardly any memory is enough.
+//! Two tenants ask alike, and each is due half of the memory. Then the samples of one are
+//! falsified: all its requests seem to be for a few keys, for which hardly any memory is enough.
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Prng, Sample};

@@ -16,8 +16,8 @@
 //! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
 //! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
 //!   that were measured beside them one epoch later.
-//! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately, is
-//!   given up for the last one that kept its word, and nothing new is tried for a while.
+//! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately,
+//!   is given up for the last one that kept its word, and nothing new is tried for a while.
 //! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
 
 use crate::budgets::{fit, members, natural};

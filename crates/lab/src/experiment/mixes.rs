@@ -76,8 +76,8 @@ pub(super) fn fly_all(
     Ok(())
 }
 
-/// What is known without a pilot: an equal share for everybody, and one cache for all under policies
-/// that know no tenants. (`static` is free competition: shared K-LRU with Redis' candidates.)
+/// What is known without a pilot: an equal share for everybody, and one cache for all under
+/// policies that know no tenants. (`static` is free competition: shared K-LRU as in Redis.)
 pub(super) fn baselines(
     findings: &mut Findings,
     (load, workload): (&Load, &str),
@@ -101,8 +101,8 @@ pub(super) fn baselines(
 mod tests {
     use super::*;
 
-    /// A loop that needs all the memory, beside keys that are hardly asked for: with half of it each
-    /// the loop misses, and free competition gives it nearly all.
+    /// A loop that needs all the memory, beside keys that are hardly asked for: with half of it
+    /// each the loop misses, and free competition gives it nearly all.
     #[test]
     fn every_baseline_is_there() {
         let tenants = [
