@@ -30,8 +30,9 @@ Usage: cargo x <chore>
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds
   parsers [S]
-           S seconds (1800) of mutated requests for each of the server's parsers, side by side
-  crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 25000`), a value of 512 MB
+           mutated requests for each of the server's parsers, side by side, until each had S seconds
+           (1800) of processor time
+  crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
   miri     the store's unsafe code under Miri (nightly: rustup component add miri rust-src)
   loom     the store's locks and counters under every order of two threads
   tsan [N] N calls (10000000) of two threads to the store under ThreadSanitizer (nightly)
@@ -50,8 +51,8 @@ fn main() -> Result<()> {
             run(fuzz, &[("FUZZ_SECONDS", &seconds)])
         }
         Some("crowd") => {
-            let tests = "cargo test --release -p server --test server robust";
-            run(&format!("{tests} -- --nocapture --test-threads=1"), &[("CROWD", "1")])
+            let tests = "cargo test --release -p larder --test server robust";
+            run(&format!("{tests} -- --nocapture --test-threads=1"), &[])
         }
         Some("loom") => {
             run("cargo test --release -p store --test loom", &[("RUSTFLAGS", "--cfg loom")])
