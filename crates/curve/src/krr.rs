@@ -223,6 +223,19 @@ impl Stack for KrrStack {
         self.trim();
     }
 
+    fn objects(&self) -> Option<Vec<u32>> {
+        Some(self.stack.iter().copied().filter(|&id| id != HOLE).collect())
+    }
+
+    fn push_below(&mut self, id: u32, size: u32) {
+        if id as usize >= self.positions.len() {
+            self.positions.resize(id as usize + 1, 0);
+        }
+        self.stack.push(id);
+        self.sums.push(size);
+        self.positions[id as usize] = self.stack.len() as u32;
+    }
+
     fn bytes(&self) -> usize {
         (self.stack.capacity() + self.positions.capacity()) * size_of::<u32>()
             + self.root.table.capacity() * size_of::<f64>()

@@ -14,6 +14,7 @@
 mod bands;
 mod envelope;
 mod miss_ratio_curve;
+mod remembered;
 mod track;
 
 pub use bands::Bands;
@@ -21,6 +22,7 @@ pub use base::{Access, Bytes, MissRatio, Op};
 pub use envelope::Envelope;
 pub use miss_ratio_curve::MissRatioCurve;
 pub use policy::Choice;
+pub use remembered::{Remembered, RememberedObject};
 
 use std::fmt::Debug;
 
@@ -112,6 +114,15 @@ pub trait Model: Debug + Send {
     /// The share of the keys it watches now.
     fn rate(&self) -> f64 {
         1.0
+    }
+    /// What it has seen, for a model after it; of models that can say it.
+    fn remembered(&self) -> Option<Remembered> {
+        None
+    }
+    /// Goes on from what another model of the same kind has seen, if it has seen nothing itself.
+    /// Time begins anew. Whether it could.
+    fn remember(&mut self, _remembered: &Remembered) -> bool {
+        false
     }
 }
 

@@ -1,14 +1,15 @@
 //! What a pilot knows, as a value that outlives it: after a restart a pilot that is told goes on
 //! with the division, the curves and the rates it had, and need not learn them again.
 //!
-//! Kept are curves, and not what they were drawn from. The models of the new pilot begin empty,
-//! and their curves replace the old ones once they rest on half as many reads, or after
-//! [`RECALL_EPOCHS`] epochs with requests.
+//! Kept are the curves, and what the models have seen, of those that can say it
+//! ([`curve::Model::remembered`]): these go on as if nothing had been. Others begin empty, and their
+//! curves replace the old ones once they rest on half as many reads, or after [`RECALL_EPOCHS`]
+//! epochs with requests.
 
 use crate::Evictor;
 use crate::snapshot::Candidate;
 use base::{Bytes, MissRatio};
-use curve::{GROUPS, MissRatioCurve};
+use curve::{GROUPS, MissRatioCurve, Remembered};
 use serde::{Deserialize, Serialize};
 
 /// Epochs with requests after which the curves of an earlier run are no longer preferred.
@@ -54,6 +55,8 @@ pub struct KnownPool {
     pub reads: f64,
     /// A curve for each policy.
     pub curves: Vec<KnownCurve>,
+    /// The name of the models, and what they have seen, one for each policy of the recipe.
+    pub models: Option<(String, Vec<Remembered>)>,
 }
 
 /// A curve.

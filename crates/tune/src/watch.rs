@@ -10,7 +10,7 @@ use crate::known::{KnownCurve, KnownPool, RECALL_EPOCHS};
 use crate::snapshot::Candidate;
 use crate::{Evictor, Recipe};
 use base::{Access, Filter, Op};
-use curve::{Bytes, Model, Params};
+use curve::{Bytes, Model, Params, Remembered};
 use std::collections::HashSet;
 
 /// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
@@ -168,6 +168,7 @@ impl Watch {
             rate: self.filter().rate(),
             reads: self.recalled.map_or(self.reads, |before| self.reads.max(2.0 * before)),
             curves: self.curves.iter().map(KnownCurve::of).collect(),
+            models: self.remembered().map(|all| (self.spec.name.to_owned(), all)),
             ..known
         }
     }
@@ -182,6 +183,31 @@ impl Watch {
             self.begin(known.rate.min(1.0));
         }
         self.recalled = (!self.curves.is_empty()).then_some(0.5 * known.reads);
+        if self.remember(known) {
+            (self.reads, self.age, self.recalled) = (known.reads, self.warm, None);
+        }
+    }
+
+    /// What all the models have seen, if each can say it.
+    fn remembered(&self) -> Option<Vec<Remembered>> {
+        self.models.iter().map(|model| model.remembered()).collect()
+    }
+
+    /// Lets the models go on from what those of an earlier run have seen. Whether all of them do.
+    fn remember(&mut self, known: &KnownPool) -> bool {
+        let Some((name, all)) = &known.models else { return false };
+        if name != self.spec.name || all.len() != self.models.len() {
+            return false;
+        }
+        let rate = self.rate;
+        let is_done = self.models.iter_mut().zip(all).all(|(model, one)| model.remember(one));
+        if is_done {
+            let objects = all.iter().flat_map(|one| &one.objects);
+            self.keys = objects.map(|object| object.key).take(KEYS_MIN).collect();
+        } else {
+            self.begin(rate);
+        }
+        is_done
     }
 
     pub(crate) fn access(&mut self, access: &Access) {

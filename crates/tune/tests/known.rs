@@ -92,6 +92,34 @@ fn it_goes_on_with_what_was_known() {
     assert_ne!(next.curves(0)[0].curve, pilot.curves(0)[0].curve);
 }
 
+/// The models are told what those before them have seen: they have its keys at once, and their
+/// curves are not those of a beginner.
+#[test]
+fn the_models_go_on() {
+    let recipe = recipe::parse("kredis").unwrap();
+    let (mut plant, mut pilot) = (Two::new(), Pilot::new(recipe, 1));
+    plant.run(&mut pilot, 240);
+    let known = pilot.known();
+    let keys = |known: &tune::Known| -> Vec<usize> {
+        let models = known.pools.iter().filter_map(|pool| pool.models.as_ref());
+        models.map(|(_, all)| all[0].objects.len()).collect()
+    };
+    let before = keys(&known);
+    assert!(before.len() == 2 && before.iter().all(|&keys| keys > 200), "{before:?}");
+    let mut next = Pilot::new(recipe, 1);
+    next.recall(known);
+    plant.run(&mut next, 10);
+    let after = keys(&next.known());
+    assert!(after.iter().zip(&before).all(|(after, before)| after >= before), "{after:?}");
+    for tenant in 0..2 {
+        let (old, new) = (&pilot.curves(tenant)[0].curve, &next.curves(tenant)[0].curve);
+        assert_ne!(old, new, "the models speak after an epoch or two");
+        for size in (1..20).map(|at| Bytes(at * 50_000)) {
+            assert!((old.at(size).0 - new.at(size).0).abs() < 0.05, "{tenant} {size}");
+        }
+    }
+}
+
 #[test]
 fn another_recipe_begins_anew() {
     let mut pilot = Pilot::new(recipe::parse("kredis").unwrap(), 1);

@@ -11,7 +11,7 @@
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
 use super::Drawn;
-use crate::{Bytes, MissRatio, MissRatioCurve};
+use crate::{Bytes, MissRatio, MissRatioCurve, Remembered};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
@@ -32,6 +32,19 @@ impl Estimate {
     pub(crate) fn new(precision: u32) -> Self {
         let (sampled, reads) = (0.0, 0.0);
         Self { precision, hits: vec![], sampled, reads, saw_others: false, farthest: 0 }
+    }
+
+    /// Adds its counts to what is remembered.
+    pub(crate) fn remembered(&self, rest: Remembered) -> Remembered {
+        let Self { sampled, reads, farthest, .. } = *self;
+        Remembered { hits: self.hits.clone(), sampled, reads, farthest, ..rest }
+    }
+
+    /// Goes on from the counts of another.
+    pub(crate) fn remember(&mut self, remembered: &Remembered) {
+        let Remembered { sampled, reads, farthest, .. } = *remembered;
+        let (hits, saw_others) = (remembered.hits.clone(), reads > sampled);
+        *self = Self { precision: self.precision, hits, sampled, reads, saw_others, farthest };
     }
 
     /// A read of a key that is not watched.

@@ -81,6 +81,12 @@ impl Sampler {
         self.filter.rate() * self.share
     }
 
+    /// Goes on with the rate of another sampler, whose keys were counted elsewhere.
+    pub(crate) fn resume(&mut self, rate: f64) {
+        self.filter = Filter::with_rate(rate);
+        self.is_not_shown_all();
+    }
+
     /// What was really drawn.
     pub(crate) fn drawn(&self) -> Drawn {
         let Some([all, watched]) = &self.census else { return Drawn { keys: 1.0, bytes: 1.0 } };

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use base::{Access, Bytes, Micros, Op};
 
 use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
-use crate::{MissRatioCurve, Model, Params};
+use crate::{MissRatioCurve, Model, Params, Remembered, RememberedObject};
 
 /// Objects in an order in which the first bytes are what a cache of that many bytes holds.
 pub(crate) trait Stack: Debug + Send {
@@ -20,6 +20,12 @@ pub(crate) trait Stack: Debug + Send {
     fn retain(&mut self, keep: &dyn Fn(u32) -> bool);
     /// Memory held.
     fn bytes(&self) -> usize;
+    /// The objects from the top down, of stacks that can say it.
+    fn objects(&self) -> Option<Vec<u32>> {
+        None
+    }
+    /// Puts an object that is not in the stack at its bottom.
+    fn push_below(&mut self, _id: u32, _size: u32) {}
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +46,8 @@ pub(crate) struct StackModel<S> {
     free: Vec<u32>,
     expiry: Expiry,
     estimate: Estimate,
+    /// When the last watched key was asked for.
+    clock: Micros,
 }
 
 impl<S: Stack> StackModel<S> {
@@ -53,6 +61,7 @@ impl<S: Stack> StackModel<S> {
             free: vec![],
             expiry: Expiry::default(),
             estimate: Estimate::new(precision),
+            clock: Micros(0),
         }
     }
 
@@ -105,6 +114,7 @@ impl<S: Stack> StackModel<S> {
     }
 
     fn watch(&mut self, access: &Access) {
+        self.clock = access.time;
         self.expire(access.time);
         let known = self.ids.get(&access.key).copied();
         if access.op == Op::Delete {
@@ -166,5 +176,34 @@ impl<S: Stack> Model for StackModel<S> {
 
     fn rate(&self) -> f64 {
         self.sampler.rate()
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        let object = |id: u32| {
+            let Object { key, expires } = self.objects[id as usize];
+            let left = expires.0.saturating_sub(self.clock.0).max(1);
+            let left_us = if expires == Expiry::NEVER { 0 } else { left };
+            RememberedObject { key, size: self.stack.size(id), left_us }
+        };
+        let objects = self.stack.objects()?.into_iter().map(object).collect();
+        let rest = Remembered { rate: self.sampler.rate(), objects, ..Remembered::default() };
+        Some(self.estimate.remembered(rest))
+    }
+
+    fn remember(&mut self, remembered: &Remembered) -> bool {
+        let is_new = self.objects.is_empty() && self.stack.objects().is_some();
+        if !is_new || !remembered.is_sound() {
+            return false;
+        }
+        self.sampler.resume(remembered.rate);
+        self.estimate.remember(remembered);
+        for object in &remembered.objects {
+            if self.sampler.watches(object.key) && !self.ids.contains_key(&object.key) {
+                let id = self.insert(object.key);
+                self.stack.push_below(id, object.size);
+                self.expires_at(id, Expiry::instant(Micros(0), Micros(object.left_us)));
+            }
+        }
+        true
     }
 }

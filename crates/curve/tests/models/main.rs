@@ -6,4 +6,5 @@ mod examples;
 mod grids;
 mod oracles;
 mod properties;
+mod remembered;
 mod stacks;

@@ -1,0 +1,74 @@
+//! A model that is told what another has seen goes on as if it had seen it itself.
+
+use base::hash::mix;
+use base::{Access, Bytes, Micros, Op, Prng};
+use curve::{Model, Params, Remembered};
+
+fn read(time: u64, key: u64) -> Access {
+    let size = 100 + (key % 7) as u32 * 50;
+    Access { time: Micros(time), ..Access::get(mix(key), size) }
+}
+
+/// Skewed reads of 5 000 keys, which go on from `time`.
+fn reads(prng: &mut Prng, time: u64, count: u64) -> Vec<Access> {
+    (0..count).map(|at| read(time + at, (prng.unit().powi(3) * 5_000.0) as u64)).collect()
+}
+
+fn krr(keys_max: usize) -> Box<dyn Model> {
+    (curve::krr::SPEC.build)(&Params { k: 5, keys_max, ..Params::default() })
+}
+
+#[test]
+fn krr_goes_on_where_another_ended() {
+    for keys_max in [usize::MAX, 1_000] {
+        let (mut prng, mut old, mut new) = (Prng::new(5), krr(keys_max), krr(keys_max));
+        old.accesses(&reads(&mut prng, 0, 60_000));
+        old.forget(0.9);
+        let remembered = old.remembered().unwrap();
+        assert!(new.remember(&remembered));
+        assert_eq!(new.remembered().unwrap(), remembered);
+        assert_eq!(new.curve(), old.curve());
+        // It has the objects: of those read again none is taken for a new one.
+        let more = reads(&mut prng, 60_000, 60_000);
+        old.accesses(&more);
+        new.accesses(&more);
+        let differ = (1..40)
+            .map(|at| Bytes(at * 25_000))
+            .map(|size| (old.curve().at(size).0 - new.curve().at(size).0).abs());
+        let most = differ.fold(0.0, f64::max);
+        assert!(most < 0.02, "{keys_max}: {most}");
+    }
+}
+
+#[test]
+fn lives_go_on() {
+    let mut old = krr(usize::MAX);
+    for key in 0..10 {
+        old.access(&Access { op: Op::Set, ttl: Micros(1_000), ..read(500, key) });
+    }
+    let mut new = krr(usize::MAX);
+    assert!(new.remember(&old.remembered().unwrap()));
+    (0..5).for_each(|key| new.access(&read(900, key)));
+    (5..10).for_each(|key| new.access(&read(1_100, key)));
+    let after = new.remembered().unwrap();
+    assert_eq!(after.hits.iter().sum::<f64>(), 5.0, "five were read in time: {after:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut old = krr(usize::MAX);
+    old.accesses(&reads(&mut Prng::new(1), 0, 1_000));
+    let good = old.remembered().unwrap();
+    assert!(!old.remember(&good), "it has seen something itself");
+    for bad in [
+        Remembered { rate: 0.0, ..good.clone() },
+        Remembered { reads: f64::NAN, ..good.clone() },
+        Remembered { hits: vec![-1.0], ..good.clone() },
+        Remembered { hits: vec![0.0; 1 << 20], ..good.clone() },
+    ] {
+        assert!(!krr(usize::MAX).remember(&bad));
+    }
+    let mut twice = good.clone();
+    twice.objects.extend(good.objects.clone());
+    assert!(krr(usize::MAX).remember(&twice), "of a key that is named twice one is taken");
+}
