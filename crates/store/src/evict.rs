@@ -499,6 +499,7 @@ impl<O: Of> Round<'_, O> {
         let (item, bytes) = tenant.take(victim.place);
         self.of.loses(number, &item);
         crate::learn::ends(self.lived, number, item.view(), self.tick);
+        crate::departed::leaves(&mut tenant.departures, item.view(), Some(self.tick));
         *self.scrap = Some(item);
         tenant.account.give(bytes - charge);
         tenant.counters.evicted += 1;

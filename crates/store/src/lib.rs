@@ -10,6 +10,7 @@
 
 mod classes;
 mod config;
+mod departed;
 mod error;
 mod evict;
 mod expire;
@@ -31,6 +32,7 @@ mod tenant;
 mod view;
 
 pub use config::{Bounds, Config, Evictor, Pool};
+pub use departed::Departed;
 pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};

@@ -3,6 +3,7 @@
 
 use crate::Bounds;
 use crate::classes::{Classes, SLOTS};
+use crate::departed::{self, Departures};
 use crate::item::Owned;
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
@@ -129,6 +130,8 @@ pub(crate) struct Tenant {
     pub(crate) classes: Option<Box<Classes>>,
     /// By database.
     lens: Box<[Len]>,
+    /// Items that left by themselves, while somebody asks for them.
+    pub(crate) departures: Option<Box<Departures>>,
 }
 
 impl Tenant {
@@ -144,6 +147,7 @@ impl Tenant {
             account,
             classes: None,
             lens: vec![Len::default(); databases].into(),
+            departures: None,
         }
     }
 
@@ -178,6 +182,7 @@ impl Tenant {
 
     /// Removes a dead item, and returns the bytes, which the account has back already.
     pub(crate) fn expire(&mut self, place: Place) -> u64 {
+        departed::leaves(&mut self.departures, self.table.get(place), None);
         let bytes = self.remove(place);
         self.account.give(bytes);
         self.counters.expired += 1;

@@ -38,6 +38,31 @@ fn the_tap_tells_what_a_model_must_know() {
     assert_eq!((store.drain(&mut samples), samples.len()), (0, 4));
 }
 
+/// Who leaves by itself is told while somebody asks, each once.
+#[test]
+fn departures_are_told() {
+    let store = limited(1 << 20, 2);
+    let mut all = vec![];
+    assert_eq!((store.departed(&mut all), all.len()), (0, 0));
+    store.set(&key(&store, 0, b"short"), b"value", Some(at(5).unix_ms), at(0)).unwrap();
+    store.set(&key(&store, 0, b"gone"), b"value", None, at(0)).unwrap();
+    store.delete(&key(&store, 0, b"gone"), at(1));
+    store.get(&key(&store, 0, b"short"), at(9), |_| ());
+    assert_eq!(store.departed(&mut all), 0);
+    assert_eq!(all.len(), 1, "what was removed on request is no news: {all:?}");
+    assert_eq!((all[0].key.as_slice(), all[0].evicted), (&b"short"[..], false));
+    all.clear();
+    let write = |n: u32| store.set(&key(&store, 0, &n.to_le_bytes()), &[0; 500], None, at(10));
+    (0..5_000).for_each(|n| write(n).unwrap());
+    let lost = store.departed(&mut all);
+    assert_eq!(lost + all.len() as u64, store.tenant_stats(0).counters.evicted);
+    assert!(all.iter().all(|left| left.evicted && left.size == 500 && left.tenant == 0));
+    store.forget_departed();
+    (5_000..9_000).for_each(|n| write(n).unwrap());
+    all.clear();
+    assert_eq!((store.departed(&mut all), all.len()), (0, 0), "nobody asked");
+}
+
 #[test]
 fn the_tap_keeps_to_its_filter_and_its_bound() {
     let store = store();
