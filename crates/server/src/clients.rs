@@ -9,6 +9,7 @@ use crate::stats::Counter;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use wire::resp::Protocol;
 
 /// A connected client, as others see it.
 #[derive(Debug)]
@@ -68,6 +69,14 @@ pub(crate) struct Peer {
 impl Client {
     pub(crate) fn labels(&self) -> MutexGuard<'_, Labels> {
         self.labels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version of the protocol it is answered in.
+    pub(crate) fn protocol(&self) -> Protocol {
+        match self.protocol.load(Ordering::Relaxed) {
+            3 => Protocol::Resp3,
+            _ => Protocol::Resp2,
+        }
     }
 
     /// The line of CLIENT LIST.
@@ -171,6 +180,16 @@ impl Clients {
 
     pub(crate) fn disconnect(&self, id: u64) {
         self.lock().remove(&id);
+    }
+
+    /// The client with this id.
+    pub(crate) fn get(&self, id: u64) -> Option<Arc<Client>> {
+        self.lock().get(&id).cloned()
+    }
+
+    /// Whether the client with this id is there.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.lock().contains_key(&id)
     }
 
     /// Everyone, the longest connected first.

@@ -10,6 +10,7 @@
 //! the allocator is free only once the last of its items is. With a smaller store items leave
 //! faster. It cannot undo a change of all sizes within a fraction of a second.
 
+use crate::departures;
 use crate::shared::Shared;
 use base::Bytes;
 use std::fs;
@@ -46,6 +47,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     }
     let mut second = Instant::now();
     let mut last = rates(shared);
+    let mut noted = false;
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
         shared.clock.refresh();
@@ -57,6 +59,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         }
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
+        departures::tell(shared, &mut noted);
         watch_memory(shared, base);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {

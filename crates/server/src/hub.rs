@@ -21,9 +21,10 @@ pub(crate) const FETCHERS: u8 = 4;
 pub(crate) const MUTATIONS: u8 = 8;
 /// Removals by memcached's protocol.
 pub(crate) const DELETIONS: u8 = 16;
-
 /// Connections by memcached's protocol that come and go.
 pub(crate) const CONNEVENTS: u8 = 32;
+/// Items that are evicted, whoever wrote them.
+pub(crate) const EVICTIONS: u8 = 64;
 
 #[derive(Debug)]
 struct Watcher {

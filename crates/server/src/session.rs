@@ -74,6 +74,24 @@ impl Subscriptions {
     }
 }
 
+/// How a client tracks the keys it reads, as CLIENT TRACKING set it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tracks {
+    /// Who is told instead; 0 for the client itself.
+    pub(crate) redirect: u64,
+    pub(crate) prefixes: Option<Vec<Vec<u8>>>,
+    pub(crate) opt_in: bool,
+    pub(crate) opt_out: bool,
+    pub(crate) no_loop: bool,
+    /// What CLIENT CACHING said of the next command.
+    pub(crate) caching: Option<bool>,
+}
+
+/// [`Session::rests_until_ms`] of a client whose next command waits for the end of a pause.
+const PAUSED: u64 = u64::MAX;
+/// The same where who looks at the commands of the batch is to be found out anew.
+const LOOKS_AGAIN: u64 = u64::MAX - 1;
+
 /// A connection as commands see it.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a state of its own")]
@@ -99,6 +117,7 @@ pub(crate) struct Session {
     pub(crate) transaction: Option<Transaction>,
     pub(crate) watched: Vec<Watched>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
+    pub(crate) tracks: Option<Box<Tracks>>,
     /// Watches what others do: MONITOR, or memcached's `watch`.
     pub(crate) watching: bool,
     /// Commands that were timed alone since the last look, and their microseconds.
@@ -129,6 +148,7 @@ impl Session {
             transaction: None,
             watched: vec![],
             subscriptions: None,
+            tracks: None,
             watching: false,
             timed_alone: 0,
             timed_alone_us: 0,
@@ -230,6 +250,39 @@ impl Session {
     #[inline]
     pub(crate) const fn goes_on(&self) -> bool {
         !self.closing && self.rests_until_ms == 0
+    }
+
+    /// Whether it is neither answered nor read for a while.
+    pub(crate) const fn is_resting(&self) -> bool {
+        self.rests_until_ms > 0 && self.rests_until_ms < LOOKS_AGAIN
+    }
+
+    /// The next command waits for the end of a pause.
+    pub(crate) const fn pause(&mut self) {
+        self.rests_until_ms = PAUSED;
+    }
+
+    pub(crate) const fn is_paused(&self) -> bool {
+        self.rests_until_ms == PAUSED
+    }
+
+    /// The command that is carried out changes who looks at those that follow it.
+    pub(crate) const fn look_again(&mut self) {
+        self.rests_until_ms = LOOKS_AGAIN;
+    }
+
+    /// Whether a command said so.
+    pub(crate) const fn is_looking_again(&self) -> bool {
+        self.rests_until_ms == LOOKS_AGAIN
+    }
+
+    /// Whether a command said so since the last time.
+    pub(crate) const fn looks_again(&mut self) -> bool {
+        let looks = self.is_looking_again();
+        if looks {
+            self.rests_until_ms = 0;
+        }
+        looks
     }
 
     /// Slows a client down that tried a wrong password.

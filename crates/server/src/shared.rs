@@ -13,11 +13,13 @@ use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
 use crate::owners::{self, Origin, Owners};
+use crate::pause::Pause;
 use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tls;
+use crate::tracking::Tracking;
 use crate::warm::Warm;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
@@ -92,6 +94,10 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) stats: Stats,
     pub(crate) pubsub: PubSub,
+    /// Who keeps what it has read.
+    pub(crate) tracking: Tracking,
+    /// Whether commands wait.
+    pub(crate) pause: Pause,
     /// Who watches what others do.
     pub(crate) hub: Hub,
     pub(crate) slowlog: SlowLog,
@@ -178,6 +184,8 @@ impl Shared {
             clients: Clients::default(),
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
+            tracking: Tracking::default(),
+            pause: Pause::default(),
             hub: Hub::default(),
             slowlog: SlowLog::default(),
             hotkeys: HotKeys::default(),
@@ -289,9 +297,16 @@ impl Shared {
                 self.store.delete(&self.store.key(tenant, db, &key), now);
             }
             if cursor == 0 {
-                return;
+                break;
             }
         }
+        self.tracking.forget_all(self, None);
+    }
+
+    /// Empties a part of the store.
+    pub(crate) fn flush(&self, scope: store::Scope) {
+        self.store.flush(scope);
+        self.tracking.forget_all(self, None);
     }
 
     /// Sums over all tenants.
@@ -337,7 +352,7 @@ impl Shared {
         let now_ms = self.clock.now().unix_ms;
         let due: Vec<_> = self.lock_flushes().extract_if(.., |(due, _)| *due <= now_ms).collect();
         for tenant in due.into_iter().flat_map(|(_, tenants)| tenants) {
-            self.store.flush(store::Scope::tenant(tenant));
+            self.flush(store::Scope::tenant(tenant));
         }
     }
 
@@ -357,6 +372,13 @@ impl Shared {
     /// Bytes of memory the process has.
     pub(crate) fn resident(&self) -> Bytes {
         Bytes(self.stats.resident.load(Ordering::Relaxed))
+    }
+
+    /// Whether a write may have to make room: within a sixteenth of the limit.
+    pub(crate) fn is_full(&self) -> bool {
+        let (used, limit) = self.memory();
+        let room = limit.0.saturating_sub(self.store.reserve().0);
+        limit.0 > 0 && used.0 + limit.0 / 16 >= room
     }
 
     /// Bytes of data and its metadata, and what they may be.

@@ -8,25 +8,31 @@
 //!
 //! The clock is read once for the commands of one read.
 
+mod attention;
+mod group;
+mod mail;
+mod waiting;
+
+pub(crate) use mail::{Mailbox, Message};
+
 use crate::clients::Peer;
-use crate::commands::{self, Call, monitor};
+use crate::commands::{self, Call};
 use crate::connection::{Codec, Connection, Stream, give_back};
-use crate::hotkeys::Cost;
-use crate::hub;
 use crate::listen::Speaks;
 use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
 use crate::session::{Mute, Session};
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
-use mio::{Events, Poll, Registry, Token, Waker};
-use std::collections::VecDeque;
+use attention::Attention;
+use group::Group;
+use mio::{Events, Poll, Token};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::Now;
-use wire::resp::{Decoder, Encoder, Limits, Protocol};
+use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
 
 /// Bytes read at once.
 const READ_MAX: usize = 64 << 10;
@@ -38,87 +44,6 @@ const WRITE_EARLY: usize = 256 << 10;
 const MAIL: Token = Token(usize::MAX);
 /// How often idle clients are looked for.
 const TICK_MS: u64 = 1_000;
-
-/// What a worker is told.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// A new connection.
-    Connect(Stream, Peer),
-    /// Close the client with this id at this place.
-    Kill(usize, u64),
-    /// For the client with this id at this place.
-    Publish(usize, u64, Publication),
-    /// Users have changed: some may not stay, or listen where they do.
-    Users,
-    /// A line that the client with this id at this place watches for.
-    Line(usize, u64, Vec<u8>),
-}
-
-/// Where a worker is told things.
-#[derive(Debug)]
-pub(crate) struct Mailbox {
-    messages: Mutex<VecDeque<Message>>,
-    waker: Waker,
-}
-
-impl Mailbox {
-    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
-        Ok(Self { messages: Mutex::default(), waker: Waker::new(registry, MAIL)? })
-    }
-
-    /// Tells the worker.
-    pub(crate) fn send(&self, message: Message) {
-        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = messages.is_empty();
-        messages.push_back(message);
-        drop(messages);
-        if first {
-            self.wake();
-        }
-    }
-
-    /// Makes the worker look.
-    pub(crate) fn wake(&self) {
-        // Fails only if the worker's poll is gone, and then nobody reads the mail.
-        let _ = self.waker.wake();
-    }
-
-    fn take(&self) -> VecDeque<Message> {
-        std::mem::take(&mut self.messages.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Commands of a client that are timed together: the clock is read once for so many, and at the
-/// end of what was read at once. Without pipelining that is each command.
-struct Group {
-    began_us: u64,
-    /// Where in the buffer it begins.
-    from: usize,
-    len: usize,
-    /// Bytes of the largest command and its reply, and where in the buffer it begins.
-    largest: (usize, usize),
-}
-
-/// Commands in a group.
-const GROUP: usize = 16;
-
-impl Group {
-    const fn begin(began_us: u64, from: usize) -> Self {
-        Self { began_us, from, len: 0, largest: (0, from) }
-    }
-
-    #[inline]
-    const fn add(&mut self, size: usize, at: usize) {
-        self.len += 1;
-        if size > self.largest.0 {
-            self.largest = (size, at);
-        }
-    }
-
-    const fn is_full(&self) -> bool {
-        self.len == GROUP
-    }
-}
 
 /// Why a connection ends.
 enum End {
@@ -153,6 +78,8 @@ pub(crate) struct Worker {
     again: Vec<usize>,
     /// Connections that tried a wrong password: when they go on, where they are, their ids.
     resting: Vec<(u64, usize, u64)>,
+    /// Connections whose next command waits for the end of a pause: where they are, their ids.
+    paused: Vec<(usize, u64)>,
     now_ms: u64,
     ticked_ms: u64,
     batches: u64,
@@ -178,6 +105,7 @@ impl Worker {
             output: Vec::with_capacity(READ_MAX),
             again: vec![],
             resting: vec![],
+            paused: vec![],
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
@@ -208,10 +136,11 @@ impl Worker {
             for at in std::mem::take(&mut self.again) {
                 self.event(at, false, false);
             }
-            if events.is_empty() || !self.resting.is_empty() {
+            if events.is_empty() || !self.resting.is_empty() || !self.paused.is_empty() {
                 self.now_ms = self.shared.clock.micros().0 / 1_000;
             }
             self.wake_rested();
+            self.wake_paused();
             self.tick();
         }
         for at in 0..self.connections.len() {
@@ -275,8 +204,11 @@ impl Worker {
         let Some(client) = self.shared.clients.connect(peer, place, now_ms, max) else {
             self.shared.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
             let _ = stream.write(match speaks {
-                Speaks::Redis => b"-ERR max number of clients reached\r\n".as_slice(),
-                Speaks::Memcached => b"ERROR Too many open connections\r\n",
+                // Clients know the first line to the letter; the second is for who reads on.
+                Speaks::Redis => b"-ERR max number of clients reached\r\n\
+                    -ERR maxclients is the setting\r\n"
+                    .as_slice(),
+                Speaks::Memcached => b"ERROR Too many open connections (maxclients)\r\n",
             });
             return;
         };
@@ -301,6 +233,7 @@ impl Worker {
         memcached::show_connection(&self.shared, &connection.session.client, Some("normal"));
         connection.session.unsubscribe_all(&self.shared);
         self.shared.hub.leave(connection.session.client.id);
+        self.shared.tracking.leave(connection.session.client.id);
         connection.deregister(self.poll.registry());
         self.shared.clients.disconnect(connection.session.client.id);
         self.vacant.push(at);
@@ -408,6 +341,9 @@ impl Worker {
 
         self.reply(at, connection)?;
         let client = &connection.session.client;
+        if connection.session.is_paused() {
+            self.paused.push((at, client.id));
+        }
         client.last_ms.store(self.now_ms, Ordering::Relaxed);
         client.input.store(connection.input.len() as u64, Ordering::Relaxed);
         if connection.session.closing && connection.waiting() == 0 {
@@ -436,7 +372,16 @@ impl Worker {
         now: Now,
     ) -> Result<usize, End> {
         match codec {
-            Codec::Redis(decoder) => self.execute_redis(at, connection, decoder, bytes, now),
+            Codec::Redis(decoder) => {
+                let mut consumed = 0;
+                loop {
+                    let rest = &bytes[consumed..];
+                    consumed += self.execute_redis(at, connection, decoder, rest, now)?;
+                    if !connection.session.looks_again() {
+                        return Ok(consumed);
+                    }
+                }
+            }
             Codec::Memcached(decoder) => {
                 self.execute_memcached(at, connection, decoder, bytes, now)
             }
@@ -452,6 +397,8 @@ impl Worker {
         now: Now,
     ) -> Result<usize, End> {
         let mut consumed = 0;
+        let (tracked, now_ms) = (self.shared.tracking.is_active(), self.now_ms);
+        let paused = self.shared.pause.until(now_ms).is_some();
         while connection.session.goes_on() {
             let session = &mut connection.session;
             let limits = wire::memcached::Limits {
@@ -465,15 +412,17 @@ impl Worker {
                     if !request.is_empty() {
                         let (shared, view) = (&*self.shared, &*self.view);
                         let (out, worker) = (&mut self.output, self.number);
-                        memcached::execute(&mut Ask {
-                            request,
-                            out,
-                            session,
-                            shared,
-                            view,
-                            now,
-                            worker,
-                        });
+                        let len = request.consumed;
+                        let mut ask = Ask { request, out, session, shared, view, now, worker };
+                        if paused && shared.pause.holds(memcached::writes(&ask)) {
+                            ask.session.pause();
+                            consumed -= len;
+                            break;
+                        }
+                        memcached::execute(&mut ask);
+                        if tracked {
+                            memcached::tell_trackers(&ask);
+                        }
                     }
                 }
                 Err(malformed) => {
@@ -484,6 +433,9 @@ impl Worker {
             if self.output.len() > WRITE_EARLY {
                 self.reply(at, connection)?;
             }
+        }
+        if !tracked {
+            self.shared.tracking.forget_all(&self.shared, None);
         }
         Ok(consumed)
     }
@@ -496,10 +448,10 @@ impl Worker {
         bytes: &[u8],
         now: Now,
     ) -> Result<usize, End> {
-        let monitored = self.shared.hub.is_wanted(hub::MONITOR | hub::TRACE);
         self.batches += 1;
         let timed = self.batches.is_multiple_of(TIMED_EVERY);
-        let tracked = self.shared.hotkeys.is_active();
+        let attention = Attention::of(&self.shared, timed, self.now_ms);
+        let is_paid = attention.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
         while connection.session.goes_on() {
@@ -521,21 +473,11 @@ impl Worker {
                     let counters = &shared.stats.workers[self.number];
                     let len = command.consumed;
                     let mut call = Call { args: command, out, session, shared, view, now };
-                    if monitored {
-                        monitor::show(&call);
-                    }
-                    if timed | tracked {
-                        let before = shared.clock.micros();
-                        let (from, began) = (call.out.mark(), Instant::now());
-                        let number = commands::execute(&mut call, counters);
-                        if tracked {
-                            let nanos = began.elapsed().as_nanos() as u64;
-                            let bytes = (len + call.out.mark().saturating_sub(from)) as u64;
-                            commands::hotkeys::note(&call, Cost { nanos, bytes });
-                        }
-                        if timed && let Some(number) = number {
-                            let micros = shared.clock.micros().0 - before.0;
-                            counters.time(number, micros);
+                    if is_paid {
+                        if !attention.execute(&mut call, counters, len) {
+                            call.session.pause();
+                            consumed -= len;
+                            break;
                         }
                     } else {
                         commands::execute(&mut call, counters);
@@ -552,7 +494,11 @@ impl Worker {
                     }
                 }
                 Err(malformed) => {
-                    let text = format!("ERR {malformed}");
+                    let setting = match malformed {
+                        Malformed::Length => " (proto-max-bulk-len)",
+                        _ => "",
+                    };
+                    let text = format!("ERR {malformed}{setting}");
                     self.shared.stats.error(text.as_bytes());
                     // The byte it names is sent back as it came, not as text.
                     let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
@@ -570,61 +516,14 @@ impl Worker {
             }
         }
         self.end_group(connection, bytes, &mut group, consumed);
+        // Whoever began to track meanwhile may have read what was overwritten here. If it was this
+        // client, it has read nothing yet.
+        if !attention.tracked {
+            let session = &connection.session;
+            let began = session.is_looking_again().then_some(session.client.id);
+            self.shared.tracking.forget_all(&self.shared, began);
+        }
         Ok(consumed)
-    }
-
-    /// Looks at how long a group of commands took, and begins the next at `consumed`.
-    #[inline]
-    fn end_group(
-        &self,
-        connection: &mut Connection,
-        bytes: &[u8],
-        group: &mut Group,
-        consumed: usize,
-    ) {
-        let now_us = self.shared.clock.micros().0;
-        let session = &mut connection.session;
-        let alone_us = std::mem::take(&mut session.timed_alone_us);
-        let together = group.len - std::mem::take(&mut session.timed_alone).min(group.len);
-        let micros = (now_us - group.began_us).saturating_sub(alone_us);
-        if together > 0 && self.view.settings.is_slow(micros) {
-            self.note_group(connection, bytes, group, micros, together);
-        }
-        *group = Group::begin(now_us, consumed);
-    }
-
-    /// Keeps the largest command of a slow group in the slow log.
-    #[cold]
-    fn note_group(
-        &self,
-        connection: &Connection,
-        bytes: &[u8],
-        group: &Group,
-        micros: u64,
-        together: usize,
-    ) {
-        let is_brief = |args: &[Vec<u8>]| {
-            commands::find(&args[0]).is_some_and(|n| commands::get(n).is_brief())
-        };
-        let first = commands::slowlog::read(&bytes[group.largest.1..]);
-        let mut largest = first.filter(|(args, _)| is_brief(args));
-        if largest.is_none() {
-            // The largest was timed alone: of the others, the one that was asked with most bytes.
-            let mut from = group.from;
-            for _ in 0..group.len {
-                let Some(read) = commands::slowlog::read(&bytes[from..]) else { break };
-                from += read.1;
-                let larger = largest.as_ref().is_none_or(|(_, len)| read.1 > *len);
-                if is_brief(&read.0) && larger {
-                    largest = Some(read);
-                }
-            }
-        }
-        if let Some((args, _)) = largest {
-            let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
-            let client = &connection.session.client;
-            commands::note_slow(&self.shared, &self.view, client, &args, micros, together);
-        }
     }
 
     /// Writes the replies.
@@ -632,7 +531,7 @@ impl Worker {
         if self.output.is_empty() {
             return Ok(());
         }
-        if connection.session.rests_until_ms > 0 {
+        if connection.session.is_resting() {
             connection.held.append(&mut self.output);
             let (until, id) = (connection.session.rests_until_ms, connection.session.client.id);
             self.resting.push((until, at, id));
@@ -652,44 +551,6 @@ impl Worker {
             self.check_output(connection)?;
         }
         Ok(())
-    }
-
-    /// How long to wait for events.
-    fn rest_ms(&self) -> u64 {
-        if self.resting.is_empty() {
-            return TICK_MS;
-        }
-        let first = self.resting.iter().map(|(until, ..)| *until).min();
-        let now_ms = self.shared.clock.micros().0 / 1_000;
-        first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
-    }
-
-    /// Lets connections go on whose rest is over: they are answered, and what they sent since is
-    /// read.
-    fn wake_rested(&mut self) {
-        if self.resting.is_empty() {
-            return;
-        }
-        let now_ms = self.now_ms;
-        let rested: Vec<_> = self.resting.extract_if(.., |(until, ..)| *until <= now_ms).collect();
-        for (_, at, id) in rested {
-            if !self.is(at, id) {
-                continue;
-            }
-            let Some(mut connection) = self.connections[at].take() else { continue };
-            connection.session.rests_until_ms = 0;
-            self.output.append(&mut connection.held);
-            // The reply is written, then the commands are carried out that came with the password.
-            let result = self.reply(at, &mut connection);
-            let result = result.and_then(|()| self.received(at, &mut connection, 0));
-            self.connections[at] = Some(connection);
-            if result.is_err() {
-                self.output.clear();
-                self.close(at);
-            } else {
-                self.again.push(at);
-            }
-        }
     }
 
     /// Ends a connection that reads its replies too slowly.

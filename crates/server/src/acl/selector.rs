@@ -398,6 +398,8 @@ fn needs(command: &Command, args: &[&[u8]], at: usize) -> (bool, bool) {
     let writes = command.has(flag::WRITE);
     match command.name {
         "bitop" => (at > 2, at == 2),
+        "copy" => (at == 1, at == 2),
+        "rename" | "renamenx" => (at == 1, true),
         "set" => (args.iter().skip(3).any(|arg| arg.eq_ignore_ascii_case(b"get")), true),
         name if ASKS_NOTHING.contains(&name) => (false, false),
         name if ONLY_WRITES.contains(&name) => (false, true),
@@ -407,16 +409,25 @@ fn needs(command: &Command, args: &[&[u8]], at: usize) -> (bool, bool) {
 
 /// Whether a command stays within these databases.
 fn allows_database(known: &[u32], command: &Command, args: &[&[u8]], db: u8) -> bool {
+    let allows = |arg: Option<&&[u8]>| {
+        let number = arg.and_then(|arg| std::str::from_utf8(arg).ok()?.parse().ok());
+        number.is_none_or(|number| known.contains(&number))
+    };
+    let is_of_keys = || command.keys.first > 0 || category::of(command).contains(&"keyspace");
     match command.name {
-        "flushall" => false,
-        "select" => {
-            let number = args.get(1).and_then(|arg| std::str::from_utf8(arg).ok()?.parse().ok());
-            number.is_none_or(|number| known.contains(&number))
+        "flushall" => return false,
+        "select" => return allows(args.get(1)),
+        _ if is_of_keys() && !known.contains(&u32::from(db)) => return false,
+        _ => {}
+    }
+    // Of these another database is the destination.
+    match command.name {
+        "move" => allows(args.get(2)),
+        "copy" => {
+            let option = args.iter().skip(3).position(|arg| arg.eq_ignore_ascii_case(b"db"));
+            option.is_none_or(|at| allows(args.get(at + 4)))
         }
-        _ => {
-            let is_of_keys = command.keys.first > 0 || category::of(command).contains(&"keyspace");
-            !is_of_keys || known.contains(&u32::from(db))
-        }
+        _ => true,
     }
 }
 

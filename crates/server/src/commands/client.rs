@@ -2,10 +2,10 @@
 
 use super::connection::check_name;
 use super::flag::{ADMIN, NO_AUTH};
-use super::{Call, Command, Done, Failure, SYNTAX};
+use super::{Call, Command, Done, Failure, SYNTAX, tracking};
 use crate::clients::Client;
 use crate::session::Mute;
-use crate::worker::Message;
+use crate::worker::{Mailbox, Message};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
@@ -58,16 +58,16 @@ const CLIENT: &[Command] = &[
         "5.0.0",
         "Answers 0: no client is ever blocked.",
     ),
-    Command::new("client|unpause", 2, ADMIN, unpause).doc(
+    Command::new("client|pause", -3, ADMIN, pause).doc(
         "connection",
-        "6.2.0",
-        "Accepted: clients are never paused.",
+        "3.0.0",
+        "Lets commands wait for a time, all or those that write.",
     ),
-    Command::new("client|getredir", 2, 0, getredir).doc(
-        "connection",
-        "6.0.0",
-        "Answers -1: there is no tracking.",
-    ),
+    Command::new("client|unpause", 2, ADMIN, unpause).doc("connection", "6.2.0", "Ends a pause."),
+    tracking::TRACKING,
+    tracking::INFO,
+    tracking::CACHING,
+    tracking::GETREDIR,
     Command::new("client|help", 2, 0, help).doc(
         "connection",
         "5.0.0",
@@ -214,6 +214,12 @@ fn kill(call: &mut Call<'_>) -> Done {
                 }
                 chosen = of_type;
             }
+            b"maxage" => {
+                let age = parse_integer(value).filter(|&age| age > 0);
+                let age = age.ok_or("ERR maxage is not an integer or out of range")? as u64;
+                let now_ms = now_ms(call);
+                chosen.retain(|client| now_ms.saturating_sub(client.since_ms) / 1_000 >= age);
+            }
             b"skipme" if value.eq_ignore_ascii_case(b"yes") => skip_me = true,
             b"skipme" if value.eq_ignore_ascii_case(b"no") => skip_me = false,
             _ => return Err(SYNTAX.into()),
@@ -276,13 +282,25 @@ fn unblock(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn unpause(call: &mut Call<'_>) -> Done {
+fn pause(call: &mut Call<'_>) -> Done {
+    let time = parse_integer(call.arg(2)).ok_or("ERR timeout is not an integer or out of range")?;
+    let time = u64::try_from(time).map_err(|_| "ERR timeout is negative")?;
+    let all = match call.args.len() {
+        3 => true,
+        4 if call.is(3, "all") => true,
+        4 if call.is(3, "write") => false,
+        4 => return Err("ERR CLIENT PAUSE mode must be WRITE or ALL".into()),
+        _ => return Err(SYNTAX.into()),
+    };
+    call.shared.pause.begin(now_ms(call).saturating_add(time), all);
+    call.session.look_again();
     call.ok()
 }
 
-fn getredir(call: &mut Call<'_>) -> Done {
-    call.out.integer(-1);
-    Ok(())
+fn unpause(call: &mut Call<'_>) -> Done {
+    call.shared.pause.end();
+    call.shared.mailboxes.iter().for_each(Mailbox::wake);
+    call.ok()
 }
 
 fn help(call: &mut Call<'_>) -> Done {
@@ -291,7 +309,7 @@ fn help(call: &mut Call<'_>) -> Done {
         "GETNAME | SETNAME <name> | ID | INFO",
         "    This connection's name, number and line.",
         "KILL <ip:port> | KILL <option> <value> ...",
-        "    Close connections. Options: ADDR, LADDR, ID, TYPE, USER, SKIPME.",
+        "    Close connections. Options: ADDR, LADDR, ID, MAXAGE, TYPE, USER, SKIPME.",
         "LIST [TYPE <type> | ID <id> ...]",
         "    A line for each connection.",
         "NO-TOUCH (ON|OFF)",

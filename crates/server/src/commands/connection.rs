@@ -182,6 +182,7 @@ fn quit(call: &mut Call<'_>) -> Done {
 fn reset(call: &mut Call<'_>) -> Done {
     call.session.discard();
     call.session.unsubscribe_all(call.shared);
+    super::tracking::stop(call);
     call.session.mute = Mute::No;
     call.session.no_touch = false;
     call.session.client.labels().name.clear();

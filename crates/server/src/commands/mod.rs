@@ -29,9 +29,11 @@ mod lcs;
 mod life;
 pub(crate) mod monitor;
 mod pubsub;
+mod relocate;
 mod scan;
 pub(crate) mod slowlog;
 mod string;
+pub(crate) mod tracking;
 mod transaction;
 
 use crate::clients::Client;
@@ -55,6 +57,7 @@ const FAMILIES: &[&[Command]] = &[
     hash_life::COMMANDS,
     hash_ex::COMMANDS,
     key::COMMANDS,
+    relocate::COMMANDS,
     scan::COMMANDS,
     connection::COMMANDS,
     client::COMMANDS,

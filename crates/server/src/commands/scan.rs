@@ -151,7 +151,7 @@ fn check_mode(call: &Call<'_>) -> Result<(), Failure> {
 fn flushdb(call: &mut Call<'_>) -> Done {
     check_mode(call)?;
     for tenant in call.session.owners.all() {
-        call.shared.store.flush(Scope { tenant: Some(tenant), db: Some(call.session.db) });
+        call.shared.flush(Scope { tenant: Some(tenant), db: Some(call.session.db) });
     }
     call.ok()
 }
@@ -159,7 +159,7 @@ fn flushdb(call: &mut Call<'_>) -> Done {
 fn flushall(call: &mut Call<'_>) -> Done {
     check_mode(call)?;
     for tenant in call.session.reachable(call.view) {
-        call.shared.store.flush(Scope::tenant(tenant));
+        call.shared.flush(Scope::tenant(tenant));
     }
     call.ok()
 }

@@ -6,7 +6,7 @@
 //! changed back counts as unchanged.
 
 use super::flag::{FAST, UNQUEUED};
-use super::{ALL_KEYS, Call, Command, Done, Failure, get};
+use super::{ALL_KEYS, Call, Command, Done, Failure, get, tracking};
 use crate::session::{Transaction, Watched};
 use base::hash;
 use std::sync::atomic::Ordering;
@@ -120,7 +120,14 @@ fn run(call: &mut Call<'_>) -> Done {
     let number = super::resolve(call).map_err(|(_, failure)| failure)?;
     let counters = &call.shared.stats.workers[call.session.client.place.worker];
     counters.commands[number as usize].calls.add(1);
+    let tracked = call.shared.tracking.is_active();
+    if tracked {
+        tracking::before(call);
+    }
     let result = (get(number).run)(call);
+    if tracked {
+        tracking::after(call);
+    }
     if result.is_err() {
         counters.commands[number as usize].failed.add(1);
     }

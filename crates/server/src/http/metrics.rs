@@ -5,6 +5,7 @@
 
 use crate::plant::Shown;
 use crate::shared::Shared;
+use crate::stats::PAUSES_US;
 use base::{Bytes, TenantId};
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
@@ -50,6 +51,7 @@ pub(super) fn text(shared: &Shared) -> String {
     server(shared, &mut page);
     memory(shared, &mut page);
     traffic(shared, &mut page);
+    pauses(shared, &mut page);
     tenants(shared, &mut page);
     pilot(&shared.board.shown(), &mut page);
     page.0
@@ -127,6 +129,24 @@ fn traffic(shared: &Shared, page: &mut Page) {
     let (query, output) = (&shared.stats.query_limit_closed, &shared.stats.output_limit_closed);
     page.sample("clients_cut_total", &[("buffer", "query")], load(query));
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
+}
+
+/// Times of writes while memory was full, of one batch in 64: making room is a part of them.
+fn pauses(shared: &Shared, page: &mut Page) {
+    let help = "Time of writes that may have evicted, in a sample of them.";
+    page.metric("eviction_pause_seconds", "histogram", help);
+    let workers = || shared.stats.workers.iter().map(|worker| &worker.pauses);
+    let mut sum = 0;
+    for (at, end) in PAUSES_US.iter().enumerate() {
+        sum += workers().map(|pauses| pauses.counts[at].get()).sum::<u64>();
+        let end = (*end as f64 / 1e6).to_string();
+        page.sample("eviction_pause_seconds_bucket", &[("le", &end)], sum);
+    }
+    sum += workers().map(|pauses| pauses.counts[PAUSES_US.len()].get()).sum::<u64>();
+    page.sample("eviction_pause_seconds_bucket", &[("le", "+Inf")], sum);
+    let nanos: u64 = workers().map(|pauses| pauses.nanos.get()).sum();
+    page.sample("eviction_pause_seconds_sum", &[], nanos as f64 / 1e9);
+    page.sample("eviction_pause_seconds_count", &[], sum);
 }
 
 /// Reads a number of a tenant.

@@ -24,7 +24,7 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
         ask.shared.flush_later(delay_ms, tenants);
     } else {
         for tenant in tenants {
-            ask.shared.store.flush(store::Scope::tenant(tenant));
+            ask.shared.flush(store::Scope::tenant(tenant));
         }
     }
     ask.line("OK")

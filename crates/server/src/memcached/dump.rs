@@ -1,9 +1,10 @@
 //! Items by name: `lru_crawler metadump`, `lru_crawler mgdump`, `me`. They leave no trace.
 
 use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
+use crate::shared::Shared;
 use crate::value::Text;
 use std::io::Write;
-use store::{Item, Scope};
+use store::{Item, Now, Scope};
 
 /// Items looked at while one part of the store is locked.
 const STEP: usize = 1_000;
@@ -21,11 +22,11 @@ pub(super) fn escaped(out: &mut Vec<u8>, key: &[u8]) {
 }
 
 /// Seconds since the last access, estimated from the rate of accesses.
-pub(super) fn idle_seconds(ask: &Ask<'_>, idle: u32) -> u64 {
-    let counters = ask.shared.counters();
+pub(super) fn idle_seconds(shared: &Shared, now: Now, idle: u32) -> u64 {
+    let counters = shared.counters();
     let accesses = (counters.gets() + counters.sets).max(1) as f64;
-    let each = accesses / ask.shared.shards as f64;
-    (f64::from(idle) / each * (ask.now.micros.0 as f64 / 1e6)) as u64
+    let each = accesses / shared.shards as f64;
+    (f64::from(idle) / each * (now.micros.0 as f64 / 1e6)) as u64
 }
 
 pub(super) fn crawler(ask: &mut Ask<'_>) -> Done {
@@ -81,7 +82,7 @@ pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
         return ask.line("EN");
     };
     let left = expires.map_or(-1, |at| (at.saturating_sub(ask.now.unix_ms) / 1_000) as i64);
-    let idle = idle_seconds(ask, idle);
+    let idle = idle_seconds(ask.shared, ask.now, idle);
     let fetched = if hits > 0 { "yes" } else { "no" };
     ask.out.extend_from_slice(b"ME ");
     ask.out.extend_from_slice(word);

@@ -50,7 +50,7 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     } else {
         0
     };
-    let idle_s = dump::idle_seconds(ask, idle);
+    let idle_s = dump::idle_seconds(ask.shared, ask.now, idle);
     let out = &mut *ask.out;
     let read = shared
         .store

@@ -28,7 +28,8 @@ mod write;
 pub(crate) use auth::Tokens;
 pub(crate) use count::{EVENTS, Event};
 pub(crate) use detail::Detail;
-pub(crate) use watch::connection as show_connection;
+pub(crate) use rights::{tell_trackers, writes};
+pub(crate) use watch::{connection as show_connection, eviction as show_eviction};
 
 use crate::session::Session;
 use crate::shared::{Shared, View};

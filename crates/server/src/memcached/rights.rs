@@ -3,7 +3,7 @@
 use super::{Ask, Done};
 use crate::acl::{Denied, What};
 use crate::clock::Clock;
-use crate::commands;
+use crate::commands::{self, Command, flag};
 use std::borrow::Cow;
 use wire::memcached::decode_key;
 
@@ -46,6 +46,28 @@ fn meaning<'a>(ask: &Ask<'a>, verb: &[u8]) -> Option<(&'static str, Vec<Cow<'a, 
         None => Cow::Borrowed(word),
     };
     Some((name, words.map(key).collect()))
+}
+
+/// The command of Redis that a request stands for, and its keys.
+fn command<'a>(ask: &Ask<'a>) -> Option<(&'static Command, Vec<Cow<'a, [u8]>>)> {
+    let (name, keys) = meaning(ask, ask.request.get(0)?)?;
+    Some((commands::get(commands::find(name.split('|').next()?.as_bytes())?), keys))
+}
+
+/// Whether a request may write.
+pub(crate) fn writes(ask: &Ask<'_>) -> bool {
+    command(ask).is_some_and(|(command, _)| command.has(flag::WRITE))
+}
+
+/// Tells clients that track keys what a request has changed.
+pub(crate) fn tell_trackers(ask: &Ask<'_>) {
+    let Some((_, keys)) = command(ask).filter(|(command, _)| command.has(flag::WRITE)) else {
+        return;
+    };
+    for key in keys {
+        let tenant = ask.session.owners.of(&key);
+        ask.shared.tracking.changed(ask.shared, ask.session.client.id, tenant, &key);
+    }
 }
 
 /// Lets a request through that the client's user may make. Only asked for limited clients.

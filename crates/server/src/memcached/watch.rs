@@ -4,18 +4,18 @@
 //! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
 //! ```
 //!
-//! What is written so can be read back by `larder curve` and `larder simulate`. Evictions are not
-//! among it: the store does not say whom it evicts.
+//! What is written so can be read back by `larder curve` and `larder simulate`. Of evictions the
+//! store tells ten times a second, so their lines come a little later.
 
 use super::{Ask, Done, Life, dump};
 use crate::clients::Client;
 use crate::clock::Clock;
-use crate::hub::{CONNEVENTS, DELETIONS, FETCHERS, MUTATIONS};
+use crate::hub::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
 use crate::listen::Speaks;
 use crate::shared::Shared;
 use base::Filter;
 use std::io::Write;
-use store::Key;
+use store::{Departed, Key};
 
 pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     let mut wants = 0;
@@ -25,6 +25,7 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
             b"mutations" => MUTATIONS,
             b"deletions" => DELETIONS,
             b"connevents" => CONNEVENTS,
+            b"evictions" => EVICTIONS,
             _ => return Err("ERROR"),
         };
     }
@@ -58,6 +59,23 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
     }
     let _ = write!(line, " cfd={}\r\n", client.fd);
     shared.hub.show(shared, CONNEVENTS, None, &line);
+}
+
+/// Shows that an item has made room for others.
+pub(crate) fn eviction(shared: &Shared, left: &Departed) {
+    if !shared.hub.is_wanted(EVICTIONS) {
+        return;
+    }
+    let mut line = head(shared, "eviction");
+    line.extend_from_slice(b" key=");
+    dump::escaped(&mut line, &left.key);
+    let now = shared.clock.now();
+    let fetched = if left.hits > 0 { "yes" } else { "no" };
+    let ttl = left.expires.map(|at| at.saturating_sub(now.unix_ms) / 1_000);
+    let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
+    let (idle, size) = (dump::idle_seconds(shared, now, left.idle), left.size);
+    let _ = write!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}\r\n");
+    shared.hub.show(shared, EVICTIONS, None, &line);
 }
 
 /// The beginning of a line about a key.

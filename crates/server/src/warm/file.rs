@@ -20,7 +20,7 @@ use std::path::Path;
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// What this program writes, and the only thing it reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 

@@ -1,0 +1,349 @@
+//! Users, and what they may do: the rules, the errors, the log.
+
+use crate::client::Client;
+use crate::memcached::Text;
+use crate::process::{Server, serve, serve_both};
+
+/// A client that came in as this user, whose password is `pw`.
+fn enter(server: &Server, user: &str) -> Client {
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.ask(&format!("AUTH {user} pw")), "+OK\r\n");
+    client
+}
+
+const KEY: &str = "-NOPERM No permissions to access a key\r\n";
+const CHANNEL: &str = "-NOPERM No permissions to access a channel\r\n";
+
+fn not_allowed(user: &str, command: &str) -> String {
+    format!("-NOPERM User {user} has no permissions to run the '{command}' command\r\n")
+}
+
+#[test]
+fn commands_and_categories() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    assert_eq!(
+        admin.ask(
+            "ACL SETUSER alice on >pw ~* +@read +@connection -@dangerous +config|get +select|0"
+        ),
+        "+OK\r\n"
+    );
+    let mut alice = enter(&server, "alice");
+    for line in ["GET a", "MGET a b", "PING", "CONFIG GET port", "STRLEN a", "TTL a", "HGET h f"] {
+        assert!(!alice.ask(line).starts_with('-'), "{line}");
+    }
+    for (line, name) in [
+        ("SET a 1", "set"),
+        ("KEYS *", "keys"),
+        ("CONFIG SET timeout 0", "config|set"),
+        ("FLUSHALL", "flushall"),
+        ("ACL SETUSER alice +@all", "acl|setuser"),
+        ("INFO", "info"),
+        ("CLIENT KILL ID 1", "client|kill"),
+        ("MONITOR", "monitor"),
+        ("SHUTDOWN", "shutdown"),
+    ] {
+        assert_eq!(alice.ask(line), not_allowed("alice", name), "{line}");
+    }
+    assert_eq!(
+        alice.ask("NOSUCH"),
+        "-ERR unknown command 'NOSUCH', with args beginning with: \r\n"
+    );
+    // A change holds at once, for whoever is in as well.
+    admin.ask("ACL SETUSER alice +set -get");
+    assert_eq!(alice.ask("SET a 1"), "+OK\r\n");
+    assert_eq!(alice.ask("GET a"), not_allowed("alice", "get"));
+    admin.ask("ACL SETUSER alice allcommands");
+    assert_eq!(alice.ask("FLUSHALL"), "+OK\r\n");
+    // Only with this first argument.
+    admin.ask("ACL SETUSER alice -@all +select|1");
+    assert_eq!(alice.ask("SELECT 1"), "+OK\r\n");
+    assert_eq!(alice.ask("SELECT 2"), not_allowed("alice", "select"));
+    assert!(alice.ask("AUTH alice pw").starts_with("+OK"), "AUTH is for everybody");
+}
+
+#[test]
+fn keys_are_read_and_written_as_allowed() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("MSET app:1 a ro:1 r wo:1 w other o");
+    admin.ask("ACL SETUSER alice on >pw +@all ~app:* %R~ro:* %W~wo:*");
+    let mut alice = enter(&server, "alice");
+    for line in [
+        "GET app:1",
+        "SET app:1 x GET",
+        "GET ro:1",
+        "SET wo:1 x",
+        "DEL wo:1",
+        "SET wo:1 x EX 5",
+        "EXPIRE wo:1 100",
+        "STRLEN wo:1",
+        "BITOP AND wo:1 ro:1 app:1",
+        "MGET app:1 ro:1",
+        "OBJECT FREQ ro:1",
+        "DBSIZE",
+        "HSET wo:h f 1",
+    ] {
+        assert!(!alice.ask(line).starts_with('-'), "{line}");
+    }
+    for line in [
+        "GET other",
+        "GET wo:1",
+        "SET ro:1 x",
+        "SET wo:1 x GET",
+        "GETDEL wo:1",
+        "MGET app:1 other",
+        "MSET app:1 x other x",
+        "BITOP AND ro:1 app:1",
+        "BITOP AND app:1 wo:1",
+        "INCR ro:1",
+        "APPEND ro:1 x",
+        "OBJECT FREQ other",
+        "MEMORY USAGE other",
+        "HGETALL wo:h",
+        "WATCH other",
+        "EXISTS other",
+        "GETEX ro:1 EX 5",
+    ] {
+        assert_eq!(alice.ask(line), KEY, "{line}");
+    }
+    assert_eq!(admin.value("GET other"), "o");
+    // Refused while it is queued, the transaction is off.
+    alice.ask("MULTI");
+    assert_eq!(alice.ask("GET other"), KEY);
+    assert!(alice.ask("EXEC").starts_with("-EXECABORT"));
+    // Or while it is carried out.
+    alice.ask("MULTI");
+    assert_eq!(alice.ask("GET app:1"), "+QUEUED\r\n");
+    admin.ask("ACL SETUSER alice resetkeys");
+    assert_eq!(alice.ask("EXEC"), format!("*1\r\n{KEY}"));
+}
+
+#[test]
+fn channels_are_listened_to_as_allowed() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw +@all &news:* &all");
+    let mut alice = enter(&server, "alice");
+    assert_eq!(alice.ask("PUBLISH other x"), CHANNEL);
+    assert_eq!(alice.ask("SUBSCRIBE news:1 other"), CHANNEL);
+    assert_eq!(alice.ask("PSUBSCRIBE news:1*"), CHANNEL, "a pattern is allowed as it stands");
+    assert_eq!(alice.ask("PUBLISH news:1 x"), ":0\r\n");
+    assert!(alice.ask("PSUBSCRIBE news:*").contains("psubscribe"));
+    assert!(alice.ask("SUBSCRIBE news:7").contains("subscribe"));
+    // Whoever may still listen stays; whoever may not is closed.
+    admin.ask("ACL SETUSER alice &more");
+    assert!(alice.ask("PING").contains("pong"));
+    admin.ask("ACL SETUSER alice resetchannels &all");
+    assert_eq!(alice.reply(), b"");
+}
+
+#[test]
+fn databases_are_entered_as_allowed() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("SET a 0");
+    admin.ask("ACL SETUSER alice on >pw ~* +@all db=1,2");
+    let mut alice = enter(&server, "alice");
+    let refused = "-NOPERM No permissions to access the database\r\n";
+    for line in ["GET a", "SET a 1", "DBSIZE", "SCAN 0", "FLUSHDB", "FLUSHALL", "SELECT 3"] {
+        assert_eq!(alice.ask(line), refused, "{line}");
+    }
+    assert_eq!(alice.ask("PING"), "+PONG\r\n");
+    assert_eq!(alice.ask("SELECT 2"), "+OK\r\n");
+    assert_eq!(alice.ask("SET a 1"), "+OK\r\n");
+    assert_eq!(alice.ask("FLUSHDB"), "+OK\r\n");
+    assert!(admin.ask("ACL LIST").contains("alice on #"));
+    assert!(admin.ask("ACL LIST").contains("~* resetchannels db=1,2 +@all"));
+    admin.ask("ACL SETUSER alice alldbs");
+    assert_eq!(alice.ask("SELECT 0"), "+OK\r\n");
+    assert_eq!(alice.value("GET a"), "0");
+}
+
+#[test]
+fn a_removed_user_is_out() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw ~* +@all");
+    admin.ask("ACL SETUSER bob on >pw ~* +@all");
+    let (mut alice, mut bob) = (enter(&server, "alice"), enter(&server, "bob"));
+    assert_eq!(admin.ask("ACL DELUSER alice nobody"), ":1\r\n");
+    assert_eq!(alice.reply(), b"");
+    assert_eq!(bob.ask("PING"), "+PONG\r\n");
+    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
+    assert_eq!(admin.ask("ACL DELUSER default"), "-ERR The 'default' user cannot be removed\r\n");
+    // Switched off, nobody more comes in; a password that is taken away does not open.
+    admin.ask("ACL SETUSER bob off");
+    assert_eq!(bob.ask("PING"), "+PONG\r\n");
+    assert!(Client::new(server.addr()).ask("AUTH bob pw").starts_with("-WRONGPASS"));
+    admin.ask("ACL SETUSER bob on <pw >other");
+    assert!(Client::new(server.addr()).ask("AUTH bob pw").starts_with("-WRONGPASS"));
+    assert_eq!(Client::new(server.addr()).ask("AUTH bob other"), "+OK\r\n");
+}
+
+#[test]
+fn the_default_user_may_be_limited_too() {
+    let server =
+        serve("--user 'default on nopass ~public:* +@read' --user 'root on >pw ~* &* +@all'");
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.value("GET public:a"), "(null)");
+    assert_eq!(client.ask("GET private"), KEY);
+    assert_eq!(client.ask("SET public:a 1"), not_allowed("default", "set"));
+    let mut root = enter(&server, "root");
+    assert_eq!(root.ask("SET public:a 1"), "+OK\r\n");
+    assert_eq!(client.value("GET public:a"), "1");
+    root.ask("ACL SETUSER default reset");
+    assert!(Client::new(server.addr()).ask("GET public:a").starts_with("-NOAUTH"));
+}
+
+#[test]
+fn what_would_be_refused_is_told_without_trying() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw ~app:* &n +get +set +publish");
+    for (line, reply) in [
+        ("get app:1", "OK"),
+        ("get other", "User alice has no permissions to access the 'other' key"),
+        ("incr app:1", "User alice has no permissions to run the 'incr' command"),
+        ("config get port", "User alice has no permissions to run the 'config|get' command"),
+        ("publish x y", "User alice has no permissions to access the 'x' channel"),
+        ("get", "ERR wrong number of arguments for 'get' command"),
+        ("nosuch", "ERR Command 'nosuch' not found"),
+    ] {
+        assert_eq!(admin.value(&format!("ACL DRYRUN alice {line}")), reply, "{line}");
+    }
+    assert_eq!(admin.value("ACL DRYRUN nobody get a"), "ERR User 'nobody' not found");
+    assert_eq!(admin.value("DBSIZE"), "0");
+}
+
+#[test]
+fn refusals_are_kept_in_the_log() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw ~app:* +get +multi");
+    let mut alice = enter(&server, "alice");
+    for line in ["GET other", "GET other", "SET app:1 x", "AUTH alice wrong", "MULTI", "GET more"] {
+        alice.ask(line);
+    }
+    let log = admin.ask("ACL LOG");
+    let order: Vec<_> = log
+        .lines()
+        .filter(|word| matches!(*word, "key" | "command" | "auth" | "multi" | "toplevel"))
+        .collect();
+    let expected = ["key", "multi", "auth", "toplevel", "command", "toplevel", "key", "toplevel"];
+    assert_eq!(order, expected, "{log}");
+    assert!(log.starts_with("*4\r\n*20\r\n$5\r\ncount\r\n:1\r\n"), "{log}");
+    assert!(log.contains("$5\r\ncount\r\n:2\r\n"), "the same again is counted: {log}");
+    for word in ["\r\nother\r\n", "\r\nset\r\n", "\r\nAUTH\r\n", "\r\nalice\r\n", "cmd=set"] {
+        assert!(log.contains(word), "{word}: {log}");
+    }
+    assert!(admin.ask("ACL LOG 1").starts_with("*1\r\n"));
+    admin.ask("CONFIG SET acllog-max-len 2");
+    alice.ask("SET app:2 x");
+    assert!(admin.ask("ACL LOG 100").starts_with("*2\r\n"));
+    assert_eq!(admin.ask("ACL LOG RESET"), "+OK\r\n");
+    assert_eq!(admin.ask("ACL LOG"), "*0\r\n");
+}
+
+#[test]
+fn users_outlive_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("users.acl");
+    std::fs::write(&path, "# mine\nuser default on nopass ~* &* +@all\n").unwrap();
+    let arguments = format!("--aclfile {}", path.display());
+    let server = serve(&arguments);
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on '>p w' ~app:* &news resetchannels -@all +@read (+set ~x*)");
+    let listed = admin.ask("ACL LIST");
+    assert_eq!(admin.ask("ACL SAVE"), "+OK\r\n");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("p w"), "no password is written: {text}");
+    drop(server);
+    let server = serve(&arguments);
+    let mut admin = Client::new(server.addr());
+    assert_eq!(admin.ask("ACL LIST"), listed);
+    assert_eq!(Client::new(server.addr()).ask("AUTH alice 'p w'"), "+OK\r\n");
+    // A file that is wrong changes nothing.
+    std::fs::write(&path, "user bob on +nosuch\n").unwrap();
+    let error = admin.ask("ACL LOAD");
+    assert!(error.contains("line 1") && error.contains("+nosuch"), "{error}");
+    assert_eq!(admin.ask("ACL LIST"), listed);
+    std::fs::write(&path, "user bob on nopass ~* +@all\n").unwrap();
+    assert_eq!(admin.ask("ACL LOAD"), "+OK\r\n");
+    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
+}
+
+/// What memcached's clients may do follows from what their user may do with Redis' commands.
+#[test]
+fn limits_hold_for_memcacheds_clients_too() {
+    let (server, port) = serve_both(
+        "--requirepass root --user 'alice on >pw ~app:* +get +set' --user 'bob on >pw ~* +@all'",
+    );
+    let refused = "CLIENT_ERROR user has no permission for this";
+    let mut alice = Text::new(port);
+    assert_eq!(alice.ask("set x 0 0 8|alice pw"), "STORED");
+    assert_eq!(alice.ask("set app:1 0 0 1|1"), "STORED");
+    assert_eq!(alice.ask("set other 0 0 1|1"), refused);
+    assert_eq!(alice.ask("get other"), refused);
+    assert_eq!(alice.ask("get app:1 other"), refused);
+    assert_eq!(alice.ask("mg other v"), refused);
+    assert_eq!(alice.ask("mg b3RoZXI= v b"), refused, "in base64");
+    assert_eq!(alice.ask("ms other 1|1"), refused);
+    assert_eq!(alice.ask("ms app:2 1|1"), "HD");
+    assert_eq!(alice.ask("mg app:2 v"), "VA 1\r\n1");
+    for line in [
+        "delete app:1",
+        "md app:1",
+        "incr app:1 1",
+        "touch app:1 5",
+        "gat 5 app:1",
+        "flush_all",
+        "stats",
+        "cache_memlimit 1000",
+        "watch mutations",
+        "lru_crawler metadump all",
+        "mg app:1 T30",
+    ] {
+        assert_eq!(alice.ask(line), refused, "{line}");
+    }
+    let mut bob = Text::new(port);
+    assert_eq!(bob.ask("set x 0 0 6|bob pw"), "STORED");
+    assert_eq!(bob.ask("delete app:1"), "DELETED");
+    let mut admin = Client::new(server.addr());
+    admin.ask("AUTH root");
+    assert!(admin.ask("ACL LOG 100").contains("delete"), "it is in the log");
+}
+
+/// Categories as redis-server 7.0.15 gives them in COMMAND INFO, of every command that is in both.
+#[test]
+fn categories_are_those_of_redis() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let members = |client: &mut Client, category: &str| {
+        let listed = client.ask(&format!("ACL CAT {category}"));
+        let names = listed.lines().filter(|line| !line.starts_with(['*', '$'])).map(str::to_owned);
+        names.collect::<Vec<_>>()
+    };
+    let categories: Vec<_> = client.ask("ACL CAT").lines().map(str::to_owned).collect();
+    let categories: Vec<_> =
+        categories.into_iter().filter(|line| !line.starts_with(['*', '$'])).collect();
+    assert_eq!(categories.len(), 21);
+    let recorded: Vec<(&str, Vec<&str>)> = include_str!("acl/categories.txt")
+        .lines()
+        .map(|line| line.split_once(": ").unwrap())
+        .map(|(command, names)| (command, names.split(' ').collect()))
+        .collect();
+    let (mut compared, mut differ) = (0, vec![]);
+    for category in &categories {
+        let members = members(&mut client, category);
+        for (command, names) in &recorded {
+            let has = members.iter().any(|name| name == command);
+            if has != names.contains(&category.as_str()) {
+                differ.push(format!("{command} {category}"));
+            }
+            compared += usize::from(has);
+        }
+    }
+    assert_eq!(differ, Vec::<String>::new());
+    assert!(compared > 300, "{compared}");
+}

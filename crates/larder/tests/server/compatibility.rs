@@ -1,0 +1,97 @@
+//! `docs/compatibility.md`: every command of Redis 7.2 and memcached 1.6, supported or not.
+//!
+//! The page is made by this test from the server's own answers: `COMMAND LIST` says what is there,
+//! the recordings say what is compared with Redis and memcached byte for byte. It fails when the
+//! page does not say what the server does; `LARDER_WRITE=1 cargo test -p larder compatibility`
+//! writes it anew.
+
+use crate::client::Client;
+use crate::process::{serve, serve_both};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use wire::resp::Reply;
+
+/// Commands of Redis 7.2, one a word, by group.
+const REDIS: &str = include_str!("compatibility/redis-7.2.txt");
+const MEMCACHED: &str = include_str!("compatibility/memcached-1.6.txt");
+
+/// First words of the lines of a recording that are requests.
+fn recorded(text: &str) -> BTreeSet<String> {
+    let requests = text.lines().step_by(2).zip(text.lines().skip(1).step_by(2));
+    requests
+        .filter(|(_, reply)| reply.trim() != "(any)")
+        .filter_map(|(request, _)| request.split_whitespace().next())
+        .map(|word| word.trim_matches('"').to_ascii_lowercase())
+        .collect()
+}
+
+fn page() -> String {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let reply = client.ask("COMMAND LIST");
+    let Reply::Array(names) = Reply::decode(reply.as_bytes()).unwrap().unwrap().0 else {
+        panic!("COMMAND LIST answers an array")
+    };
+    let names = names.iter().filter_map(Reply::as_bytes);
+    let there: BTreeSet<String> = names.map(|n| String::from_utf8_lossy(n).into_owned()).collect();
+    let compared = recorded(include_str!("replies/recorded.txt"));
+    let mut out = String::from(
+        "# Compatibility\n\n\
+         Made by a run of the tests (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
+         *compared*: its replies are compared byte for byte with those of redis-server 7.0 or\n\
+         memcached 1.6.18; *tested*: it is there and other tests use it.\n\
+         [Differences](differences.md) has what differs.\n\n## Commands of Redis 7.2\n",
+    );
+    let mut known = BTreeSet::new();
+    for line in REDIS.lines().filter(|line| !line.is_empty()) {
+        let (group, commands) = line.split_once(": ").unwrap();
+        let _ = write!(out, "\n### {group}\n\n| command | |\n|---|---|\n");
+        for command in commands.split(' ') {
+            known.insert(command.to_owned());
+            let mark = match (there.contains(command), compared.contains(command)) {
+                (true, true) => "compared",
+                (true, false) => "tested",
+                (false, _) => "–",
+            };
+            let _ = writeln!(out, "| {} | {mark} |", command.to_ascii_uppercase());
+        }
+    }
+    let more: Vec<String> =
+        there.difference(&known).map(|name| name.to_ascii_uppercase()).collect();
+    out.push_str("\nBeyond Redis 7.2:\n\n");
+    for name in more {
+        let _ = writeln!(out, "- {name}");
+    }
+    let (_server, port) = serve_both("");
+    let mut text = crate::memcached::Text::new(port);
+    let compared = recorded(include_str!("memcached/recorded.txt"));
+    out.push_str("\n## Commands of memcached 1.6\n\n| command | |\n|---|---|\n");
+    for line in MEMCACHED.lines() {
+        let (command, request) = line.split_once(": ").unwrap();
+        // Every reply ends with that to mn.
+        let is_there = command == "mn" || text.ask(request) != "ERROR";
+        let word = command.split(' ').next().unwrap();
+        let mark = match (is_there, compared.contains(word) && word == command) {
+            (true, true) => "compared",
+            (true, false) => "tested",
+            (false, _) => "–",
+        };
+        let _ = writeln!(out, "| `{command}` | {mark} |");
+    }
+    out
+}
+
+#[test]
+fn the_page_says_what_the_server_does() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compatibility.md");
+    let page = page();
+    if std::env::var_os("LARDER_WRITE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "docs/compatibility.md is out of date: LARDER_WRITE=1 cargo test -p larder compatibility"
+    );
+}

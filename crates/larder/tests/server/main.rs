@@ -1,0 +1,30 @@
+//! The server over a socket: what clients see, against the binary in a process of its own. With
+//! `--release` that is the binary as it is shipped, as `.ci/run` has it.
+
+mod acl;
+mod client;
+mod clients;
+mod compatibility;
+mod exporters;
+mod frameworks;
+mod hashes;
+mod http;
+mod limits;
+mod memcached;
+mod monitor;
+mod observe;
+mod operator;
+mod pause;
+mod process;
+mod protocol;
+mod replies;
+mod robust;
+mod settings;
+mod signals;
+mod sockets;
+mod systemd;
+mod tenants;
+mod tls;
+mod tools;
+mod tracking;
+mod warm_restart;

@@ -1,0 +1,145 @@
+//! What an operator looks at: the slow log, hot keys, the time of the sweep.
+
+use crate::client::Client;
+use crate::process::serve;
+use std::time::{Duration, Instant};
+use wire::resp::{Reply, encode_command};
+
+/// Each command of one read is in a group, and no group is missed.
+#[test]
+fn no_slow_command_is_missed() {
+    let server = serve("--slowlog-log-slower-than 0 --slowlog-max-len 100");
+    let mut client = Client::new(server.addr());
+    client.ask("SLOWLOG RESET");
+    for line in ["SET a 1", "GET a", "INCR n", "KEYS x*"] {
+        client.ask(line);
+    }
+    let entries = client.ask("SLOWLOG GET");
+    for words in
+        ["SET\r\n$1\r\na\r\n$1\r\n1", "GET\r\n$1\r\na", "INCR\r\n$1\r\nn", "KEYS\r\n$2\r\nx*"]
+    {
+        assert_eq!(entries.matches(words).count(), 1, "{words}: {entries}");
+    }
+    // Twenty of one pipeline are two groups; the largest of each is kept, and KEYS for itself.
+    client.ask("SLOWLOG RESET");
+    client.ask("CONFIG SET slowlog-log-slower-than 0");
+    client.ask("SLOWLOG RESET");
+    let mut bytes = vec![];
+    for at in 0..20 {
+        match at {
+            3 => encode_command(&mut bytes, &["KEYS", "longpattern*"]),
+            5 => encode_command(&mut bytes, &["SET", "large", &"x".repeat(1_000)]),
+            17 => encode_command(&mut bytes, &["SET", "medium", &"x".repeat(100)]),
+            _ => encode_command(&mut bytes, &["GET", "a"]),
+        }
+    }
+    client.send(&bytes);
+    for _ in 0..20 {
+        client.reply();
+    }
+    let entries = client.ask("SLOWLOG GET 100");
+    for words in ["large", "(timed together with 14 others)", "medium", "longpattern*"] {
+        assert_eq!(entries.matches(words).count(), 1, "{words}: {entries}");
+    }
+    assert!(entries.contains("(timed together with 3 others)"), "{entries}");
+    assert!(!entries.contains("GET\r\n$1\r\na\r\n"), "{entries}");
+}
+
+/// A GET that copies much is slow on any machine.
+#[test]
+fn a_slow_get_is_kept() {
+    let server = serve("--slowlog-log-slower-than 500");
+    let mut client = Client::new(server.addr());
+    let mut set = vec![];
+    encode_command(&mut set, &[&b"SET"[..], b"big", &vec![b'x'; 64 << 20]]);
+    client.send(&set);
+    assert_eq!(client.reply(), b"+OK\r\n");
+    client.ask("SLOWLOG RESET");
+    assert_eq!(client.ask("GET big").len(), (64 << 20) + 13);
+    assert!(client.ask("SLOWLOG GET").contains("GET\r\n$3\r\nbig\r\n"));
+}
+
+/// The fields of HOTKEYS GET.
+fn report(client: &mut Client) -> Vec<(String, String)> {
+    let reply = client.ask("HOTKEYS GET");
+    let Reply::Array(outer) = Reply::decode(reply.as_bytes()).unwrap().unwrap().0 else {
+        panic!("{reply}")
+    };
+    let [Reply::Array(fields)] = outer.as_slice() else { panic!("{reply}") };
+    let text = |reply: &Reply<'_>| match reply {
+        Reply::Array(all) => all
+            .iter()
+            .map(|one| match one {
+                Reply::Integer(number) => number.to_string(),
+                other => String::from_utf8_lossy(other.as_bytes().unwrap_or(b"[]")).into_owned(),
+            })
+            .collect::<Vec<_>>()
+            .join(" "),
+        Reply::Integer(number) => number.to_string(),
+        other => String::from_utf8_lossy(other.as_bytes().unwrap()).into_owned(),
+    };
+    fields.chunks(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect()
+}
+
+#[test]
+fn hot_keys_are_found() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.ask("HOTKEYS GET"), "$-1\r\n");
+    for wrong in [
+        "HOTKEYS START",
+        "HOTKEYS START METRICS 0",
+        "HOTKEYS START METRICS 2 CPU",
+        "HOTKEYS START METRICS 1 DISK",
+        "HOTKEYS START METRICS 1 CPU COUNT 0",
+        "HOTKEYS START METRICS 1 CPU SAMPLE 0",
+        "HOTKEYS START METRICS 1 CPU SLOTS 1 0",
+        "HOTKEYS START METRICS 1 CPU NOSUCH 1",
+    ] {
+        assert!(client.ask(wrong).starts_with("-ERR"), "{wrong}");
+    }
+    assert_eq!(client.ask("HOTKEYS START METRICS 2 CPU NET COUNT 2"), "+OK\r\n");
+    assert!(client.ask("HOTKEYS START METRICS 1 NET").contains("already in progress"));
+    client.ask(&format!("SET large {}", "x".repeat(50_000)));
+    for at in 0..50 {
+        client.ask("GET large");
+        client.ask(&format!("SET small:{at} x"));
+        client.ask("SET often 1");
+    }
+    let fields = report(&mut client);
+    let field = |name: &str| {
+        let found = fields.iter().find(|(known, _)| known == name);
+        found.unwrap_or_else(|| panic!("{name}: {fields:?}")).1.clone()
+    };
+    assert_eq!(field("tracking-active"), "1");
+    let net: Vec<String> = field("by-net-bytes").split(' ').map(str::to_owned).collect();
+    assert_eq!((net.len(), net[0].as_str(), net[2].as_str()), (4, "large", "often"));
+    let large: u64 = net[1].parse().unwrap();
+    assert!((51 * 50_000..51 * 50_100).contains(&large), "{large}");
+    assert!(field("net-bytes-all-commands-all-slots").parse::<u64>().unwrap() > large);
+    assert_eq!(field("by-cpu-time-us").split(' ').count(), 4);
+    assert!(client.ask("HOTKEYS RESET").starts_with("-ERR"));
+    assert_eq!(client.ask("HOTKEYS STOP"), "+OK\r\n");
+    client.ask("GET large");
+    assert!(report(&mut client).contains(&("tracking-active".into(), "0".into())));
+    assert!(report(&mut client).iter().any(|(_, text)| text.contains(&large.to_string())));
+    assert_eq!(client.ask("HOTKEYS RESET"), "+OK\r\n");
+    assert_eq!(client.ask("HOTKEYS GET"), "$-1\r\n");
+}
+
+#[test]
+fn the_time_of_the_sweep_is_shown() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    for at in 0..20_000 {
+        client.send(format!("SET key:{at} x PX 100000\r\n").as_bytes());
+    }
+    for _ in 0..20_000 {
+        client.reply();
+    }
+    let start = Instant::now();
+    while client.info("expire_cycle_cpu_milliseconds") == "0" {
+        assert!(start.elapsed() < Duration::from_secs(30), "a sweep takes time");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

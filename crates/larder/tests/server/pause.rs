@@ -1,0 +1,50 @@
+//! CLIENT PAUSE: who waits, who does not, and that waiting ends.
+
+use crate::client::Client;
+use crate::memcached::Text;
+use crate::process::{serve, serve_both};
+use std::time::{Duration, Instant};
+
+#[test]
+fn writes_wait_and_reads_do_not() {
+    let (server, port) = serve_both("");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    two.ask("SET a 1");
+    assert_eq!(one.ask("CLIENT PAUSE 60000 WRITE"), "+OK\r\n");
+    // What came before a write in the same batch is answered at once.
+    two.send(b"GET a\r\nSET a 2\r\nGET a\r\n");
+    assert_eq!(two.reply(), b"$1\r\n1\r\n");
+    let mut text = Text::new(port);
+    assert_eq!(text.ask("get a"), "VALUE a 0 1\r\n1\r\nEND");
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(one.value("GET a"), "1");
+    let waiting = std::thread::spawn(move || text.ask("set b 0 0 1|1"));
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(one.value("EXISTS b"), "0");
+    assert_eq!(one.ask("CLIENT UNPAUSE"), "+OK\r\n");
+    assert_eq!(two.reply(), b"+OK\r\n");
+    assert_eq!(two.reply(), b"$1\r\n2\r\n");
+    assert_eq!(waiting.join().unwrap(), "STORED");
+    // What waits of a transaction is its end.
+    one.ask("CLIENT PAUSE 60000 WRITE");
+    two.send(b"MULTI\r\nINCR a\r\nEXEC\r\n");
+    assert_eq!([two.reply(), two.reply()], [b"+OK\r\n".to_vec(), b"+QUEUED\r\n".to_vec()]);
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(one.value("GET a"), "2");
+    one.ask("CLIENT UNPAUSE");
+    assert_eq!(two.reply(), b"*1\r\n:3\r\n");
+}
+
+#[test]
+fn all_wait_and_it_ends_by_itself() {
+    let server = serve("");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    let begun = Instant::now();
+    // Also what the same client sent behind it.
+    one.send(b"CLIENT PAUSE 400\r\nPING\r\n");
+    assert_eq!(one.reply(), b"+OK\r\n");
+    assert_eq!(two.ask("PING"), "+PONG\r\n");
+    assert!(begun.elapsed() >= Duration::from_millis(399), "{:?}", begun.elapsed());
+    assert_eq!(one.reply(), b"+PONG\r\n");
+    assert_eq!(two.ask("CLIENT KILL MAXAGE 1000"), ":0\r\n");
+}

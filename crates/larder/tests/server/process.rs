@@ -1,0 +1,127 @@
+//! A server as its users have it: the binary, as a process of its own, on a free port.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use wire::resp::split_line;
+
+/// A server process; it is killed with its test.
+pub(crate) struct Server {
+    child: Child,
+    /// What it says of itself once it listens.
+    document: serde_json::Value,
+    log: tempfile::NamedTempFile,
+}
+
+/// The binary, with words as one types them.
+pub(crate) fn larder(words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+    let words = split_line(words.as_bytes()).unwrap();
+    command.args(words.into_iter().map(|word| String::from_utf8(word).unwrap()));
+    command
+}
+
+/// A server on a free port, with these directives.
+pub(crate) fn serve(arguments: &str) -> Server {
+    start(&mut serve_command(arguments))
+}
+
+/// What starts it, for whoever has more to say.
+pub(crate) fn serve_command(arguments: &str) -> Command {
+    larder(&format!("serve --json --port 0 --http-port 0 --io-threads 2 {arguments}"))
+}
+
+/// A server for both protocols, and the port of memcached's.
+pub(crate) fn serve_both(arguments: &str) -> (Server, u16) {
+    let (redis, port) = (free_port(), free_port());
+    (serve(&format!("--port {redis} --memcached-port {port} {arguments}")), port)
+}
+
+/// What `larder serve` says of what it refuses to start with.
+pub(crate) fn refuses(arguments: &str) -> String {
+    let output = larder(&format!("serve --http-port 0 {arguments}")).output().unwrap();
+    assert!(!output.status.success(), "{arguments}: it started");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Starts a server, and waits until it listens.
+pub(crate) fn start(command: &mut Command) -> Server {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    command.stdout(Stdio::piped()).stderr(File::create(log.path()).unwrap());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said = || std::fs::read_to_string(log.path()).unwrap_or_default();
+    let document = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no start: {}", said()));
+    Server { child, document, log }
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+impl Server {
+    pub(crate) fn addr(&self) -> SocketAddr {
+        let port = self.document["port"].as_u64().unwrap() as u16;
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    /// Where metrics are.
+    pub(crate) fn http_addr(&self) -> SocketAddr {
+        self.document["http"].as_str().unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn listening(&self) -> Vec<&str> {
+        let places = self.document["listening"].as_array().unwrap().iter();
+        places.map(|place| place.as_str().unwrap()).collect()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    /// Ends it as a service manager does.
+    pub(crate) fn stop(self) {
+        self.signal("-TERM");
+        assert!(self.wait().success());
+    }
+
+    /// Ends it without a warning.
+    pub(crate) fn kill(self) {
+        drop(self);
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap_or_default()
+    }
+
+    /// Waits for words in the log; the line that has them.
+    pub(crate) fn logged(&self, words: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let log = self.log();
+            if let Some(line) = log.lines().find(|line| line.contains(words)) {
+                return line.to_owned();
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "no '{words}' in: {log}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,64 @@
+//! Replies, byte for byte as redis-server 7.0.15 gives them.
+//!
+//! `replies/record.py` recorded them. Each command goes to a fresh server over one connection, in
+//! both ways a client may send it: whole, and byte by byte.
+
+use crate::client::Client;
+use crate::process::serve;
+use wire::resp::{encode_command, split_line};
+
+const RECORDED: &str = include_str!("replies/recorded.txt");
+
+/// The bytes a line of the recording stands for.
+fn unescape(text: &str) -> Vec<u8> {
+    let text = text.replace('"', "\\\"");
+    split_line(format!("\"{text}\"").as_bytes()).unwrap().swap_remove(0)
+}
+
+fn compare(piecewise: bool) {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let mut lines = RECORDED.lines();
+    let mut compared = 0;
+    while let (Some(line), Some(expected)) = (lines.next(), lines.next()) {
+        let args = split_line(line.as_bytes()).unwrap();
+        let mut bytes = vec![];
+        encode_command(&mut bytes, &args);
+        if piecewise {
+            for byte in bytes {
+                client.send(&[byte]);
+            }
+        } else {
+            client.send(&bytes);
+        }
+        let name = args[0].to_ascii_uppercase();
+        let replies = if name.ends_with(b"SUBSCRIBE") && !name.ends_with(b"UNSUBSCRIBE") {
+            args.len() - 1
+        } else {
+            1
+        };
+        let reply: Vec<u8> = (0..replies).flat_map(|_| client.reply()).collect();
+        let expected = expected.trim_start();
+        if expected != "(any)" {
+            let (reply, expected) = (reply, unescape(expected));
+            assert_eq!(
+                String::from_utf8_lossy(&reply),
+                String::from_utf8_lossy(&expected),
+                "{line}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 600, "{compared} replies are too few to say anything");
+}
+
+#[test]
+fn every_reply_is_that_of_redis() {
+    compare(false);
+}
+
+/// A command that arrives byte by byte must be answered as one that arrives whole.
+#[test]
+fn also_when_commands_arrive_byte_by_byte() {
+    compare(true);
+}

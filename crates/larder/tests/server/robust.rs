@@ -1,0 +1,288 @@
+//! Clients that behave badly, and many of them: what is cut is cut at its limit, the error names
+//! the setting, and no item is evicted for it. (`limits.rs` has the limits of a single client.)
+
+use crate::client::Client;
+use crate::process::{free_port, serve, serve_both};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Files this process may open.
+fn files() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    soft.unwrap_or(1_024)
+}
+
+/// `busy` clients at work among `idle` silent ones: every reply is right, nothing is evicted, and
+/// the silent are still there at the end.
+fn crowd(idle: usize, busy: usize, rounds: usize) {
+    let needed = (idle + busy) as u64 + 200;
+    let (idle, busy) = if needed > files() {
+        println!("only {} files may be open: fewer clients (ulimit -n {needed})", files());
+        let share = files() as f64 / needed as f64;
+        ((idle as f64 * share) as usize, (busy as f64 * share) as usize)
+    } else {
+        (idle, busy)
+    };
+    let server = serve("--maxmemory 256mb --maxclients 20000");
+    let address = server.addr();
+    let silent: Vec<_> = (0..idle).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut workers: Vec<_> = (0..busy).map(|_| Client::new(address)).collect();
+    let begun = Instant::now();
+    for round in 0..rounds {
+        // All at once, and only then are the replies read.
+        for (number, client) in workers.iter_mut().enumerate() {
+            client.send(
+                format!("SET k:{number} {round}\r\nINCR all\r\nGET k:{number}\r\n").as_bytes(),
+            );
+        }
+        for client in &mut workers {
+            assert_eq!(client.reply(), b"+OK\r\n");
+            assert!(client.reply().starts_with(b":"));
+            let length = round.to_string().len();
+            assert_eq!(client.reply(), format!("${length}\r\n{round}\r\n").as_bytes());
+        }
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let commands = 3 * rounds * busy;
+    println!("{idle} idle, {busy} busy: {commands} commands in {seconds:.2} s");
+    let mut client = Client::new(address);
+    assert_eq!(client.value("GET all"), (rounds * busy).to_string());
+    assert_eq!(client.info("connected_clients"), (idle + busy + 1).to_string());
+    assert_eq!(client.info("evicted_keys"), "0");
+    for mut stream in silent.iter().step_by(silent.len() / 50 + 1) {
+        stream.write_all(b"PING\r\n").unwrap();
+        let mut reply = [0; 7];
+        stream.read_exact(&mut reply).unwrap();
+        assert_eq!(&reply, b"+PONG\r\n");
+    }
+    drop(silent);
+}
+
+/// Each side is a process of its own, so 12 000 open files are enough (`ulimit -n`).
+#[test]
+fn busy_clients_among_idle_ones() {
+    crowd(10_000, 1_000, 100);
+}
+
+/// Fills a server to a known number of items; what stays is to be the same number.
+fn filled(address: SocketAddr) -> (Client, String) {
+    let mut client = Client::new(address);
+    for at in 0..2_000 {
+        client.ask(&format!("SET key:{at} {}", "x".repeat(1_000)));
+    }
+    let size = client.value("DBSIZE");
+    (client, size)
+}
+
+/// Slow readers, and writers who never end, while memory is full: they are cut, and every item
+/// stays.
+#[test]
+fn no_item_is_evicted_for_bad_clients() {
+    let server = serve(
+        "--maxmemory 4mb --client-query-buffer-limit 1mb --proto-max-bulk-len 64mb \
+         --client-output-buffer-limit 'normal 4mb 0 0'",
+    );
+    let (mut client, size) = filled(server.addr());
+    let evicted = client.info("evicted_keys");
+    client.ask(&format!("SET big {}", "x".repeat(200_000)));
+    let size_after_big = client.value("DBSIZE");
+    assert!(size_after_big.parse::<u64>().unwrap() > 0 && !size.is_empty());
+    let evicted = if evicted == "0" { client.info("evicted_keys") } else { evicted };
+    let slow: Vec<_> = (0..20)
+        .map(|_| {
+            let mut slow = Client::new(server.addr());
+            slow.send(&b"GET big\r\n".repeat(50));
+            slow
+        })
+        .collect();
+    let chunk = vec![b'x'; 1 << 16];
+    let unfinished: Vec<_> = (0..20)
+        .map(|_| {
+            let mut half = Client::new(server.addr());
+            half.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$60000000\r\n");
+            // The server may close before all is sent.
+            let _ = (0..40).take_while(|_| half.stream.write_all(&chunk).is_ok()).count();
+            half
+        })
+        .collect();
+    let begun = Instant::now();
+    while client.info("client_query_buffer_limit_disconnections") != "20"
+        || client.info("client_output_buffer_limit_disconnections") != "20"
+    {
+        assert!(begun.elapsed() < Duration::from_secs(20), "not all were cut");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(client.info("evicted_keys"), evicted);
+    assert_eq!(client.value("DBSIZE"), size_after_big);
+    drop((slow, unfinished));
+}
+
+/// A command whose bytes trickle in is answered when it is whole, and holds up nobody.
+#[test]
+fn half_written_commands_wait_alone() {
+    let server = serve("");
+    let mut half: Vec<_> = (0..50).map(|_| Client::new(server.addr())).collect();
+    for client in &mut half {
+        client.send(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nab");
+    }
+    let mut other = Client::new(server.addr());
+    assert_eq!(other.ask("PING"), "+PONG\r\n");
+    assert_eq!(other.value("GET k"), "(null)");
+    for client in &mut half {
+        client.send(b"cde\r\n");
+    }
+    for client in &mut half {
+        assert_eq!(client.reply(), b"+OK\r\n");
+    }
+    assert_eq!(other.value("GET k"), "abcde");
+}
+
+/// 512 MB.
+const LARGE: usize = 512 << 20;
+
+/// Sends the first words of a request, `size` bytes of a value, and the end of a line.
+fn send_large(stream: &mut TcpStream, first: &str, size: usize) {
+    stream.write_all(first.as_bytes()).unwrap();
+    let chunk = vec![b'x'; 1 << 20];
+    for _ in 0..size >> 20 {
+        stream.write_all(&chunk).unwrap();
+    }
+    stream.write_all(b"\r\n").unwrap();
+}
+
+/// Reads what is expected: a line, `size` bytes of a value, and more.
+fn expect_large(stream: &mut TcpStream, first: &str, size: usize, last: &str) {
+    let mut head = vec![0; first.len()];
+    stream.read_exact(&mut head).unwrap();
+    assert_eq!(String::from_utf8_lossy(&head), first);
+    let mut chunk = vec![0; 1 << 20];
+    for _ in 0..size >> 20 {
+        stream.read_exact(&mut chunk).unwrap();
+        assert!(chunk.iter().all(|&byte| byte == b'x'));
+    }
+    let mut tail = vec![0; last.len()];
+    stream.read_exact(&mut tail).unwrap();
+    assert_eq!(String::from_utf8_lossy(&tail), last);
+}
+
+fn patient(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// Refused where the settings say so, before any of it is kept.
+#[test]
+fn a_value_of_512_mb_is_refused_by_setting() {
+    let (server, port) = serve_both("--maxmemory 64mb --proto-max-bulk-len 100mb");
+    let mut client = Client::new(server.addr());
+    client.ask("SET a 1");
+    let mut big = Client::new(server.addr());
+    big.send(format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n${LARGE}\r\n").as_bytes());
+    let error = String::from_utf8(big.reply()).unwrap();
+    assert!(error.contains("invalid bulk length (proto-max-bulk-len)"), "{error}");
+    assert_eq!(big.reply(), b"", "what follows would be taken for commands");
+    // Within the protocol's limit, and above the memory there is.
+    let error = client.ask(&format!("SET b {}", "x".repeat(90 << 20)));
+    assert!(error.starts_with("-OOM ") && error.contains("'maxmemory'"), "{error}");
+    let error = client.ask("SETRANGE a 536870911 x");
+    assert!(error.contains("proto-max-bulk-len"), "{error}");
+    assert_eq!((client.value("GET a"), client.info("evicted_keys")), ("1".into(), "0".into()));
+    // By memcached's protocol the value is read over, and the connection goes on.
+    let mut text = patient(port);
+    send_large(&mut text, &format!("set b 0 0 {LARGE}\r\n"), LARGE);
+    text.write_all(b"get a\r\n").unwrap();
+    let refused = "SERVER_ERROR object too large for cache\r\nVALUE a 0 1\r\n1\r\nEND\r\n";
+    expect_large(&mut text, refused, 0, "");
+    assert_eq!(client.value("GET a"), "1");
+}
+
+/// Served, by either protocol, where the settings say so.
+#[test]
+fn a_value_of_512_mb_is_served_by_setting() {
+    let more = "--maxmemory 2gb --proto-max-bulk-len 600mb --memcached-item-size-max 600mb";
+    let (server, port) = serve_both(more);
+    let mut redis = patient(server.addr().port());
+    send_large(&mut redis, &format!("*3\r\n$3\r\nSET\r\n$1\r\na\r\n${LARGE}\r\n"), LARGE);
+    redis.write_all(b"GET a\r\n").unwrap();
+    expect_large(&mut redis, &format!("+OK\r\n${LARGE}\r\n"), LARGE, "\r\n");
+    let mut text = patient(port);
+    send_large(&mut text, &format!("set a 7 0 {LARGE}\r\n"), LARGE);
+    text.write_all(b"get a\r\n").unwrap();
+    expect_large(&mut text, &format!("STORED\r\nVALUE a 7 {LARGE}\r\n"), LARGE, "\r\nEND\r\n");
+    assert_eq!(Client::new(server.addr()).info("evicted_keys"), "0");
+}
+
+/// Each limit says which setting it is.
+#[test]
+fn the_errors_of_limits_name_their_settings() {
+    let server =
+        serve("--maxmemory 1mb --client-query-buffer-limit 1mb --maxmemory-policy noeviction");
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(10_000);
+    let refused = (0..200).map(|at| client.ask(&format!("SET k:{at} {value}")));
+    let refused = refused.filter(|reply| reply != "+OK\r\n").last().unwrap();
+    assert!(refused.starts_with("-OOM ") && refused.contains("'maxmemory'"), "{refused}");
+    client.ask("MULTI");
+    let refused = (0..200).map(|at| client.ask(&format!("SET k:{at} {value}")));
+    let refused = refused.filter(|reply| reply != "+QUEUED\r\n").last().unwrap();
+    assert!(refused.contains("client-query-buffer-limit"), "{refused}");
+}
+
+/// With a password nothing can be reached by memcached's protocol or over HTTP that is not meant
+/// for everybody: probes and metrics hold no key and no value.
+#[test]
+fn nothing_is_reachable_without_the_password() {
+    let http = free_port();
+    let (server, port) =
+        serve_both(&format!("--maxmemory 64mb --requirepass sesame --http-port {http}"));
+    let mut client = Client::new(server.addr());
+    client.ask("AUTH sesame");
+    client.ask("SET private:key private:value");
+    for line in [
+        "get private:key",
+        "mg private:key v",
+        "set a 0 0 1\r\n1",
+        "delete private:key",
+        "incr private:key 1",
+        "touch private:key 0",
+        "gat 0 private:key",
+        "ms private:key 1\r\n1",
+        "md private:key",
+        "ma private:key",
+        "me private:key",
+        "stats",
+        "stats items",
+        "stats settings",
+        "flush_all",
+        "lru_crawler metadump all",
+        "watch fetchers",
+        "cache_memlimit 1",
+        "verbosity 1",
+        "shutdown",
+    ] {
+        let mut text = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        text.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        write!(text, "{line}\r\n").unwrap();
+        let mut reply = [0; 512];
+        let length = text.read(&mut reply).unwrap();
+        let reply = String::from_utf8_lossy(&reply[..length]).into_owned();
+        // Writing is how a client brings its password.
+        let is_refused = reply.starts_with("CLIENT_ERROR unauthenticated")
+            || (line.starts_with("set") && reply.starts_with("CLIENT_ERROR authentication"));
+        assert!(is_refused, "{line}: {reply}");
+    }
+    for path in ["/metrics", "/healthz", "/readyz", "/", "/key/private:key"] {
+        let mut stream = TcpStream::connect(("127.0.0.1", http)).unwrap();
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        assert!(!page.contains("private"), "{path}: {page}");
+        assert!(!page.contains("sesame"), "{path}: {page}");
+    }
+    assert_eq!(client.value("GET private:key"), "private:value");
+    assert_eq!(client.value("DBSIZE"), "1");
+}

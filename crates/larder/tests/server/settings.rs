@@ -1,0 +1,212 @@
+//! Who may come in, and settings that change while the server runs.
+
+use crate::client::Client;
+use crate::process::{larder, refuses, serve, serve_command, start};
+
+#[test]
+fn nothing_is_reachable_without_the_password() {
+    let server = serve("--requirepass sesame --user 'bob on >pw ~* &* +@all'");
+    let mut client = Client::new(server.addr());
+    for line in [
+        "GET a",
+        "SET a 1",
+        "PING",
+        "INFO",
+        "CONFIG GET *",
+        "CLIENT LIST",
+        "FLUSHALL",
+        "SUBSCRIBE x",
+        "MULTI",
+        "COMMAND",
+        "SHUTDOWN",
+        "DBSIZE",
+        "LARDER TENANTS",
+    ] {
+        assert_eq!(client.ask(line), "-NOAUTH Authentication required.\r\n", "{line}");
+    }
+    assert!(client.ask("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
+    let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    for line in ["AUTH x", "AUTH default x", "AUTH bob sesame", "AUTH nobody x", "HELLO 3 AUTH a b"]
+    {
+        assert_eq!(client.ask(line), wrong, "{line}");
+    }
+    assert_eq!(client.ask("AUTH sesame"), "+OK\r\n");
+    assert_eq!(client.ask("SET a 1"), "+OK\r\n");
+    assert_eq!(client.value("ACL WHOAMI"), "default");
+    assert!(client.ask("HELLO 3 AUTH bob pw").starts_with("%7\r\n"));
+    assert_eq!(client.value("ACL WHOAMI"), "bob");
+    client.ask("RESET");
+    assert!(client.ask("PING").starts_with("-NOAUTH"));
+}
+
+/// A stranger must not make the server keep much.
+#[test]
+fn strangers_may_send_little() {
+    let server = serve("--requirepass sesame");
+    for (bytes, error) in [
+        (&b"*11\r\n"[..], "unauthenticated multibulk length"),
+        (b"*1\r\n$20000\r\n", "unauthenticated bulk length"),
+    ] {
+        let mut client = Client::new(server.addr());
+        client.send(bytes);
+        let reply = String::from_utf8(client.reply()).unwrap();
+        assert_eq!(reply, format!("-ERR Protocol error: {error}\r\n"));
+        assert_eq!(client.reply(), b"");
+    }
+}
+
+#[test]
+fn a_password_set_while_it_runs_holds_for_newcomers() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.ask("CONFIG SET requirepass new"), "+OK\r\n");
+    assert_eq!(client.ask("PING"), "+PONG\r\n", "whoever is in stays in");
+    assert!(Client::new(server.addr()).ask("PING").starts_with("-NOAUTH"));
+    assert_eq!(client.ask("CONFIG SET requirepass ''"), "+OK\r\n");
+    assert_eq!(Client::new(server.addr()).ask("PING"), "+PONG\r\n");
+}
+
+/// All there are, as `larder serve --directives` lists them.
+fn directives() -> Vec<serde_json::Value> {
+    let listed = larder("serve --directives --json").output().unwrap().stdout;
+    serde_json::from_slice(&listed).unwrap()
+}
+
+/// Every directive shows a value, and those that may be set take their own value back.
+#[test]
+fn every_directive_shows_and_takes_its_value() {
+    let server = serve("--maxmemory 100mb --tenant a match db 1");
+    let mut client = Client::new(server.addr());
+    let shown = client.ask("CONFIG GET *");
+    for directive in directives() {
+        let name = directive["name"].as_str().unwrap();
+        assert!(shown.contains(&format!("\r\n{name}\r\n")), "{name}");
+        let value = directive["default"].as_str().unwrap();
+        if directive["config_set"] == true && !value.is_empty() {
+            assert_eq!(client.ask(&format!("CONFIG SET {name} '{value}'")), "+OK\r\n", "{name}");
+        }
+    }
+    for name in ["save", "appendonly"] {
+        assert!(client.ask(&format!("CONFIG GET {name}")).starts_with("*2\r\n"), "{name}");
+    }
+    assert!(client.ask("CONFIG SET port 1").contains("can't set immutable config"));
+}
+
+#[test]
+fn several_settings_change_together_or_not_at_all() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let error = client.ask("CONFIG SET timeout 7 maxmemory-policy volatile-lru");
+    assert!(error.contains("maxmemory-policy") && error.contains("allkeys-lru"), "{error}");
+    assert!(client.ask("CONFIG GET timeout").ends_with("$1\r\n0\r\n"));
+    assert_eq!(client.ask("CONFIG SET timeout 7 maxmemory 1gb"), "+OK\r\n");
+    assert_eq!(client.info("maxmemory"), (1u64 << 30).to_string());
+}
+
+#[test]
+fn counters_can_be_reset() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("GET a");
+    client.ask("NOSUCH");
+    assert_eq!(client.info("keyspace_misses"), "1");
+    assert_eq!(client.info("errorstat_ERR"), "count=1");
+    assert!(client.info("cmdstat_get").starts_with("calls=1,usec="));
+    client.ask("CONFIG RESETSTAT");
+    assert_eq!(client.info("keyspace_misses"), "0");
+    assert_eq!(client.info("total_error_replies"), "0");
+}
+
+#[test]
+fn a_unix_socket_serves() {
+    use std::io::{Read, Write};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("larder.sock");
+    let server = serve(&format!("--unixsocket {} --unixsocketperm 700", path.display()));
+    let mut stream = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    stream.write_all(b"PING\r\nQUIT\r\n").unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert_eq!(reply, "+PONG\r\n+OK\r\n");
+    server.stop();
+    assert!(!path.exists(), "the socket goes with the server");
+}
+
+#[test]
+fn it_ends_and_starts_again_on_the_same_port() {
+    let server = serve("");
+    let port = server.addr().port();
+    let mut client = Client::new(server.addr());
+    client.ask("SET a 1");
+    server.stop();
+    assert_eq!(client.reply(), b"");
+    let again = serve(&format!("--port {port}"));
+    assert_eq!(Client::new(again.addr()).value("GET a"), "(null)");
+    let mut client = Client::new(again.addr());
+    client.send(b"SHUTDOWN\r\n");
+    assert_eq!(client.reply(), b"");
+    again.wait();
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let server = serve("");
+    let error = refuses(&format!("--port {}", server.addr().port()));
+    assert!(error.contains("cannot listen") && error.contains("choose another port"), "{error}");
+}
+
+/// The command line wins over the environment, which wins over the file.
+#[test]
+fn directives_come_from_the_environment_too() {
+    let mut command = serve_command("--timeout 7");
+    let set = [
+        ("LARDER_CONFIG_MAXMEMORY", "3mb"),
+        ("LARDER_CONFIG_TIMEOUT", "9"),
+        ("LARDER_CONFIG_TENANT", "a match prefix a:\nb match prefix b: min 1mb"),
+        ("LARDER_PORT", "tcp://10.0.0.1:6379"),
+        ("MAXMEMORY", "4mb"),
+    ];
+    let server = start(command.envs(set));
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.info("maxmemory"), (3 << 20).to_string());
+    assert!(client.ask("CONFIG GET timeout").ends_with("\r\n7\r\n"));
+    assert!(client.ask("CONFIG GET tenant").contains("b match prefix b: min "));
+    let mut wrong = serve_command("");
+    let output = wrong.env("LARDER_CONFIG_MAXMEMROY", "3mb").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("LARDER_CONFIG_MAXMEMROY") && error.contains("maxmemory"), "{error}");
+}
+
+/// Every directive is an environment variable and a flag of the command line.
+#[test]
+fn every_directive_is_a_variable_and_a_flag() {
+    let all = directives();
+    let value = |directive: &serde_json::Value| directive["default"].as_str().unwrap().to_owned();
+    let (mut by_variable, mut by_flag) = (larder("serve --json"), larder("serve --json"));
+    for directive in all.iter().filter(|directive| !value(directive).is_empty()) {
+        let name = directive["name"].as_str().unwrap();
+        let value =
+            if name == "port" || name == "http-port" { "0".into() } else { value(directive) };
+        let variable = name.to_ascii_uppercase().replace('-', "_");
+        by_variable.env(format!("LARDER_CONFIG_{variable}"), &value);
+        by_flag.arg(format!("--{name}")).args(value.split(' '));
+    }
+    for command in [&mut by_variable, &mut by_flag] {
+        let server = start(command);
+        assert_eq!(Client::new(server.addr()).ask("PING"), "+PONG\r\n");
+    }
+}
+
+#[test]
+fn maxmemory_may_be_a_share_of_the_machine() {
+    let server = serve("--maxmemory 50%");
+    let mut client = Client::new(server.addr());
+    let half = client.info("maxmemory").parse::<u64>().unwrap();
+    assert!(half > 1 << 20);
+    client.ask("CONFIG SET maxmemory auto");
+    let auto = client.info("maxmemory").parse::<u64>().unwrap();
+    assert!(auto > half && auto < 2 * half, "{auto} and {half}");
+    client.ask("CONFIG SET maxmemory 5mb");
+    std::thread::sleep(std::time::Duration::from_millis(1_300));
+    assert_eq!(client.info("maxmemory"), (5u64 << 20).to_string(), "a size stays as it is");
+}

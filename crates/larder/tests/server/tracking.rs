@@ -1,0 +1,148 @@
+//! Client side caches: who is told of which change, whoever makes it.
+
+use crate::client::Client;
+use crate::memcached::Text;
+use crate::process::{Server, serve, serve_both};
+
+/// A client of version 3 that tracks with these options.
+fn tracks(server: &Server, options: &str) -> Client {
+    let mut client = Client::new(server.addr());
+    client.ask("HELLO 3");
+    assert_eq!(client.ask(&format!("CLIENT TRACKING ON {options}")), "+OK\r\n");
+    client
+}
+
+/// What a client is told of one key.
+fn invalid(key: &str) -> String {
+    format!(">2\r\n$10\r\ninvalidate\r\n*1\r\n${}\r\n{key}\r\n", key.len())
+}
+
+fn told(client: &mut Client) -> String {
+    String::from_utf8(client.reply()).unwrap()
+}
+
+/// Nothing more has been told: the next reply is the one to this.
+fn hears_nothing(client: &mut Client) {
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    assert_eq!(client.ask("ECHO end"), "$3\r\nend\r\n");
+}
+
+#[test]
+fn of_what_was_read_once() {
+    let (server, port) = serve_both("");
+    let mut writer = Client::new(server.addr());
+    writer.ask("MSET a 1 b 2 c 3 d 4");
+    let mut reader = tracks(&server, "");
+    reader.ask("MGET a b c");
+    writer.ask("SET a 2");
+    assert_eq!(told(&mut reader), invalid("a"));
+    writer.ask("SET a 3");
+    writer.ask("SET d 5");
+    writer.send(b"MULTI\r\nDEL b\r\nEXEC\r\n");
+    assert!((0..3).map(|_| told(&mut writer)).any(|reply| reply == "*1\r\n:1\r\n"));
+    assert_eq!(told(&mut reader), invalid("b"));
+    Text::new(port).ask("set c 0 0 1|1");
+    assert_eq!(told(&mut reader), invalid("c"));
+    hears_nothing(&mut reader);
+    // Its own writes too, unless it asked not to be told.
+    reader.send(b"GET a\r\nSET a 4\r\n");
+    let all = [told(&mut reader), told(&mut reader), told(&mut reader)];
+    assert_eq!(all, ["$1\r\n3\r\n".to_owned(), "+OK\r\n".to_owned(), invalid("a")]);
+    // A transaction reads as well.
+    reader.send(b"MULTI\r\nGET a\r\nEXEC\r\n");
+    assert!((0..3).map(|_| told(&mut reader)).any(|reply| reply.starts_with("*1")));
+    writer.ask("RENAME d a");
+    assert_eq!(told(&mut reader), invalid("a"));
+    reader.ask("GET a");
+    writer.ask("FLUSHDB");
+    assert_eq!(told(&mut reader), ">2\r\n$10\r\ninvalidate\r\n_\r\n");
+    reader.ask("CLIENT TRACKING OFF");
+    reader.ask("GET a");
+    writer.ask("SET a 1");
+    hears_nothing(&mut reader);
+}
+
+/// The command that switches it on and the first that is tracked may come in one batch.
+#[test]
+fn from_the_next_command_on() {
+    let server = serve("");
+    let mut reader = Client::new(server.addr());
+    reader.send(b"HELLO 3\r\nCLIENT TRACKING ON NOLOOP\r\nGET a\r\nSET a 1\r\n");
+    let replies: Vec<_> = (0..4).map(|_| told(&mut reader)).collect();
+    assert_eq!(replies[1..], ["+OK\r\n", "_\r\n", "+OK\r\n"]);
+    hears_nothing(&mut reader);
+    reader.ask("GET a");
+    Client::new(server.addr()).ask("SET a 2");
+    assert_eq!(told(&mut reader), invalid("a"));
+}
+
+#[test]
+fn of_prefixes() {
+    let server = serve("--tenant mine match user bob --user 'bob on >pw ~* +@all'");
+    let mut reader = tracks(&server, "BCAST PREFIX user: PREFIX page:");
+    let mut writer = Client::new(server.addr());
+    writer.ask("SET user:1 x");
+    assert_eq!(told(&mut reader), invalid("user:1"));
+    writer.ask("SET other:1 x");
+    writer.ask("SET page:1 x");
+    assert_eq!(told(&mut reader), invalid("page:1"));
+    // A key of the same name that this client cannot see.
+    let mut bob = Client::new(server.addr());
+    bob.ask("AUTH bob pw");
+    bob.ask("SET page:1 x");
+    hears_nothing(&mut reader);
+}
+
+#[test]
+fn only_of_what_is_wanted() {
+    let server = serve("");
+    let mut writer = Client::new(server.addr());
+    let mut reader = tracks(&server, "OPTIN");
+    reader.ask("GET a");
+    reader.ask("CLIENT CACHING YES");
+    reader.ask("GET b");
+    reader.ask("GET c");
+    writer.ask("MSET a 1 c 1 b 1");
+    assert_eq!(told(&mut reader), invalid("b"));
+    hears_nothing(&mut reader);
+    let mut reader = tracks(&server, "OPTOUT");
+    reader.ask("CLIENT CACHING NO");
+    reader.ask("GET a");
+    reader.ask("GET b");
+    writer.ask("MSET a 1 b 1");
+    assert_eq!(told(&mut reader), invalid("b"));
+    hears_nothing(&mut reader);
+}
+
+/// A client of version 2 has another one that listens.
+#[test]
+fn by_another_connection() {
+    let server = serve("");
+    let mut listener = Client::new(server.addr());
+    let id = listener.value("CLIENT ID");
+    listener.ask("SUBSCRIBE __redis__:invalidate");
+    let mut reader = Client::new(server.addr());
+    assert_eq!(reader.ask(&format!("CLIENT TRACKING ON REDIRECT {id}")), "+OK\r\n");
+    assert_eq!(reader.value("CLIENT GETREDIR"), id);
+    reader.ask("GET a");
+    Client::new(server.addr()).ask("SET a 1");
+    let message = "*3\r\n$7\r\nmessage\r\n$20\r\n__redis__:invalidate\r\n*1\r\n$1\r\na\r\n";
+    assert_eq!(told(&mut listener), message);
+    drop(listener);
+    while !reader.ask("CLIENT TRACKINGINFO").contains("broken_redirect") {}
+}
+
+/// What leaves by itself is told, too.
+#[test]
+fn of_the_dead_and_the_evicted() {
+    let server = serve("--maxmemory 1mb --io-threads 1");
+    let mut writer = Client::new(server.addr());
+    writer.ask("SET short x PX 300");
+    writer.ask("SET old x");
+    let mut reader = tracks(&server, "");
+    reader.ask("MGET short old");
+    assert_eq!(told(&mut reader), invalid("short"));
+    let value = "x".repeat(1_000);
+    writer.ask_all((0..5_000).map(|at| format!("SET key:{at} {value}")));
+    assert_eq!(told(&mut reader), invalid("old"));
+}

@@ -1,0 +1,383 @@
+//! Warm restart, as an operator does it: signals, files, and a process killed at any moment.
+
+use crate::client::Client;
+use crate::memcached::Text;
+use crate::process::{Server, free_port, serve_command, start};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// A server that saves in `folder`.
+fn warm(folder: &Path, more: &[&str]) -> Server {
+    let file = folder.join("warm");
+    start(serve_command("").arg("--warm-restart-file").arg(file).args(more))
+}
+
+/// What a client reads of a key that is not there.
+const NOTHING: &str = "(null)";
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn what_was_there_is_there_again() {
+    let folder = folder();
+    let tenants = ["--tenant", "web match prefix web:", "--maxmemory", "64mb"];
+    let server = warm(folder.path(), &tenants);
+    let mut client = Client::new(server.addr());
+    client.ask_all((0..5_000).map(|at| format!("SET key:{at} value:{at}")));
+    for line in [
+        "SET web:1 one",
+        "SET long x EX 1000",
+        "SET short x PX 1",
+        "HSET hash a 1 b 2",
+        "HPEXPIRE hash 1000000 FIELDS 1 b",
+        "SELECT 3",
+        "SET elsewhere 1",
+    ] {
+        client.ask(line);
+    }
+    std::thread::sleep(Duration::from_millis(10));
+    server.stop();
+    assert!(folder.path().join("warm").exists());
+
+    let server = warm(folder.path(), &tenants);
+    let line = server.logged("restored");
+    assert!(line.contains("restored 5004 items"), "{line}");
+    assert!(!folder.path().join("warm").exists(), "a file serves for one start");
+    let mut client = Client::new(server.addr());
+    let values = client.ask_all((0..5_000).map(|at| format!("GET key:{at}")));
+    let is_right = |(at, value): (usize, &Option<String>)| *value == Some(format!("value:{at}"));
+    assert!(values.iter().enumerate().all(is_right));
+    assert_eq!(client.value("GET web:1"), "one");
+    assert_eq!(client.value("GET short"), NOTHING);
+    let life: u64 = client.value("TTL long").parse().unwrap();
+    assert!((900..=1_000).contains(&life), "{life}");
+    assert_eq!(client.value("HGET hash a"), "1");
+    assert_eq!(client.value("TTL hash"), "-1");
+    assert_ne!(client.ask("HPTTL hash FIELDS 1 b"), "*1\r\n:-1\r\n");
+    assert_eq!(client.value("GET elsewhere"), NOTHING);
+    client.ask("SELECT 3");
+    assert_eq!(client.value("GET elsewhere"), "1");
+    let info = client.value("INFO persistence");
+    assert!(info.contains("rdb_last_load_keys_loaded:5004") && info.contains("async_loading:0"));
+}
+
+/// memcached's flags and numbers are part of a value; a number given out before the restart is
+/// given to nothing else after it.
+#[test]
+fn flags_and_cas_are_kept() {
+    let folder = folder();
+    let port = free_port();
+    let (redis, memcached) = (free_port().to_string(), port.to_string());
+    let both = ["--port", redis.as_str(), "--memcached-port", memcached.as_str()];
+    let ask = |request: &str| Text::new(port).ask(request);
+    let server = warm(folder.path(), &both);
+    assert_eq!(ask("set a 42 0 1|1"), "STORED");
+    assert_eq!(ask("flush_all 0"), "OK");
+    assert_eq!(ask("set a 42 0 1|1"), "STORED");
+    let before = ask("gets a");
+    server.stop();
+    let server = warm(folder.path(), &both);
+    server.logged("restored 1 items");
+    assert_eq!(ask("gets a"), before, "flags and cas");
+    let cas = before.split(' ').nth(4).unwrap().split('\r').next().unwrap().parse::<u64>().unwrap();
+    assert_eq!(ask("set a 42 0 1|2"), "STORED");
+    assert_eq!(ask(&format!("cas a 0 0 1 {}|3", cas + 1)), "EXISTS");
+    // What was to be flushed later is.
+    assert_eq!(ask("flush_all 1"), "OK");
+    server.stop();
+    std::thread::sleep(Duration::from_millis(1_100));
+    let server = warm(folder.path(), &both);
+    server.logged("restored 0 items");
+    assert_eq!(ask("get a"), "END");
+}
+
+/// Tenants are found by their names, and what they no longer own stays behind.
+#[test]
+fn tenants_keep_their_own() {
+    let folder = folder();
+    let two = ["--tenant", "a match prefix a:", "--tenant", "b match prefix b:"];
+    let server = warm(folder.path(), &two);
+    let mut client = Client::new(server.addr());
+    for line in ["SET a:1 a", "SET b:1 b", "SET c:1 c"] {
+        client.ask(line);
+    }
+    server.stop();
+    let other = ["--tenant", "c match prefix c:", "--tenant", "b match prefix b:"];
+    let server = warm(folder.path(), &other);
+    let line = server.logged("restored");
+    assert!(line.contains("restored 1 items") && line.contains("2 of no tenant here"), "{line}");
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.value("GET b:1"), "b");
+    assert_eq!([client.value("GET a:1"), client.value("GET c:1")], [NOTHING, NOTHING]);
+}
+
+/// A copy is made while clients are served, and no start reads it by itself: it may be out of date.
+#[test]
+fn a_copy_is_for_whoever_wants_it() {
+    let folder = folder();
+    let server = warm(folder.path(), &[]);
+    let mut client = Client::new(server.addr());
+    client.ask("SET a old");
+    server.signal("-USR1");
+    server.logged("saved 1 items");
+    assert_eq!(client.value("SET a new"), "OK");
+    server.kill();
+    let server = warm(folder.path(), &[]);
+    assert_eq!(Client::new(server.addr()).value("GET a"), NOTHING, "an old value would be wrong");
+    server.kill();
+    std::fs::rename(folder.path().join("warm.copy"), folder.path().join("warm")).unwrap();
+    let server = warm(folder.path(), &[]);
+    server.logged("restored 1 items");
+    assert_eq!(Client::new(server.addr()).value("GET a"), "old");
+    let mut client = Client::new(server.addr());
+    client.send(b"SHUTDOWN NOSAVE\r\n");
+    server.logged("nothing is saved, as was asked");
+    drop(server);
+    assert!(!folder.path().join("warm").exists());
+}
+
+/// One line says why, and the cache starts empty.
+#[test]
+fn what_is_not_whole_is_refused() {
+    let folder = folder();
+    let path = folder.path().join("warm");
+    let server = warm(folder.path(), &[]);
+    let mut client = Client::new(server.addr());
+    client.ask_all((0..1_000).map(|at| format!("SET key:{at} {at}")));
+    server.stop();
+    let whole = std::fs::read(&path).unwrap();
+    let version = |mut bytes: Vec<u8>| {
+        bytes[8] = 99;
+        bytes
+    };
+    let flipped = |mut bytes: Vec<u8>, at: usize| {
+        bytes[at] ^= 4;
+        bytes
+    };
+    for (bytes, why) in [
+        (whole[..whole.len() - 1].to_vec(), "cut short"),
+        (whole[..20].to_vec(), "cut short"),
+        (vec![], "cut short"),
+        (flipped(whole.clone(), 5_000), "damaged"),
+        (flipped(whole.clone(), whole.len() - 1), "damaged"),
+        (version(whole.clone()), "version 99"),
+        (b"REDIS0011 something else".to_vec(), "no warm-restart file"),
+    ] {
+        std::fs::write(&path, &bytes).unwrap();
+        let server = warm(folder.path(), &[]);
+        let line = server.logged("is not restored");
+        assert!(line.contains(why) && line.contains("the cache starts empty"), "{line}");
+        assert_eq!(Client::new(server.addr()).value("DBSIZE"), "0");
+        assert_eq!(server.log().matches("is not restored").count(), 1);
+        server.kill();
+        assert!(!path.exists(), "it would be out of date at the next start");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    let server = warm(folder.path(), &[]);
+    server.logged("restored 1000 items");
+}
+
+/// What the pilot knew it knows at once, before the first request: the division of the memory, each
+/// tenant's policy, the curves, what fetches cost.
+#[test]
+fn the_plan_is_there_at_once() {
+    let folder = folder();
+    let tenants =
+        ["--maxmemory", "8mb", "--tenant", "wide match prefix w:", "--tenant", "narrow match db 1"];
+    let server = warm(folder.path(), &tenants);
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(400);
+    let (mut prng, begun) = (base::Prng::new(1), Instant::now());
+    // Until the loop has moved memory to the tenant that can use it.
+    let (before, curve) = loop {
+        let keys: Vec<_> = (0..1_000).map(|_| prng.below(30_000)).collect();
+        let replies = client.ask_all(keys.iter().map(|key| format!("GET w:{key}")));
+        let missed = keys.iter().zip(&replies).filter(|(_, reply)| reply.is_none());
+        client.ask_all(missed.map(|(key, _)| format!("SET w:{key} {value}")));
+        let shares = shares(&mut client);
+        let curve = client.value("LARDER CURVE wide JSON");
+        if share(&shares, "wide").0 > 3.0 * share(&shares, "narrow").0 && curve.len() > 200 {
+            break (shares, curve);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(90), "nothing is learned: {shares}");
+        // A busier server looks at fewer keys: of so few it would see too little.
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert!(share(&before, "wide").2 > 0.0, "no fetch was timed: {before}");
+    // Until the division has come to where it was to go: what is saved is that of the last epoch.
+    let mut before = before;
+    loop {
+        std::thread::sleep(Duration::from_millis(2_200));
+        let now = shares(&mut client);
+        let stays = |name| (share(&now, name).0 - share(&before, name).0).abs() < 0.005;
+        let is_settled = stays("wide") && stays("narrow");
+        before = now;
+        if is_settled {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "no end of moving: {before}");
+    }
+    let models = model_bytes(&mut client);
+    server.stop();
+    let server = warm(folder.path(), &tenants);
+    server.logged("restored");
+    std::thread::sleep(Duration::from_millis(500));
+    let mut client = Client::new(server.addr());
+    let after = shares(&mut client);
+    for name in ["wide", "narrow"] {
+        let (old, new) = (share(&before, name), share(&after, name));
+        assert!((new.0 - old.0).abs() < 0.02, "{name}: {old:?}, now {new:?}");
+        assert_eq!(new.1, old.1, "K of {name}");
+    }
+    assert!(share(&after, "wide").0 > 3.0 * share(&after, "narrow").0, "{after}");
+    assert!(share(&after, "wide").2 > 0.0, "{after}");
+    let after = model_bytes(&mut client);
+    assert!(after > models / 2, "the models had {models} bytes, and have {after}");
+    let again = client.value("LARDER CURVE wide JSON");
+    assert!(again.len() > curve.len() / 2, "{again}");
+}
+
+/// What the models hold: the keys they watch, mostly.
+fn model_bytes(client: &mut Client) -> u64 {
+    let status: serde_json::Value =
+        serde_json::from_str(&client.value("LARDER PLAN JSON")).unwrap();
+    status["model_bytes"].as_u64().unwrap()
+}
+
+fn shares(client: &mut Client) -> serde_json::Value {
+    serde_json::from_str(&client.value("LARDER TENANTS JSON")).unwrap()
+}
+
+/// Share of all budgets, K and mean penalty of a tenant.
+fn share(all: &serde_json::Value, name: &str) -> (f64, f64, f64) {
+    let row = all.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap();
+    let number = |field: &str| row[field].as_f64().unwrap_or(0.0);
+    let budgets = all.as_array().unwrap().iter().filter_map(|row| row["budget"].as_f64());
+    (number("budget") / budgets.sum::<f64>(), number("k"), number("penalty_us"))
+}
+
+/// What a key may hold: what was last written, or one of several where a server died before it had
+/// answered. That it holds nothing is always right.
+type Model = HashMap<u64, Vec<String>>;
+
+const KEYS: u64 = 12_000;
+
+/// Writes, deletes and reads, and looks that every value read is right.
+fn work(client: &mut Client, model: &mut Model, prng: &mut base::Prng, version: &mut u64) {
+    let keys: Vec<_> = (0..400).map(|_| prng.below(KEYS)).collect();
+    let (writes, reads) = keys.split_at(150);
+    let lines = writes.iter().map(|&key| {
+        *version += 1;
+        if prng.chance(0.3) {
+            model.insert(key, vec![]);
+            return format!("DEL {key}");
+        }
+        let value = value(key, *version);
+        model.insert(key, vec![value.clone()]);
+        format!("SET {key} {value}")
+    });
+    let lines: Vec<_> = lines.collect();
+    client.ask_all(lines.into_iter());
+    check(client, model, reads);
+}
+
+fn value(key: u64, version: u64) -> String {
+    format!("{key}:{version}:{}", "x".repeat((key % 900) as usize))
+}
+
+/// Reads; how many were there.
+fn check(client: &mut Client, model: &mut Model, keys: &[u64]) -> usize {
+    let replies = client.ask_all(keys.iter().map(|key| format!("GET {key}")));
+    let mut hits = 0;
+    for (key, reply) in keys.iter().zip(replies) {
+        let Some(reply) = reply else { continue };
+        hits += 1;
+        let allowed = model.get(key).cloned().unwrap_or_default();
+        assert!(allowed.contains(&reply), "{key} holds {reply}, and may hold {allowed:?}");
+        model.insert(*key, vec![reply]);
+    }
+    hits
+}
+
+/// A hundred times the server ends at a random moment: killed while it restores, while it saves,
+/// while it copies, or in order, and then perhaps the file is damaged. No value that it serves
+/// is another than the last that was written.
+#[test]
+fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
+    let folder = folder();
+    let path = folder.path().join("warm");
+    let (mut prng, mut version, mut model) = (base::Prng::new(7), 0, Model::new());
+    let (mut restored, mut torn, mut refused) = (0, 0, 0);
+    for _ in 0..100 {
+        let was_saved = path.exists();
+        let server = warm(folder.path(), &["--maxmemory", "64mb"]);
+        let mut client = Client::new(server.addr());
+        let rounds = prng.below(5);
+        for _ in 0..rounds {
+            work(&mut client, &mut model, &mut prng, &mut version);
+        }
+        if prng.chance(0.2) {
+            std::thread::sleep(Duration::from_micros(prng.below(20_000)));
+            server.kill();
+            continue;
+        }
+        if was_saved {
+            server.logged("restored");
+        }
+        let was_refused = server.log().contains("is not restored");
+        refused += usize::from(was_refused);
+        let all: Vec<_> = (0..KEYS).collect();
+        let hits = check(&mut client, &mut model, &all) as u64;
+        restored += usize::from(was_saved && !was_refused && hits > KEYS / 2);
+        let size: u64 = client.value("DBSIZE").parse().unwrap();
+        if size < KEYS / 2 {
+            let fill = (0..KEYS).map(|key| {
+                version += 1;
+                model.insert(key, vec![value(key, version)]);
+                format!("SET {key} {}", value(key, version))
+            });
+            let fill: Vec<_> = fill.collect();
+            client.ask_all(fill.into_iter());
+        }
+        if prng.chance(0.2) {
+            server.signal("-USR1");
+            work(&mut client, &mut model, &mut prng, &mut version);
+        }
+        // Nobody waits for the answers to these.
+        let mut last = vec![];
+        for _ in 0..prng.below(50) {
+            let key = prng.below(KEYS);
+            version += 1;
+            model.entry(key).or_default().push(value(key, version));
+            last.push(format!("SET {key} {}\r\n", value(key, version)));
+        }
+        client.send(last.concat().as_bytes());
+        if prng.chance(0.35) {
+            server.signal("-TERM");
+            std::thread::sleep(Duration::from_micros(prng.below(40_000)));
+            server.kill();
+            torn += usize::from(folder.path().join("warm.part").exists());
+            continue;
+        }
+        server.stop();
+        let bytes = std::fs::read(&path).unwrap();
+        match prng.below(10) {
+            0 | 1 => {
+                let len = prng.below(bytes.len() as u64) as usize;
+                std::fs::write(&path, &bytes[..len]).unwrap();
+            }
+            2 | 3 => {
+                let mut bytes = bytes;
+                let bit = prng.below(bytes.len() as u64 * 8) as usize;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                std::fs::write(&path, &bytes).unwrap();
+            }
+            _ => {}
+        }
+    }
+    println!("{restored} restored, {torn} torn saves, {refused} files refused");
+    assert!(restored > 10 && torn > 0 && refused > 3, "{restored} {torn} {refused}");
+}

@@ -1,0 +1,167 @@
+//! Keys under another name, or in another database: COPY, RENAME, MOVE.
+//!
+//! Source and destination may lie in different parts of the store, which are never locked together:
+//! the value is written first, and the source goes only if it still holds what was written. So
+//! nothing is lost to a writer that comes between, and for a moment both keys may be seen.
+
+use super::flag::{DENY_OOM, FAST, WRITE};
+use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX};
+use crate::owners::Origin;
+use store::{Change, Key};
+
+/// Source and destination.
+const TWO_KEYS: Keys = Keys { first: 1, last: 2, step: 1 };
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("copy", -3, WRITE | DENY_OOM, copy).keys(TWO_KEYS).doc(
+        "generic",
+        "6.2.0",
+        "Writes a key's value and life under another name.",
+    ),
+    Command::new("rename", 3, WRITE, rename).keys(TWO_KEYS).doc(
+        "generic",
+        "1.0.0",
+        "Gives a key another name, whoever has it.",
+    ),
+    Command::new("renamenx", 3, WRITE | FAST, renamenx).keys(TWO_KEYS).doc(
+        "generic",
+        "1.0.0",
+        "Gives a key another name that nobody has.",
+    ),
+    Command::new("move", 3, WRITE | FAST, relocate).keys(ONE_KEY).doc(
+        "generic",
+        "1.0.0",
+        "Moves a key to another database.",
+    ),
+];
+
+const SAME: &str = "ERR source and destination objects are the same";
+
+/// What a key holds.
+struct Held {
+    value: Vec<u8>,
+    kind: u8,
+    expires: Option<u64>,
+}
+
+fn held(call: &Call<'_>, key: &Key<'_>) -> Option<Held> {
+    call.shared.store.peek(key, call.now, |item| Held {
+        value: item.value.to_vec(),
+        kind: item.kind,
+        expires: item.expires,
+    })
+}
+
+impl Held {
+    /// Writes it elsewhere; not over a value, unless that is to be replaced. Whether it did.
+    fn write(&self, call: &Call<'_>, to: &Key<'_>, replace: bool) -> Result<bool, Failure> {
+        let written = call.shared.store.update(to, call.now, |item| {
+            if item.is_some() && !replace {
+                return (Change::Keep, false);
+            }
+            let Self { value, kind, expires } = self;
+            (Change::Set { value: value.into(), kind: *kind, expires: *expires }, true)
+        })?;
+        if written {
+            let by = call.session.client.id;
+            call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+        }
+        Ok(written)
+    }
+
+    /// Removes the key that holds it, if it still does.
+    fn remove(&self, call: &Call<'_>, from: &Key<'_>) -> Done {
+        call.shared.store.update(from, call.now, |item| {
+            let same = |item: &store::Item<'_>| {
+                (item.value, item.kind, item.expires) == (&self.value, self.kind, self.expires)
+            };
+            (if item.is_some_and(same) { Change::Remove } else { Change::Keep }, ())
+        })?;
+        Ok(())
+    }
+}
+
+/// The number of a database, in an argument.
+fn database(call: &Call<'_>, at: usize) -> Result<u8, Failure> {
+    let db = call.integer(at)?;
+    if !(0..i64::from(call.view.settings.databases)).contains(&db) {
+        return Err("ERR DB index is out of range".into());
+    }
+    Ok(db as u8)
+}
+
+/// The client's key of that name in another database.
+fn key_in<'k>(call: &Call<'_>, db: u8, bytes: &'k [u8]) -> Key<'k> {
+    let (user, listener) = (call.session.user.as_deref(), call.session.client.listener);
+    let owners = call.view.owners(Origin { user, listener, db });
+    call.shared.store.key(owners.of(bytes), db, bytes)
+}
+
+fn copy(call: &mut Call<'_>) -> Done {
+    let (mut db, mut replace) = (call.session.db, false);
+    let mut at = 3;
+    while at < call.args.len() {
+        if call.is(at, "replace") {
+            replace = true;
+        } else if call.is(at, "db") && at + 1 < call.args.len() {
+            at += 1;
+            db = database(call, at)?;
+        } else {
+            return Err(SYNTAX.into());
+        }
+        at += 1;
+    }
+    if db == call.session.db && call.arg(1) == call.arg(2) {
+        return Err(SAME.into());
+    }
+    let to = key_in(call, db, call.arg(2));
+    let copied = match held(call, &call.key_at(1)) {
+        Some(held) => held.write(call, &to, replace)?,
+        None => false,
+    };
+    call.out.integer(i64::from(copied));
+    Ok(())
+}
+
+/// Gives a key another name; whether it has it now.
+fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
+    let (from, to) = (call.key_at(1), call.key_at(2));
+    let held = held(call, &from).ok_or("ERR no such key")?;
+    if call.arg(1) == call.arg(2) {
+        return Ok(replace);
+    }
+    let written = held.write(call, &to, replace)?;
+    if written {
+        held.remove(call, &from)?;
+    }
+    Ok(written)
+}
+
+fn rename(call: &mut Call<'_>) -> Done {
+    give_name(call, true)?;
+    call.ok()
+}
+
+fn renamenx(call: &mut Call<'_>) -> Done {
+    let renamed = give_name(call, false)?;
+    call.out.integer(i64::from(renamed));
+    Ok(())
+}
+
+fn relocate(call: &mut Call<'_>) -> Done {
+    let db = database(call, 2)?;
+    if db == call.session.db {
+        return Err(SAME.into());
+    }
+    let (from, to) = (call.key_at(1), key_in(call, db, call.arg(1)));
+    let moved = match held(call, &from) {
+        Some(held) if held.write(call, &to, false)? => {
+            held.remove(call, &from)?;
+            true
+        }
+        _ => false,
+    };
+    call.out.integer(i64::from(moved));
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! CLIENT TRACKING and its kin: what a client wants to hear of the keys that it keeps for itself.
+//! (`crate::tracking` knows who has read what.)
+
+use super::flag::{READ, WRITE};
+use super::{Call, Command, Done, Failure, SYNTAX, find, get};
+use crate::session::Tracks;
+use crate::tracking::Tracker;
+
+/// Subcommands of CLIENT.
+pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
+    "connection",
+    "6.0.0",
+    "Tells this connection when keys change that it has read.",
+);
+pub(super) const INFO: Command = Command::new("client|trackinginfo", 2, 0, info).doc(
+    "connection",
+    "6.2.0",
+    "How this connection tracks keys.",
+);
+pub(super) const CACHING: Command = Command::new("client|caching", 3, 0, caching).doc(
+    "connection",
+    "6.0.0",
+    "Whether the keys of the next command are tracked.",
+);
+pub(super) const GETREDIR: Command = Command::new("client|getredir", 2, 0, getredir).doc(
+    "connection",
+    "6.0.0",
+    "Which connection is told instead of this one.",
+);
+
+/// What CLIENT TRACKING was asked for.
+#[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
+struct Options {
+    redirect: u64,
+    bcast: bool,
+    opt_in: bool,
+    opt_out: bool,
+    no_loop: bool,
+    prefixes: Vec<Vec<u8>>,
+}
+
+impl Options {
+    fn read(call: &Call<'_>) -> Result<Self, Failure> {
+        let mut options = Self::default();
+        let mut at = 3;
+        while at < call.args.len() {
+            let has_value = at + 1 < call.args.len();
+            if call.is(at, "redirect") && has_value {
+                at += 1;
+                if options.redirect > 0 {
+                    return Err("ERR A client can only redirect to a single other client".into());
+                }
+                let id = call.integer(at)?;
+                let client = u64::try_from(id).ok().filter(|&id| call.shared.clients.has(id));
+                let missing = "ERR The client ID you want redirect to does not exist";
+                options.redirect = client.ok_or(missing)?;
+            } else if call.is(at, "prefix") && has_value {
+                at += 1;
+                options.prefixes.push(call.arg(at).to_vec());
+            } else if call.is(at, "bcast") {
+                options.bcast = true;
+            } else if call.is(at, "optin") {
+                options.opt_in = true;
+            } else if call.is(at, "optout") {
+                options.opt_out = true;
+            } else if call.is(at, "noloop") {
+                options.no_loop = true;
+            } else {
+                return Err(SYNTAX.into());
+            }
+            at += 1;
+        }
+        Ok(options)
+    }
+
+    /// What does not fit together, or does not fit how the client tracks already.
+    fn check(&self, old: Option<&Tracks>) -> Result<(), &'static str> {
+        if !self.bcast && !self.prefixes.is_empty() {
+            return Err("ERR PREFIX option requires BCAST mode to be enabled");
+        }
+        if old.is_some_and(|old| old.prefixes.is_some() != self.bcast) {
+            return Err(
+                "ERR You can't switch BCAST mode on/off before disabling tracking for this \
+                        client, and then re-enabling it with a different mode.",
+            );
+        }
+        if self.bcast && (self.opt_in || self.opt_out) {
+            return Err("ERR OPTIN and OPTOUT are not compatible with BCAST");
+        }
+        if self.opt_in && self.opt_out {
+            return Err("ERR You can't specify both OPTIN mode and OPTOUT mode");
+        }
+        let switches = |old: &Tracks| self.opt_in && old.opt_out || self.opt_out && old.opt_in;
+        if old.is_some_and(switches) {
+            return Err(
+                "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this \
+                        client, and then re-enabling it with a different mode.",
+            );
+        }
+        Ok(())
+    }
+
+    /// The prefixes of before and now, none of which may begin with another.
+    fn prefixes(&self, old: Option<&Tracks>) -> Result<Vec<Vec<u8>>, Failure> {
+        let mut all = old.and_then(|old| old.prefixes.clone()).unwrap_or_default();
+        let before = all.len();
+        for (at, new) in self.prefixes.iter().enumerate() {
+            let overlaps = |known: &&Vec<u8>| known.starts_with(new) || new.starts_with(known);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let clash = |what: &str, known: &[u8]| {
+                let (new, known) = (text(new), text(known));
+                Failure::err(&format!(
+                    "Prefix '{new}' overlaps with {what} prefix '{known}'. Prefixes for a single \
+                     client must not overlap."
+                ))
+            };
+            if let Some(known) = all[..before].iter().find(overlaps) {
+                return Err(clash("an existing", known));
+            }
+            if let Some(known) = self.prefixes[at + 1..].iter().find(overlaps) {
+                return Err(clash("another provided", known));
+            }
+        }
+        all.extend(self.prefixes.iter().cloned());
+        if all.is_empty() {
+            all.push(vec![]);
+        }
+        Ok(all)
+    }
+}
+
+fn tracking(call: &mut Call<'_>) -> Done {
+    let options = Options::read(call)?;
+    if call.is(2, "off") {
+        stop(call);
+        return call.ok();
+    }
+    if !call.is(2, "on") {
+        return Err(SYNTAX.into());
+    }
+    let old = call.session.tracks.as_deref();
+    options.check(old)?;
+    let prefixes = if options.bcast { Some(options.prefixes(old)?) } else { None };
+    let Options { redirect, opt_in, opt_out, no_loop, .. } = options;
+    let tenants = call.session.reachable(call.view);
+    let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
+    call.shared.tracking.join(call.session.client.id, tracker);
+    let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
+    call.session.tracks = Some(Box::new(tracks));
+    // What follows in the same batch is tracked already.
+    call.session.look_again();
+    call.ok()
+}
+
+/// Tracks nothing any more.
+pub(super) fn stop(call: &mut Call<'_>) {
+    if call.session.tracks.take().is_some() {
+        call.shared.tracking.leave(call.session.client.id);
+    }
+}
+
+fn caching(call: &mut Call<'_>) -> Done {
+    let Some(tracks) = &mut call.session.tracks else {
+        return Err("ERR CLIENT CACHING can be called only when the client is in tracking mode \
+                    with OPTIN or OPTOUT mode enabled"
+            .into());
+    };
+    match call.args.get(2).unwrap_or_default().to_ascii_lowercase().as_slice() {
+        b"yes" if tracks.opt_in => tracks.caching = Some(true),
+        b"yes" => {
+            return Err("ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN \
+                        mode."
+                .into());
+        }
+        b"no" if tracks.opt_out => tracks.caching = Some(false),
+        b"no" => {
+            return Err("ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT \
+                        mode."
+                .into());
+        }
+        _ => return Err(SYNTAX.into()),
+    }
+    call.ok()
+}
+
+fn getredir(call: &mut Call<'_>) -> Done {
+    let redirect = call.session.tracks.as_ref().map_or(-1, |tracks| tracks.redirect as i64);
+    call.out.integer(redirect);
+    Ok(())
+}
+
+fn info(call: &mut Call<'_>) -> Done {
+    let tracks = call.session.tracks.as_deref();
+    let mut flags = vec![if tracks.is_some() { "on" } else { "off" }];
+    if let Some(tracks) = tracks {
+        let broken = tracks.redirect > 0 && !call.shared.clients.has(tracks.redirect);
+        for (flag, on) in [
+            ("bcast", tracks.prefixes.is_some()),
+            ("optin", tracks.opt_in),
+            ("caching-yes", tracks.caching == Some(true)),
+            ("optout", tracks.opt_out),
+            ("caching-no", tracks.caching == Some(false)),
+            ("noloop", tracks.no_loop),
+            ("broken_redirect", broken),
+        ] {
+            if on {
+                flags.push(flag);
+            }
+        }
+    }
+    let redirect = tracks.map_or(-1, |tracks| tracks.redirect as i64);
+    let prefixes = tracks.and_then(|tracks| tracks.prefixes.clone()).unwrap_or_default();
+    let out = &mut call.out;
+    out.map(3);
+    out.bulk(b"flags");
+    out.set(flags.len());
+    for flag in flags {
+        out.bulk(flag.as_bytes());
+    }
+    out.bulk(b"redirect");
+    out.integer(redirect);
+    out.bulk(b"prefixes");
+    out.array(prefixes.len());
+    for prefix in prefixes {
+        out.bulk(&prefix);
+    }
+    Ok(())
+}
+
+/// The command that is called and not queued, if it has keys.
+fn called(call: &Call<'_>) -> Option<&'static Command> {
+    if call.session.transaction.is_some() {
+        return None;
+    }
+    find(call.arg(0)).map(get).filter(|command| command.keys.first > 0)
+}
+
+/// Remembers what a client that tracks is about to read.
+pub(crate) fn before(call: &Call<'_>) {
+    let Some(tracks) = &call.session.tracks else { return };
+    let wanted = match (tracks.opt_in, tracks.opt_out) {
+        (true, _) => tracks.caching == Some(true),
+        (_, true) => tracks.caching != Some(false),
+        _ => tracks.prefixes.is_none(),
+    };
+    let Some(command) = called(call).filter(|command| wanted && command.has(READ)) else { return };
+    for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
+        let (id, key) = (call.session.client.id, call.arg(at));
+        call.shared.tracking.remember(call.shared, id, call.session.owners.of(key), key);
+    }
+}
+
+/// Tells others what a command has changed.
+pub(crate) fn after(call: &mut Call<'_>) {
+    let is_client = call.is(0, "client");
+    if let Some(tracks) = &mut call.session.tracks
+        && !is_client
+        && call.session.transaction.is_none()
+    {
+        tracks.caching = None;
+    }
+    let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
+    for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
+        let (id, key) = (call.session.client.id, call.arg(at));
+        call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);
+    }
+}

@@ -1,0 +1,67 @@
+//! Connections that wait: after a wrong password, or for the end of a pause.
+
+use super::{TICK_MS, Worker};
+use crate::connection::Connection;
+
+impl Worker {
+    /// How long to wait for events.
+    pub(super) fn rest_ms(&self) -> u64 {
+        if self.resting.is_empty() && self.paused.is_empty() {
+            return TICK_MS;
+        }
+        let now_ms = self.shared.clock.micros().0 / 1_000;
+        let first = self.resting.iter().map(|(until, ..)| *until).min();
+        let paused = (!self.paused.is_empty()).then(|| self.shared.pause.until(now_ms));
+        let first = first.into_iter().chain(paused.map(|until| until.unwrap_or(now_ms))).min();
+        first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
+    }
+
+    /// Lets connections go on that waited for the end of a pause.
+    pub(super) fn wake_paused(&mut self) {
+        if self.paused.is_empty() || self.shared.pause.until(self.now_ms).is_some() {
+            return;
+        }
+        for (at, id) in std::mem::take(&mut self.paused) {
+            if !self.is(at, id) {
+                continue;
+            }
+            let Some(mut connection) = self.connections[at].take() else { continue };
+            connection.session.rests_until_ms = 0;
+            let result = self.received(at, &mut connection, 0);
+            self.keep(at, connection, result.is_err());
+        }
+    }
+
+    /// Puts a connection back that has gone on, to be read again; or closes it.
+    fn keep(&mut self, at: usize, connection: Box<Connection>, is_over: bool) {
+        self.connections[at] = Some(connection);
+        if is_over {
+            self.output.clear();
+            self.close(at);
+        } else {
+            self.again.push(at);
+        }
+    }
+
+    /// Lets connections go on whose rest is over: they are answered, and what they sent since is
+    /// read.
+    pub(super) fn wake_rested(&mut self) {
+        if self.resting.is_empty() {
+            return;
+        }
+        let now_ms = self.now_ms;
+        let rested: Vec<_> = self.resting.extract_if(.., |(until, ..)| *until <= now_ms).collect();
+        for (_, at, id) in rested {
+            if !self.is(at, id) {
+                continue;
+            }
+            let Some(mut connection) = self.connections[at].take() else { continue };
+            connection.session.rests_until_ms = 0;
+            self.output.append(&mut connection.held);
+            // The reply is written, then the commands are carried out that came with the password.
+            let result = self.reply(at, &mut connection);
+            let result = result.and_then(|()| self.received(at, &mut connection, 0));
+            self.keep(at, connection, result.is_err());
+        }
+    }
+}
