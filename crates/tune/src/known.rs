@@ -2,9 +2,9 @@
 //! with the division, the curves and the rates it had, and need not learn them again.
 //!
 //! Kept are the curves, and what the models have seen, of those that can say it
-//! ([`curve::Model::remembered`]): these go on as if nothing had been. Others begin empty, and their
-//! curves replace the old ones once they rest on half as many reads, or after [`RECALL_EPOCHS`]
-//! epochs with requests.
+//! ([`curve::Model::remembered`]): these go on as if nothing had been. Others begin empty, and
+//! their curves replace the old ones once they rest on half as many reads, or after
+//! [`RECALL_EPOCHS`] epochs with requests.
 
 use crate::Evictor;
 use crate::snapshot::Candidate;
