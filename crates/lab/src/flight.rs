@@ -6,6 +6,7 @@
 use crate::plant::{Bounds, Counts, SimulatedPlant};
 use base::{Access, Bytes, Micros, TenantId};
 use policy::Outcome;
+use tune::tides::{Tides, Turn};
 use tune::{Pilot, Recipe};
 
 /// Virtual time between two looks.
@@ -21,6 +22,53 @@ pub(crate) struct Flight {
     pub(crate) pilot: Pilot,
     next_look: Micros,
     unseen: u32,
+    ferry: Option<Ferry>,
+}
+
+/// Takes items of tenants whose load ebbs to the disk and back.
+#[derive(Debug)]
+struct Ferry {
+    tenants: Vec<Tidal>,
+    /// Bytes a second that are brought back.
+    rate: f64,
+    /// Since when items are being brought back.
+    loading: Option<Micros>,
+    turns: u64,
+}
+
+/// A tenant whose load may ebb.
+#[derive(Debug)]
+struct Tidal {
+    tides: Tides,
+    /// Reads counted so far.
+    reads: u64,
+    /// The division at the ebb.
+    division: Vec<(String, Bytes)>,
+}
+
+impl Ferry {
+    fn look(&mut self, now: Micros, plant: &mut SimulatedPlant, pilot: &mut Pilot) {
+        for (number, tenant) in (0..).zip(&mut self.tenants) {
+            let gets = plant.counts(number).gets;
+            let more = gets - std::mem::replace(&mut tenant.reads, gets);
+            match tenant.tides.see(now, more) {
+                Some(Turn::Ebb) => {
+                    plant.dump(number);
+                    tenant.division = pilot.division();
+                    self.turns += 1;
+                }
+                Some(Turn::Flood) => {
+                    pilot.expect(&tenant.division, plant);
+                    self.loading = Some(now);
+                }
+                None => {}
+            }
+        }
+        if let Some(since) = self.loading {
+            let bytes = Bytes((self.rate * now.saturating_sub(since).as_f64() / 1e6) as u64);
+            self.loading = (bytes == Bytes(0) || plant.load(bytes)).then_some(now);
+        }
+    }
 }
 
 impl Flight {
@@ -31,7 +79,26 @@ impl Flight {
             pilot: Pilot::new(recipe, seed),
             next_look: Micros(0),
             unseen: 0,
+            ferry: None,
         }
+    }
+
+    /// Dumps in valleys and loads before peaks: reads are counted in buckets of this length, and
+    /// memory is brought back within `lead`.
+    pub(crate) fn with_tides(mut self, bucket: Micros, lead: Micros, tenants: usize) -> Self {
+        let tenant = |_| Tidal { tides: Tides::new(bucket, lead), reads: 0, division: vec![] };
+        self.ferry = Some(Ferry {
+            tenants: (0..tenants).map(tenant).collect(),
+            rate: 2.0 * self.plant.limit().as_f64() / (lead.as_f64() / 1e6),
+            loading: None,
+            turns: 0,
+        });
+        self
+    }
+
+    /// How often items were dumped.
+    pub(crate) fn dumps(&self) -> u64 {
+        self.ferry.as_ref().map_or(0, |ferry| ferry.turns)
     }
 
     /// Serves a request, after the looks that are due before it.
@@ -44,6 +111,9 @@ impl Flight {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
             self.pilot.tick(&mut self.plant);
+            if let Some(ferry) = &mut self.ferry {
+                ferry.look(access.time, &mut self.plant, &mut self.pilot);
+            }
             self.next_look = access.time + LOOK;
             self.unseen = 0;
         }

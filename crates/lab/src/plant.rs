@@ -7,7 +7,7 @@
 //! by sampling its items and asking a rank of the `policy` crate; a tenant at its minimum is no
 //! victim of another, one at its maximum makes its own room.
 
-use base::penalty::{self, of_class};
+use base::penalty::{Estimate, of_class};
 use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
 use policy::rank::klru::Klru;
 use policy::{Meta, Outcome, Rank};
@@ -31,6 +31,7 @@ pub struct SimulatedPlant {
     members: Vec<Member>,
     pools: Vec<Pool>,
     ghosts: Ghosts,
+    disk: Disk,
     samples: Vec<Sample>,
     dropped: u64,
     prng: Prng,
@@ -140,10 +141,10 @@ impl Mean {
     }
 }
 
-/// The classes of items that left.
+/// What is known of the penalties of keys, here or gone.
 #[derive(Debug, Default)]
 struct Ghosts {
-    classes: HashMap<(usize, u64), u8>,
+    classes: HashMap<(usize, u64), Estimate>,
     order: VecDeque<(usize, u64)>,
 }
 
@@ -151,8 +152,26 @@ struct Ghosts {
 const GHOSTS_MAX: usize = 1 << 17;
 
 impl Ghosts {
-    fn add(&mut self, at: usize, key: u64, class: u8) {
-        if self.classes.insert((at, key), class).is_none() {
+    /// An item of this class leaves.
+    fn leave(&mut self, at: usize, key: u64, class: u8) {
+        if class != 0 && self.class(at, key) != class {
+            self.put(at, key, Estimate::of_class(class));
+        }
+    }
+
+    /// A fetch took so long: the class of the key from here on.
+    fn measure(&mut self, at: usize, key: u64, took: Micros) -> u8 {
+        let mut estimate = Estimate::new(took);
+        if let Some(known) = self.classes.get(&(at, key)) {
+            estimate = *known;
+            estimate.add(took);
+        }
+        self.put(at, key, estimate);
+        estimate.class()
+    }
+
+    fn put(&mut self, at: usize, key: u64, estimate: Estimate) {
+        if self.classes.insert((at, key), estimate).is_none() {
             self.order.push_back((at, key));
         }
         while self.order.len() > GHOSTS_MAX {
@@ -163,8 +182,17 @@ impl Ghosts {
     }
 
     fn class(&self, at: usize, key: u64) -> u8 {
-        self.classes.get(&(at, key)).copied().unwrap_or(0)
+        self.classes.get(&(at, key)).map_or(0, |known| known.class())
     }
+}
+
+/// Copies of items, from a valley to the next peak.
+#[derive(Debug, Default)]
+struct Disk {
+    /// With their classes, and how many accesses they had been idle for.
+    items: HashMap<(usize, u64), (u8, Item, u64)>,
+    /// The most used last.
+    order: Vec<(usize, u64)>,
 }
 
 impl Member {
@@ -236,6 +264,7 @@ impl SimulatedPlant {
             members: tenants.iter().map(member).collect(),
             pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
             ghosts: Ghosts::default(),
+            disk: Disk::default(),
             samples: vec![],
             dropped: 0,
             prng: Prng::new(seed),
@@ -258,6 +287,7 @@ impl SimulatedPlant {
                 if found.is_some() {
                     self.remove(at, access.key);
                 }
+                self.disk.items.remove(&(at, access.key));
                 self.tap(access, Sighting::Delete, self.now, 0);
                 Outcome::Done
             }
@@ -277,11 +307,10 @@ impl SimulatedPlant {
                     self.tap(access, Sighting::Hit, self.now, class);
                     return Outcome::Hit;
                 }
-                let measured = match access.penalty {
+                let class = told.unwrap_or_else(|| match access.penalty {
                     Micros(0) => 0,
-                    penalty => penalty::class_of(penalty),
-                };
-                let class = told.unwrap_or(measured);
+                    penalty => self.ghosts.measure(at, access.key, penalty),
+                });
                 self.missed(at, access.penalty, class);
                 self.tap(access, Sighting::Miss, self.now, 0);
                 self.write(at, access, later(self.now, access.penalty), class);
@@ -317,6 +346,47 @@ impl SimulatedPlant {
     /// Lets time pass.
     pub fn advance(&mut self, now: Micros) {
         self.now = self.now.max(now);
+    }
+
+    /// Copies the items of a tenant to the disk. Whatever becomes of a key from here on, its copy
+    /// is the older.
+    pub fn dump(&mut self, tenant: TenantId) {
+        let at = usize::from(tenant);
+        self.disk.items.retain(|(of, _), _| *of != at);
+        for (shelf, class) in self.members[at].shelves.iter().zip(0u8..) {
+            for item in &shelf.items {
+                let idle = self.tick.since(item.last);
+                self.disk.items.insert((at, item.key), (class, *item, idle));
+            }
+        }
+        let hits = |name: &(usize, u64)| self.disk.items[name].1.hits;
+        let mut order: Vec<_> = self.disk.items.keys().copied().collect();
+        order.sort_by_key(|name| (hits(name), *name));
+        self.disk.order = order;
+    }
+
+    /// Brings items back from the disk, up to so many bytes: those that are not here and were not
+    /// written, removed or too old meanwhile, the most used first. False when none is left.
+    pub fn load(&mut self, most: Bytes) -> bool {
+        let mut left = most;
+        while let Some((at, key)) = self.disk.order.pop() {
+            let Some((class, item, idle)) = self.disk.items.remove(&(at, key)) else { continue };
+            let size = Bytes(u64::from(item.size));
+            let is_dead = item.expires <= self.now;
+            if is_dead || self.members[at].places.contains_key(&key) {
+                continue;
+            }
+            if !self.make_room(at, class, size) {
+                return false;
+            }
+            let last = Tick(self.tick.0.saturating_sub(idle));
+            self.put(at, class, Item { last, born: last, ..item });
+            left = left.saturating_sub(size);
+            if left == Bytes(0) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Changes the limit; what does not fit leaves with the writes that follow.
@@ -362,6 +432,7 @@ impl SimulatedPlant {
         if self.members[at].places.contains_key(&access.key) {
             self.remove(at, access.key);
         }
+        self.disk.items.remove(&(at, access.key));
         self.members[at].counts.sets += 1;
         self.shelf(at, class).sets += 1;
         self.tap(access, Sighting::Write, done, class);
@@ -383,9 +454,14 @@ impl SimulatedPlant {
             expires,
             penalty: access.penalty,
         };
+        self.put(at, class, item);
+    }
+
+    fn put(&mut self, at: usize, class: u8, item: Item) {
+        let size = Bytes(u64::from(item.size));
         let member = &mut self.members[at];
         let shelf = &mut member.shelves[usize::from(class)];
-        member.places.insert(access.key, (class, shelf.items.len()));
+        member.places.insert(item.key, (class, shelf.items.len()));
         shelf.items.push(item);
         shelf.used += size;
         member.used += size;
@@ -510,7 +586,7 @@ impl SimulatedPlant {
 
     fn evict(&mut self, victim: Candidate) {
         let (class, _) = self.members[victim.member].places[&victim.key];
-        self.ghosts.add(victim.member, victim.key, class);
+        self.ghosts.leave(victim.member, victim.key, class);
         self.remove(victim.member, victim.key);
     }
 
@@ -710,6 +786,24 @@ mod tests {
         assert_eq!(plant.counts(0).waited, Micros(u64::MAX));
     }
 
+    /// What was dumped comes back unless it was written or removed meanwhile, and within the limit.
+    #[test]
+    fn the_disk_is_older_than_any_write() {
+        let mut plant = SimulatedPlant::new(Bytes(100), &[Bounds::none("a"), Bounds::none("b")], 1);
+        fill(&mut plant, 0, 100);
+        plant.dump(0);
+        plant.access(&Access::delete(base::hash::mix(1)));
+        plant.access(&Access { op: Op::Set, size: 2, ..get(0, 2, 2) });
+        fill(&mut plant, 1, 1_000);
+        assert!(plant.used_by(0) < Bytes(20), "{}", plant.used_by(0));
+        while plant.load(Bytes(10)) {}
+        assert!(plant.used() <= Bytes(100) && plant.used_by(0) > Bytes(40));
+        let has =
+            |plant: &SimulatedPlant, key| plant.members[0].item(base::hash::mix(key)).copied();
+        assert!(has(&plant, 1).is_none(), "it was removed");
+        assert!(has(&plant, 2).is_none_or(|item| item.size == 2), "it was written");
+    }
+
     /// A class is a pool like any other: it keeps its budget and gives what is above, whoever owns
     /// the items. A key whose fill takes longer than before is of another class from then on.
     #[test]
@@ -744,7 +838,8 @@ mod tests {
         assert_eq!(of(&mut plant, 7).1, 1_000);
         plant.access(&Access { tenant: 1, ..Access::delete(base::hash::mix(999)) });
         assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Miss);
-        assert_eq!(of(&mut plant, 7).1, 1_001);
+        // One slow fetch is not yet the new class, but it is no longer the old one.
+        assert_eq!((of(&mut plant, 7).1, of(&mut plant, 5).1), (1_000, 1));
         // What is told counts, not what is measured.
         let told = Access { penalty: Micros(1_000), ..get(0, 77_777, 1) };
         plant.access_told(&told, Some(4));

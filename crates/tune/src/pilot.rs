@@ -246,6 +246,26 @@ impl Pilot {
         true
     }
 
+    /// The division in force, by names of pools.
+    pub fn division(&self) -> Vec<(String, Bytes)> {
+        self.pools.iter().map(|pool| (pool.name.clone(), pool.budget)).collect()
+    }
+
+    /// Returns at once to a division of before, because the load for which it was made is known to
+    /// come back; what comes of it is judged like a plan.
+    pub fn expect(&mut self, division: &[(String, Bytes)], plant: &mut dyn Plant) {
+        let of = |pool: &Steered| division.iter().find(|(name, _)| *name == pool.name);
+        let wanted: Vec<_> =
+            self.pools.iter().map(|pool| of(pool).map_or(pool.budget, |(_, was)| *was)).collect();
+        let bounds = vec![(Bytes(0), None); wanted.len()];
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&wanted, &bounds, self.limit)) {
+            pool.budget = budget;
+        }
+        self.goal = None;
+        self.decided = self.epoch;
+        plant.apply(&self.step());
+    }
+
     /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
     /// little was seen.
     pub fn curves(&self, tenant: TenantId) -> &[Candidate] {

@@ -33,8 +33,8 @@ macro_rules! experiments {
 
 experiments! {
     dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, krr_accuracy, krr_speed,
-    kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb, lhd_policies,
-    lhd_associativity, rankcache_balance, no_harm,
+    kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb,
+    predis_periodic, lhd_policies, lhd_associativity, rankcache_balance, no_harm,
 }
 
 /// How an experiment is run.
