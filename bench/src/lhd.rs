@@ -84,7 +84,7 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor) -> (f64, Store) 
 fn items_bytes(store: &Store) -> u64 {
     let (mut sum, mut cursor) = (0, 0);
     loop {
-        cursor = store.scan(Scope::ALL, cursor, 1000, NOW, |found| sum += found.item.charge());
+        cursor = store.scan(Scope::ALL, cursor, 1000, NOW, |found| sum += found.item.charge.0);
         if cursor == 0 {
             return sum;
         }

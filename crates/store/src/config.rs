@@ -1,5 +1,6 @@
 //! What a store is made with, and what the pilot may change while it runs.
 
+use crate::slab::Slab;
 use base::{Bytes, TenantId};
 use policy::Rank;
 use policy::rank::klru::Klru;
@@ -25,6 +26,9 @@ pub struct Config {
     pub max_item: Bytes,
     /// How the pool that all tenants share at first evicts.
     pub evictor: Evictor,
+    /// How memory is cut in the slab layout; none for the heap layout, in which each item has an
+    /// allocation of its own.
+    pub slab: Option<Slab>,
 }
 
 impl Default for Config {
@@ -37,6 +41,7 @@ impl Default for Config {
             databases: 16,
             max_item: Bytes(512 << 20),
             evictor: Evictor::default(),
+            slab: None,
         }
     }
 }

@@ -20,6 +20,7 @@
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref, Stamps};
 use crate::shard::Shard;
+use crate::sizes::{Sizes, heap_class};
 use crate::table::{END, Place};
 use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
@@ -63,14 +64,22 @@ struct Members {
 }
 
 impl Members {
-    fn used(&self, account: &Account) -> u64 {
+    fn used_of(&self, account: &Account) -> u64 {
         self.class.map_or_else(|| account.used(), |class| account.class(class).load(Relaxed))
+    }
+
+    fn used(&self) -> u64 {
+        self.accounts.iter().map(|(_, account)| self.used_of(account)).sum()
     }
 
     /// Bytes above the budget as a share of it; below 0 for bytes below.
     fn overdraft(&self) -> f64 {
-        let used: u64 = self.accounts.iter().map(|(_, account)| self.used(account)).sum();
-        (used as f64 - self.budget as f64) / self.budget.max(1) as f64
+        (self.used() as f64 - self.budget as f64) / self.budget.max(1) as f64
+    }
+
+    /// Bytes above the budget.
+    fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.budget)
     }
 }
 
@@ -105,6 +114,24 @@ impl Pools {
 
     pub(crate) fn len(&self) -> usize {
         self.pools.len()
+    }
+
+    /// How items of a tenant are chosen to leave.
+    pub(crate) fn evictor(&self, tenant: TenantId) -> &Evictor {
+        &self.pools[self.of[tenant as usize]].evictor
+    }
+
+    /// The tenants of a pool; none if it evicts nothing.
+    pub(crate) fn tenants_that_evict(&self, pool: usize) -> impl Iterator<Item = TenantId> {
+        let members = &self.pools[pool];
+        let evicts = members.evictor.k > 0;
+        members.accounts.iter().filter(move |_| evicts).map(|(tenant, _)| *tenant)
+    }
+
+    /// Whether another pool than the tenant's is above its budget, by `bytes` at least.
+    pub(crate) fn owes(&self, tenant: TenantId, bytes: u64) -> bool {
+        let victim = self.victim(Some(tenant));
+        victim != self.of[tenant as usize] && self.pools[victim].excess() >= bytes
     }
 
     /// Whether any pool evicts at all.
@@ -218,6 +245,9 @@ impl Shard {
     }
 
     fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
+        if let Sizes::Slab(_) = self.sizes {
+            return self.evict_page(pool, want);
+        }
         let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, ghosts, seed, .. } =
             self;
         let members = &pools.pools[pool];
@@ -300,6 +330,25 @@ impl Of for OfClass<'_> {
     }
 }
 
+/// The rank of an item that takes so many bytes.
+#[inline]
+pub(crate) fn score(
+    evictor: &Evictor,
+    tenant: TenantId,
+    size: u64,
+    stamps: Stamps,
+    tick: u64,
+) -> f32 {
+    let meta = Meta {
+        age: u64::from(stamps.age(tick)),
+        life: u64::from(stamps.life(tick)),
+        hits: u32::from(stamps.hits()),
+        size: size.try_into().unwrap_or(u32::MAX),
+        penalty: penalty::of_class(stamps.penalty_class()),
+    };
+    evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(tick))
+}
+
 /// One eviction from one pool.
 struct Round<'a, O> {
     of: O,
@@ -347,7 +396,8 @@ impl<O: Of> Round<'_, O> {
                 if !self.of.has(|| stamps) {
                     continue;
                 }
-                let rank = self.rank(share.tenant, item, stamps);
+                let size = heap_class(item.contents());
+                let rank = score(self.evictor, share.tenant, size, stamps, self.tick);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
                     self.keep(&candidate, stamps.last());
@@ -395,19 +445,8 @@ impl<O: Of> Round<'_, O> {
 
     #[inline]
     fn is_spared(&self, share: &Share, item: Ref, word: usize) -> bool {
-        (share.loose != u64::MAX && item.charge() > share.loose) || self.want.spare == word
-    }
-
-    #[inline]
-    fn rank(&self, tenant: TenantId, item: Ref, stamps: Stamps) -> f32 {
-        let meta = Meta {
-            age: u64::from(stamps.age(self.tick)),
-            life: u64::from(stamps.life(self.tick)),
-            hits: u32::from(stamps.hits()),
-            size: item.charge().try_into().unwrap_or(u32::MAX),
-            penalty: penalty::of_class(stamps.penalty_class()),
-        };
-        self.evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(self.tick))
+        (share.loose != u64::MAX && heap_class(item.contents()) > share.loose)
+            || self.want.spare == word
     }
 
     /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
@@ -489,7 +528,7 @@ impl<O: Of> Round<'_, O> {
         let number = self.shares[victim.share].tenant;
         let is_own = self.want.tenant == Some(number);
         let tenant = &mut self.tenants[number as usize];
-        let charge = tenant.table.get(victim.place).charge();
+        let charge = heap_class(tenant.table.get(victim.place).contents());
         if is_own {
             tenant.account.give(charge);
         } else if !tenant.account.try_give(charge) {
@@ -501,9 +540,9 @@ impl<O: Of> Round<'_, O> {
         crate::learn::ends(self.lived, number, item.view(), self.tick);
         crate::departed::leaves(&mut tenant.departures, item.view(), Some(self.tick));
         *self.scrap = Some(item);
-        tenant.account.give(bytes - charge);
+        tenant.account.give(bytes);
         tenant.counters.evicted += 1;
         tenant.counters.evicted_bytes += charge;
-        bytes
+        bytes + charge
     }
 }

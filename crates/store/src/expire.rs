@@ -6,8 +6,10 @@
 
 use crate::memory::Memory;
 use crate::shard::Shard;
+use crate::sizes::Sizes;
 use crate::stats::Swept;
 use crate::table::END;
+use crate::tenant::Tenant;
 use crate::{Now, evict::Want};
 use base::TenantId;
 
@@ -51,10 +53,14 @@ impl Shard {
                     swept.expired += 1;
                 }
                 let tick = self.tick;
-                let next = tenant.table.walk_mut(position, |mut item| {
+                let Tenant { table, slabs, .. } = tenant;
+                let next = table.walk_mut(position, |mut item| {
                     let mut stamps = item.view().stamps();
                     stamps.refresh(tick);
                     item.set_stamps(stamps);
+                    if let (true, Some(slabs)) = (for_stamps, &mut *slabs) {
+                        slabs.retag(item.view());
+                    }
                 });
                 self.shrink(memory, at as TenantId);
                 next
@@ -94,6 +100,10 @@ impl Shard {
                 break;
             }
             evicted += 1;
+            if let Sizes::Slab(_) = self.sizes {
+                // That was a page: enough for one time that the shard is locked.
+                break;
+            }
         }
         evicted
     }

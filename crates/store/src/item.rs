@@ -15,11 +15,13 @@
 //! has two: five bits for what a fetch of the key took, three for the age at the last hit, which a
 //! rank that learns goes by.
 //!
-//! The allocation is as large as the *size class* of the contents: the classes of today's
-//! allocators, so what is charged is what is taken, and a value may change within its class
-//! without a new allocation. The class follows from the lengths in the header alone; it is never
-//! stored.
+//! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is charged
+//! is what is taken, and a value may change within its class where it stands. In the heap layout
+//! the classes are those of today's allocators, and the memory is an allocation; in the slab layout
+//! it is a chunk, which has an owner of its own, and a flag says so. The class follows from the
+//! lengths in the header alone; it is never stored.
 
+use crate::sizes::{Sizes, heap_class};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
@@ -32,13 +34,15 @@ const ALIGN: usize = 1;
 
 const EXPIRES: u8 = 1;
 const LONG_KEY: u8 = 2;
+/// The memory is a chunk of the slab layout.
+const CHUNK: u8 = 4;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
 /// Of `class`, the bits of the penalty.
 const PENALTY_BITS: u32 = 5;
 
-const _: () = assert!(base::penalty::CLASSES < 1 << PENALTY_BITS);
+const _: () = assert!(base::penalty::CLASSES < (1 << PENALTY_BITS) - 1, "no class has all bits");
 
 /// One step of `born`, in accesses, as a power of two.
 const BORN_STEP: u32 = 12;
@@ -72,16 +76,12 @@ const _: () = {
     assert!(contents(32, 10, true) == 66 && charge(32, 10, true) == 80);
 };
 
-/// Above this size allocators map memory by whole runs of pages.
-const CLASSES_MAX: u64 = 512 << 10;
-const RUN: u64 = 64 << 10;
-
 /// Bytes charged for an item: its header, options, key and value, rounded up to the size class that
 /// jemalloc takes for them (steps of 16 to 128, then four to the doubling, then runs of pages). The
 /// share of the table is charged apart.
 #[inline]
 pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
-    class_of(contents(key_len, value_len, expires))
+    heap_class(contents(key_len, value_len, expires))
 }
 
 #[inline]
@@ -93,18 +93,6 @@ const fn contents(key_len: usize, value_len: usize, expires: bool) -> u64 {
 
 const fn is_long(key_len: usize) -> bool {
     key_len > u16::MAX as usize
-}
-
-#[inline]
-const fn class_of(size: u64) -> u64 {
-    let step = if size <= 128 {
-        16
-    } else if size <= CLASSES_MAX {
-        1 << (61 - (size - 1).leading_zeros())
-    } else {
-        RUN
-    };
-    (size + step - 1) & !(step - 1)
 }
 
 /// What an item is made of.
@@ -130,14 +118,16 @@ impl<'a> Parts<'a> {
         Self { db: key.db, key: key.bytes, value: [value, b""], expires, kind }
     }
 
-    pub(crate) const fn charge(&self) -> u64 {
+    /// Bytes of the header, the options, the key and the value.
+    pub(crate) const fn contents(&self) -> u64 {
         let len = self.value[0].len() + self.value[1].len();
-        charge(self.key.len(), len, self.expires.is_some())
+        contents(self.key.len(), len, self.expires.is_some())
     }
 }
 
 /// When an item was used and made, how often used, and what its fetch cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Stamps {
     last: u32,
     born: u16,
@@ -169,6 +159,28 @@ impl Stamps {
 
     pub(crate) const fn set_hit_class(&mut self, class: u8) {
         self.class = self.penalty_class() | class << PENALTY_BITS;
+    }
+
+    /// The tag of a chunk with these: never that of one without, in which all bits of the class are
+    /// set, and which is stored as zero.
+    pub(crate) const fn tagged(self) -> Self {
+        Self { class: !self.class, ..self }
+    }
+
+    /// What [`Stamps::tagged`] was made of; none if it is the tag of a chunk without an item.
+    #[inline]
+    pub(crate) const fn untagged(self) -> Option<Self> {
+        if self.class == 0 { None } else { Some(self.tagged()) }
+    }
+
+    /// The tag of a chunk without an item, with a number for whoever lists them.
+    pub(crate) const fn linked(next: u32) -> Self {
+        Self { last: next, born: 0, class: 0, hits: 0 }
+    }
+
+    /// The number of [`Stamps::linked`].
+    pub(crate) const fn link(self) -> u32 {
+        self.last
     }
 
     /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
@@ -234,11 +246,11 @@ impl Raw {
         NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
     }
 
-    /// Writes an item into `base`.
+    /// Writes an item into `base`, which is a chunk where `chunk` is [`CHUNK`].
     ///
     /// # Safety
-    /// `base` is an allocation of the class of `parts`, which nobody else reaches.
-    unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
+    /// `base` has room for the contents of `parts`, and nobody else reaches it.
+    unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps, chunk: u8) -> Self {
         let [head, tail] = parts.value;
         let header = Header {
             last: stamps.last,
@@ -248,14 +260,15 @@ impl Raw {
             db: parts.db,
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
                 | if is_long(parts.key.len()) { LONG_KEY } else { 0 }
+                | chunk
                 | parts.kind << KIND_SHIFT,
             class: stamps.class,
             hits: stamps.hits,
         };
         let raw = Self(base);
-        // SAFETY: the class has room for the header, the options that `header.flags` names, the
-        // key and both pieces of the value, in this order; nobody else reaches the memory, so
-        // nothing overlaps.
+        // SAFETY: there is room for the header, the options that `header.flags` names, the key and
+        // both pieces of the value, in this order; nobody else reaches the memory, so nothing
+        // overlaps.
         unsafe {
             base.cast::<Header>().write_unaligned(header);
             if let Some(expires) = parts.expires {
@@ -308,14 +321,10 @@ impl Raw {
             .then(|| unsafe { self.0.add(HEADER).cast::<u64>().read_unaligned() })
     }
 
+    #[inline]
     fn contents(self) -> u64 {
         let header = self.header();
         self.key_at() as u64 + self.key_len() as u64 + u64::from(header.value_len)
-    }
-
-    #[inline]
-    fn charge(self) -> u64 {
-        class_of(self.contents())
     }
 
     /// # Safety
@@ -345,24 +354,37 @@ pub(crate) struct Owned(Raw);
 unsafe impl Send for Owned {}
 
 impl Owned {
+    /// An item in an allocation of its own.
     pub(crate) fn new(parts: &Parts, stamps: Stamps) -> Self {
+        let memory = Raw::allocate(heap_class(parts.contents()));
         // SAFETY: the allocation is fresh and of this class.
-        Self(unsafe { Raw::write_item(Raw::allocate(parts.charge()), parts, stamps) })
+        Self(unsafe { Raw::write_item(memory, parts, stamps, 0) })
     }
 
-    /// An item made in the memory of `scrap` if that is of its class. The parts cannot be those of
-    /// `scrap`, which is owned.
+    /// An item made in the allocation of `scrap` if that is of its class. The parts cannot be those
+    /// of `scrap`, which is owned.
     pub(crate) fn made_of(scrap: Option<Self>, parts: &Parts, stamps: Stamps) -> Self {
         match scrap {
-            Some(scrap) if scrap.0.charge() == parts.charge() => {
+            Some(scrap) if heap_class(scrap.0.contents()) == heap_class(parts.contents()) => {
                 // SAFETY: the allocation is of this class, and its owner was given up for it.
-                Self(unsafe { Raw::write_item(scrap.into_raw(), parts, stamps) })
+                Self(unsafe { Raw::write_item(scrap.into_raw(), parts, stamps, 0) })
             }
             scrap => {
                 drop(scrap);
                 Self::new(parts, stamps)
             }
         }
+    }
+
+    /// An item in a chunk, whose owner takes it back when the item is gone: to drop the item frees
+    /// nothing.
+    ///
+    /// # Safety
+    /// The chunk has room for the contents of `parts`; as long as there is the item, nobody else
+    /// uses it, and it stays.
+    pub(crate) unsafe fn in_chunk(chunk: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
+        // SAFETY: the caller's promise.
+        Self(unsafe { Raw::write_item(chunk, parts, stamps, CHUNK) })
     }
 
     /// Gives the item up as a pointer.
@@ -383,7 +405,10 @@ impl Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        let layout = layout(self.0.charge());
+        if self.0.header().flags & CHUNK != 0 {
+            return;
+        }
+        let layout = layout(heap_class(self.0.contents()));
         // SAFETY: the item was allocated with this very layout: whatever changes the lengths in
         // the header keeps the class.
         unsafe { dealloc(self.0.0.as_ptr(), layout) }
@@ -439,9 +464,20 @@ impl<'a> Ref<'a> {
         self.expires().is_some_and(|when| unix_ms > when)
     }
 
+    /// Bytes of the header, the options, the key and the value.
     #[inline]
-    pub(crate) fn charge(self) -> u64 {
-        self.raw.charge()
+    pub(crate) fn contents(self) -> u64 {
+        self.raw.contents()
+    }
+
+    /// Where it stands.
+    pub(crate) const fn base(self) -> NonNull<u8> {
+        self.raw.0
+    }
+
+    /// Whether it stands in a chunk.
+    pub(crate) fn is_chunk(self) -> bool {
+        self.raw.header().flags & CHUNK != 0
     }
 
     #[inline]
@@ -497,11 +533,12 @@ impl Mut<'_> {
 
     /// Replaces value and expiry if the class stays the same; says whether it did.
     #[inline]
-    pub(crate) fn overwrite(&mut self, value: &[u8], expires: Option<u64>) -> bool {
+    pub(crate) fn overwrite(&mut self, sizes: &Sizes, value: &[u8], expires: Option<u64>) -> bool {
         let (key_len, header) = (self.raw.key_len(), self.raw.header());
         let same = value.len() == header.value_len as usize
             && expires.is_some() == (header.flags & EXPIRES != 0);
-        if !same && charge(key_len, value.len(), expires.is_some()) != self.raw.charge() {
+        let new = contents(key_len, value.len(), expires.is_some());
+        if !same && !sizes.are_one(new, self.raw.contents()) {
             return false;
         }
         self.move_key(expires);
@@ -515,9 +552,9 @@ impl Mut<'_> {
     }
 
     /// Adds to the end of the value if the class stays the same; says whether it did.
-    pub(crate) fn append(&mut self, more: &[u8]) -> bool {
+    pub(crate) fn append(&mut self, sizes: &Sizes, more: &[u8]) -> bool {
         let size = self.raw.contents();
-        if class_of(size + more.len() as u64) != class_of(size) {
+        if !sizes.are_one(size + more.len() as u64, size) {
             return false;
         }
         // SAFETY: the class has room for `more` behind the contents; `more` is from elsewhere.
@@ -528,9 +565,9 @@ impl Mut<'_> {
     }
 
     /// Replaces the expiry if the class stays the same; says whether it did.
-    pub(crate) fn set_expires(&mut self, expires: Option<u64>) -> bool {
+    pub(crate) fn set_expires(&mut self, sizes: &Sizes, expires: Option<u64>) -> bool {
         let (key_len, value_len) = (self.raw.key_len(), self.raw.header().value_len as usize);
-        if charge(key_len, value_len, expires.is_some()) != self.raw.charge() {
+        if !sizes.are_one(contents(key_len, value_len, expires.is_some()), self.raw.contents()) {
             return false;
         }
         let (from, len) = (self.raw.key_at(), key_len + value_len);
@@ -604,21 +641,7 @@ mod tests {
         let view = item.view();
         assert_eq!((view.key(), view.value(), view.expires()), (key, value, expires));
         assert_eq!((view.db(), view.kind()), (3, 5));
-        assert_eq!(view.charge(), charge(key.len(), value.len(), expires.is_some()));
-    }
-
-    /// An allocator would take more than is charged if a class were missed.
-    #[test]
-    fn classes_are_those_of_allocators() {
-        let sizes = [(1, 16), (16, 16), (17, 32), (113, 128), (128, 128), (129, 160), (160, 160)];
-        for (size, class) in sizes {
-            assert_eq!(class_of(size), class, "{size}");
-        }
-        for (size, class) in [(161, 192), (257, 320), (1025, 1280), (1281, 1536), (2048, 2048)] {
-            assert_eq!(class_of(size), class, "{size}");
-        }
-        assert_eq!(class_of(512 << 10), 512 << 10);
-        assert_eq!(class_of((512 << 10) + 1), 576 << 10);
+        assert_eq!(view.contents(), contents(key.len(), value.len(), expires.is_some()));
     }
 
     #[test]
@@ -626,9 +649,9 @@ mod tests {
         let key = vec![7; 70_000];
         let mut item = made(&key, b"value", None);
         shows(&item, &key, b"value", None);
-        assert!(change(&mut item).set_expires(Some(9)));
+        assert!(change(&mut item).set_expires(&Sizes::Heap, Some(9)));
         shows(&item, &key, b"value", Some(9));
-        assert!(change(&mut item).overwrite(b"other", None));
+        assert!(change(&mut item).overwrite(&Sizes::Heap, b"other", None));
         shows(&item, &key, b"other", None);
     }
 
@@ -678,16 +701,16 @@ mod tests {
             let (mut value, mut expires) = (value, expires);
             for (kind, bytes, when) in changes {
                 let mut item_mut = change(&mut item);
-                let old = item_mut.view().charge();
+                let old = heap_class(item_mut.view().contents());
                 let (new_value, new_expires) = match kind {
                     0 => (bytes.clone(), when),
                     1 => ([&value[..], &bytes].concat(), expires),
                     _ => (value.clone(), when),
                 };
                 let done = match kind {
-                    0 => item_mut.overwrite(&bytes, when),
-                    1 => item_mut.append(&bytes),
-                    _ => item_mut.set_expires(when),
+                    0 => item_mut.overwrite(&Sizes::Heap, &bytes, when),
+                    1 => item_mut.append(&Sizes::Heap, &bytes),
+                    _ => item_mut.set_expires(&Sizes::Heap, when),
                 };
                 let class = charge(key.len(), new_value.len(), new_expires.is_some());
                 prop_assert_eq!(done, class == old);

@@ -4,8 +4,8 @@
 //! call is told the time, so a run is a function of the calls. `store.rs` shows the whole surface
 //! and tells who locks what.
 //!
-//! Pointers are followed in two files only: `item.rs`, one item in one allocation, and
-//! `table/bucket.rs`, one cache line of pointers to items. Everything else is safe code.
+//! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
+//! pointers to items, and in `slab/` one page and where pages come from. All else is safe code.
 #![deny(unsafe_code)]
 
 mod classes;
@@ -23,6 +23,8 @@ mod penalty;
 mod restore;
 mod room;
 mod shard;
+mod sizes;
+mod slab;
 mod stats;
 mod store;
 mod sync;
@@ -37,6 +39,7 @@ pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};
 pub use restore::Saved;
+pub use slab::{Move, SizeClassStats, Slab};
 pub use stats::{ClassStats, Counters, Len, PenaltyStats, Swept, TenantStats};
 pub use store::Store;
 pub use view::{Change, Item, ScanItem};

@@ -11,6 +11,8 @@ use crate::learn;
 use crate::memory::Memory;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::restore::Notes;
+use crate::sizes::{Sizes, heap_class};
+use crate::slab::Candidate;
 use crate::table::{END, Place};
 use crate::tap::Tap;
 use crate::tenant::Tenant;
@@ -31,6 +33,7 @@ pub(crate) struct Shard {
     pub(crate) stopwatch: Stopwatch,
     pub(crate) prng: Prng,
     pub(crate) seed: u64,
+    pub(crate) sizes: Sizes,
     /// Its number.
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
@@ -38,6 +41,8 @@ pub(crate) struct Shard {
     pub(crate) kept: Vec<Vec<Kept>>,
     /// Room for the tenants of an eviction.
     pub(crate) shares: Vec<Share>,
+    /// Room for the candidates of an eviction from a page.
+    pub(crate) candidates: Vec<Candidate>,
     /// The item last evicted for a write that is under way; its bytes are that write's.
     pub(crate) scrap: Option<Owned>,
     pub(crate) sweeper: crate::expire::Sweeper,
@@ -55,9 +60,10 @@ pub(crate) struct Shard {
 
 /// How a caller sees an item.
 #[inline]
-pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
+pub(crate) fn view<'a>(item: Ref<'a>, sizes: &Sizes, tick: u64) -> Item<'a> {
     let stamps = item.stamps();
     Item {
+        charge: Bytes(sizes.charge(item.contents())),
         value: item.value(),
         kind: item.kind(),
         expires: item.expires(),
@@ -69,6 +75,12 @@ pub(crate) fn view(item: Ref<'_>, tick: u64) -> Item<'_> {
 }
 
 impl Shard {
+    /// How a caller sees the item at a place.
+    #[inline]
+    pub(crate) fn view(&self, key: &Key, place: Place) -> Item<'_> {
+        view(self.get(key, place), &self.sizes, self.tick)
+    }
+
     /// The live item of a key; a dead one is removed.
     #[inline]
     pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
@@ -96,7 +108,10 @@ impl Shard {
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
-                let seen = || (item.view().charge(), item.view().expires(), stamps.penalty_class());
+                let seen = || {
+                    let item = item.view();
+                    (self.sizes.charge(item.contents()), item.expires(), stamps.penalty_class())
+                };
                 self.tap.see(key, now, Sighting::Hit, seen);
                 if self.is_watched {
                     self.class_is_read(key.tenant, stamps.penalty_class());
@@ -142,7 +157,8 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         self.put(store, key, found, parts, now)?;
-        self.written(key, now, || (parts.charge(), parts.expires));
+        let charge = self.sizes.charge(parts.contents());
+        self.written(key, now, || (charge, parts.expires));
         Ok(())
     }
 
@@ -188,14 +204,24 @@ impl Shard {
         let mut stamps = item.view().stamps();
         stamps.hit(tick);
         let had_expiry = item.view().expires().is_some();
-        if item.overwrite(parts.value[0], parts.expires) {
+        if item.overwrite(&self.sizes, parts.value[0], parts.expires) {
             item.set_kind(parts.kind);
             item.set_stamps(stamps);
             tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
             return Ok(());
         }
+        if let Sizes::Slab(_) = self.sizes {
+            place = self.chunk_beside(store, key, place, parts.contents(), now)?;
+            let tenant = &mut self.tenants[key.tenant as usize];
+            let item = tenant.pages().write(parts, stamps);
+            let old = tenant.table.swap(place, key.hash, item);
+            let bytes = tenant.discard(old);
+            tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+            self.give(&store.memory, key.tenant, bytes);
+            return Ok(());
+        }
         // The old item's memory is freed first, so only the difference is new.
-        let (old, new) = (item.view().charge(), parts.charge());
+        let (old, new) = (heap_class(item.view().contents()), heap_class(parts.contents()));
         if new > old {
             place = self.room_beside(store, key, place, new - old, now)?;
         }
@@ -217,15 +243,25 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let at = key.tenant as usize;
-        let charge = parts.charge();
+        let charge = match self.sizes {
+            Sizes::Heap => heap_class(parts.contents()),
+            // Charged with its page.
+            Sizes::Slab(_) => 0,
+        };
         let mut reserved = 0;
         loop {
             // Evictions may change what the table needs.
-            let need = charge + self.tenants[at].table.insert_cost(key.hash);
-            if need <= reserved {
+            let need = (charge + self.tenants[at].table.insert_cost(key.hash)).max(reserved);
+            let has_chunk = charge > 0 || self.has_chunk(key.tenant, parts.contents());
+            if need == reserved && has_chunk {
                 break;
             }
-            if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
+            let room = if need > reserved {
+                self.make_room(store, key.tenant, need - reserved, 0, now)
+            } else {
+                self.chunk_room(store, key.tenant, parts.contents(), 0, now)
+            };
+            if let Err(error) = room {
                 self.scrap = None;
                 self.give(&store.memory, key.tenant, reserved);
                 return Err(error);
@@ -234,7 +270,10 @@ impl Shard {
         }
         let tenant = &mut self.tenants[at];
         let before = tenant.table.bytes();
-        let item = Owned::made_of(self.scrap.take(), parts, stamps);
+        let item = match &mut tenant.slabs {
+            None => Owned::made_of(self.scrap.take(), parts, stamps),
+            Some(slabs) => slabs.write(parts, stamps),
+        };
         tenant.table.insert(self.seed, key.hash, item);
         tenant.class_enters(stamps.penalty_class(), charge);
         let rest = reserved + before - charge - tenant.table.bytes();
@@ -258,8 +297,8 @@ impl Shard {
             return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
         }
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
-        let charge = if item.append(more) {
-            item.view().charge()
+        let charge = if item.append(&self.sizes, more) {
+            self.sizes.charge(item.view().contents())
         } else {
             self.rebuild(store, key, place, more, expires, now)?
         };
@@ -278,7 +317,7 @@ impl Shard {
     ) -> Result<(), Error> {
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
         let had_expiry = item.view().expires().is_some();
-        if !item.set_expires(expires) {
+        if !item.set_expires(&self.sizes, expires) {
             self.rebuild(store, key, place, b"", expires, now)?;
         }
         let tenant = &mut self.tenants[key.tenant as usize];
@@ -298,8 +337,21 @@ impl Shard {
         now: Now,
     ) -> Result<u64, Error> {
         let item = self.get(key, place);
-        let old = item.charge();
-        let new = item.parts([item.value(), more], expires).charge();
+        let contents = item.parts([item.value(), more], expires).contents();
+        if let Sizes::Slab(_) = self.sizes {
+            let place = self.chunk_beside(store, key, place, contents, now)?;
+            let Tenant { table, slabs: Some(slabs), .. } = &mut self.tenants[key.tenant as usize]
+            else {
+                return Err(Error::Full);
+            };
+            let item = table.get(place);
+            let copy = slabs.write(&item.parts([item.value(), more], expires), item.stamps());
+            let old = table.swap(place, key.hash, copy);
+            let bytes = slabs.free(old);
+            self.give(&store.memory, key.tenant, bytes);
+            return Ok(self.sizes.charge(contents));
+        }
+        let (old, new) = (heap_class(item.contents()), heap_class(contents));
         let place = self.room_beside(store, key, place, new, now)?;
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
@@ -368,7 +420,9 @@ impl Shard {
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.table.get(place);
-        self.tap.see(key, now, Sighting::Delete, || (item.charge(), item.expires(), 0));
+        self.tap.see(key, now, Sighting::Delete, || {
+            (self.sizes.charge(item.contents()), item.expires(), 0)
+        });
         learn::ends(&mut self.lived, key.tenant, item, self.tick);
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;

@@ -112,4 +112,6 @@ pub struct Swept {
     pub expired: usize,
     /// Items evicted because the store or a tenant was above its limit.
     pub evicted: usize,
+    /// Pages moved from class to class.
+    pub moved: usize,
 }

@@ -33,6 +33,8 @@ use crate::learn::Lessons;
 use crate::memory::{Memory, Padded};
 use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
+use crate::sizes::Sizes;
+use crate::slab::{Arena, Classes, Moves, Slabs};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, yield_now};
 use crate::table::END;
 use crate::tap::Tap;
@@ -62,6 +64,9 @@ pub struct Store {
     pub(crate) value_max: u64,
     seed: u64,
     databases: usize,
+    /// Where pages come from and how they are cut, in the slab layout.
+    pub(crate) slab: Option<(Arc<Arena>, Arc<Classes>)>,
+    pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
     pub(crate) learns: AtomicBool,
@@ -98,8 +103,15 @@ impl Store {
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
+        let slab = config.slab.map(|slab| {
+            let classes = Arc::new(slab.classes(budget.0, shards));
+            (Arc::new(Arena::new(classes.page())), classes)
+        });
+        let sizes = slab.as_ref().map_or(Sizes::Heap, |(_, cuts)| Sizes::Slab(Arc::clone(cuts)));
         let shard = |at: usize| Shard {
             tick: 0,
+            sizes: sizes.clone(),
+            candidates: vec![],
             tenants: vec![],
             tap: Tap::new((SAMPLES_MAX / shards).max(256)),
             stopwatch: Stopwatch::default(),
@@ -123,6 +135,8 @@ impl Store {
             value_max: config.max_item.0.min(u64::from(u32::MAX)),
             seed: config.seed,
             databases,
+            slab,
+            moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],
                 pools: vec![pool],
@@ -165,7 +179,7 @@ impl Store {
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut shard = self.shard(key);
         let place = shard.read(key, now, &self.memory)?;
-        Some(read(&view(shard.get(key, place), shard.tick)))
+        Some(read(&shard.view(key, place)))
     }
 
     /// Looks at an item without a trace: no recency, no counters, no tap.
@@ -173,7 +187,7 @@ impl Store {
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
         let mut shard = self.shard(key);
         let place = shard.find(key, now, &self.memory)?;
-        Some(read(&view(shard.get(key, place), shard.tick)))
+        Some(read(&shard.view(key, place)))
     }
 
     /// Refreshes an item as a read does, uncounted and untapped. Whether there is one.
@@ -246,7 +260,7 @@ impl Store {
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
         let found = shard.read(key, now, &self.memory);
-        let item = found.map(|place| view(shard.get(key, place), shard.tick));
+        let item = found.map(|place| shard.view(key, place));
         let (change, result) = f(item.as_ref());
         shard.apply(self, key, found, &change, now)?;
         Ok(result)
@@ -298,7 +312,7 @@ impl Store {
                 cursor.position = tenant.table.walk(self.seed, cursor.position, |item| {
                     let (tenant, db) = (cursor.tenant as TenantId, item.db());
                     if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
-                        let (key, item) = (item.key(), view(item, shard.tick));
+                        let (key, item) = (item.key(), view(item, &shard.sizes, shard.tick));
                         visit(&ScanItem { tenant, db, key, item });
                         shown += 1;
                     }
@@ -324,7 +338,7 @@ impl Store {
             let mut shard = lock(&self.shards[(first + at) % self.shards.len()].0);
             if let Some((tenant, place)) = shard.draw(scope, now) {
                 let item = shard.tenants[tenant as usize].table.get(place);
-                let (db, key, item) = (item.db(), item.key(), view(item, shard.tick));
+                let (db, key, item) = (item.db(), item.key(), view(item, &shard.sizes, shard.tick));
                 return Some(read(&ScanItem { tenant, db, key, item }));
             }
         }
@@ -363,12 +377,21 @@ impl Store {
                     continue;
                 }
                 // The whole table goes, and is taken apart without the lock.
-                let table = tenant.take_table();
+                let (table, slabs) = tenant.take_table();
                 let account = Arc::clone(&tenant.account);
                 drop(shard);
                 removed += table.len() as u64;
-                let bytes = table.bytes() + table.charged();
-                drop(table);
+                let mut bytes = table.bytes();
+                match slabs {
+                    None => {
+                        bytes += table.charged(&Sizes::Heap);
+                        drop(table);
+                    }
+                    Some(slabs) => {
+                        bytes += slabs.bytes();
+                        slabs.take_apart(table.into_items());
+                    }
+                }
                 account.give(bytes);
                 self.memory.give(bytes);
             }
@@ -422,7 +445,8 @@ impl Store {
         for shard in &self.shards {
             let mut shard = lock(&shard.0);
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
-                shard.tenants.push(Tenant::new(Arc::clone(account), self.databases));
+                let slabs = self.slab.as_ref().map(|(arena, cuts)| Slabs::new(arena, cuts));
+                shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
             }
             shard.kept = vec![vec![]; pools.len()];
             shard.pools = Arc::clone(&pools);
@@ -461,7 +485,8 @@ impl Store {
 
     /// Bytes that tenants take without an item.
     pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
-        (tenants * self.shards.len()) as u64 * Tenant::fixed_bytes(self.databases)
+        let slabs = self.slab.as_ref().map_or(0, |(_, classes)| Slabs::fixed_bytes(classes));
+        (tenants * self.shards.len()) as u64 * (Tenant::fixed_bytes(self.databases) + slabs)
     }
 
     /// A tenant now; all zero for a number that was not given.
@@ -530,6 +555,7 @@ impl Store {
             swept.buckets += step.buckets;
             swept.expired += step.expired;
             swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
+            swept.moved += usize::from(self.move_page(&mut shard, now));
         }
         if self.learns.load(Relaxed) {
             self.learn();

@@ -7,6 +7,8 @@ use crate::departed::{self, Departures};
 use crate::item::Owned;
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
+use crate::sizes::heap_class;
+use crate::slab::Slabs;
 use crate::stats::{Counters, Len};
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::table::{Place, Table};
@@ -124,6 +126,8 @@ impl Account {
 /// One tenant in one shard.
 pub(crate) struct Tenant {
     pub(crate) table: Table,
+    /// The pages that the table's items stand in, in the slab layout: dropped after the table.
+    pub(crate) slabs: Option<Slabs>,
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
     /// What its classes of penalties hold and do, while pools are made of them.
@@ -140,9 +144,10 @@ impl Tenant {
         (size_of::<Self>() + databases * size_of::<Len>()) as u64
     }
 
-    pub(crate) fn new(account: Arc<Account>, databases: usize) -> Self {
+    pub(crate) fn new(account: Arc<Account>, databases: usize, slabs: Option<Slabs>) -> Self {
         Self {
             table: Table::default(),
+            slabs,
             counters: Counters::default(),
             account,
             classes: None,
@@ -160,13 +165,23 @@ impl Tenant {
         }
     }
 
-    /// Removes an item; returns its bytes, and those of the table that went with it. Giving them
-    /// back is up to the caller.
+    /// Removes an item; returns the bytes that are free now: its own, or those of its page if that
+    /// was given back, and those of the table that went with it. Giving them back is up to the
+    /// caller.
     pub(crate) fn remove(&mut self, place: Place) -> u64 {
-        self.take(place).1
+        let (item, bytes) = self.take(place);
+        bytes + self.discard(item)
     }
 
-    /// Takes an item out, and returns with it what [`Tenant::remove`] does.
+    /// Drops an item that was taken out; returns the bytes that are free now.
+    pub(crate) fn discard(&mut self, item: Owned) -> u64 {
+        match &mut self.slabs {
+            None => heap_class(item.view().contents()),
+            Some(slabs) => slabs.free(item),
+        }
+    }
+
+    /// Takes an item out; returns with it the bytes of the table that are free now.
     pub(crate) fn take(&mut self, place: Place) -> (Owned, u64) {
         let (item, bytes) = self.table.remove(place);
         let view = item.view();
@@ -174,10 +189,9 @@ impl Tenant {
             len.items -= 1;
             len.expires -= u64::from(view.expires().is_some());
         }
-        let charge = view.charge();
         let class = view.stamps().penalty_class();
-        self.class_leaves(class, charge);
-        (item, bytes + charge)
+        self.class_leaves(class, view.contents());
+        (item, bytes)
     }
 
     /// Removes a dead item, and returns the bytes, which the account has back already.
@@ -199,12 +213,13 @@ impl Tenant {
         }
     }
 
-    /// Leaves the tenant without items and table, and hands out both. Giving their bytes back is
-    /// up to the caller.
-    pub(crate) fn take_table(&mut self) -> Table {
+    /// Leaves the tenant without items, table and pages, and hands out all. Giving their bytes back
+    /// is up to the caller.
+    pub(crate) fn take_table(&mut self) -> (Table, Option<Slabs>) {
         self.lens.fill(Len::default());
         self.classes_empty();
-        std::mem::take(&mut self.table)
+        let empty = self.slabs.as_ref().map(Slabs::without_pages);
+        (std::mem::take(&mut self.table), std::mem::replace(&mut self.slabs, empty))
     }
 
     pub(crate) fn len(&self, db: Option<u8>) -> Len {

@@ -1,6 +1,6 @@
 //! What a caller sees of an item, and what it may ask to become of it.
 
-use base::TenantId;
+use base::{Bytes, TenantId};
 use std::borrow::Cow;
 
 /// A resident item, seen under its shard's lock.
@@ -8,6 +8,8 @@ use std::borrow::Cow;
 pub struct Item<'a> {
     /// The value.
     pub value: &'a [u8],
+    /// Bytes charged for the item, its header and rounding included, its share of the table not.
+    pub charge: Bytes,
     /// What the value means to the caller, who gave this number with it; 0 unless one was given.
     pub kind: u8,
     /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
@@ -20,13 +22,6 @@ pub struct Item<'a> {
     pub hits: u8,
     /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
     pub penalty_class: u8,
-}
-
-impl Item<'_> {
-    /// Bytes charged for the item, its header and rounding included, its share of the table not.
-    pub const fn charge(&self) -> u64 {
-        crate::charge(self.key_len, self.value.len(), self.expires.is_some())
-    }
 }
 
 /// An item met by a walk: [`Store::scan`](crate::Store::scan),

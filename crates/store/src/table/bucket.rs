@@ -69,6 +69,16 @@ impl Entry {
     }
 }
 
+/// The word of an item with this fingerprint at this address.
+pub(super) const fn word_of(fingerprint: u16, addr: usize) -> usize {
+    addr | (fingerprint as usize) << SHIFT
+}
+
+/// The address in a word.
+pub(crate) const fn address_of(word: usize) -> usize {
+    word & ADDRESS
+}
+
 #[inline]
 fn address(tagged: NonNull<u8>) -> NonNull<u8> {
     let address = tagged.as_ptr().map_addr(|addr| addr & ADDRESS);

@@ -27,7 +27,9 @@ mod segments;
 
 use crate::item::{Mut, Owned, Ref};
 use crate::key::hash_of;
+use crate::sizes::Sizes;
 use base::Prng;
+pub(crate) use bucket::address_of;
 use bucket::{Bucket, ENTRIES, Entry, NIL};
 use segments::Segments;
 
@@ -79,9 +81,9 @@ impl Table {
     }
 
     /// Bytes charged for the items, by a walk through them all.
-    pub(crate) fn charged(&self) -> u64 {
+    pub(crate) fn charged(&self, sizes: &Sizes) -> u64 {
         let mut sum = 0;
-        self.each(|item| sum += item.charge());
+        self.each(|item| sum += sizes.charge(item.contents()));
         sum
     }
 
@@ -91,6 +93,18 @@ impl Table {
         while position < END {
             position = self.walk(0, position, &mut visit);
         }
+    }
+
+    /// Takes out all items.
+    pub(crate) fn into_items(mut self) -> impl Iterator<Item = Owned> {
+        let overflow = (0..self.overflow.len() as u32).map(|id| id | OVERFLOW);
+        let buckets = (0..self.primary.len() as u32).chain(overflow);
+        buckets.flat_map(move |id| {
+            let bucket = self.bucket_mut(id);
+            std::array::from_fn::<_, ENTRIES, _>(|at| bucket.take(at).map(Entry::into_item))
+                .into_iter()
+                .flatten()
+        })
     }
 
     /// The primary bucket of a hash. The table must have one.
@@ -232,7 +246,20 @@ impl Table {
         bucket.put(0, entry);
     }
 
-    /// Puts another item in the place of one with the same key.
+    /// Finds the item that stands at an address.
+    pub(crate) fn find_address(&self, hash: u64, addr: usize) -> Option<Place> {
+        self.find_word(hash, bucket::word_of(fingerprint(hash), addr))
+    }
+
+    /// Puts another item in the place of one with the same key, and returns that.
+    pub(crate) fn swap(&mut self, place: Place, hash: u64, new: Owned) -> Owned {
+        let bucket = self.bucket_mut(place.bucket);
+        let old = bucket.take(place.at.into()).expect("a place names an item");
+        bucket.put(place.at.into(), Entry::new(fingerprint(hash), new));
+        old.into_item()
+    }
+
+    /// Puts another item in the place of one with the same key, which is dropped first.
     pub(crate) fn replace(&mut self, place: Place, hash: u64, new: impl FnOnce() -> Owned) {
         let bucket = self.bucket_mut(place.bucket);
         drop(bucket.take(place.at.into()).map(Entry::into_item));

@@ -8,6 +8,7 @@ mod reports;
 mod restore;
 mod threads;
 
+use crate::tenant::Tenant;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 
@@ -31,8 +32,9 @@ fn audit(store: &Store) {
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;
         store.each_shard(|shard| {
-            let table = &shard.tenants[tenant].table;
-            bytes += table.bytes() + table.charged();
+            let Tenant { table, slabs, .. } = &shard.tenants[tenant];
+            let charged = slabs.as_ref().map(crate::slab::Slabs::bytes);
+            bytes += table.bytes() + charged.unwrap_or_else(|| table.charged(&shard.sizes));
         });
         assert_eq!(store.tenant_stats(tenant as TenantId).used, Bytes(bytes), "tenant {tenant}");
         sum += bytes;

@@ -124,7 +124,7 @@ fn compare_lhd(name: &str, accesses: &[u64], maxmemory: Bytes, tolerance: f64) {
         let counters = store.tenant_stats(0).counters;
         let live = counters.misses as f64 / counters.gets() as f64;
         let mut items = 0;
-        store.each_shard(|shard| items += shard.tenants[0].table.charged());
+        store.each_shard(|shard| items += shard.tenants[0].table.charged(&shard.sizes));
         let capacity = Bytes(items + store.limit().0 - store.used().0);
         let mut cache = Cache::new(&parse("lhd").unwrap(), capacity, 4);
         for number in accesses {
@@ -147,7 +147,7 @@ fn audit_but_lessons(store: &Store) {
     let mut bytes = store.fixed_bytes(1);
     store.each_shard(|shard| {
         let table = &shard.tenants[0].table;
-        bytes += table.bytes() + table.charged();
+        bytes += table.bytes() + table.charged(&shard.sizes);
     });
     assert!(with.0 > bytes + (1 << 20), "the model is charged");
 }

@@ -2,7 +2,7 @@
 //! was never above the limit.
 
 use super::{at, audit, key};
-use crate::{Bounds, Change, Config, Error, Evictor, Scope, Store};
+use crate::{Bounds, Change, Config, Error, Evictor, Move, Scope, Slab, Store};
 use base::{Bytes, Filter, Prng};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -27,7 +27,11 @@ fn work(store: &Store, seed: u64, len_max: u64) -> u64 {
                 result = store.update(&key, now, |_| (Change::Append(more), ()));
             }
             10 => _ = store.delete(&key, now),
-            11 => _ = store.sweep(now, 16),
+            11 => {
+                let (from, to) = (prng.below(12) as usize, prng.below(12) as usize);
+                store.move_pages(&[Move { tenant, from, to, pages: 1 }]);
+                store.sweep(now, 16);
+            }
             12 if i % 10_000 == 0 => _ = store.flush(Scope::tenant(tenant)),
             _ => {
                 let sound = store
@@ -75,6 +79,19 @@ fn small_values_in_many_shards() {
     let (store, refused) = run(config, 300);
     assert_eq!(refused, 0);
     assert!(store.tenant_stats(0).counters.evicted > 0);
+}
+
+/// Pages are taken, moved between classes and given back by two threads.
+#[test]
+fn pages_among_threads() {
+    let slab = Some(Slab { page: 4 << 10, ..Slab::default() });
+    let config = Config { maxmemory: Bytes(MIB), shards: 4, slab, ..Config::default() };
+    let (store, refused) = run(config, 300);
+    assert_eq!(refused, 0);
+    assert!(store.tenant_stats(0).counters.evicted > 0);
+    let (store, _) = run(Config { maxmemory: Bytes(2 * MIB), slab, ..Config::default() }, 20_000);
+    store.flush(Scope::ALL);
+    assert_eq!(store.used(), Bytes(store.fixed_bytes(2)), "all pages are given back");
 }
 
 /// A few items fill the store, so that a shard often has nothing to give and asks elsewhere.

@@ -2,11 +2,12 @@
 //! what the map holds; it must never answer what the map does not.
 //!
 //! Each call takes four bytes: what to do, to which key, and two numbers. The first byte of a
-//! script says how much memory there is, and over how many shards.
+//! script says how much memory there is, over how many shards, and who leaves, the second in which
+//! layout.
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
-use store::{Bounds, Change, Config, Error, Evictor, Now, Scope, Store};
+use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, Slab, Store};
 
 /// Tenant, database, name: the name has as many bytes as its number says.
 type Name = (u16, u8, u8);
@@ -23,12 +24,19 @@ struct Pair {
 /// Plays a script to its end, and looks at everything once more.
 #[allow(unreachable_pub)]
 pub fn play(script: &[u8]) {
-    let Some((&first, calls)) = script.split_first() else { return };
+    let [first, layout, calls @ ..] = script else { return };
+    let first = *first;
     let maxmemory = Bytes([0, 8, 16, 64][usize::from(first & 3)] << 10);
     let config = Config { maxmemory, shards: 1 << (first >> 2 & 3), ..Config::default() };
     let bounds = Bounds { min: Bytes(maxmemory.0 / 8), max: None };
+    let slab = (layout & 1 != 0).then(|| Slab {
+        page: 4 << 10,
+        chunk_min: 32 << (layout >> 1 & 3),
+        factor: 1.0 + f64::from(layout >> 4) / 8.0,
+    });
     let evictor = Evictor { pool: first & 16 != 0, k: first >> 5, ..Evictor::default() };
-    let store = Store::new(Config { tenants: vec![bounds; 2], databases: 2, evictor, ..config });
+    let store =
+        Store::new(Config { tenants: vec![bounds; 2], databases: 2, evictor, slab, ..config });
     store.set_stopwatch(true);
     let may_forget = maxmemory.0 > 0;
     let mut pair = Pair { store, map: HashMap::new(), ms: 1, fill: 0, may_forget };
@@ -61,7 +69,13 @@ impl Pair {
             9 => self.expire(name, expires),
             10 => self.delete(name),
             11 => self.ms += u64::from(x),
-            12 => _ = self.store.sweep(self.now(), usize::from(x)),
+            12 => {
+                let (from, to) = (usize::from(y & 15), usize::from(y >> 4));
+                let pages = self.may_forget.into();
+                self.store.move_pages(&[Move { tenant: name.0, from, to, pages }]);
+                _ = self.store.sweep(self.now(), usize::from(x));
+                _ = self.store.classes(name.0, self.now());
+            }
             13 => self.look(name),
             14 if x < 8 => self.flush(name),
             14 if self.may_forget => self.store.set_limit(Bytes((8 + u64::from(y)) << 10)),

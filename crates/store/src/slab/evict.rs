@@ -1,0 +1,260 @@
+//! Room in pages: by an item that leaves its chunk to the next of its class, or by a whole page.
+
+use super::Slabs;
+use super::sample::{Choice, Chosen};
+use crate::evict::Want;
+use crate::shard::Shard;
+use crate::table::{Place, address_of};
+use crate::tenant::Tenant;
+use crate::{Error, Key, Now, Store};
+use base::TenantId;
+
+/// Pages of a class looked at for the one with the fewest items.
+const PAGES_TRIED: u64 = 8;
+
+impl Tenant {
+    /// The pages. There are some in the slab layout only.
+    pub(crate) fn pages(&mut self) -> &mut Slabs {
+        self.slabs.as_mut().expect("the layout is the slab layout")
+    }
+
+    /// Copies an item into another page of its class, which has room.
+    fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
+        let place = self.place_of(chosen.hash, chosen.addr);
+        let slabs = self.slabs.as_mut().expect("the layout is the slab layout");
+        let item = self.table.get(place);
+        let copy = slabs.write(&item.parts([item.value(), b""], item.expires()), item.stamps());
+        let old = self.table.swap(place, chosen.hash, copy);
+        slabs.vacate(old);
+        slabs.held[class].close(index);
+    }
+
+    /// The place of the item that stands at `addr`.
+    fn place_of(&self, hash: u64, addr: usize) -> Place {
+        self.table.find_address(hash, addr).expect("every item in a page is in the table")
+    }
+}
+
+/// A class that may lose a page.
+struct Donor {
+    tenant: TenantId,
+    class: usize,
+    bytes: u64,
+}
+
+impl Shard {
+    /// Whether an item of these contents finds a chunk.
+    #[inline]
+    pub(crate) fn has_chunk(&self, tenant: TenantId, contents: u64) -> bool {
+        let slabs = &self.tenants[tenant as usize].slabs;
+        slabs.as_ref().is_none_or(|slabs| slabs.has_room(contents))
+    }
+
+    /// [`Shard::chunk_room`] while the item at `place` is being written: it is spared, and its
+    /// place, which evictions may change, is returned.
+    pub(crate) fn chunk_beside(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        contents: u64,
+        now: Now,
+    ) -> Result<Place, Error> {
+        let word = self.tenants[key.tenant as usize].table.word(place);
+        self.chunk_room(store, key.tenant, contents, word, now)?;
+        let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Sees to it that an item of these contents finds a chunk, or a run. The item whose
+    /// [word](crate::table::Table::word) is `spare` stays.
+    pub(crate) fn chunk_room(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        contents: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let slabs = self.tenants[tenant as usize].pages();
+        if slabs.has_room(contents) {
+            return Ok(());
+        }
+        let (class, need) = (slabs.classes().of(contents), slabs.page_for(contents));
+        let want = Want { tenant: Some(tenant), own: false, spare, now };
+        let is_chunk = class != slabs.classes().large();
+        if is_chunk
+            && self.is_full(store, tenant, need)
+            && self.leave_chunk(store, tenant, class, &want)
+        {
+            return Ok(());
+        }
+        self.make_room(store, tenant, need, spare, now)?;
+        if self.tenants[tenant as usize].pages().add_page(class, need) {
+            return Ok(());
+        }
+        self.give(&store.memory, tenant, need);
+        Err(Error::Full)
+    }
+
+    /// Whether no page can be had for a tenant but at the cost of its own or of pools that are
+    /// within their budgets.
+    fn is_full(&self, store: &Store, tenant: TenantId, need: u64) -> bool {
+        let account = &self.tenants[tenant as usize].account;
+        if account.max() < account.used() + need {
+            return true;
+        }
+        store.memory.used() + need > store.memory.effective() && !self.pools.owes(tenant, need)
+    }
+
+    /// Makes an item of a class leave its chunk. Whether there was one.
+    fn leave_chunk(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
+        let Some(chosen) = self.choose(at, class, want) else { return false };
+        let bytes = self.leaves(at, class, &chosen);
+        self.give(&store.memory, at, bytes);
+        true
+    }
+
+    fn choose(&mut self, tenant: TenantId, class: usize, want: &Want) -> Option<Chosen> {
+        let Self { pools, tenants, prng, tick, seed, candidates, .. } = self;
+        let choice = Choice {
+            evictor: pools.evictor(tenant),
+            tenant,
+            tick: *tick,
+            unix_ms: want.now.unix_ms,
+            spare: address_of(want.spare),
+            seed: *seed,
+        };
+        tenants[tenant as usize].pages().choose(class, &choice, prng, candidates)
+    }
+
+    /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.
+    pub(super) fn pretend(&mut self, tenant: TenantId, class: usize, now: Now) {
+        let want = Want { tenant: Some(tenant), own: true, spare: 0, now };
+        if let Some(rank) = self.choose(tenant, class, &want).and_then(|chosen| chosen.rank) {
+            self.tenants[tenant as usize].pages().held[class].victims.add(rank);
+        }
+    }
+
+    /// An item leaves, and its chunk is free. Returns the bytes of buckets that are free now, which
+    /// are the caller's to give back.
+    fn leaves(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
+        let tenant = &mut self.tenants[at as usize];
+        let place = tenant.place_of(chosen.hash, chosen.addr);
+        crate::learn::ends(&mut self.lived, at, tenant.table.get(place), self.tick);
+        let (item, bytes) = tenant.take(place);
+        let slabs = tenant.slabs.as_mut().expect("the layout is the slab layout");
+        let charge = slabs.classes.charge(item.view().contents());
+        slabs.vacate(item);
+        if chosen.is_dead {
+            tenant.counters.expired += 1;
+            return bytes;
+        }
+        if let Some(rank) = chosen.rank {
+            slabs.held[class].victims.add(rank);
+        }
+        slabs.held[class].evicted += 1;
+        tenant.counters.evicted += 1;
+        tenant.counters.evicted_bytes += charge;
+        bytes
+    }
+
+    /// Makes a page, or a large item, of a pool's tenants leave, each byte with the same chance; as
+    /// [`Shard::evict`].
+    pub(crate) fn evict_page(&mut self, pool: usize, want: &Want) -> u64 {
+        let mut donors = self.donors(pool, want);
+        while !donors.is_empty() {
+            let total = donors.iter().map(|donor| donor.bytes).sum();
+            let mut r = self.prng.below(total);
+            let drawn = donors.iter().position(|donor| {
+                let is_here = r < donor.bytes;
+                r = r.wrapping_sub(donor.bytes);
+                is_here
+            });
+            let Donor { tenant, class, .. } = donors.swap_remove(drawn.unwrap_or(0));
+            let freed = self.take_from(tenant, class, want);
+            if freed > 0 {
+                return freed;
+            }
+        }
+        0
+    }
+
+    /// The classes of a pool's tenants that may lose a page.
+    fn donors(&mut self, pool: usize, want: &Want) -> Vec<Donor> {
+        let Self { pools, tenants, .. } = self;
+        let mut donors = vec![];
+        for tenant in pools.tenants_that_evict(pool) {
+            let Tenant { account, slabs: Some(slabs), .. } = &tenants[tenant as usize] else {
+                continue;
+            };
+            let may_lose = match want.tenant {
+                Some(own) if own == tenant => true,
+                _ => !want.own && account.loose() >= slabs.classes.page(),
+            };
+            if may_lose {
+                let held = slabs.held.iter().enumerate().filter(|(_, held)| held.bytes > 0);
+                donors.extend(held.map(|(class, held)| Donor { tenant, class, bytes: held.bytes }));
+            }
+        }
+        donors
+    }
+
+    /// Takes a page, or a large item, from a class; returns the bytes that are free now, 0 for
+    /// none.
+    pub(super) fn take_from(&mut self, at: TenantId, class: usize, want: &Want) -> u64 {
+        let Some(index) = self.victim_page(at, class, want) else { return 0 };
+        let account = &self.tenants[at as usize].account;
+        let bytes = self.tenants[at as usize]
+            .slabs
+            .as_ref()
+            .map_or(0, |s| s.held[class].pages[index].bytes);
+        if want.tenant == Some(at) {
+            account.give(bytes);
+        } else if !account.try_give(bytes) {
+            // Other shards took what it could spare in the meantime.
+            return 0;
+        }
+        let buckets = self.clear(at, class, index, want.now);
+        let tenant = &mut self.tenants[at as usize];
+        tenant.account.give(buckets);
+        buckets + tenant.pages().release(class, index)
+    }
+
+    /// The page of a class that is to go: that of the item chosen where each has its own, else the
+    /// one with the fewest items of a few drawn. Never that of the item that is being written.
+    fn victim_page(&mut self, at: TenantId, class: usize, want: &Want) -> Option<usize> {
+        let spare = address_of(want.spare);
+        let chosen = match self.tenants[at as usize].pages().classes.chunk(class) {
+            0 => Some(self.choose(at, class, want)?.page),
+            _ => None,
+        };
+        let held = &self.tenants[at as usize].slabs.as_ref()?.held[class];
+        if chosen.is_some() {
+            return chosen;
+        }
+        let count = held.pages.len() as u64;
+        let drawn = (0..PAGES_TRIED.min(count)).map(|_| self.prng.below(count) as usize);
+        let all = drawn.chain(0..held.pages.len().min(2));
+        all.filter(|&page| !held.pages[page].has(spare)).min_by_key(|&page| held.pages[page].used())
+    }
+
+    /// Clears a page of its items: those that find room elsewhere in their class move there, the
+    /// others leave. Returns the bytes of buckets that are free now.
+    fn clear(&mut self, at: TenantId, class: usize, index: usize, now: Now) -> u64 {
+        let mut bytes = 0;
+        let held = &mut self.tenants[at as usize].pages().held[class];
+        held.close(index);
+        for slot in 0..held.pages[index].slots() {
+            let held = &self.tenants[at as usize].pages().held[class];
+            let Some(chosen) = held.met(index, slot, self.seed, now.unix_ms) else { continue };
+            if !chosen.is_dead && !held.open.is_empty() {
+                self.tenants[at as usize].moves(class, index, &chosen);
+            } else {
+                bytes += self.leaves(at, class, &chosen);
+                self.tenants[at as usize].pages().held[class].close(index);
+            }
+        }
+        bytes
+    }
+}

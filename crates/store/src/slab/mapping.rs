@@ -1,0 +1,105 @@
+//! A region of addresses, mapped from the system; under Miri, which knows no mappings of this kind,
+//! a small allocation instead.
+
+use std::ptr::NonNull;
+
+/// Bytes of a region, unless more are asked for at once.
+const LEN: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
+
+#[cfg(not(miri))]
+#[derive(Debug)]
+pub(super) struct Mapping {
+    map: memmap2::MmapMut,
+    /// Bytes in front of the first aligned one.
+    skip: usize,
+}
+
+#[cfg(not(miri))]
+impl Mapping {
+    /// A region of at least `len` bytes that begins aligned; none if the system has none.
+    pub(super) fn new(len: usize, align: usize) -> Option<Self> {
+        let mut options = memmap2::MmapOptions::new();
+        let map = options.len(LEN.max(len) + align).no_reserve_swap().map_anon().ok()?;
+        // Best effort: where there are no large pages this says so.
+        _ = map.advise(memmap2::Advice::NoHugePage);
+        let skip = map.as_ptr().align_offset(align);
+        Some(Self { map, skip })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.map.len() - self.skip
+    }
+
+    fn base(&self) -> NonNull<u8> {
+        // The pointer of the mapping itself, not of a slice of it: others write through it.
+        NonNull::new(self.map.as_ptr().cast_mut()).expect("nothing is mapped at zero")
+    }
+
+    /// The address of the byte at `at`, which is below [`Mapping::len`].
+    pub(super) fn at(&self, at: usize) -> NonNull<u8> {
+        assert!(at < self.len());
+        // SAFETY: within the mapping.
+        unsafe { self.base().add(self.skip + at) }
+    }
+
+    pub(super) fn has(&self, base: NonNull<u8>) -> bool {
+        base.addr() >= self.base().addr()
+            && base.addr().get() - self.base().addr().get() < self.map.len()
+    }
+
+    /// Takes the memory of `len` bytes from `base` on, which nobody uses any more.
+    pub(super) fn empty(&self, base: NonNull<u8>, len: usize) {
+        let from = base.addr().get() - self.base().addr().get();
+        // SAFETY: the bytes lie in the mapping, are plain, and have no reader: their run was given
+        // back. If the system refuses they keep their memory until they are used again.
+        _ = unsafe {
+            self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, from, len)
+        };
+    }
+}
+
+#[cfg(miri)]
+#[derive(Debug)]
+pub(super) struct Mapping {
+    base: NonNull<u8>,
+    layout: std::alloc::Layout,
+}
+
+#[cfg(miri)]
+impl Mapping {
+    pub(super) fn new(len: usize, align: usize) -> Option<Self> {
+        let layout = std::alloc::Layout::from_size_align(LEN.max(len), align).ok()?;
+        // SAFETY: the layout is not empty.
+        Some(Self { base: NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) })?, layout })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.layout.size()
+    }
+
+    pub(super) fn at(&self, at: usize) -> NonNull<u8> {
+        assert!(at < self.len());
+        // SAFETY: within the allocation.
+        unsafe { self.base.add(at) }
+    }
+
+    pub(super) fn has(&self, base: NonNull<u8>) -> bool {
+        base.addr() >= self.base.addr() && base.addr().get() - self.base.addr().get() < self.len()
+    }
+
+    pub(super) fn empty(&self, _base: NonNull<u8>, _len: usize) {}
+}
+
+#[cfg(miri)]
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { std::alloc::dealloc(self.base.as_ptr(), self.layout) }
+    }
+}
+
+// SAFETY: the region is plain memory without ties to a thread; it is reached through runs, each of
+// which has one owner.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; shared, it only tells addresses and gives up memory that has no owner.
+unsafe impl Sync for Mapping {}

@@ -1,0 +1,247 @@
+//! The slab layout: memory in pages, each cut into chunks of one size, as in memcached.
+//!
+//! A page belongs to a shard, a tenant and a class, and its whole length is charged to the tenant.
+//! Inside a class an item takes the chunk of another, and nothing else moves: eviction and
+//! allocation are one step. Between classes and tenants memory moves a page at a time (`mover.rs`),
+//! and what is taken never exceeds what is charged, by construction: no allocator stands between
+//! (`arena.rs`).
+//!
+//! ```text
+//!   tenant ─▶ class 0 ─▶ page, page, …     each: head │ tags │ chunk │ chunk │ …
+//!             class 1 ─▶ page
+//!             …
+//!             large   ─▶ run, run, …       each: head │ tag │ one item
+//! ```
+//!
+//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard, `evict.rs`
+//! finds room in them.
+
+#[allow(unsafe_code)]
+mod arena;
+mod classes;
+mod evict;
+#[allow(unsafe_code)]
+mod mapping;
+mod mover;
+#[allow(unsafe_code)]
+mod page;
+mod sample;
+
+pub(crate) use arena::Arena;
+pub(crate) use classes::Classes;
+pub(crate) use mover::Moves;
+pub use mover::{SizeClassStats, Move};
+pub(crate) use sample::Candidate;
+
+use crate::item::{Owned, Parts, Ref, Stamps};
+use page::Page;
+use sample::Victims;
+use std::sync::Arc;
+
+/// No place among the pages that have room.
+const NIL: u32 = u32::MAX;
+
+/// How the slab layout cuts memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slab {
+    /// Bytes of a page, a power of two from 4096 on; 0 for a length that suits the limit. Each
+    /// shard has pages of its own, so that a page of all shards together is as many times larger.
+    pub page: u64,
+    /// Bytes of the smallest chunk.
+    pub chunk_min: u64,
+    /// What each class is larger by than the last.
+    pub factor: f64,
+}
+
+impl Default for Slab {
+    /// memcached's smallest chunk and factor.
+    fn default() -> Self {
+        Self { page: 0, chunk_min: 48, factor: 1.25 }
+    }
+}
+
+/// Least and most bytes of a page, by default: the items of one are cleared in far less than a
+/// millisecond.
+const PAGE_MIN: u64 = 4 << 10;
+const PAGE_MAX: u64 = 64 << 10;
+/// Pages that a shard should have, by default.
+const PAGES: u64 = 128;
+
+impl Slab {
+    /// The classes for a store of so many bytes, 0 for no limit, and shards.
+    pub(crate) fn classes(&self, limit: u64, shards: usize) -> Classes {
+        let suits = match limit {
+            0 => PAGE_MAX,
+            limit => (limit / shards as u64 / PAGES).max(1).next_power_of_two(),
+        };
+        let page = if self.page == 0 { suits.min(PAGE_MAX) } else { self.page };
+        Classes::new(
+            page.next_power_of_two().max(PAGE_MIN),
+            self.chunk_min.clamp(32, 1 << 16),
+            if self.factor > 1.0 { self.factor } else { Self::default().factor },
+        )
+    }
+}
+
+/// The pages of a class.
+#[derive(Debug, Default)]
+struct Class {
+    pages: Vec<Page>,
+    /// Those with a free slot, in no order; the last is filled first.
+    open: Vec<u32>,
+    items: u64,
+    bytes: u64,
+    /// Items that left to make room.
+    evicted: u64,
+    /// As many as had left when it was last told of.
+    told: u64,
+    victims: Victims,
+}
+
+/// A tenant's pages in one shard. The items in them must be gone before it is.
+#[derive(Debug)]
+pub(crate) struct Slabs {
+    arena: Arc<Arena>,
+    classes: Arc<Classes>,
+    held: Box<[Class]>,
+}
+
+impl Slabs {
+    pub(crate) fn new(arena: &Arc<Arena>, classes: &Arc<Classes>) -> Self {
+        let held = (0..=classes.large()).map(|_| Class::default()).collect();
+        Self { arena: Arc::clone(arena), classes: Arc::clone(classes), held }
+    }
+
+    /// The same without a page.
+    pub(crate) fn without_pages(&self) -> Self {
+        Self::new(&self.arena, &self.classes)
+    }
+
+    /// Bytes that a tenant's slabs take in a shard before there is a page.
+    pub(crate) fn fixed_bytes(classes: &Classes) -> u64 {
+        ((classes.large() + 1) * size_of::<Class>()) as u64
+    }
+
+    pub(crate) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// Bytes of all pages.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.held.iter().map(|class| class.bytes).sum()
+    }
+
+    /// Whether an item of these contents finds room.
+    #[inline]
+    pub(crate) fn has_room(&self, contents: u64) -> bool {
+        !self.held[self.classes.of(contents)].open.is_empty()
+    }
+
+    /// Bytes to charge for the page in which an item of these contents finds room.
+    pub(crate) fn page_for(&self, contents: u64) -> u64 {
+        let class = self.classes.of(contents);
+        if class == self.classes.large() {
+            return self.classes.charge(contents);
+        }
+        self.classes.page()
+    }
+
+    /// Adds a page of so many bytes, which are charged already. Whether the system had one.
+    pub(crate) fn add_page(&mut self, class: usize, bytes: u64) -> bool {
+        let Some(run) = self.arena.take(bytes) else { return false };
+        let held = &mut self.held[class];
+        let index = held.pages.len();
+        held.pages.push(Page::new(run, bytes, class, index, self.classes.slots(class)));
+        held.bytes += bytes;
+        held.open(index);
+        true
+    }
+
+    /// Gives a page without items back to the system; returns its bytes.
+    fn release(&mut self, class: usize, index: usize) -> u64 {
+        let held = &mut self.held[class];
+        held.close(index);
+        let page = held.pages.swap_remove(index);
+        if let Some(moved) = held.pages.get_mut(index) {
+            moved.set_index(index);
+            if moved.open != NIL {
+                held.open[moved.open as usize] = index as u32;
+            }
+        }
+        let bytes = page.bytes;
+        held.bytes -= bytes;
+        self.arena.give(page.into_run());
+        bytes
+    }
+
+    /// Makes an item. There must be room.
+    pub(crate) fn write(&mut self, parts: &Parts, stamps: Stamps) -> Owned {
+        let held = &mut self.held[self.classes.of(parts.contents())];
+        let index = *held.open.last().expect("there is room") as usize;
+        let item = held.pages[index].write(parts, stamps);
+        held.items += 1;
+        if held.pages[index].is_full() {
+            held.close(index);
+        }
+        item
+    }
+
+    /// Takes back an item's chunk for the next one of its class; returns class and page.
+    fn vacate(&mut self, item: Owned) -> (usize, usize) {
+        let (class, index) = Page::of(item.view(), self.classes.page());
+        let held = &mut self.held[class];
+        held.pages[index].free(item);
+        held.items -= 1;
+        held.open(index);
+        (class, index)
+    }
+
+    /// Takes back an item's chunk. Returns the bytes of its page if that is given back: when it was
+    /// the last item of the page, and another page of the class has room too.
+    pub(crate) fn free(&mut self, item: Owned) -> u64 {
+        let (class, index) = self.vacate(item);
+        let held = &self.held[class];
+        let spare = class == self.classes.large() || held.open.len() > 1;
+        if held.pages[index].used() == 0 && spare { self.release(class, index) } else { 0 }
+    }
+
+    /// Takes all items back and gives all pages back.
+    pub(crate) fn take_apart(mut self, items: impl Iterator<Item = Owned>) {
+        items.for_each(|item| _ = self.vacate(item));
+        for class in 0..self.held.len() {
+            for index in (0..self.held[class].pages.len()).rev() {
+                self.release(class, index);
+            }
+        }
+    }
+
+    /// Brings the tag of an item up to date.
+    pub(crate) fn retag(&mut self, item: Ref) {
+        let (class, index) = Page::of(item, self.classes.page());
+        let page = &mut self.held[class].pages[index];
+        let slot = page.slot_of(item);
+        page.set_tag(slot, item.stamps());
+    }
+}
+
+impl Class {
+    /// Notes that a page has a free slot.
+    fn open(&mut self, index: usize) {
+        let page = &mut self.pages[index];
+        if page.open == NIL {
+            page.open = self.open.len() as u32;
+            self.open.push(index as u32);
+        }
+    }
+
+    /// Notes that a page has none.
+    fn close(&mut self, index: usize) {
+        let at = std::mem::replace(&mut self.pages[index].open, NIL);
+        if at != NIL {
+            self.open.swap_remove(at as usize);
+            if let Some(&moved) = self.open.get(at as usize) {
+                self.pages[moved as usize].open = at;
+            }
+        }
+    }
+}

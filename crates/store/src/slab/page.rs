@@ -1,0 +1,198 @@
+//! A page: a head, the tags of its chunks side by side, then the chunks.
+//!
+//! ```text
+//!   0             64               64 + 8 n
+//!  ┌─────────────┬────────────────┬─────────┬─────────┬─
+//!  │ class index │ n tags, 8 each │ chunk 0 │ chunk 1 │ …
+//!  └─────────────┴────────────────┴─────────┴─────────┴─
+//! ```
+//!
+//! A *tag* is what eviction wants to know of an item: when it was last used, when made, how often
+//! used, what its fetch took. Eight tags are a cache line, so 64 candidates cost eight lines where
+//! their items would cost 64. A hit does not write the tag: it writes the item, whose line it has
+//! anyway, so that a tag is what was known when the item was written or last looked at. An item
+//! that seems the worst by its tag is looked at before it goes; was it used since, then its tag is
+//! brought up to date and the choice made again. That happens once for a use between two looks, as
+//! with the second chance of CLOCK [1].
+//!
+//! A page knows which of its chunks hold an item: as long as one does it cannot be given back, and
+//! a chunk is given back only with the item that was made in it. So no item is ever without memory.
+//!
+//! Tags apart from the items are RankCache's [2]; there a hit writes the tag.
+//!
+//! [1] Corbató. A Paging Experiment with the Multics System. 1969.
+//! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
+
+use super::arena::Run;
+use crate::item::{Owned, Parts, Ref, Stamps};
+use std::ptr::NonNull;
+
+/// Bytes in front of the tags: one line.
+pub(crate) const HEAD: u64 = 64;
+/// Bytes of a tag.
+pub(crate) const TAG: u64 = 8;
+
+const _: () = assert!(size_of::<Stamps>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
+
+/// No slot.
+const NIL: u32 = u32::MAX;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Head {
+    class: u32,
+    /// Which of the pages of its class it is.
+    index: u32,
+}
+
+/// A page, its slots counted.
+#[derive(Debug)]
+pub(crate) struct Page {
+    run: Run,
+    chunk: u32,
+    slots: u32,
+    /// Slots that hold an item.
+    used: u32,
+    /// Slots from here on never held one.
+    fresh: u32,
+    /// The last slot that was freed: its tag names the one before it.
+    free: u32,
+    /// Where it stands among those of its class that have a free slot; [`NIL`] if it has none.
+    pub(super) open: u32,
+    /// Bytes charged for it.
+    pub(super) bytes: u64,
+}
+
+impl Page {
+    /// Cuts a run of `bytes` into `slots` chunks.
+    pub(super) fn new(run: Run, bytes: u64, class: usize, index: usize, slots: u32) -> Self {
+        let chunk = (bytes - HEAD) / u64::from(slots) - TAG;
+        let chunk = if slots == 1 { chunk } else { chunk & !7 } as u32;
+        // SAFETY: the run has more bytes than the head and the tags, is aligned to a page, and is
+        // ours alone.
+        unsafe {
+            run.base.cast::<Head>().write(Head { class: class as u32, index: index as u32 });
+            run.base.add(HEAD as usize).write_bytes(0, (u64::from(slots) * TAG) as usize);
+        }
+        Self { run, chunk, slots, used: 0, fresh: 0, free: NIL, open: NIL, bytes }
+    }
+
+    /// The class and the index of the page in which an item stands, whose length is `page`.
+    pub(super) fn of(item: Ref, page: u64) -> (usize, usize) {
+        assert!(item.is_chunk(), "an allocation has no page");
+        let base = item.base().map_addr(|addr| {
+            let base = addr.get() & !(page as usize - 1);
+            base.try_into().expect("no page is at zero")
+        });
+        // SAFETY: the item stands in a chunk, that is in a page, which has its head at the multiple
+        // of its length below; only the page's owner writes the head, and it calls this.
+        let head = unsafe { base.cast::<Head>().read() };
+        (head.class as usize, head.index as usize)
+    }
+
+    /// It is another page of its class now.
+    pub(super) fn set_index(&mut self, index: usize) {
+        // SAFETY: the head is ours.
+        unsafe {
+            let head = self.run.base.cast::<Head>();
+            head.write(Head { index: index as u32, ..head.read() });
+        }
+    }
+
+    /// Whether something stands in this page at `addr`.
+    pub(super) fn has(&self, addr: usize) -> bool {
+        addr.wrapping_sub(self.run.base.addr().get()) < self.bytes as usize
+    }
+
+    pub(super) const fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    pub(super) const fn used(&self) -> u32 {
+        self.used
+    }
+
+    pub(super) const fn is_full(&self) -> bool {
+        self.used == self.slots
+    }
+
+    fn tag_at(&self, slot: u32) -> NonNull<Stamps> {
+        assert!(slot < self.slots);
+        // SAFETY: within the tags, which are aligned as the head is.
+        unsafe { self.run.base.add((HEAD + u64::from(slot) * TAG) as usize).cast() }
+    }
+
+    /// What the tag of a slot says; none if it holds no item.
+    #[inline]
+    pub(super) fn tag(&self, slot: u32) -> Option<Stamps> {
+        // SAFETY: `new` cleared the tags, and only this page writes them.
+        unsafe { self.tag_at(slot).read() }.untagged()
+    }
+
+    fn chunk_at(&self, slot: u32) -> NonNull<u8> {
+        let chunks = HEAD + u64::from(self.slots) * TAG;
+        // SAFETY: the slot is below `slots`, so within the run.
+        unsafe { self.run.base.add((chunks + u64::from(slot) * u64::from(self.chunk)) as usize) }
+    }
+
+    /// The slot of an item of this page.
+    pub(super) fn slot_of(&self, item: Ref) -> u32 {
+        let chunks = self.run.base.addr().get() + (HEAD + u64::from(self.slots) * TAG) as usize;
+        ((item.base().addr().get() - chunks) / self.chunk as usize) as u32
+    }
+
+    /// Makes an item in a free slot. There must be one, and room in it.
+    pub(super) fn write(&mut self, parts: &Parts, stamps: Stamps) -> Owned {
+        assert!(!self.is_full() && parts.contents() <= u64::from(self.chunk));
+        let slot = match self.free {
+            NIL => {
+                self.fresh += 1;
+                self.fresh - 1
+            }
+            slot => {
+                // SAFETY: the tag is the page's.
+                self.free = unsafe { self.tag_at(slot).read() }.link();
+                slot
+            }
+        };
+        self.used += 1;
+        // SAFETY: the tag is the page's. The slot holds no item, so its chunk is nobody's; it is
+        // large enough; and until the item is given to `free` the page neither uses nor gives it up.
+        unsafe {
+            self.tag_at(slot).write(stamps.tagged());
+            Owned::in_chunk(self.chunk_at(slot), parts, stamps)
+        }
+    }
+
+    /// Takes back an item of this page.
+    pub(super) fn free(&mut self, item: Owned) {
+        let slot = self.slot_of(item.view());
+        assert!(self.tag(slot).is_some(), "the item stands here");
+        _ = item.into_raw();
+        // SAFETY: the tag is the page's.
+        unsafe { self.tag_at(slot).write(Stamps::linked(self.free)) };
+        self.free = slot;
+        self.used -= 1;
+    }
+
+    /// Looks at the item of a slot.
+    pub(super) fn look<R>(&self, slot: u32, look: impl FnOnce(Ref<'_>) -> R) -> Option<R> {
+        self.tag(slot)?;
+        // SAFETY: the slot holds an item; its owner is guarded by the lock of the shard, which the
+        // caller holds, and changes nothing while `look` runs.
+        Some(look(unsafe { Ref::from_raw(self.chunk_at(slot)) }))
+    }
+
+    /// Brings a tag up to date.
+    pub(super) fn set_tag(&mut self, slot: u32, stamps: Stamps) {
+        assert!(self.tag(slot).is_some(), "a free slot has no stamps");
+        // SAFETY: the tag is the page's.
+        unsafe { self.tag_at(slot).write(stamps.tagged()) };
+    }
+
+    /// Gives up the memory.
+    pub(super) fn into_run(self) -> Run {
+        assert!(self.used == 0, "items stand here");
+        self.run
+    }
+}
