@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{Bounds, Config, Evictor, Store};
+use store::{Bounds, Config, Evictor, Slab, Store};
 use tune::{Pilot, recipe};
 
 /// Between two looks of the thread that [`Builder::tended`] starts.
@@ -22,6 +22,7 @@ pub struct Builder {
     capacity: Bytes,
     parts: Vec<String>,
     evictor: Evictor,
+    slab: Option<Slab>,
     recipe: String,
     seed: u64,
     shards: Option<usize>,
@@ -36,6 +37,7 @@ impl Builder {
             capacity: Bytes(capacity),
             parts: vec![],
             evictor: Evictor::default(),
+            slab: None,
             recipe: "static".to_owned(),
             seed: 0,
             shards: None,
@@ -50,6 +52,13 @@ impl Builder {
     #[must_use]
     pub fn evictor(self, evictor: Evictor) -> Self {
         Self { evictor, ..self }
+    }
+
+    /// Keeps entries in pages cut into chunks, and not each in an allocation of its own: what is
+    /// resident is bounded by construction, and entries make room within their class of size.
+    #[must_use]
+    pub fn slab(self, slab: Slab) -> Self {
+        Self { slab: Some(slab), ..self }
     }
 
     /// Candidates drawn for an eviction: more come closer to the policy that is sampled, and each
@@ -130,6 +139,7 @@ impl Builder {
             databases: 1,
             max_item: Bytes(u64::from(u32::MAX)),
             evictor: self.evictor,
+            slab: self.slab,
         });
         let pilot = recipe.model.is_some().then(|| Pilot::new(recipe, self.seed));
         let is_timed = pilot.is_some();

@@ -174,6 +174,7 @@ impl Shared {
             databases: settings.databases as u16,
             max_item: settings.proto_max_bulk_len,
             evictor: crate::pools::evictor(settings),
+            slab: settings.slab_layout.then_some(settings.slab),
         });
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);

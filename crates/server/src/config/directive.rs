@@ -476,6 +476,63 @@ pub const ALL: &[Directive] = &[
         "Candidates drawn for an eviction, where the recipe does not choose."
     ),
     Directive {
+        name: "layout",
+        when: When::Start,
+        doc: "How items lie in memory: heap (each has an allocation of its own, and any item can \
+              make room for any other) or slab (pages cut into chunks of one size, as in \
+              memcached: what is resident is bounded by construction).",
+        get: |settings| if settings.slab_layout { "slab" } else { "heap" }.into(),
+        set: |settings, words| {
+            settings.slab_layout = match one(words)?.to_ascii_lowercase().as_str() {
+                "slab" => true,
+                "heap" => false,
+                _ => return Err("argument must be 'heap' or 'slab'".into()),
+            };
+            Ok(())
+        },
+    },
+    Directive {
+        name: "slab-page-size",
+        when: When::Start,
+        doc: "Bytes of a page of one shard in the slab layout, a power of two; 0 for what suits \
+              maxmemory, up to 64kb. Items above half a page take whole pages.",
+        get: |settings| settings.slab.page.to_string(),
+        set: |settings, words| match size(one(words)?)?.0 {
+            0 => {
+                settings.slab.page = 0;
+                Ok(())
+            }
+            page if page.is_power_of_two() && (4096..=64 << 20).contains(&page) => {
+                settings.slab.page = page;
+                Ok(())
+            }
+            _ => Err("argument must be 0 or a power of two from 4kb to 64mb".into()),
+        },
+    },
+    Directive {
+        name: "slab-chunk-min",
+        when: When::Start,
+        doc: "Bytes of the smallest chunk of the slab layout; an item has a header of 16.",
+        get: |settings| settings.slab.chunk_min.to_string(),
+        set: |settings, words| {
+            settings.slab.chunk_min = number(words, 32, 1024)?;
+            Ok(())
+        },
+    },
+    Directive {
+        name: "slab-growth-factor",
+        when: When::Start,
+        doc: "What each size of chunk of the slab layout is larger by than the last.",
+        get: |settings| settings.slab.factor.to_string(),
+        set: |settings, words| match one(words)?.parse::<f64>() {
+            Ok(factor) if factor > 1.0 && factor <= 4.0 => {
+                settings.slab.factor = factor;
+                Ok(())
+            }
+            _ => Err("argument must be a number above 1 and at most 4".into()),
+        },
+    },
+    Directive {
         name: "recipe",
         when: When::Always,
         doc: "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \

@@ -120,6 +120,10 @@ pub struct Settings {
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
+    /// Whether items lie in pages.
+    pub slab_layout: bool,
+    /// How the pages are cut then.
+    pub slab: store::Slab,
     pub recipe: String,
     pub tenants: Vec<Tenant>,
     pub io_threads: usize,
@@ -175,6 +179,8 @@ impl Default for Settings {
             maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
+            slab_layout: false,
+            slab: store::Slab::default(),
             recipe: "kredis".into(),
             tenants: vec![],
             io_threads: cores.clamp(1, 8),

@@ -7,6 +7,7 @@
 use super::meta::{Answer, Flags, Shown, is_shorter};
 use super::{Ask, Done, Event, Life, dump, refused, retrieve};
 use crate::value::{FRESH, Text};
+use base::Bytes;
 use store::{Change, Item};
 
 /// What the flags say besides what they ask for.
@@ -92,6 +93,7 @@ fn found(
         // The place of the value is held by an empty one.
         let held = Text { cas, token_sent: true, ..FRESH };
         let place = Item {
+            charge: Bytes(0),
             value: b"",
             kind: crate::value::STRING,
             expires: life.expires(),

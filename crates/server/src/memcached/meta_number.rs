@@ -4,6 +4,7 @@ use super::meta::{Answer, Flags, Shown};
 use super::number::{NO_NUMBER, change, moved, number_of};
 use super::{Ask, Done, Event, Life, refused};
 use crate::value::{FRESH, Text};
+use base::Bytes;
 use store::{Change, Item};
 
 /// What became of it.
@@ -77,6 +78,7 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     let mut digits = itoa::Buffer::new();
     let data = digits.format(number).as_bytes();
     let item = Item {
+        charge: Bytes(0),
         value: data,
         kind: crate::value::STRING,
         expires,

@@ -81,6 +81,9 @@ impl Shard {
             return Ok(());
         }
         let (class, need) = (slabs.classes().of(contents), slabs.page_for(contents));
+        let unwritten = slabs.release_unwritten();
+        self.give(&store.memory, tenant, unwritten);
+        let slabs = self.tenants[tenant as usize].pages();
         let want = Want { tenant: Some(tenant), own: false, spare, now };
         let is_chunk = class != slabs.classes().large();
         if is_chunk
@@ -243,12 +246,13 @@ impl Shard {
     /// others leave. Returns the bytes of buckets that are free now.
     fn clear(&mut self, at: TenantId, class: usize, index: usize, now: Now) -> u64 {
         let mut bytes = 0;
-        let held = &mut self.tenants[at as usize].pages().held[class];
-        held.close(index);
-        for slot in 0..held.pages[index].slots() {
+        let slabs = self.tenants[at as usize].pages();
+        let is_chunk = class != slabs.classes.large();
+        slabs.held[class].close(index);
+        for slot in 0..slabs.classes.slots(class) {
             let held = &self.tenants[at as usize].pages().held[class];
             let Some(chosen) = held.met(index, slot, self.seed, now.unix_ms) else { continue };
-            if !chosen.is_dead && !held.open.is_empty() {
+            if is_chunk && !chosen.is_dead && !held.open.is_empty() {
                 self.tenants[at as usize].moves(class, index, &chosen);
             } else {
                 bytes += self.leaves(at, class, &chosen);

@@ -134,7 +134,23 @@ impl Slabs {
     /// Whether an item of these contents finds room.
     #[inline]
     pub(crate) fn has_room(&self, contents: u64) -> bool {
-        !self.held[self.classes.of(contents)].open.is_empty()
+        let class = self.classes.of(contents);
+        let held = &self.held[class];
+        match held.open.last() {
+            Some(&index) if class == self.classes.large() => {
+                held.pages[index as usize].bytes == self.page_for(contents)
+            }
+            open => open.is_some(),
+        }
+    }
+
+    /// Gives back the page of a large item that was not written after all; returns its bytes.
+    fn release_unwritten(&mut self) -> u64 {
+        let large = self.classes.large();
+        match self.held[large].open.last() {
+            Some(&index) => self.release(large, index as usize),
+            None => 0,
+        }
     }
 
     /// Bytes to charge for the page in which an item of these contents finds room.

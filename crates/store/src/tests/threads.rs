@@ -63,8 +63,9 @@ fn run(config: Config, len_max: u64) -> (Store, u64) {
         });
         let work = |seed| scope.spawn(move || work(store, seed, len_max));
         let workers = [work(1), work(2)];
-        let refused = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        let refused = workers.map(|worker| worker.join());
         done.store(true, Relaxed);
+        let refused = refused.into_iter().map(Result::unwrap).sum();
         let most = watcher.join().unwrap();
         assert!(most <= store.limit() && most.0 > 0, "{most}");
         refused
