@@ -17,7 +17,7 @@ use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
-use crate::tenant::{Account, Tenant};
+use crate::tenant::{Account, Tenant, charge_in};
 use crate::{Change, ClassStats, Error, Item, Key, Now, Store};
 use base::penalty::{CLASSES, Estimate, class_of};
 use base::{Bytes, Micros, TenantId, hash};
@@ -162,9 +162,10 @@ impl Tenant {
         self.classes_empty();
         self.classes = on.then(Box::default);
         if let Some(classes) = &mut self.classes {
-            let account = &self.account;
+            let (account, slabs) = (&self.account, self.slabs.as_ref());
             self.table.each(|item| {
-                classes.enters(account, item.stamps().penalty_class(), item.charge());
+                let charge = charge_in(slabs, item);
+                classes.enters(account, item.stamps().penalty_class(), charge);
             });
         }
     }
@@ -252,8 +253,9 @@ impl Shard {
 impl Tenant {
     /// The item is of this class now.
     fn set_class(&mut self, place: Place, class: u8) {
+        let charge = self.charge_of(self.table.get(place));
         let mut item = self.table.get_mut(place);
-        let (mut stamps, charge) = (item.view().stamps(), item.view().charge());
+        let mut stamps = item.view().stamps();
         let before = stamps.penalty_class();
         if before != class {
             stamps.set_penalty_class(class);

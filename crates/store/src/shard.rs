@@ -157,8 +157,7 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         self.put(store, key, found, parts, now)?;
-        let charge = self.sizes.charge(parts.contents());
-        self.written(key, now, || (charge, parts.expires));
+        self.written(key, now, || (parts.contents(), parts.expires));
         Ok(())
     }
 
@@ -214,8 +213,7 @@ impl Shard {
             place = self.chunk_beside(store, key, place, parts.contents(), now)?;
             let tenant = &mut self.tenants[key.tenant as usize];
             let item = tenant.pages().write(parts, stamps);
-            let old = tenant.table.swap(place, key.hash, item);
-            let bytes = tenant.discard(old);
+            let bytes = tenant.exchange(place, key.hash, item);
             tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
             self.give(&store.memory, key.tenant, bytes);
             return Ok(());
@@ -275,7 +273,7 @@ impl Shard {
             Some(slabs) => slabs.write(parts, stamps),
         };
         tenant.table.insert(self.seed, key.hash, item);
-        tenant.class_enters(stamps.penalty_class(), charge);
+        tenant.class_enters(stamps.penalty_class(), self.sizes.charge(parts.contents()));
         let rest = reserved + before - charge - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
@@ -297,12 +295,12 @@ impl Shard {
             return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
         }
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
-        let charge = if item.append(&self.sizes, more) {
-            self.sizes.charge(item.view().contents())
+        let contents = if item.append(&self.sizes, more) {
+            item.view().contents()
         } else {
             self.rebuild(store, key, place, more, expires, now)?
         };
-        self.written(key, now, || (charge, expires));
+        self.written(key, now, || (contents, expires));
         Ok(())
     }
 
@@ -326,7 +324,7 @@ impl Shard {
     }
 
     /// Replaces an item by a copy with `more` at its end and this expiry. Both exist for a moment,
-    /// and both have their bytes. Returns the charge of the new one.
+    /// and both have their bytes. Returns the contents of the new one.
     fn rebuild(
         &mut self,
         store: &Store,
@@ -340,16 +338,11 @@ impl Shard {
         let contents = item.parts([item.value(), more], expires).contents();
         if let Sizes::Slab(_) = self.sizes {
             let place = self.chunk_beside(store, key, place, contents, now)?;
-            let Tenant { table, slabs: Some(slabs), .. } = &mut self.tenants[key.tenant as usize]
-            else {
-                return Err(Error::Full);
-            };
-            let item = table.get(place);
-            let copy = slabs.write(&item.parts([item.value(), more], expires), item.stamps());
-            let old = table.swap(place, key.hash, copy);
-            let bytes = slabs.free(old);
+            let tenant = &mut self.tenants[key.tenant as usize];
+            let copy = tenant.copy(place, more, expires);
+            let bytes = tenant.exchange(place, key.hash, copy);
             self.give(&store.memory, key.tenant, bytes);
-            return Ok(self.sizes.charge(contents));
+            return Ok(contents);
         }
         let (old, new) = (heap_class(item.contents()), heap_class(contents));
         let place = self.room_beside(store, key, place, new, now)?;
@@ -361,7 +354,7 @@ impl Shard {
         tenant.class_leaves(class, old);
         tenant.class_enters(class, new);
         self.give(&store.memory, key.tenant, old);
-        Ok(new)
+        Ok(contents)
     }
 
     /// Shows the item to `f` and does what it answers.
@@ -378,7 +371,7 @@ impl Shard {
         if let Some(place) = found {
             self.hit(key, place);
         }
-        let item = found.map(|place| view(self.get(key, place), self.tick));
+        let item = found.map(|place| self.view(key, place));
         let (change, result) = f(item.as_ref());
         self.apply(store, key, found, &change, now)?;
         Ok(result)
@@ -440,10 +433,10 @@ impl Shard {
         }
         let table = &self.tenants[key.tenant as usize].table;
         self.tap.see(key, now, Sighting::Write, || {
-            let (charge, expires) = item();
+            let (contents, expires) = item();
             let place = table.find(key.hash, key.db, key.bytes);
             let class = place.map_or(0, |place| table.get(place).stamps().penalty_class());
-            (charge, expires, class)
+            (self.sizes.charge(contents), expires, class)
         });
     }
 

@@ -4,7 +4,7 @@
 use crate::Bounds;
 use crate::classes::{Classes, SLOTS};
 use crate::departed::{self, Departures};
-use crate::item::Owned;
+use crate::item::{Owned, Ref};
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
 use crate::sizes::heap_class;
@@ -123,6 +123,14 @@ impl Account {
     }
 }
 
+/// Bytes that an item takes, in pages or by itself.
+pub(crate) fn charge_in(slabs: Option<&Slabs>, item: Ref) -> u64 {
+    match slabs {
+        None => heap_class(item.contents()),
+        Some(slabs) => slabs.classes().charge(item.contents()),
+    }
+}
+
 /// One tenant in one shard.
 pub(crate) struct Tenant {
     pub(crate) table: Table,
@@ -173,6 +181,11 @@ impl Tenant {
         bytes + self.discard(item)
     }
 
+    /// Bytes that an item takes.
+    pub(crate) fn charge_of(&self, item: Ref) -> u64 {
+        charge_in(self.slabs.as_ref(), item)
+    }
+
     /// Drops an item that was taken out; returns the bytes that are free now.
     pub(crate) fn discard(&mut self, item: Owned) -> u64 {
         match &mut self.slabs {
@@ -190,7 +203,8 @@ impl Tenant {
             len.expires -= u64::from(view.expires().is_some());
         }
         let class = view.stamps().penalty_class();
-        self.class_leaves(class, view.contents());
+        let charge = self.charge_of(view);
+        self.class_leaves(class, charge);
         (item, bytes)
     }
 

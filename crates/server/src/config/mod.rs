@@ -285,6 +285,14 @@ impl Settings {
                 self.maxmemory
             )));
         }
+        let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
+        if self.slab_layout && recipe.pools == tune::recipe::Pools::Class {
+            return Err(Error(format!(
+                "recipe {} evicts by class of penalty, which needs items that make room for each \
+                 other: set layout heap",
+                recipe.name
+            )));
+        }
         let tls = self.tls_port > 0 || self.memcached_tls;
         if tls && (self.tls_cert_file.is_empty() || self.tls_key_file.is_empty()) {
             return Err(Error(

@@ -3,6 +3,7 @@
 use super::Slabs;
 use super::sample::{Choice, Chosen};
 use crate::evict::Want;
+use crate::item::Owned;
 use crate::shard::Shard;
 use crate::table::{Place, address_of};
 use crate::tenant::Tenant;
@@ -18,13 +19,30 @@ impl Tenant {
         self.slabs.as_mut().expect("the layout is the slab layout")
     }
 
-    /// Copies an item into another page of its class, which has room.
-    fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
-        let place = self.place_of(chosen.hash, chosen.addr);
+    /// Copies an item, with `more` at its end and this expiry, into a chunk that has room.
+    pub(crate) fn copy(&mut self, place: Place, more: &[u8], expires: Option<u64>) -> Owned {
         let slabs = self.slabs.as_mut().expect("the layout is the slab layout");
         let item = self.table.get(place);
-        let copy = slabs.write(&item.parts([item.value(), b""], item.expires()), item.stamps());
+        slabs.write(&item.parts([item.value(), more], expires), item.stamps())
+    }
+
+    /// Puts an item in the place of one with the same key; returns the bytes that are free now.
+    pub(crate) fn exchange(&mut self, place: Place, hash: u64, item: Owned) -> u64 {
+        let new = self.charge_of(item.view());
+        let old = self.table.swap(place, hash, item);
+        let class = old.view().stamps().penalty_class();
+        self.class_leaves(class, self.charge_of(old.view()));
+        self.class_enters(class, new);
+        self.discard(old)
+    }
+
+    /// Moves an item into another page of its class, which has room.
+    fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
+        let place = self.place_of(chosen.hash, chosen.addr);
+        let expires = self.table.get(place).expires();
+        let copy = self.copy(place, b"", expires);
         let old = self.table.swap(place, chosen.hash, copy);
+        let slabs = self.pages();
         slabs.vacate(old);
         slabs.held[class].close(index);
     }

@@ -30,7 +30,7 @@ mod sample;
 pub(crate) use arena::Arena;
 pub(crate) use classes::Classes;
 pub(crate) use mover::Moves;
-pub use mover::{SizeClassStats, Move};
+pub use mover::{Move, SizeClassStats};
 pub(crate) use sample::Candidate;
 
 use crate::item::{Owned, Parts, Ref, Stamps};

@@ -95,8 +95,9 @@ fn check(store: &Store, now: crate::Now) {
         }
         let mut sums = [0; CLASSES as usize + 1];
         store.each_shard(|shard| {
-            shard.tenants[usize::from(tenant)].table.each(|item| {
-                sums[usize::from(item.stamps().penalty_class())] += item.charge();
+            let tenant = &shard.tenants[usize::from(tenant)];
+            tenant.table.each(|item| {
+                sums[usize::from(item.stamps().penalty_class())] += tenant.charge_of(item);
             });
         });
         let told: Vec<_> = stats.iter().map(|stats| stats.used.0).collect();
@@ -130,7 +131,7 @@ fn classes_keep_their_budgets() {
     assert!((0.24..0.26).contains(&share), "{share}");
     let misses = |of| class(&store, 0, of).misses + class(&store, 1, of).misses;
     // Of so many keys a few are taken for ghosts of others.
-    assert_eq!(misses(4) + misses(7), 200_000 - 1);
+    assert!((199_990..=200_000).contains(&(misses(4) + misses(7))));
     assert!(misses(4).abs_diff(100_000) < 100, "{}", misses(4));
     let dear = class(&store, 0, 7);
     assert!((950..1_050).contains(&dear.penalty.mean.0), "{dear:?}");
