@@ -8,7 +8,7 @@ use crate::acl;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
-use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
+use crate::config::{self, DEFAULT, DEFAULT_NAME, Layout, Settings, Tenant};
 use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
@@ -174,7 +174,7 @@ impl Shared {
             databases: settings.databases as u16,
             max_item: settings.proto_max_bulk_len,
             evictor: crate::pools::evictor(settings),
-            slab: settings.slab_layout.then_some(settings.slab),
+            slab: (settings.layout == Layout::Slab).then_some(settings.slab),
         });
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);

@@ -4,7 +4,7 @@
 //! is in [`IGNORED`]: accepted, with one warning, so that an existing file starts the server.
 
 use super::tenant::Tenant;
-use super::{DEFAULT_USER, OutputLimit, Policy, Settings, User, quoted};
+use super::{DEFAULT_USER, Layout, OutputLimit, Policy, Settings, User, quoted};
 use crate::memory_limit;
 use base::Bytes;
 use std::path::PathBuf;
@@ -481,11 +481,14 @@ pub const ALL: &[Directive] = &[
         doc: "How items lie in memory: heap (each has an allocation of its own, and any item can \
               make room for any other) or slab (pages cut into chunks of one size, as in \
               memcached: what is resident is bounded by construction).",
-        get: |settings| if settings.slab_layout { "slab" } else { "heap" }.into(),
+        get: |settings| match settings.layout {
+            Layout::Heap => "heap".into(),
+            Layout::Slab => "slab".into(),
+        },
         set: |settings, words| {
-            settings.slab_layout = match one(words)?.to_ascii_lowercase().as_str() {
-                "slab" => true,
-                "heap" => false,
+            settings.layout = match one(words)?.to_ascii_lowercase().as_str() {
+                "heap" => Layout::Heap,
+                "slab" => Layout::Slab,
                 _ => return Err("argument must be 'heap' or 'slab'".into()),
             };
             Ok(())

@@ -77,6 +77,15 @@ impl fmt::Display for OutputLimit {
     }
 }
 
+/// How items lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each in an allocation of its own.
+    Heap,
+    /// In pages that are cut into chunks.
+    Slab,
+}
+
 /// All an operator may choose. Each field is a directive; what it means stands in
 /// [`directive::ALL`].
 #[derive(Clone, Debug)]
@@ -120,9 +129,8 @@ pub struct Settings {
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
-    /// Whether items lie in pages.
-    pub slab_layout: bool,
-    /// How the pages are cut then.
+    pub layout: Layout,
+    /// How pages are cut in the slab layout.
     pub slab: store::Slab,
     pub recipe: String,
     pub tenants: Vec<Tenant>,
@@ -179,7 +187,7 @@ impl Default for Settings {
             maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
-            slab_layout: false,
+            layout: Layout::Heap,
             slab: store::Slab::default(),
             recipe: "kredis".into(),
             tenants: vec![],
@@ -286,7 +294,7 @@ impl Settings {
             )));
         }
         let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
-        if self.slab_layout && recipe.pools == tune::recipe::Pools::Class {
+        if self.layout == Layout::Slab && recipe.pools == tune::recipe::Pools::Class {
             return Err(Error(format!(
                 "recipe {} evicts by class of penalty, which needs items that make room for each \
                  other: set layout heap",

@@ -63,7 +63,7 @@ fn run(config: Config, len_max: u64) -> (Store, u64) {
         });
         let work = |seed| scope.spawn(move || work(store, seed, len_max));
         let workers = [work(1), work(2)];
-        let refused = workers.map(|worker| worker.join());
+        let refused = workers.map(thread::ScopedJoinHandle::join);
         done.store(true, Relaxed);
         let refused = refused.into_iter().map(Result::unwrap).sum();
         let most = watcher.join().unwrap();
