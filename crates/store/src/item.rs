@@ -15,11 +15,11 @@
 //! has two: five bits for what a fetch of the key took, three for the age at the last hit, which a
 //! rank that learns goes by.
 //!
-//! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is charged
-//! is what is taken, and a value may change within its class where it stands. In the heap layout
-//! the classes are those of today's allocators, and the memory is an allocation; in the slab layout
-//! it is a chunk, which has an owner of its own, and a flag says so. The class follows from the
-//! lengths in the header alone; it is never stored.
+//! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is
+//! charged is what is taken, and a value may change within its class where it stands. In the heap
+//! layout the classes are those of today's allocators, and the memory is an allocation; in the slab
+//! layout it is a chunk, which has an owner of its own, and a flag says so. The class follows from
+//! the lengths in the header alone; it is never stored.
 
 use crate::sizes::{Sizes, heap_class};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};

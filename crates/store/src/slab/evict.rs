@@ -164,6 +164,8 @@ impl Shard {
         let place = tenant.place_of(chosen.hash, chosen.addr);
         crate::learn::ends(&mut self.lived, at, tenant.table.get(place), self.tick);
         let (item, bytes) = tenant.take(place);
+        let evicted_at = (!chosen.is_dead).then_some(self.tick);
+        crate::departed::leaves(&mut tenant.departures, item.view(), evicted_at);
         let slabs = tenant.slabs.as_mut().expect("the layout is the slab layout");
         let charge = slabs.classes.charge(item.view().contents());
         slabs.vacate(item);

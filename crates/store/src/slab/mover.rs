@@ -1,8 +1,8 @@
 //! Pages on their way between classes: moved as told, one at a time, never chosen here.
 //!
-//! A plan names the classes and how many pages. The sweep carries it out, a page for each shard that
-//! it comes by: the page's items move to free chunks of their class or leave, and the page is cut
-//! anew. Between tenants pages move by themselves, when budgets change and a tenant writes.
+//! A plan names the classes and how many pages. The sweep carries it out, a page for each shard
+//! that it comes by: the page's items move to free chunks of their class or leave, and the page is
+//! cut anew. Between tenants pages move by themselves, when budgets change and a tenant writes.
 
 use super::Slabs;
 use crate::evict::Want;

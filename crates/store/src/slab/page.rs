@@ -157,7 +157,7 @@ impl Page {
         };
         self.used += 1;
         // SAFETY: the tag is the page's. The slot holds no item, so its chunk is nobody's; it is
-        // large enough; and until the item is given to `free` the page neither uses nor gives it up.
+        // large enough; until the item is given to `free` the page neither uses it nor gives it up.
         unsafe {
             self.tag_at(slot).write(stamps.tagged());
             Owned::in_chunk(self.chunk_at(slot), parts, stamps)
