@@ -92,9 +92,9 @@ impl Footprint {
         }
     }
 
-    /// Counts an access to something else: keeps a class on the clock of the whole cache.
-    pub fn pass(&mut self) {
-        self.clock += 1;
+    /// Counts accesses to something else: keeps a class on the clock of the whole cache.
+    pub fn pass(&mut self, accesses: u64) {
+        self.clock += accesses;
     }
 
     /// The mean number of distinct bytes in windows of `accesses`.
@@ -302,7 +302,7 @@ mod tests {
         for at in 0..30_000 {
             for (class, key) in [(0, 1_000 + at), (1, at % 3)] {
                 classes[class].access(&Access::get(base::hash::mix(key), 60));
-                classes[1 - class].pass();
+                classes[1 - class].pass(1);
             }
         }
         let parts = Footprint::natural(&classes, Bytes(240));
@@ -321,7 +321,7 @@ mod tests {
             let class = usize::from(prng.chance(2.0 / 3.0));
             let key = base::hash::mix(prng.below(1_000) + 10_000 * class as u64);
             classes[class].access(&Access::get(key, 1));
-            classes[1 - class].pass();
+            classes[1 - class].pass(1);
         }
         let parts = Footprint::natural(&classes, Bytes(1_000));
         assert!((995..=1_000).contains(&(parts[0].0 + parts[1].0)), "{parts:?}");

@@ -7,7 +7,7 @@ use crate::plant::{Bounds, Counts, SimulatedPlant};
 use base::{Access, Bytes, Micros, TenantId};
 use policy::Outcome;
 use tune::tides::{Tides, Turn};
-use tune::{Pilot, Recipe};
+use tune::{Evictor, Pilot, Plant, Recipe};
 
 /// Virtual time between two looks.
 const LOOK: Micros = Micros::from_millis(100);
@@ -15,11 +15,32 @@ const LOOK: Micros = Micros::from_millis(100);
 /// Requests between two looks at most: fewer than the plant keeps samples.
 const LOOK_REQUESTS: u32 = 1 << 14;
 
+/// A simulated store that can be flown.
+pub trait Store: Plant {
+    /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
+    fn access(&mut self, access: &Access) -> Outcome;
+    /// Lets time pass.
+    fn advance(&mut self, now: Micros);
+    /// What a tenant asked for and got so far.
+    fn counts(&self, tenant: TenantId) -> Counts;
+    /// Memory in use.
+    fn used(&self) -> Bytes;
+    /// Memory in use by a tenant.
+    fn used_by(&self, tenant: TenantId) -> Bytes;
+    /// How items of a tenant are evicted.
+    fn evictor(&self, tenant: TenantId) -> Evictor;
+    /// The store, if it is one that can dump and load.
+    fn tidal(&mut self) -> Option<&mut SimulatedPlant> {
+        None
+    }
+}
+
 /// A recipe in virtual time.
 #[derive(Debug)]
-pub(crate) struct Flight {
-    pub(crate) plant: SimulatedPlant,
+pub(crate) struct Flight<S = SimulatedPlant> {
+    pub(crate) plant: S,
     pub(crate) pilot: Pilot,
+    look: Micros,
     next_look: Micros,
     unseen: u32,
     ferry: Option<Ferry>,
@@ -74,13 +95,7 @@ impl Ferry {
 impl Flight {
     /// An empty store of `memory` for these tenants, steered by `recipe`.
     pub(crate) fn new(recipe: Recipe, memory: Bytes, tenants: &[Bounds], seed: u64) -> Self {
-        Self {
-            plant: SimulatedPlant::new(memory, tenants, seed),
-            pilot: Pilot::new(recipe, seed),
-            next_look: Micros(0),
-            unseen: 0,
-            ferry: None,
-        }
+        Self::over(SimulatedPlant::new(memory, tenants, seed), recipe, seed)
     }
 
     /// Dumps in valleys and loads before peaks: reads are counted in buckets of this length, and
@@ -101,28 +116,78 @@ impl Flight {
         self.ferry.as_ref().map_or(0, |ferry| ferry.turns)
     }
 
-    /// Serves a request, after the looks that are due before it.
-    pub(crate) fn access(&mut self, access: &Access) -> Outcome {
-        self.access_told(access, None)
+    /// Serves a request for a key whose penalty may be told to be of a class, after the looks that
+    /// are due before it.
+    pub(crate) fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
+        self.look(access);
+        self.plant.access_told(access, told)
+    }
+}
+
+impl<S: Store> Flight<S> {
+    /// A store steered by `recipe`.
+    pub(crate) fn over(plant: S, recipe: Recipe, seed: u64) -> Self {
+        let pilot = Pilot::new(recipe, seed);
+        Self { plant, pilot, look: LOOK, next_look: Micros(0), unseen: 0, ferry: None }
     }
 
-    /// The same for a key whose penalty is told to be of a class.
-    pub(crate) fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
+    /// Looks so often instead.
+    pub(crate) fn every(self, look: Micros) -> Self {
+        Self { look, ..self }
+    }
+
+    /// Serves a request, after the looks that are due before it.
+    pub(crate) fn access(&mut self, access: &Access) -> Outcome {
+        self.look(access);
+        self.plant.access(access)
+    }
+
+    fn look(&mut self, access: &Access) {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
             self.pilot.tick(&mut self.plant);
-            if let Some(ferry) = &mut self.ferry {
-                ferry.look(access.time, &mut self.plant, &mut self.pilot);
+            if let (Some(ferry), Some(plant)) = (&mut self.ferry, self.plant.tidal()) {
+                ferry.look(access.time, plant, &mut self.pilot);
             }
-            self.next_look = access.time + LOOK;
+            self.next_look = access.time + self.look;
             self.unseen = 0;
         }
         self.unseen += 1;
-        self.plant.access_told(access, told)
     }
 
     /// What tenants asked for and got, together.
     pub(crate) fn counts(&self, tenants: impl Iterator<Item = TenantId>) -> Counts {
         tenants.map(|tenant| self.plant.counts(tenant)).sum()
+    }
+}
+
+impl Store for SimulatedPlant {
+    fn access(&mut self, access: &Access) -> Outcome {
+        self.access_told(access, None)
+    }
+
+    fn advance(&mut self, now: Micros) {
+        self.advance(now);
+    }
+
+    fn counts(&self, tenant: TenantId) -> Counts {
+        self.counts(tenant)
+    }
+
+    fn used(&self) -> Bytes {
+        self.used()
+    }
+
+    fn used_by(&self, tenant: TenantId) -> Bytes {
+        self.used_by(tenant)
+    }
+
+    fn evictor(&self, tenant: TenantId) -> Evictor {
+        let pool = self.pools().find(|pool| pool.tenants.contains(&tenant));
+        pool.map_or(Evictor::klru_pool(5), |pool| pool.evictor)
+    }
+
+    fn tidal(&mut self) -> Option<&mut SimulatedPlant> {
+        Some(self)
     }
 }

@@ -3,7 +3,7 @@
 
 pub mod curve_command;
 pub mod experiment;
-mod flight;
+pub mod flight;
 pub mod open;
 pub mod plan_command;
 pub mod plant;
@@ -11,4 +11,5 @@ pub mod replay;
 pub mod report;
 mod requests;
 pub mod simulate;
+pub mod slab_plant;
 pub mod trace_command;

@@ -362,6 +362,7 @@ fn snapshot(
             budget: equal,
             evictor: recipe.evictors[0],
             asked: None,
+            slab: None,
         }
     });
     Snapshot {
@@ -371,6 +372,7 @@ fn snapshot(
         objective: recipe.objective,
         switch_margin: 0.0,
         pools: pools.collect(),
+        goals: vec![],
     }
 }
 

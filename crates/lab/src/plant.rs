@@ -655,6 +655,7 @@ impl Plant for SimulatedPlant {
             tenants: self.members.iter().enumerate().map(tenant).collect(),
             samples: std::mem::take(&mut self.samples),
             dropped: self.dropped,
+            ..Reading::default()
         }
     }
 

@@ -132,6 +132,7 @@ impl Plant for Live<'_> {
             tenants: (0..self.view.names.len()).map(tenant).collect(),
             samples,
             dropped: self.dropped,
+            ..Reading::default()
         }
     }
 

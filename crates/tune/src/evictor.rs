@@ -27,6 +27,9 @@ impl Evictor {
         Self { policy: "klru", k, pool: false }
     }
 
+    /// LRU: the item idle longest of all goes. The order is kept, so nothing is drawn.
+    pub const LRU: Self = Self { policy: "lru", k: 0, pool: false };
+
     /// What a write that evicts takes, in microseconds: candidates lie in no cache of the
     /// processor, and every one takes about the same.
     pub fn overhead_us(self) -> f64 {
@@ -42,6 +45,9 @@ impl Evictor {
 impl fmt::Display for Evictor {
     /// As `policy::parse` reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.k == 0 {
+            return f.pad(self.policy);
+        }
         let pool = if self.pool { format!(":pool={POOL}") } else { String::new() };
         f.pad(&format!("{}:k={}{pool}", self.policy, self.k))
     }
@@ -60,7 +66,7 @@ mod tests {
     /// The simulator and the store read what a plan prints.
     #[test]
     fn its_name_is_a_policy() {
-        for evictor in [Evictor::klru(1), Evictor::klru(16), Evictor::klru_pool(5)] {
+        for evictor in [Evictor::klru(1), Evictor::klru_pool(5), Evictor::LRU] {
             let choice = policy::parse(&evictor.to_string()).unwrap();
             assert_eq!(choice.spec.name, evictor.policy);
         }

@@ -24,6 +24,7 @@ pub mod planner;
 pub mod plant;
 pub mod recipe;
 mod record;
+pub mod slab;
 pub mod snapshot;
 pub mod tides;
 mod trust;
@@ -36,7 +37,7 @@ pub use merged::Row;
 pub use objective::Objective;
 pub use pilot::Pilot;
 pub use plan::{Plan, Share};
-pub use plant::{Part, Plant, PoolStep, Reading, Step, Tenant};
+pub use plant::{Goal, Part, Plant, PoolStep, Reading, SlabClass, Step, Target, Tenant};
 pub use recipe::Recipe;
 pub use snapshot::Snapshot;
 

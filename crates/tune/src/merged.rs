@@ -78,20 +78,7 @@ impl<'a> Problem<'a> {
     /// Back from units to bytes and policies. What no pool can make use of is shared out in
     /// proportion: it is better kept as a reserve than not at all.
     pub(crate) fn division(&self, units: &[usize]) -> (Vec<(Bytes, Evictor)>, Vec<String>) {
-        let mut division: Vec<_> = self
-            .snapshot
-            .pools
-            .iter()
-            .enumerate()
-            .map(|(at, pool)| match self.row_of[at] {
-                None => (pool.budget, pool.evictor),
-                Some(row) => {
-                    let chosen = self.rows[row].chosen[units[row]];
-                    let evictor = pool.candidates[chosen as usize].evictor;
-                    (self.floors[at] + Bytes(self.unit.0 * units[row] as u64), evictor)
-                }
-            })
-            .collect();
+        let mut division = self.exact(units);
         let given: Bytes = division.iter().map(|(budget, _)| *budget).sum();
         let spare = self.snapshot.memory.saturating_sub(given).as_f64();
         let base: f64 = self
@@ -109,6 +96,23 @@ impl<'a> Problem<'a> {
             }
         }
         (division, self.notes.clone())
+    }
+
+    /// The same, but what is left stays unused.
+    pub(crate) fn exact(&self, units: &[usize]) -> Vec<(Bytes, Evictor)> {
+        self.snapshot
+            .pools
+            .iter()
+            .enumerate()
+            .map(|(at, pool)| match self.row_of[at] {
+                None => (pool.budget, pool.evictor),
+                Some(row) => {
+                    let chosen = self.rows[row].chosen[units[row]];
+                    let evictor = pool.candidates[chosen as usize].evictor;
+                    (self.floors[at] + Bytes(self.unit.0 * units[row] as u64), evictor)
+                }
+            })
+            .collect()
     }
 }
 

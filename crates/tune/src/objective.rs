@@ -16,6 +16,9 @@ pub enum Objective {
     /// slow tenants (in the paper's own table three of four fell below a plain cache), so no pool
     /// may do much worse than with its share by weight: see [`Objective::slack`].
     Hits,
+    /// The same without that floor, for pools that are nobody's own: the classes of sizes of one
+    /// owner [LAMA, section 3.5].
+    Misses,
 }
 
 impl Objective {
@@ -24,7 +27,7 @@ impl Objective {
         let lost = reads_per_s * miss_ratio * weight;
         match self {
             Self::Latency => lost * penalty_us,
-            Self::Hits => lost,
+            Self::Hits | Self::Misses => lost,
         }
     }
 
@@ -32,7 +35,7 @@ impl Objective {
     /// where the objective needs such a floor.
     pub const fn slack(self) -> Option<f64> {
         match self {
-            Self::Latency => None,
+            Self::Latency | Self::Misses => None,
             Self::Hits => Some(0.1),
         }
     }
@@ -41,19 +44,20 @@ impl Objective {
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Latency => "µs waited per second",
-            Self::Hits => "hits lost per second",
+            Self::Hits | Self::Misses => "hits lost per second",
         }
     }
 
-    /// Reads `latency` or `hits`.
+    /// Reads `latency`, `hits` or `misses`.
     ///
     /// # Errors
-    /// A sentence that names both.
+    /// A sentence that names them.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text {
             "latency" => Ok(Self::Latency),
             "hits" => Ok(Self::Hits),
-            _ => Err(format!("unknown objective '{text}': choose latency or hits")),
+            "misses" => Ok(Self::Misses),
+            _ => Err(format!("unknown objective '{text}': choose latency, hits or misses")),
         }
     }
 }
@@ -63,6 +67,7 @@ impl fmt::Display for Objective {
         f.pad(match self {
             Self::Latency => "latency",
             Self::Hits => "hits",
+            Self::Misses => "misses",
         })
     }
 }
@@ -92,7 +97,7 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for objective in [Objective::Latency, Objective::Hits] {
+        for objective in [Objective::Latency, Objective::Hits, Objective::Misses] {
             assert_eq!(Objective::parse(&objective.to_string()), Ok(objective));
         }
         assert!(Objective::parse("fame").unwrap_err().contains("hits"));

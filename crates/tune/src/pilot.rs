@@ -24,7 +24,8 @@ use crate::budgets::{fit, members, natural};
 use crate::known::{self, Known, KnownPool};
 use crate::observe::{Observer, class_of};
 pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
-use crate::snapshot::{Candidate, Pool};
+use crate::slab::{self, Windows};
+use crate::snapshot::{Candidate, Pool, Promise};
 use crate::trust::Trust;
 use crate::watch::{Watch, samples_per_s};
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Snapshot, Step, Tenant};
@@ -70,6 +71,8 @@ struct Wanted {
     name: String,
     tenants: Vec<TenantId>,
     class: Option<u8>,
+    /// Bytes of a chunk, of a class of sizes.
+    chunk: Option<Bytes>,
 }
 
 /// Steers a plant by a recipe.
@@ -98,6 +101,10 @@ pub struct Pilot {
     looked: Micros,
     /// What an earlier pilot knew, until the pools are formed.
     recalled: Option<Known>,
+    /// The pages of slab classes, epoch by epoch.
+    windows: Windows,
+    /// Requests that the pools take to turn over, where that is known.
+    turnover: Option<u64>,
 }
 
 /// A pool as the pilot sees it.
@@ -105,8 +112,10 @@ pub struct Pilot {
 struct Steered {
     name: String,
     tenants: Vec<TenantId>,
-    /// The class of penalties its items have, or any.
+    /// The class its items are of, or any.
     class: Option<u8>,
+    /// Bytes of a chunk, where that is a class of sizes.
+    chunk: Option<Bytes>,
     budget: Bytes,
     evictor: Evictor,
     watch: Option<Watch>,
@@ -130,9 +139,13 @@ impl Steered {
         self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
     }
 
-    /// Whether a key of this tenant and penalty is of the pool.
-    fn has(&self, tenant: TenantId, penalty: Micros) -> bool {
-        self.tenants.contains(&tenant) && self.class.is_none_or(|class| class == class_of(penalty))
+    /// Whether a key of this tenant, penalty and size is of the pool.
+    fn has(&self, tenant: TenantId, penalty: Micros, size: u32) -> bool {
+        let of_class = |class| match self.chunk {
+            Some(chunk) => chunk.0 == u64::from(size),
+            None => class == class_of(penalty),
+        };
+        self.tenants.contains(&tenant) && self.class.is_none_or(of_class)
     }
 }
 
@@ -165,6 +178,8 @@ impl Pilot {
             dropped: 0,
             looked: Micros(0),
             recalled: None,
+            windows: Windows::default(),
+            turnover: None,
         }
     }
 
@@ -231,7 +246,11 @@ impl Pilot {
         let (begun, gets_before) = *self.begun.get_or_insert((reading.now, gets));
         let is_over = match self.recipe.interval {
             0 => reading.now.saturating_sub(begun) >= self.recipe.epoch,
-            interval => gets.saturating_sub(gets_before) >= interval,
+            interval => {
+                // As often as the pools turn over, but not sixteen times as often as asked.
+                let reads = self.turnover.map_or(interval, |t| t.clamp(interval / 16, interval));
+                gets.saturating_sub(gets_before) >= reads
+            }
         };
         if !is_over || reading.limit == Bytes(0) {
             return false;
@@ -301,7 +320,7 @@ impl Pilot {
         let widest = self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max);
         let is_shared = self.recipe.pools == Pools::Class;
         let ops = |pool: &Steered| {
-            let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty);
+            let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty, s.size);
             let rate = if is_shared { widest } else { pool.filter().rate() };
             let samples = reading.samples.iter().filter(is_of);
             samples.count() as f64 / rate.max(f64::MIN_POSITIVE) / look
@@ -332,7 +351,8 @@ impl Pilot {
         let Self { observer, pools, recipe, .. } = self;
         observer.by_class = recipe.pools == Pools::Class;
         let mut show = |access: base::Access| {
-            let pool = pools.iter_mut().find(|pool| pool.has(access.tenant, access.penalty));
+            let of = |pool: &&mut Steered| pool.has(access.tenant, access.penalty, access.size);
+            let pool = pools.iter_mut().find(of);
             if let Some(watch) = pool.and_then(|pool| pool.watch.as_mut()) {
                 watch.access(&access);
             }
@@ -361,11 +381,12 @@ impl Pilot {
         let count = wanted.len();
         for wanted in wanted {
             let known = old.iter().position(|pool| is_there(&wanted, pool));
-            let Wanted { name, tenants, class } = wanted;
+            let Wanted { name, tenants, class, chunk } = wanted;
             let fresh = || Steered {
                 name: name.clone(),
                 tenants: tenants.clone(),
                 class,
+                chunk,
                 budget: natural(reading, &tenants, class),
                 evictor: self.recipe.evictors[0],
                 watch: model.map(|spec| {
@@ -422,13 +443,15 @@ impl Pilot {
         let everybody = || reading.tenants.iter().map(|tenant| tenant.id).collect::<Vec<_>>();
         match self.recipe.pools {
             Pools::Whole => {
-                vec![Wanted { name: "all".to_owned(), tenants: everybody(), class: None }]
+                let name = "all".to_owned();
+                vec![Wanted { name, tenants: everybody(), class: None, chunk: None }]
             }
             Pools::Tenant => {
                 let single = |tenant: &Tenant| Wanted {
                     name: tenant.name.clone(),
                     tenants: vec![tenant.id],
                     class: None,
+                    chunk: None,
                 };
                 reading.tenants.iter().map(single).collect()
             }
@@ -445,8 +468,19 @@ impl Pilot {
                     name: class_name(class),
                     tenants: everybody(),
                     class: Some(class),
+                    chunk: None,
                 };
                 (0..=CLASSES).filter(met).map(pool).collect()
+            }
+            Pools::Slab => {
+                let name = |tenant: TenantId| reading.tenants.iter().find(|t| t.id == tenant);
+                let pool = |slab: &crate::SlabClass| Wanted {
+                    name: format!("{} {}", name(slab.tenant).map_or("", |t| &t.name), slab.chunk),
+                    tenants: vec![slab.tenant],
+                    class: Some(slab.class),
+                    chunk: Some(slab.chunk),
+                };
+                reading.slabs.iter().map(pool).collect()
             }
         }
     }
@@ -479,6 +513,11 @@ impl Pilot {
         let members = || members(reading, &pool.tenants);
         // What a tenant must and may have is a matter of all its classes; the plant sees to it.
         let is_whole = pool.class.is_none();
+        if let Some(class) = pool.class.filter(|_| pool.chunk.is_some()) {
+            // An item needs a page to be in.
+            let slab = pool.tenants.first().and_then(|&tenant| self.windows.slab(tenant, class));
+            return (slab.map_or(Bytes(0), |slab| slab.page), None);
+        }
         let cap = members().map(|t| t.max.filter(|_| is_whole)).sum::<Option<Bytes>>();
         let own: Bytes = members().filter(|_| is_whole).map(|tenant| tenant.min).sum();
         let least = FLOOR.min(Bytes(reading.limit.0 / (20 * self.pools.len().max(1) as u64)));
@@ -505,13 +544,25 @@ impl Pilot {
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
         let before = self.step();
         self.measure(reading, length);
+        self.windows.epoch(reading);
+        if self.goal.is_none() && self.recipe.pools == Pools::Slab {
+            // Until there is a plan, pages belong to whoever took them.
+            for pool in &mut self.pools {
+                pool.budget = natural(reading, &pool.tenants, pool.class);
+            }
+        }
         let snapshot = self.snapshot(reading);
         let planner = planner::find(self.recipe.planner)
             .unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name));
         let plan = (planner.plan)(&snapshot);
         self.judge();
-        let (decision, gain, threshold) = self.decide(&snapshot, &plan);
-        let moved = self.walk();
+        let page = snapshot.pools.iter().find_map(|pool| Some(pool.slab.as_ref()?.page));
+        self.turnover = page.filter(|_| self.recipe.turnover).and_then(|page| {
+            let moved = self.recipe.move_max * self.limit.as_f64() / page.as_f64();
+            slab::turnover(&snapshot.pools, moved as u64)
+        });
+        let (decision, gain, threshold) = self.decide(&snapshot, &plan, planner.by_curves);
+        let moved = self.walk(planner.by_curves);
         self.plan = Some(plan);
         let pools = self.pools.iter().zip(&snapshot.pools).map(|(pool, known)| PoolEpoch {
             name: pool.name.clone(),
@@ -636,9 +687,22 @@ impl Pilot {
         let pools = self.pools.iter().map(|pool| {
             let (floor, cap) = self.bounds(reading, pool);
             let mut candidates = pool.watch.as_ref().map_or(vec![], |w| w.curves().to_vec());
+            let slab = pool
+                .class
+                .filter(|_| pool.chunk.is_some())
+                .and_then(|class| self.windows.slab(pool.tenants[0], class));
+            if let Some(curve) = slab
+                .as_ref()
+                .filter(|_| candidates.is_empty())
+                .and_then(|slab| slab.straight().filter(|_| pool.watch.is_some()))
+            {
+                candidates = vec![Candidate::new(pool.evictor, curve)];
+            }
             // Of the unmeasured hardly anything stays: what they do not use they do not need.
-            let is_empty =
-                pool.class == Some(0) && candidates.is_empty() && pool.used.0 < pool.budget.0 / 2;
+            let is_empty = pool.class == Some(0)
+                && pool.chunk.is_none()
+                && candidates.is_empty()
+                && pool.used.0 < pool.budget.0 / 2;
             if pool.watch.is_some() && (pool.reads_per_s <= IDLE * reads || is_empty) {
                 // Whoever asks for nothing misses nothing: no memory would help.
                 let curve = MissRatioCurve::new([]);
@@ -656,22 +720,47 @@ impl Pilot {
                 budget: pool.budget,
                 evictor: pool.evictor,
                 asked: None,
+                slab,
             }
         });
+        let pools: Vec<_> = pools.collect();
+        let page = pools.iter().find_map(|pool: &Pool| Some(pool.slab.as_ref()?.page));
+        let units = |page: Bytes| (reading.limit.0 / (page.0 * self.recipe.grain).max(1)) as usize;
         Snapshot {
             memory: reading.limit,
-            units_max: planner::dp::units_for(self.pools.len()),
+            units_max: page.map_or_else(
+                || planner::dp::units_for(self.pools.len()),
+                |page| units(page).clamp(1, slab::UNITS_MAX),
+            ),
             band: None,
             objective: self.recipe.objective,
             switch_margin: self.recipe.switch_margin,
-            pools: pools.collect(),
+            pools,
+            goals: self.promises(reading),
         }
     }
 
+    /// What was promised to the owners of pools.
+    fn promises(&self, reading: &Reading) -> Vec<Promise> {
+        let promise = |goal: &crate::plant::Goal| {
+            let name = members(reading, &[goal.tenant]).next()?.name.clone();
+            let own = |at: &usize| self.pools[*at].tenants == [goal.tenant];
+            let pools: Vec<_> = (0..self.pools.len()).filter(own).collect();
+            let (target, priority) = (goal.target, goal.priority);
+            (!pools.is_empty()).then_some(Promise { name, pools, target, priority })
+        };
+        reading.goals.iter().filter_map(promise).collect()
+    }
+
     /// Whether the plan comes into force, what it promises and what it had to.
-    fn decide(&mut self, snapshot: &Snapshot, plan: &Plan) -> (Decision, f64, f64) {
+    fn decide(
+        &mut self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+        by_curves: bool,
+    ) -> (Decision, f64, f64) {
         let threshold = self.threshold;
-        if snapshot.pools.iter().all(|pool| pool.candidates.is_empty()) {
+        if by_curves && snapshot.pools.iter().all(|pool| pool.candidates.is_empty()) {
             return (Decision::Learning, 0.0, threshold);
         }
         let present: Vec<_> = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
@@ -690,12 +779,14 @@ impl Pilot {
         let in_force = self.goal.clone().unwrap_or_else(|| present.clone());
         let cost = snapshot.total(in_force.iter().copied());
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
-        if gain < threshold || plan.division() == in_force {
+        // A promise is kept whatever it costs, and what it no longer needs is given back.
+        let is_judged = by_curves && snapshot.goals.is_empty();
+        if is_judged && gain < threshold || plan.division() == in_force {
             self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
             return (Decision::Kept, gain, threshold);
         }
         let cooling = u64::from(self.recipe.cooling_epochs);
-        if self.decided > 0 && self.epoch - self.decided < cooling {
+        if is_judged && self.decided > 0 && self.epoch - self.decided < cooling {
             return (Decision::Cooling, gain, threshold);
         }
         let moves: Vec<_> = plan
@@ -724,8 +815,17 @@ impl Pilot {
 
     /// One bounded step from the present division towards the goal. Returns the bytes that pools
     /// gained.
-    fn walk(&mut self) -> Bytes {
+    fn walk(&mut self, by_curves: bool) -> Bytes {
         let Some(goal) = &self.goal else { return Bytes(0) };
+        if !by_curves && self.recipe.pools == Pools::Slab {
+            // It moves what it means to, a page at a time.
+            let mut gained = Bytes(0);
+            for (pool, &(budget, _)) in self.pools.iter_mut().zip(goal) {
+                gained += budget.saturating_sub(pool.budget);
+                pool.budget = budget;
+            }
+            return gained;
+        }
         let cooling = u64::from(self.recipe.cooling_epochs);
         let mut wants = vec![0.0; self.pools.len()];
         for ((pool, want), &(budget, evictor)) in self.pools.iter_mut().zip(&mut wants).zip(goal) {

@@ -175,6 +175,7 @@ mod tests {
             budget: Bytes(10),
             evictor,
             asked: None,
+            slab: None,
         });
         Snapshot {
             memory: Bytes(20),
@@ -183,6 +184,7 @@ mod tests {
             objective: Objective::Latency,
             switch_margin: 0.0,
             pools: pools.into(),
+            goals: vec![],
         }
     }
 

@@ -4,6 +4,7 @@
 //! driven from outside. The pilot knows no more of any of them than this file.
 
 use crate::Evictor;
+pub use crate::slab::SlabClass;
 use base::{Bytes, Filter, Micros, Sample, TenantId};
 
 /// A cache whose memory can be divided while it runs.
@@ -28,6 +29,30 @@ pub struct Reading {
     pub samples: Vec<Sample>,
     /// Samples lost so far because nobody took them in time.
     pub dropped: u64,
+    /// Size classes and their pages, where memory is divided in pages.
+    pub slabs: Vec<SlabClass>,
+    /// What tenants were promised.
+    pub goals: Vec<Goal>,
+}
+
+/// A promise to a tenant, to be kept with the least memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// To whom.
+    pub tenant: TenantId,
+    /// What.
+    pub target: Target,
+    /// Where memory cannot meet all, higher ones are met first.
+    pub priority: u32,
+}
+
+/// What a [`Goal`] promises.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// At most this share of the reads misses.
+    MissRatio(f64),
+    /// Reads wait for misses so many microseconds at most, in the mean.
+    MeanUs(f64),
 }
 
 /// What a plant shows of one tenant. Counts are since the start.
@@ -55,14 +80,15 @@ pub struct Tenant {
     pub max: Option<Bytes>,
     /// How much its misses count.
     pub weight: f64,
-    /// The same by class of penalty, where the plant tells classes apart.
+    /// The same by class, of penalties or of sizes, where the plant tells classes apart.
     pub classes: Vec<Part>,
 }
 
-/// What a plant shows of the items of a tenant whose penalties are of one class.
+/// What a plant shows of the items of a tenant that are of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
-    /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
+    /// The class: of penalties ([`base::penalty`]), 0 for items of which nobody knows what they
+    /// cost; or of sizes, as the plant numbers them.
     pub class: u8,
     /// Memory they use.
     pub used: Bytes,
@@ -101,7 +127,7 @@ pub struct Step {
 pub struct PoolStep {
     /// Its tenants.
     pub tenants: Vec<TenantId>,
-    /// The class of penalties that its items have; of any where none is named.
+    /// The class that its items are of, of penalties or of sizes; of any where none is named.
     pub class: Option<u8>,
     /// Its memory.
     pub budget: Bytes,

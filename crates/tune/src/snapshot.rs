@@ -3,6 +3,8 @@
 //! A snapshot is a value: the same planner runs on one taken from a live server, from a trace, or
 //! written down in a test.
 
+use crate::plant::Target;
+use crate::slab::Slab;
 use crate::{Evictor, Objective};
 use curve::{Bytes, GROUPS, MissRatio, MissRatioCurve};
 
@@ -22,6 +24,21 @@ pub struct Snapshot {
     pub switch_margin: f64,
     /// Who competes.
     pub pools: Vec<Pool>,
+    /// What was promised to whom.
+    pub goals: Vec<Promise>,
+}
+
+/// A promise to the owner of some of the pools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Promise {
+    /// The owner, as reports call them.
+    pub name: String,
+    /// Their pools, by place.
+    pub pools: Vec<usize>,
+    /// What was promised.
+    pub target: Target,
+    /// Where memory cannot meet all, higher ones are met first.
+    pub priority: u32,
 }
 
 /// Items that compete only among themselves, for one budget, under one policy.
@@ -48,6 +65,27 @@ pub struct Pool {
     pub evictor: Evictor,
     /// What an operator asked for, for the planner `manual`.
     pub asked: Option<Bytes>,
+    /// Its pages, where it is a slab class.
+    pub slab: Option<Slab>,
+}
+
+impl Default for Pool {
+    /// A pool of which nothing is known.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            candidates: vec![],
+            reads_per_s: 0.0,
+            penalty_us: 0.0,
+            weight: 1.0,
+            floor: Bytes(0),
+            cap: None,
+            budget: Bytes(0),
+            evictor: Evictor::klru(5),
+            asked: None,
+            slab: None,
+        }
+    }
 }
 
 /// A policy, and the curve it would have.

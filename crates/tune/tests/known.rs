@@ -54,7 +54,7 @@ impl Plant for Two {
             ..Tenant::default()
         };
         let tenants = vec![tenant(0), tenant(1)];
-        Reading { now: self.now, limit: Bytes(1_000_000), tenants, samples, dropped: 0 }
+        Reading { now: self.now, limit: Bytes(1_000_000), tenants, samples, ..Reading::default() }
     }
 
     fn apply(&mut self, step: &Step) {

@@ -39,7 +39,13 @@ impl Plant for Reads {
         self.now += LOOK;
         self.sampled = samples.len();
         let tenant = Tenant { gets: self.gets, weight: 1.0, ..Tenant::default() };
-        Reading { now: self.now, limit: Bytes(1 << 30), tenants: vec![tenant], samples, dropped: 0 }
+        Reading {
+            now: self.now,
+            limit: Bytes(1 << 30),
+            tenants: vec![tenant],
+            samples,
+            ..Reading::default()
+        }
     }
 
     fn apply(&mut self, step: &Step) {

@@ -2,14 +2,40 @@
 
 use curve::{Bytes, MissRatio, MissRatioCurve};
 use proptest::prelude::*;
-use tune::snapshot::{Candidate, Pool};
-use tune::{Evictor, Objective, Snapshot, planner};
+use tune::slab::{Look, Slab};
+use tune::snapshot::{Candidate, Pool, Promise};
+use tune::{Evictor, Objective, Snapshot, Target, planner};
 
 prop_compose! {
     fn any_curve()(points in proptest::collection::vec((1u64..4_000, 0.0f64..1.0), 0..8))
         -> MissRatioCurve
     {
         MissRatioCurve::new(points.into_iter().map(|(size, ratio)| (Bytes(size), MissRatio(ratio))))
+    }
+}
+
+prop_compose! {
+    fn any_look()(
+        requests in 0u64..1_000,
+        misses in 0u64..500,
+        evicted in 0u64..500,
+        tail_hits in 0u64..100,
+        tail_age in 0u64..10_000,
+        free in 0u64..60,
+        dirty: bool,
+    ) -> Look {
+        Look { requests, reads: requests, misses, evicted, tail_hits, tail_age, free, dirty }
+    }
+}
+
+prop_compose! {
+    /// A slab class with pages of a hundred bytes.
+    fn any_slab()(
+        pages in 0u64..20,
+        chunk in 1u64..100,
+        window in proptest::collection::vec(any_look(), 0..12),
+    ) -> Slab {
+        Slab { page: Bytes(100), chunk: Bytes(chunk), pages, window }
     }
 }
 
@@ -23,6 +49,7 @@ prop_compose! {
         cap in proptest::option::of(400u64..3_000),
         budget in 0u64..1_000,
         asked in proptest::option::of(0u64..2_000),
+        slab in proptest::option::of(any_slab()),
     ) -> Pool {
         let evictors = [Evictor::klru(5), Evictor::klru(1)];
         let candidates = evictors.into_iter().zip(curves);
@@ -34,9 +61,11 @@ prop_compose! {
             weight,
             floor: Bytes(floor),
             cap: cap.map(Bytes),
+            // A slab class may hold more or less than it is to have.
             budget: Bytes(budget),
             evictor: Evictor::klru(5),
             asked: asked.map(Bytes),
+            slab,
         }
     }
 }
@@ -47,15 +76,25 @@ prop_compose! {
         spare in 0u64..4_000,
         units_max in 1usize..200,
         band in proptest::option::of(0usize..20),
-        hits: bool,
+        objective in 0usize..3,
+        goals in proptest::collection::vec((0usize..6, 0.0f64..1.0, 0u32..3), 0..3),
     ) -> Snapshot {
         let used: u64 = pools.iter().map(|pool| pool.budget.0).sum();
         Snapshot {
             memory: Bytes(used + spare),
             units_max,
             band,
-            objective: if hits { Objective::Hits } else { Objective::Latency },
+            objective: [Objective::Hits, Objective::Latency, Objective::Misses][objective],
             switch_margin: 0.01,
+            goals: goals
+                .into_iter()
+                .map(|(at, target, priority)| Promise {
+                    name: "owner".to_owned(),
+                    pools: vec![at % pools.len()],
+                    target: Target::MissRatio(target),
+                    priority,
+                })
+                .collect(),
             pools,
         }
     }
@@ -83,7 +122,7 @@ proptest! {
         let held: u64 =
             snapshot.pools.iter().filter(|p| !known(p)).map(|pool| pool.budget.0).sum();
         let floors: u64 = snapshot.pools.iter().filter(known).map(|pool| pool.floor.0).sum();
-        for name in ["dp", "hull"] {
+        for name in ["dp", "hull", "qos"] {
             let plan = (planner::find(name).unwrap().plan)(&snapshot);
             for (share, pool) in plan.pools.iter().zip(&snapshot.pools) {
                 if !known(&pool) {
@@ -116,6 +155,7 @@ fn pool(name: &str, curve: &[(u64, f64)], reads_per_s: f64, budget: u64) -> Pool
         budget: Bytes(budget),
         evictor,
         asked: None,
+        slab: None,
     }
 }
 
@@ -127,6 +167,7 @@ fn snapshot(memory: u64, pools: Vec<Pool>) -> Snapshot {
         objective: Objective::Latency,
         switch_margin: 0.01,
         pools,
+        goals: vec![],
     }
 }
 

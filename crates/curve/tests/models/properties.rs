@@ -141,7 +141,7 @@ proptest! {
             whole.access(&read);
             let class = (base::hash::mix(read.key ^ dealt) % 3) as usize;
             for (at, footprint) in classes.iter_mut().enumerate() {
-                if at == class { footprint.access(&read) } else { footprint.pass() }
+                if at == class { footprint.access(&read) } else { footprint.pass(1) }
             }
         }
         for window in 1..=reads.len() as u64 {

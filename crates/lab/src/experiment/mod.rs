@@ -8,6 +8,7 @@ mod findings;
 mod load;
 mod mixes;
 mod rank_slabs;
+mod slabs;
 
 use crate::report::json;
 use anyhow::{Result, anyhow};
@@ -34,7 +35,8 @@ macro_rules! experiments {
 experiments! {
     dlru_accuracy, dlru_fixed_k, dlru_phases, dlru_overhead, krr_accuracy, krr_speed,
     kredis_tenants, kredis_many, kredis_memory, kredis_throughput, predis_ycsb,
-    predis_periodic, lhd_policies, lhd_associativity, rankcache_balance, no_harm,
+    predis_periodic, lama_etc, lama_accuracy, lama_parameters, lama_phases, lama_qos,
+    lhd_policies, lhd_associativity, rankcache_balance, no_harm,
 }
 
 /// How an experiment is run.

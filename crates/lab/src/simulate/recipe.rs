@@ -5,15 +5,17 @@
 
 use super::Args;
 use super::size::Size;
-use crate::flight::Flight;
-use crate::plant::Bounds;
+use crate::flight::{Flight, Store};
+use crate::plant::{Bounds, SimulatedPlant};
 use crate::report::{Table, json};
 use crate::requests::{Footprint, Requests, duration};
+use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Result, anyhow, ensure};
 use base::{Access, Bytes, Micros, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tune::pilot::Epoch;
+use tune::recipe::Pools;
 use tune::{Evictor, Recipe, recipe};
 
 /// The cost of a miss where neither the trace nor the command line tells.
@@ -137,7 +139,30 @@ fn fly(
 ) -> Result<Flown> {
     let memory = size.of(survey.footprint);
     let bounds: Vec<_> = survey.names.iter().map(|name| Bounds::none(name)).collect();
-    let mut flight = Flight::new(recipe, memory, &bounds, args.seed);
+    if recipe.pools == Pools::Slab {
+        let slabs = Slabs::within(memory);
+        ensure!(
+            memory.0 >= u64::from(slabs.page),
+            "{memory} hold no page of slabs: give {recipe} at least {}",
+            Bytes(u64::from(slabs.page))
+        );
+        let plant = SlabPlant::new(memory, slabs, &bounds);
+        return fly_over(plant, args, survey, penalties, recipe, size);
+    }
+    let plant = SimulatedPlant::new(memory, &bounds, args.seed);
+    fly_over(plant, args, survey, penalties, recipe, size)
+}
+
+fn fly_over(
+    plant: impl Store,
+    args: &Args,
+    survey: &Survey,
+    penalties: &[Option<Micros>],
+    recipe: Recipe,
+    size: &Size,
+) -> Result<Flown> {
+    let memory = size.of(survey.footprint);
+    let mut flight = Flight::over(plant, recipe, args.seed);
     let mut requests = Requests::open(&args.traces, &args.read, &survey.stretch)?;
     while let Some(access) = requests.next()? {
         let penalty = penalties[usize::from(access.tenant)].unwrap_or(access.penalty);
@@ -147,7 +172,6 @@ fn fly(
     let counts = flight.counts(everybody.clone());
     let tenant = |(name, id): (&String, TenantId)| {
         let counts = flight.plant.counts(id);
-        let pool = flight.plant.pools().find(|pool| pool.tenants.contains(&id));
         Tenant {
             name: name.clone(),
             requests: counts.gets,
@@ -155,7 +179,7 @@ fn fly(
             miss_ratio: counts.miss_ratio(),
             mean_us: counts.mean_us(),
             used_bytes: flight.plant.used_by(id).0,
-            policy: pool.map_or(recipe.evictors[0], |pool| pool.evictor),
+            policy: flight.plant.evictor(id),
         }
     };
     Ok(Flown {
@@ -249,6 +273,22 @@ mod tests {
         assert_eq!(flown[0].tenants[0].policy, Evictor::klru(1), "{flown:?}");
         let known = |epoch: &Epoch| epoch.pools[0].forecast.is_some();
         assert!(flown[0].history.iter().all(known));
+    }
+
+    /// Two sizes of values, one of which was there first: a plain memcached stays divided as the
+    /// first requests wanted, the pilot moves its pages.
+    #[test]
+    fn slabs_follow_the_requests() {
+        let traces = [
+            "synth:zipf:keys=4000:skew=0.9:size=const/3000:requests=90000:rate=3000",
+            "synth:zipf:keys=30000:skew=0.8:size=const/200:requests=90000",
+        ];
+        let words = ["--recipe", "lama:planner=memcached,lama:interval=6000", "--size", "25%"];
+        let flown = flown(&traces, &words).unwrap();
+        let [plain, steered] = &flown[..] else { panic!("two recipes") };
+        assert!(steered.history.iter().any(|epoch| epoch.moved > Bytes(0)));
+        assert!(steered.misses < plain.misses, "{} {}", steered.misses, plain.misses);
+        assert!(steered.used_bytes <= steered.size_bytes);
     }
 
     #[test]

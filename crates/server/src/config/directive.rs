@@ -547,6 +547,13 @@ pub const ALL: &[Directive] = &[
         set: |settings, words| {
             let word = one(words)?.to_ascii_lowercase();
             let recipe = tune::recipe::parse(&word)?;
+            if recipe.pools == tune::recipe::Pools::Slab {
+                return Err(format!(
+                    "recipe {} divides pages among classes of sizes, which only a store laid out \
+                     in slabs has: it runs in virtual time, with larder simulate --recipe",
+                    recipe.name
+                ));
+            }
             settings.recipe = recipe.to_string();
             Ok(())
         },

@@ -20,7 +20,7 @@ use crate::{Evictor, Plan, Snapshot};
 use curve::GROUPS;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "adapt_k", plan };
+pub const SPEC: Spec = Spec { name: "adapt_k", by_curves: true, plan };
 
 /// What is taken where nothing is known.
 const UNKNOWN: Evictor = Evictor::klru(5);
@@ -100,6 +100,7 @@ mod tests {
             budget: Bytes(100),
             evictor: Evictor::klru(5),
             asked: None,
+            slab: None,
         }
     }
 

@@ -22,7 +22,7 @@ use crate::merged::{Problem, Row};
 use crate::{Plan, Snapshot};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "dp", plan };
+pub const SPEC: Spec = Spec { name: "dp", by_curves: true, plan };
 
 /// Units beyond this number make a plan slower, not better: curves are not known that well.
 pub const UNITS_MAX: usize = 4096;

@@ -11,7 +11,7 @@ use crate::merged::{Problem, Row};
 use crate::{Plan, Snapshot};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "hull", plan };
+pub const SPEC: Spec = Spec { name: "hull", by_curves: true, plan };
 
 fn plan(snapshot: &Snapshot) -> Plan {
     let problem = Problem::new(snapshot);

@@ -7,7 +7,7 @@ use crate::{Plan, Snapshot};
 use curve::Bytes;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "manual", plan };
+pub const SPEC: Spec = Spec { name: "manual", by_curves: false, plan };
 
 fn plan(snapshot: &Snapshot) -> Plan {
     let asked: Vec<Option<f64>> = snapshot

@@ -10,6 +10,9 @@ use crate::{Plan, Snapshot};
 pub struct Spec {
     /// The name used in configuration and reports.
     pub name: &'static str,
+    /// Whether it divides by curves, so that its plans can be held against them. One that goes by
+    /// what it counts judges for itself what is worth a move.
+    pub by_curves: bool,
     /// Divides the memory.
     pub plan: fn(&Snapshot) -> Plan,
 }
@@ -22,7 +25,13 @@ macro_rules! planners {
     };
 }
 
-planners! { adapt_k, dp, hull, manual, nothing }
+planners! {
+    adapt_k, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa, facebook,
+    twemcache, cachelib, bound,
+}
+
+#[cfg(test)]
+mod test_slabs;
 
 /// The planner of that name.
 ///

@@ -16,6 +16,8 @@ pub enum Pools {
     Tenant,
     /// A pool for each class of penalties, whoever owns the items.
     Class,
+    /// A pool for each class of sizes of each tenant, where memory is divided in pages.
+    Slab,
 }
 
 /// A way to run the loop.
@@ -37,6 +39,11 @@ pub struct Recipe {
     pub epoch: Micros,
     /// Reads between plans; where it is zero, time counts.
     pub interval: u64,
+    /// Whether plans are as far apart as the pools take to turn over, and `interval` is the most
+    /// that they may be: see [`crate::slab::turnover`].
+    pub turnover: bool,
+    /// Pages in a unit of a plan, where memory is divided in pages.
+    pub grain: u64,
     /// Share of the keys to watch; as many as there is time for where nothing is said.
     pub rate: Option<f64>,
     /// Least share of the present cost that a plan must promise to save. Below a percent or so the
@@ -66,6 +73,8 @@ impl Recipe {
         objective: Objective::Latency,
         epoch: Micros::from_secs(1),
         interval: 0,
+        turnover: false,
+        grain: 1,
         rate: None,
         gain_min: 0.01,
         switch_margin: 0.01,
@@ -83,7 +92,7 @@ macro_rules! recipes {
     };
 }
 
-recipes! { r#static, dlru, kredis, predis }
+recipes! { r#static, dlru, kredis, predis, lama }
 
 impl fmt::Display for Recipe {
     /// The shortest text that [`parse`] reads back.
@@ -103,7 +112,7 @@ impl fmt::Display for Recipe {
 
 fn settings(recipe: &Recipe) -> impl Iterator<Item = (&'static str, String)> {
     let k = match recipe.evictors {
-        [single] if !single.pool => single.k.to_string(),
+        [single] if !single.pool && single.k > 0 => single.k.to_string(),
         _ => String::new(),
     };
     [
@@ -113,6 +122,7 @@ fn settings(recipe: &Recipe) -> impl Iterator<Item = (&'static str, String)> {
         ("planner", recipe.planner.to_owned()),
         ("epoch", format!("{}", recipe.epoch.as_f64() / 1e6)),
         ("interval", recipe.interval.to_string()),
+        ("grain", recipe.grain.to_string()),
         ("rate", recipe.rate.map_or(String::new(), |rate| rate.to_string())),
         ("gain", recipe.gain_min.to_string()),
         ("move", recipe.move_max.to_string()),
@@ -169,7 +179,11 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
                 recipe.epoch = Micros((number(0.01, 86_400.0)? * 1e6) as u64);
                 recipe.interval = 0;
             }
-            "interval" => recipe.interval = number(0.0, 1e15)? as u64,
+            "interval" => {
+                recipe.interval = number(0.0, 1e15)? as u64;
+                recipe.turnover = false;
+            }
+            "grain" => recipe.grain = number(1.0, 1e6)? as u64,
             "rate" => recipe.rate = Some(number(1e-6, 1.0)?),
             "gain" => recipe.gain_min = number(0.0, 1.0)?,
             "move" => recipe.move_max = number(0.0, 1.0)?,
@@ -177,8 +191,8 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
             _ => {
                 return Err(format!(
                     "'{part}' is not a setting of a recipe: \
-                     there are objective, model, k, planner, epoch, interval, rate, gain, \
-                     move and keep"
+                     there are objective, model, k, planner, epoch, interval, grain, rate, \
+                     gain, move and keep"
                 ));
             }
         }
@@ -199,6 +213,9 @@ mod tests {
             "kredis:model=kaet:k=5",
             "static:k=16",
             "dlru",
+            "lama",
+            "lama:objective=latency:model=footprint:grain=4",
+            "lama:interval=100000:move=0.1",
             "dlru:interval=100000:rate=0.01",
             "dlru:epoch=2:interval=0",
             "kredis:planner=hull:epoch=0.5:gain=0.05:move=0.25",

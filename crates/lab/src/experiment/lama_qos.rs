@@ -1,0 +1,86 @@
+//! LAMA's promise of a miss ratio, held while what is asked for changes [1].
+//!
+//! One tenant is promised 80 or 85 % hits and goes through three phases, from small items to large
+//! ones; another takes what is left, and could use all of it. The hits of the first are counted
+//! in windows of a fortieth of the run, from when it had time to settle, through the change.
+//!
+//! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
+//!     Key-Value Caches. IEEE TC '17, section 4.7.
+
+use super::lama_phases::phases;
+use super::slabs::{Load, lama, less, open};
+use super::{Experiment, Findings, Setting};
+use crate::flight::Store;
+use anyhow::Result;
+use tune::{Goal, Target};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "lama-qos",
+    about: "a promise of 80 and 85 % hits, kept through a change of sizes",
+    run,
+};
+
+/// Windows of a run, and the first that counts.
+const WINDOWS: usize = 40;
+const SETTLED: usize = 8;
+
+/// Memory, in megabytes before scaling.
+const MEMORY: u64 = 512;
+
+/// Keys of each set, before scaling: so few that what was never asked for before is rare, for no
+/// memory helps there.
+const KEYS: u64 = 700_000;
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let scale = setting.pick(8, 64);
+    let marks: Vec<f64> = (1..=WINDOWS).map(|at| at as f64 / WINDOWS as f64).collect();
+    let targets = [("80 %", 0.20), ("85 %", 0.15)];
+    for &seed in &setting.seeds {
+        let mut load = Load::new(scale);
+        let keys = 7_000_000 / scale;
+        let mut others =
+            open(&format!("etc:keys={keys}:requests=1000000000:skew=0.7:seed={}", seed + 7))?;
+        phases(&mut load, KEYS, seed, 0, |load| {
+            if let Some(access) = others.next() {
+                load.push(1, &access?);
+            }
+            Ok(())
+        })?;
+        for (name, misses) in targets {
+            let goal = Goal { tenant: 0, target: Target::MissRatio(misses), priority: 1 };
+            let recipe = lama(":interval=400000:move=0.125:keep=0.8:rate=1", scale)?;
+            let (counts, flight) =
+                load.fly(recipe, load.memory(MEMORY), (&marks, vec![goal]), seed);
+            let ratio = |window: usize| {
+                less(&counts[window], &counts[window - 1]).miss_ratio()
+            };
+            let off: Vec<_> = (SETTLED..WINDOWS).map(|at| 100.0 * (ratio(at) - misses)).collect();
+            let all = less(&counts[WINDOWS - 1], &counts[SETTLED - 1]);
+            let most = off.iter().fold(0.0, |most: f64, off| most.max(off.abs()));
+            let mean = off.iter().map(|off| off.abs()).sum::<f64>() / off.len() as f64;
+            let memory = flight.plant.used_by(0).as_f64() / flight.plant.used().as_f64();
+            findings.cell(
+                "lama",
+                name,
+                seed,
+                &[
+                    ("miss_ratio", all.miss_ratio()),
+                    ("off_mean_points", mean),
+                    ("off_most_points", most),
+                    ("memory_share", memory),
+                ],
+            );
+        }
+    }
+    for (name, _) in targets {
+        for (figure, what, paper) in [
+            ("off_mean_points", "mean distance from the promise", ""),
+            ("off_most_points", "greatest distance in a window", "1.3 points"),
+        ] {
+            let points = findings.mean("lama", Some(name), figure);
+            let what = format!("{name} hits: {what}");
+            findings.claim(&what, format!("{points:.2} points"), paper);
+        }
+    }
+    Ok(())
+}

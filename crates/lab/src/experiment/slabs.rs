@@ -1,0 +1,314 @@
+//! Slab caches in experiments: workloads kept small in memory, planners beside each other, and the
+//! bound that exact curves give.
+//!
+//! Everything is scaled: a run with scale s has an s-th of the keys, of the requests and of the
+//! memory, and pages of an s-th of a megabyte. So there are as many pages as in the paper, each
+//! class has the same share of them, and a plan that moves 50 pages moves the same share.
+
+use super::Findings;
+use crate::flight::{Flight, Store};
+use crate::plant::{Bounds, Counts};
+use crate::slab_plant::{SlabPlant, Slabs};
+use anyhow::{Result, anyhow};
+use base::{Access, Bytes, Micros, Op, TenantId};
+use curve::Model;
+use curve::footprint::Footprint;
+use std::collections::BTreeMap;
+use trace::{Charge, Source};
+use tune::snapshot::{Candidate, Pool};
+use tune::{Evictor, Goal, Objective, Recipe, Snapshot, planner, recipe};
+
+/// memcached's header of an item, with its version.
+const HEADER: u32 = 56;
+
+/// Virtual time between two requests: slow enough for the pilot to watch as many keys as it likes.
+const STEP: Micros = Micros::from_millis(1);
+
+/// Virtual time between two looks of the pilot.
+const LOOK: Micros = Micros::from_millis(500);
+
+/// Keys that models watch.
+const RATE: f64 = 0.25;
+
+/// Reads between two plans of planners that move a page each time: as many pages as LAMA may move.
+pub(super) const PACE: u64 = 2_500;
+
+/// LAMA's longest time between two plans, in reads of a run that is not scaled.
+pub(super) const INTERVAL: u64 = 1_000_000;
+
+/// What a row is of: its name, its planner or recipe, and the reads between two plans, at scale
+/// one eighth.
+pub(super) type Subject = (&'static str, &'static str, u64);
+
+/// The planners of the paper, and those after it. memcached's automover looks once a second, and
+/// did every ten seconds; ETC has 52 715 requests a second.
+pub(super) const RIVALS: [Subject; 7] = [
+    ("memcached", "memcached", 1_000_000),
+    ("automove", "automove", 6_600),
+    ("automove-former", "automove_former", 66_000),
+    ("psa", "psa", PACE),
+    ("facebook", "facebook", PACE),
+    ("twemcache", "twemcache", PACE),
+    ("cachelib", "cachelib", PACE),
+];
+
+/// A request, in sixteen bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    key: u64,
+    size: u32,
+    tenant: u16,
+    is_write: bool,
+}
+
+/// Requests, in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub(super) requests: Vec<Request>,
+    pub(super) slabs: Slabs,
+    pub(super) scale: u64,
+}
+
+impl Load {
+    /// Requests of nobody yet.
+    pub(super) fn new(scale: u64) -> Self {
+        let page = (1u64 << 20) / scale;
+        let slabs = Slabs { page: page as u32, ..Slabs::default() };
+        Self { requests: vec![], slabs, scale }
+    }
+
+    /// Facebook's ETC pool: seven million keys and fifty million requests, scaled.
+    pub(super) fn etc(scale: u64, seed: u64) -> Result<Self> {
+        let mut load = Self::new(scale);
+        let (keys, requests) = (7_000_000 / scale, 50_000_000 / scale);
+        let mut source = open(&format!("etc:keys={keys}:requests={requests}:{ETC}:seed={seed}"))?;
+        while let Some(access) = source.next() {
+            load.push(0, &access?);
+        }
+        Ok(load)
+    }
+
+    /// Adds a request of a tenant.
+    pub(super) fn push(&mut self, tenant: TenantId, access: &Access) {
+        let size = access.key_size + access.value_size + HEADER;
+        let is_write = access.op == Op::Set;
+        self.requests.push(Request { key: access.key, size, tenant, is_write });
+    }
+
+    /// Memory that stands for so many megabytes.
+    pub(super) fn memory(&self, megabytes: u64) -> Bytes {
+        Bytes((megabytes << 20) / self.scale)
+    }
+
+    fn access(&self, at: usize) -> Access {
+        let Request { key, size, tenant, is_write } = self.requests[at];
+        let op = if is_write { Op::Set } else { Op::Get };
+        Access { tenant, op, time: Micros(at as u64 * STEP.0), ..Access::get(key, size) }
+    }
+
+    fn tenants(&self) -> usize {
+        self.requests.iter().map(|request| usize::from(request.tenant)).max().unwrap_or(0) + 1
+    }
+
+    /// What a recipe makes of it: the counts of tenant 0 at each of `marks`, which are shares of
+    /// the requests, rising.
+    pub(super) fn fly(
+        &self,
+        recipe: Recipe,
+        memory: Bytes,
+        (marks, goals): (&[f64], Vec<Goal>),
+        seed: u64,
+    ) -> (Vec<Counts>, Flight<SlabPlant>) {
+        let names = ["all".to_owned(), "others".to_owned()];
+        let bounds: Vec<_> = names[..self.tenants()].iter().map(|n| Bounds::none(n)).collect();
+        let mut plant = SlabPlant::new(memory, self.slabs, &bounds);
+        plant.promise(goals);
+        let mut flight = Flight::over(plant, recipe, seed).every(LOOK);
+        let mut at = 0;
+        let mut counts = vec![];
+        for mark in marks {
+            let until = (mark * self.requests.len() as f64).round() as usize;
+            while at < until {
+                flight.access(&self.access(at));
+                at += 1;
+            }
+            counts.push(flight.plant.counts(0));
+        }
+        (counts, flight)
+    }
+
+    /// Counts between two marks.
+    pub(super) fn between(
+        &self,
+        recipe: Recipe,
+        memory: Bytes,
+        marks: [f64; 2],
+        seed: u64,
+    ) -> Counts {
+        let (counts, _) = self.fly(recipe, memory, (&marks, vec![]), seed);
+        less(&counts[1], &counts[0])
+    }
+
+    /// The exact curves of each class between two marks, with what came before in the caches.
+    pub(super) fn bound(&self, marks: [f64; 2]) -> Result<Bound> {
+        let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
+        let spec = curve::find("olken").map_err(|error| anyhow!(error))?;
+        let [from, until] = marks.map(|mark| (mark * self.requests.len() as f64).round() as usize);
+        let mut classes: BTreeMap<usize, Class> = BTreeMap::new();
+        for at in 0..until {
+            let access = self.access(at);
+            let class = chunks.partition_point(|&chunk| chunk < access.size);
+            let Some(&share) = shares.get(class) else { continue };
+            let class = classes.entry(class).or_insert_with(|| Class {
+                model: (spec.build)(&curve::Params::default()),
+                reads: 0,
+            });
+            if at >= from && class.reads == 0 && access.op == Op::Get {
+                class.model.forget(0.0);
+            }
+            class.reads += u64::from(at >= from && access.op == Op::Get);
+            class.model.access(&Access { size: share, ..access });
+        }
+        let large = |request: &&Request| {
+            !request.is_write && chunks.last().is_some_and(|&chunk| chunk < request.size)
+        };
+        let too_large = self.requests[from..until].iter().filter(large).count() as u64;
+        Ok(Bound { classes, page: Bytes(u64::from(self.slabs.page)), too_large })
+    }
+}
+
+/// The footprints of all classes, on one clock.
+#[derive(Debug)]
+pub(super) struct Footprints {
+    classes: Vec<(Footprint, u64)>,
+    page: f64,
+    reads: u64,
+}
+
+impl Load {
+    /// The footprints of the whole run.
+    pub(super) fn footprints(&self) -> Footprints {
+        let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
+        let params = curve::Params::default();
+        let mut classes: Vec<_> = chunks.iter().map(|_| (Footprint::new(&params), 0)).collect();
+        let mut last = vec![0; chunks.len()];
+        let mut reads = 0;
+        for at in 0..self.requests.len() {
+            let access = self.access(at);
+            reads += u64::from(access.op == Op::Get);
+            let class = chunks.partition_point(|&chunk| chunk < access.size);
+            let Some(&share) = shares.get(class) else { continue };
+            // A class that had to look at the requests of all others would take as long for each.
+            let (footprint, own) = &mut classes[class];
+            footprint.pass(at as u64 - last[class]);
+            last[class] = at as u64 + 1;
+            *own += u64::from(access.op == Op::Get);
+            footprint.access(&Access { size: share, ..access });
+        }
+        for ((footprint, _), last) in classes.iter_mut().zip(last) {
+            footprint.pass(self.requests.len() as u64 - last);
+        }
+        Footprints { classes, page: f64::from(self.slabs.page), reads }
+    }
+}
+
+impl Footprints {
+    /// The miss ratio of a memcached of `memory` and the pages of its classes, as predicted.
+    pub(super) fn natural(&self, memory: Bytes) -> (f64, Vec<f64>) {
+        let alone: Vec<_> = self.classes.iter().map(|(footprint, _)| footprint.clone()).collect();
+        let parts = Footprint::natural(&alone, memory);
+        let known: u64 = self.classes.iter().map(|(_, reads)| reads).sum();
+        // What is too large for every class misses.
+        let mut misses = (self.reads - known) as f64;
+        for ((footprint, reads), part) in self.classes.iter().zip(&parts) {
+            misses += *reads as f64 * footprint.curve().at(*part).0;
+        }
+        let pages = parts.iter().map(|part| part.as_f64() / self.page);
+        (misses / self.reads.max(1) as f64, pages.collect())
+    }
+}
+
+#[derive(Debug)]
+struct Class {
+    model: Box<dyn Model>,
+    reads: u64,
+}
+
+/// What exact curves allow.
+#[derive(Debug)]
+pub(super) struct Bound {
+    classes: BTreeMap<usize, Class>,
+    page: Bytes,
+    /// Reads of what no class holds.
+    too_large: u64,
+}
+
+impl Bound {
+    /// The least miss ratio of any division of `memory` that stands still.
+    pub(super) fn miss_ratio(&self, memory: Bytes) -> Result<f64> {
+        let pool = |class: &Class| Pool {
+            candidates: vec![Candidate::new(Evictor::LRU, class.model.curve())],
+            reads_per_s: class.reads as f64,
+            evictor: Evictor::LRU,
+            slab: Some(tune::slab::Slab { page: self.page, ..Default::default() }),
+            ..Pool::default()
+        };
+        let snapshot = Snapshot {
+            memory,
+            units_max: 0,
+            band: None,
+            objective: Objective::Misses,
+            switch_margin: 0.0,
+            pools: self.classes.values().map(pool).collect(),
+            goals: vec![],
+        };
+        let planner = planner::find("bound").map_err(|error| anyhow!(error))?;
+        let misses = (planner.plan)(&snapshot).cost + self.too_large as f64;
+        let reads: u64 = self.classes.values().map(|class| class.reads).sum();
+        Ok(misses / (reads + self.too_large).max(1) as f64)
+    }
+}
+
+/// Popularity, which is ours: see the generator.
+const ETC: &str = "skew=0.6";
+
+/// A generator, with sizes as it draws them.
+pub(super) fn open(text: &str) -> Result<Box<dyn Source>> {
+    let options = trace::Options { charge: Charge::Value, ..trace::Options::default() };
+    Ok(trace::synth::open(text, &options)?)
+}
+
+/// A planner that goes by what it counts, without models.
+pub(super) fn rival((_, planner, reads): Subject, scale: u64) -> Result<Recipe> {
+    let lama = recipe::parse("lama").map_err(|error| anyhow!(error))?;
+    let interval = (reads * 8 / scale).max(200);
+    let planner = planner::find(planner).map_err(|error| anyhow!(error))?.name;
+    Ok(Recipe { model: None, planner, interval, turnover: false, move_max: 1.0, ..lama })
+}
+
+/// LAMA as its recipe has it, or with settings, for a run of this scale.
+pub(super) fn lama(settings: &str, scale: u64) -> Result<Recipe> {
+    let recipe = recipe::parse(&format!("lama{settings}")).map_err(|error| anyhow!(error))?;
+    let interval = recipe.interval / scale;
+    Ok(Recipe { interval, rate: recipe.rate.or(Some(RATE)), ..recipe })
+}
+
+/// What was counted since.
+pub(super) fn less(now: &Counts, before: &Counts) -> Counts {
+    Counts {
+        gets: now.gets - before.gets,
+        misses: now.misses - before.misses,
+        sets: now.sets - before.sets,
+        waited: Micros(now.waited.0 - before.waited.0),
+    }
+}
+
+/// Notes a miss ratio and what it means where a miss takes a millisecond.
+pub(super) fn note(findings: &mut Findings, row: &str, workload: &str, seed: u64, ratio: f64) {
+    findings.cell(row, workload, seed, &[("miss_ratio", ratio), ("mean_us", 1_000.0 * ratio)]);
+}
+
+/// The name of a size.
+pub(super) fn size_name(megabytes: u64) -> String {
+    format!("{megabytes} MB")
+}

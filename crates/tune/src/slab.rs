@@ -1,0 +1,288 @@
+//! Pools that are slab classes: what a plant shows of their pages, and what was counted of them
+//! in the last epochs.
+//!
+//! ```text
+//!   page     1 MB, of one class at a time          ┌────┬────┬────┬────┐
+//!   chunk    room for one item of the class        │item│item│item│free│
+//!   class    items that need chunks of one size    └────┴────┴────┴────┘
+//! ```
+//!
+//! Memory moves between classes in whole pages. Planners that do not divide by curves look at a
+//! *window*: the counts of each of the last epochs. The window is part of the snapshot, so that a
+//! planner with a memory is still a pure function.
+
+use crate::Evictor;
+use crate::plant::Reading;
+use crate::snapshot::{Pool, Snapshot};
+use base::{Bytes, MissRatio, TenantId};
+use curve::MissRatioCurve;
+use std::collections::{HashMap, VecDeque};
+
+/// Epochs a window holds: as many samples as memcached's automover looks at.
+pub const WINDOW: usize = 10;
+
+/// Units of a plan at most, where they are pages: beyond that a plan takes tenths of a second.
+pub const UNITS_MAX: usize = 1024;
+
+/// What a plant shows of a tenant's items of one size class. Counts are since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SlabClass {
+    /// Whose items.
+    pub tenant: TenantId,
+    /// Number of the class, as in [`crate::Part::class`].
+    pub class: u8,
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Bytes of a chunk: what a sample of one of its items says for a size.
+    pub chunk: Bytes,
+    /// Pages it holds.
+    pub pages: u64,
+    /// Chunks of its pages that hold no item.
+    pub free: u64,
+    /// Items evicted because a chunk was needed.
+    pub evicted: u64,
+    /// Hits on items that were about to be evicted: the last page's worth of the order.
+    pub tail_hits: u64,
+    /// Requests, of any class, since its next victim was used; zero where there is none.
+    pub tail_age: u64,
+}
+
+/// A slab class in a [`Snapshot`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Slab {
+    /// Bytes of a page.
+    pub page: Bytes,
+    /// Bytes of a chunk.
+    pub chunk: Bytes,
+    /// Pages it holds.
+    pub pages: u64,
+    /// The last epochs, oldest first.
+    pub window: Vec<Look>,
+}
+
+/// What one epoch saw of a slab class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Look {
+    /// Requests: reads, and writes that fill no miss.
+    pub requests: u64,
+    /// Reads that missed.
+    pub misses: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Items evicted for want of a chunk.
+    pub evicted: u64,
+    /// Items written into new chunks.
+    pub tail_hits: u64,
+    /// Requests since its next victim was used, at the end.
+    pub tail_age: u64,
+    /// Free chunks, at the end.
+    pub free: u64,
+    /// Whether it gained or lost a page.
+    pub dirty: bool,
+}
+
+impl Slab {
+    /// Chunks of a page.
+    pub fn chunks(&self) -> u64 {
+        (self.page.0 / self.chunk.0.max(1)).max(1)
+    }
+
+    /// The last epoch; nothing before the first.
+    pub fn last(&self) -> Look {
+        self.window.last().copied().unwrap_or_default()
+    }
+
+    /// A curve from what was counted, for a class with too few requests for another: hits in
+    /// proportion to the memory, up to what it holds. Without one it would keep for ever what came
+    /// to it first. Nothing where nobody read.
+    pub fn straight(&self) -> Option<MissRatioCurve> {
+        let sum = |of: fn(&Look) -> u64| self.window.iter().map(of).sum::<u64>() as f64;
+        let (reads, misses) = (sum(|look| look.reads), sum(|look| look.misses));
+        let held = Bytes(self.page.0 * self.pages);
+        (reads > 0.0 && held > Bytes(0))
+            .then(|| MissRatioCurve::new([(held, MissRatio::of(misses, reads))]))
+    }
+
+    /// Whether an epoch was seen that moved something, among the last ones.
+    pub fn evicts(&self) -> bool {
+        self.last().evicted > 0
+    }
+}
+
+/// Pools that are slab classes, with their place.
+pub(crate) fn slabs(snapshot: &Snapshot) -> impl Iterator<Item = (usize, &Slab)> + Clone {
+    let of = |(at, pool): (usize, &'_ Pool)| -> Option<usize> { pool.slab.as_ref().map(|_| at) };
+    let places: Vec<_> = snapshot.pools.iter().enumerate().filter_map(of).collect();
+    places.into_iter().filter_map(|at| Some((at, snapshot.pools[at].slab.as_ref()?)))
+}
+
+/// The division there is: the pages that classes hold, and the budgets of other pools.
+pub(crate) fn held(snapshot: &Snapshot) -> Vec<(Bytes, Evictor)> {
+    let of = |pool: &Pool| {
+        let pages = |slab: &Slab| Bytes(slab.page.0 * slab.pages);
+        (pool.slab.as_ref().map_or(pool.budget, pages), pool.evictor)
+    };
+    let division: Vec<_> = snapshot.pools.iter().map(of).collect();
+    let sum: u128 = division.iter().map(|(bytes, _)| u128::from(bytes.0)).sum();
+    if sum <= u128::from(snapshot.memory.0) {
+        return division;
+    }
+    // The limit fell, and pages are not given back yet: everybody is to keep their part of it.
+    let scale = snapshot.memory.as_f64() / sum as f64;
+    division.into_iter().map(|(b, evictor)| (Bytes((b.as_f64() * scale) as u64), evictor)).collect()
+}
+
+/// The division there is but for one page of pool `from`, which pool `to` gets.
+pub(crate) fn one_page(snapshot: &Snapshot, from: usize, to: usize) -> Vec<(Bytes, Evictor)> {
+    let mut division = held(snapshot);
+    let page = snapshot.pools[from].slab.as_ref().map_or(Bytes(0), |slab| slab.page);
+    if from != to && division[from].0 >= page {
+        division[from].0 -= page;
+        division[to].0 += page;
+    }
+    division
+}
+
+/// The windows of all classes, as the pilot fills them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Windows {
+    of: HashMap<(TenantId, u8), Window>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Window {
+    before: Counts,
+    now: SlabClass,
+    looks: VecDeque<Look>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    shown: SlabClass,
+    gets: u64,
+    misses: u64,
+    sets: u64,
+}
+
+impl Windows {
+    /// Ends an epoch: what was counted since the last one.
+    pub(crate) fn epoch(&mut self, reading: &Reading) {
+        for &shown in &reading.slabs {
+            let tenant = reading.tenants.iter().find(|tenant| tenant.id == shown.tenant);
+            let part = tenant.map(|tenant| tenant.part(Some(shown.class))).unwrap_or_default();
+            let now = Counts { shown, gets: part.gets, misses: part.misses, sets: part.sets };
+            let window = self.of.entry((shown.tenant, shown.class)).or_default();
+            let old = std::mem::replace(&mut window.before, now);
+            let misses = now.misses.saturating_sub(old.misses);
+            let sets = now.sets.saturating_sub(old.sets);
+            let reads = now.gets.saturating_sub(old.gets);
+            window.now = shown;
+            window.looks.push_back(Look {
+                requests: reads + sets - sets.min(misses),
+                misses,
+                reads,
+                evicted: shown.evicted.saturating_sub(old.shown.evicted),
+                tail_hits: shown.tail_hits.saturating_sub(old.shown.tail_hits),
+                tail_age: shown.tail_age,
+                free: shown.free,
+                dirty: shown.pages != old.shown.pages,
+            });
+            if window.looks.len() > WINDOW {
+                window.looks.pop_front();
+            }
+        }
+    }
+
+    /// What is known of a class.
+    pub(crate) fn slab(&self, tenant: TenantId, class: u8) -> Option<Slab> {
+        let Window { now, looks, .. } = self.of.get(&(tenant, class))?;
+        Some(Slab {
+            page: now.page,
+            chunk: now.chunk,
+            pages: now.pages,
+            window: looks.iter().copied().collect(),
+        })
+    }
+}
+
+/// Requests until every pool has turned over what it may hold after a plan that moves `pages_max`
+/// pages at most (LAMA, equation 8): before that a plan has not shown its effect. Pools that hardly
+/// miss would take for ever, and are left out.
+pub fn turnover(pools: &[Pool], pages_max: u64) -> Option<u64> {
+    let all: u64 = pools.iter().filter_map(|pool| Some(pool.slab.as_ref()?.last().requests)).sum();
+    let of = |pool: &Pool| {
+        let slab = pool.slab.as_ref()?;
+        let last = slab.last();
+        // One miss in a thousand requests of all.
+        let enough = last.misses > 0 && last.misses * 1_000 >= all;
+        let pages = (2 * slab.pages).min(slab.pages + pages_max);
+        let items = (pages * slab.chunks()) as f64;
+        enough.then(|| items * all as f64 / last.misses as f64)
+    };
+    pools.iter().filter_map(of).reduce(f64::max).map(|requests| requests as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plant::{Part, Tenant};
+
+    /// A window is of differences, and forgets.
+    #[test]
+    fn windows_hold_what_was_counted_in_each_epoch() {
+        let mut windows = Windows::default();
+        for epoch in 1..=12u64 {
+            let part = Part { class: 3, gets: 100 * epoch, misses: 10 * epoch, ..Part::default() };
+            let part = Part { sets: 15 * epoch, ..part };
+            let slab = SlabClass {
+                class: 3,
+                page: Bytes(1_000),
+                chunk: Bytes(96),
+                pages: epoch.min(7),
+                evicted: epoch * epoch,
+                ..SlabClass::default()
+            };
+            windows.epoch(&Reading {
+                tenants: vec![Tenant { classes: vec![part], ..Tenant::default() }],
+                slabs: vec![slab],
+                ..Reading::default()
+            });
+        }
+        let slab = windows.slab(0, 3).unwrap();
+        assert_eq!((slab.pages, slab.chunks(), slab.window.len()), (7, 10, WINDOW));
+        let last = slab.last();
+        assert_eq!((last.requests, last.misses, last.evicted), (105, 10, 144 - 121));
+        let dirty: Vec<_> = slab.window.iter().map(|look| look.dirty).collect();
+        assert_eq!(dirty[..5], [true; 5]);
+        assert_eq!(dirty[5..], [false; 5]);
+        assert!(windows.slab(1, 3).is_none());
+    }
+
+    /// Ten pages that hit half of the reads: with five it would be a quarter.
+    #[test]
+    fn the_unknown_is_a_straight_line() {
+        let look = Look { reads: 40, misses: 20, ..Look::default() };
+        let slab = Slab { page: Bytes(100), pages: 10, window: vec![look; 2], ..Slab::default() };
+        let curve = slab.straight().unwrap();
+        assert_eq!(curve.at(Bytes(1_000)), MissRatio(0.5));
+        assert_eq!(curve.at(Bytes(500)), MissRatio(0.75));
+        assert_eq!(curve.at(Bytes(9_000)), MissRatio(0.5));
+        assert!(Slab { window: vec![], ..slab }.straight().is_none());
+    }
+
+    /// Ten pages of a hundred chunks and a bound of five more; one request in two is of the class
+    /// and one in five of those misses: 1 500 items come in 15 000 requests.
+    #[test]
+    fn the_slowest_pool_sets_the_pace() {
+        let slab = |pages, requests, misses| Slab {
+            page: Bytes(10_000),
+            chunk: Bytes(100),
+            pages,
+            window: vec![Look { requests, misses, ..Look::default() }],
+        };
+        let pool = |slab| Pool { slab: Some(slab), ..Pool::default() };
+        let pools = [pool(slab(10, 500, 100)), pool(slab(3, 500, 400)), pool(slab(9, 0, 0))];
+        assert_eq!(turnover(&pools, 5), Some(15_000));
+        assert_eq!(turnover(&pools[2..], 5), None);
+    }
+}
