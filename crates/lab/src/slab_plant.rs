@@ -11,11 +11,12 @@
 //!
 //! A class that needs a page when none is left gets one only if its budget has room for it and
 //! some other class is above its own: a plan takes effect as requests come. Budgets given while
-//! pages are still free say nothing: whoever gave them could not know who would take those. A class that has no page at all takes one from the class with most;
-//! memcached takes that one from beyond its limit, which here is a promise.
+//! pages are still free say nothing: whoever gave them could not know who would take those. A
+//! class that has no page at all takes one from the class with most; memcached takes that one from
+//! beyond its limit, which here is a promise.
 //!
-//! Chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to half a page; above that an item
-//! has a page to itself, and what is larger than a page is not kept.
+//! Chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to half a page; above that an
+//! item has a page to itself, and what is larger than a page is not kept.
 
 use crate::flight::Store;
 use crate::plant::{Bounds, Counts};

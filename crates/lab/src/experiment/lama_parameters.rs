@@ -36,7 +36,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 fly(&row, &format!(":interval={reads}"))?;
             }
             for pages in MOVES {
-                fly(&format!("N = {pages}"), &format!(":move={}", pages as f64 / 1_024.0))?;
+                let share = pages as f64 / 1_024.0;
+                fly(&format!("N = {pages}"), &format!(":move={share}"))?;
             }
             for grain in GRAINS {
                 fly(&format!("r = {grain}"), &format!(":grain={grain}"))?;
@@ -45,6 +46,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     let ratio = |row: &str| findings.mean(row, None, "miss_ratio");
     let more = 100.0 * (ratio("interval 5000k") / ratio("interval 1000k") - 1.0);
-    findings.claim("misses more with 5 million reads than with one", format!("{more:.1} %"), "more");
+    let what = "misses more with 5 million reads than with one";
+    findings.claim(what, format!("{more:.1} %"), "more");
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! LAMA's stress test: small items, a passage, large items [1]. Who cannot move pages serves the
 //! third phase with what the first one left (slab calcification).
 //!
-//! Each set has its own keys and its own sizes, and popularity as in the generator `phases`. What is
-//! counted is the third phase, from its first request on.
+//! Each set has its own keys and its own sizes, and popularity as in the generator `phases`. What
+//! is counted is the third phase, from its first request on.
 //!
 //! [1] Hu et al. LAMA: Optimized Locality-aware Memory Allocation for Key-value Cache. ATC '15;
 //!     the workload is after Carra and Michiardi, ICC '14.
