@@ -5,6 +5,10 @@
 //! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
 //! live beside them shows what there is to gain.
 //!
+//! In the slab layout each class evicts by LHD among its own, and rank balance moves a page now and
+//! then from the class whose victims are worth least to the one whose victims are worth most;
+//! *alone* is without that. All layouts have the same memory.
+//!
 //! ```text
 //! cargo x bench lhd TRACE…
 //! ```
@@ -13,7 +17,7 @@ use base::{Access, Bytes, Micros, Op};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
-use store::{Config, Evictor, Now, Scope, Store, charge};
+use store::{Config, Evictor, Move, Now, Scope, Slab, Store, charge};
 
 const REQUESTS: usize = 2_000_000;
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
@@ -59,9 +63,17 @@ fn requests(path: &str) -> Vec<Request> {
     all
 }
 
-fn play(requests: &[Request], maxmemory: u64, evictor: Evictor) -> (f64, Store) {
-    let config = Config { maxmemory: Bytes(maxmemory), shards: 8, evictor, ..Config::default() };
-    let store = Store::new(config);
+/// How items lie, and what becomes of their pages.
+#[derive(Clone, Copy, PartialEq)]
+enum Layout {
+    Heap,
+    Slab { balanced: bool },
+}
+
+fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) -> (f64, Store) {
+    let slab = (layout != Layout::Heap).then(Slab::default);
+    let maxmemory = Bytes(maxmemory);
+    let store = Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() });
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
     let (mut reads, mut misses) = (0u64, 0u64);
@@ -75,10 +87,22 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor) -> (f64, Store) 
             let _ = store.set(&key, &value[..request.len], None, NOW);
         }
         if at % SWEEP_EVERY == 0 {
+            if layout == (Layout::Slab { balanced: true }) && store.pages_to_move() == 0 {
+                balance(&store);
+            }
             store.sweep(NOW, 8);
         }
     }
     (misses as f64 / reads as f64, store)
+}
+
+/// Lets one page move, if one should.
+fn balance(store: &Store) {
+    let classes = store.classes(0, NOW);
+    let worth: Vec<_> = classes.iter().map(|class| (class.pages, class.victims)).collect();
+    if let Some((from, to)) = tune::victims::balance(&worth) {
+        store.move_pages(&[Move { tenant: 0, from, to, pages: 1 }]);
+    }
 }
 
 fn items_bytes(store: &Store) -> u64 {
@@ -106,8 +130,17 @@ fn simulated(requests: &[Request], capacity: u64) -> f64 {
 /// The table for these traces.
 pub(crate) fn run(paths: &[String]) {
     println!(
-        "{:28}{:>10}{:>12}{:>10}{:>10}{:>12}{:>8}",
-        "trace", "requests", "memory", "k-lru", "live lhd", "simulated", "points"
+        "{:24}{:>9}{:>11}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}{:>8}",
+        "trace",
+        "requests",
+        "memory",
+        "k-lru",
+        "simulated",
+        "heap",
+        "slab",
+        "points",
+        "alone",
+        "points"
     );
     for path in paths {
         let requests = requests(path);
@@ -119,7 +152,7 @@ pub(crate) fn run(paths: &[String]) {
         let name = path.rsplit('/').next().unwrap_or(path);
         for tenths in [1, 3] {
             let maxmemory = footprint * tenths / 10;
-            let (klru, plain) = play(&requests, maxmemory, Evictor::default());
+            let (klru, plain) = play(&requests, maxmemory, Evictor::default(), Layout::Heap);
             // What learning takes is on top, so that both have the same for items.
             let lessons =
                 Store::new(Config { evictor: Evictor::lhd(32), shards: 8, ..Config::default() })
@@ -127,14 +160,20 @@ pub(crate) fn run(paths: &[String]) {
                     .0
                     .saturating_sub(Store::new(Config { shards: 8, ..Config::default() }).used().0);
             drop(plain);
-            let (live, store) = play(&requests, maxmemory + lessons, Evictor::lhd(32));
+            let live = |layout| play(&requests, maxmemory + lessons, Evictor::lhd(32), layout);
+            let (heap, store) = live(Layout::Heap);
             let free = store.limit().0 - store.used().0;
             let simulated = simulated(&requests, items_bytes(&store) + free);
+            drop(store);
+            let (slab, _) = live(Layout::Slab { balanced: true });
+            let (alone, _) = live(Layout::Slab { balanced: false });
             println!(
-                "{name:28}{:>10}{:>12}{klru:>10.4}{live:>10.4}{simulated:>12.4}{:>8.2}",
+                "{name:24}{:>9}{:>11}{klru:>8.4}{simulated:>11.4}{heap:>8.4}{slab:>8.4}{:>8.2}\
+                 {alone:>8.4}{:>8.2}",
                 requests.len(),
                 Bytes(maxmemory).to_string(),
-                100.0 * (live - simulated),
+                100.0 * (slab - simulated),
+                100.0 * (alone - simulated),
             );
         }
     }

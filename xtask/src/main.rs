@@ -26,9 +26,9 @@ Usage: cargo x <chore>
            errors of the curve models on the first N requests (300000) of the traces in DIR
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
-  soak [S] [shift]
+  soak [S] [shift] [slab]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds
+           changes the sizes every 20 seconds, `slab` serves from the slab layout
   parsers [S]
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
@@ -95,7 +95,9 @@ fn main() -> Result<()> {
         Some("race") => race::run(words),
         Some("soak") => {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
-            soak::run(seconds, words.next().as_deref() == Some("shift"))
+            let words: Vec<_> = words.collect();
+            let says = |what: &str| words.iter().any(|word| word == what);
+            soak::run(seconds, says("shift"), says("slab"))
         }
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -12,6 +12,8 @@
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18,
 //!     section 5.
 
+use policy::rank::Victims;
+
 /// Victims below which nothing is known of a class.
 const VICTIMS_MIN: u64 = 32;
 
@@ -20,28 +22,6 @@ const PAGES_MIN: u64 = 1;
 
 /// How much more the receiver's victims must be worth.
 const BETTER: f64 = 1.1;
-
-/// Weight of a victim in the mean.
-const WEIGHT: f64 = 1.0 / 32.0;
-
-/// What the victims of one class were worth lately, fake ones among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Victims {
-    /// Victims so far.
-    pub count: u64,
-    /// Hits by byte and request that they would have brought, the recent ones weighing more.
-    pub density: f64,
-}
-
-impl Victims {
-    /// Counts a victim.
-    pub fn add(&mut self, density: f64) {
-        self.count += 1;
-        // The mean of all as long as they are few.
-        let weight = WEIGHT.max(1.0 / self.count as f64);
-        self.density += weight * (density - self.density);
-    }
-}
 
 /// From which class to which a page is to move, if any is to: of each class its pages and its
 /// victims.
@@ -78,17 +58,5 @@ mod tests {
         let few = Victims { count: VICTIMS_MIN - 1, density: 9.0 };
         assert_eq!(balance(&[(5, of(1.0)), (5, few)]), None);
         assert_eq!(balance(&[]), None);
-    }
-
-    #[test]
-    fn the_mean_follows_the_victims() {
-        let mut victims = Victims::default();
-        victims.add(4.0);
-        victims.add(2.0);
-        assert_eq!((victims.count, victims.density), (2, 3.0));
-        for _ in 0..500 {
-            victims.add(1.0);
-        }
-        assert!((victims.density - 1.0).abs() < 1e-3);
     }
 }

@@ -15,9 +15,10 @@
 
 use base::hash::KeyMap;
 use base::{Access, Bytes, Op, Prng, Tick};
+use policy::rank::Victims;
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
 use policy::{Meta, Outcome, Rank};
-use tune::victims::{Victims, balance};
+use tune::victims::balance;
 
 /// Candidates of an eviction.
 const CANDIDATES: u32 = 64;

@@ -16,9 +16,11 @@ pub mod lfu;
 pub mod lhd;
 pub mod random;
 mod sampled;
+mod victims;
 
 pub(crate) use dense::Dense;
 pub use sampled::Sampled;
+pub use victims::Victims;
 
 use base::{Micros, TenantId, Tick};
 use std::fmt::Debug;

@@ -153,7 +153,7 @@ impl Shard {
     pub(super) fn pretend(&mut self, tenant: TenantId, class: usize, now: Now) {
         let want = Want { tenant: Some(tenant), own: true, spare: 0, now };
         if let Some(rank) = self.choose(tenant, class, &want).and_then(|chosen| chosen.rank) {
-            self.tenants[tenant as usize].pages().held[class].victims.add(rank);
+            self.tenants[tenant as usize].pages().held[class].victims.add(rank.into());
         }
     }
 
@@ -174,7 +174,7 @@ impl Shard {
             return bytes;
         }
         if let Some(rank) = chosen.rank {
-            slabs.held[class].victims.add(rank);
+            slabs.held[class].victims.add(rank.into());
         }
         slabs.held[class].evicted += 1;
         tenant.counters.evicted += 1;

@@ -35,7 +35,7 @@ pub(crate) use sample::Candidate;
 
 use crate::item::{Owned, Parts, Ref, Stamps};
 use page::Page;
-use sample::Victims;
+use policy::rank::Victims;
 use std::sync::Arc;
 
 /// No place among the pages that have room.

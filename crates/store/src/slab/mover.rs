@@ -11,6 +11,7 @@ use crate::store::lock;
 use crate::sync::Mutex;
 use crate::{Now, Store};
 use base::{Bytes, TenantId};
+use policy::rank::Victims;
 
 /// A plan to move pages from one class of a tenant to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub struct SizeClassStats {
     pub free: u64,
     /// Items that left to make room.
     pub evicted: u64,
-    /// The mean rank of what left lately, or would leave; nothing where there is nothing.
-    pub victim_rank: Option<f64>,
+    /// The ranks of what left lately, or would leave: hit densities where the rank is LHD's.
+    pub victims: Victims,
 }
 
 /// What is still to be moved.
@@ -65,7 +66,6 @@ impl Store {
     pub fn classes(&self, tenant: TenantId, now: Now) -> Vec<SizeClassStats> {
         let Some((_, classes)) = &self.slab else { return vec![] };
         let mut all = vec![SizeClassStats::default(); classes.large() + 1];
-        let mut ranks = vec![(0.0, 0.0); all.len()];
         for shard in &self.shards {
             let mut shard = lock(&shard.0);
             let at = usize::from(tenant);
@@ -76,12 +76,9 @@ impl Store {
                     shard.pretend(tenant, class, now);
                 }
                 if let Some(slabs) = &mut shard.tenants[at].slabs {
-                    slabs.tell(class, &mut all[class], &mut ranks[class]);
+                    slabs.tell(class, &mut all[class]);
                 }
             }
-        }
-        for (class, (sum, weight)) in all.iter_mut().zip(ranks) {
-            class.victim_rank = (weight > 0.0).then(|| sum / weight);
         }
         all
     }
@@ -121,7 +118,7 @@ impl super::Class {
 }
 
 impl Slabs {
-    fn tell(&mut self, class: usize, stats: &mut SizeClassStats, (sum, weight): &mut (f64, f64)) {
+    fn tell(&mut self, class: usize, stats: &mut SizeClassStats) {
         let held = &mut self.held[class];
         held.told = held.evicted;
         let slots = u64::from(self.classes.slots(class)) * held.pages.len() as u64;
@@ -131,9 +128,11 @@ impl Slabs {
         stats.items += held.items;
         stats.free += slots - held.items;
         stats.evicted += held.evicted;
-        if held.victims.count > 0 {
-            *sum += held.victims.rank * held.bytes as f64;
-            *weight += held.bytes as f64;
+        let (all, here) = (&mut stats.victims, held.victims);
+        all.count += here.count;
+        if all.count > 0 {
+            let weight = here.count as f64 / all.count as f64;
+            all.density += weight * (here.density - all.density);
         }
     }
 }

@@ -16,9 +16,6 @@ use base::{Prng, TenantId};
 const APART: usize = 16;
 /// Tags in a line.
 const LINE: u32 = 8;
-/// The weight of a new victim's rank in the mean.
-const WEIGHT: f64 = 1.0 / 32.0;
-
 /// An item drawn by its tag.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
@@ -27,23 +24,6 @@ pub(crate) struct Candidate {
     slot: u32,
     /// Whether its item was looked at.
     known: bool,
-}
-
-/// The ranks at which items left.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Victims {
-    /// How many, those counted that were only looked for.
-    pub(super) count: u64,
-    /// The mean of their ranks, the latest counting most.
-    pub(super) rank: f64,
-}
-
-impl Victims {
-    pub(super) fn add(&mut self, rank: f32) {
-        self.count += 1;
-        let weight = WEIGHT.max(1.0 / self.count as f64);
-        self.rank += weight * (f64::from(rank) - self.rank);
-    }
 }
 
 /// What a choice goes by.

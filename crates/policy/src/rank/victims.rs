@@ -1,0 +1,40 @@
+//! What memory is worth where items leave: the ranks of the victims.
+
+/// Weight of a victim in the mean.
+const WEIGHT: f64 = 1.0 / 32.0;
+
+/// What the victims of one class were worth lately, fake ones among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Victims {
+    /// Victims so far.
+    pub count: u64,
+    /// Hits by byte and request that they would have brought, the recent ones weighing more.
+    pub density: f64,
+}
+
+impl Victims {
+    /// Counts a victim.
+    pub fn add(&mut self, density: f64) {
+        self.count += 1;
+        // The mean of all as long as they are few.
+        let weight = WEIGHT.max(1.0 / self.count as f64);
+        self.density += weight * (density - self.density);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_follows_the_victims() {
+        let mut victims = Victims::default();
+        victims.add(4.0);
+        victims.add(2.0);
+        assert_eq!((victims.count, victims.density), (2, 3.0));
+        for _ in 0..500 {
+            victims.add(1.0);
+        }
+        assert!((victims.density - 1.0).abs() < 1e-3);
+    }
+}
