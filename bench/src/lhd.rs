@@ -23,6 +23,8 @@ const REQUESTS: usize = 2_000_000;
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
 /// Requests between two looks of the background.
 const SWEEP_EVERY: usize = 1_000;
+/// And between two looks at what victims are worth.
+const BALANCE_EVERY: usize = 20_000;
 
 struct Request {
     key: Vec<u8>,
@@ -86,10 +88,10 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
             // An item too large for the store is not kept.
             let _ = store.set(&key, &value[..request.len], None, NOW);
         }
+        if at % BALANCE_EVERY == 0 && layout == (Layout::Slab { balanced: true }) {
+            balance(&store);
+        }
         if at % SWEEP_EVERY == 0 {
-            if layout == (Layout::Slab { balanced: true }) && store.pages_to_move() == 0 {
-                balance(&store);
-            }
             store.sweep(NOW, 8);
         }
     }
@@ -160,7 +162,7 @@ pub(crate) fn run(paths: &[String]) {
                     .0
                     .saturating_sub(Store::new(Config { shards: 8, ..Config::default() }).used().0);
             drop(plain);
-            let live = |layout| play(&requests, maxmemory + lessons, Evictor::lhd(32), layout);
+            let live = |layout| play(&requests, maxmemory + lessons, Evictor::lhd(64), layout);
             let (heap, store) = live(Layout::Heap);
             let free = store.limit().0 - store.used().0;
             let simulated = simulated(&requests, items_bytes(&store) + free);
