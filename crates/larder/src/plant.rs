@@ -76,6 +76,8 @@ impl Plant for Live<'_> {
             tenants: self.shared.names.iter().enumerate().map(tenant).collect(),
             samples,
             dropped: *self.dropped,
+            slabs: vec![],
+            goals: vec![],
         }
     }
 

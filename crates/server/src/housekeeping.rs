@@ -24,8 +24,12 @@ const PERIOD: Duration = Duration::from_millis(100);
 const SWEEP_BUCKETS: usize = 16 << 10;
 /// Sweeps one after another while the store is above a lowered limit: bounds the time taken.
 const SWEEPS_MAX: usize = 8;
-/// Resident memory may be so much of the limit.
+/// Resident memory may be so much of the limit, that of the server itself not counted.
 const RESIDENT_MAX: f64 = 1.06;
+/// In the slab layout, where nothing is lost between items, the server itself is counted.
+const RESIDENT_MAX_SLAB: f64 = 1.03;
+/// It is, where the limit is so many times what the empty server takes.
+const SMALL: u64 = 16;
 /// The reserve is never more than this share of the limit: beyond that it is not the allocator.
 const RESERVE_MAX: f64 = 0.4;
 /// The reserve to begin with, as a divisor of the limit: what the C library's allocator takes
@@ -40,7 +44,7 @@ const MODELS: u64 = 8 << 20;
 
 /// Keeps house until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
-    let base = resident().min(BASE_MAX) + MODELS;
+    let empty = resident().min(BASE_MAX);
     if shared.owns_process.load(Ordering::Relaxed) {
         // Until there is something to measure, the first filling must not overshoot.
         shared.store.set_reserve(Bytes(shared.memory().1.0 / RESERVE_FIRST));
@@ -60,7 +64,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
         departures::tell(shared, &mut noted);
-        watch_memory(shared, base);
+        watch_memory(shared, empty);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {
             continue;
@@ -77,14 +81,20 @@ pub(crate) fn run(shared: &Arc<Shared>) {
 }
 
 /// Measures resident memory, and sets the reserve that follows.
-fn watch_memory(shared: &Shared, base: u64) {
+fn watch_memory(shared: &Shared, empty: u64) {
     let (used, limit) = shared.memory();
+    let is_slab = shared.store.page().0 > 0;
+    let (base, most) = if is_slab && limit.0 >= SMALL * empty {
+        (0, RESIDENT_MAX_SLAB)
+    } else {
+        (empty + MODELS, RESIDENT_MAX)
+    };
     shared.stats.used_peak.fetch_max(used.0, Ordering::Relaxed);
     let resident = resident();
     shared.stats.resident.store(resident, Ordering::Relaxed);
     let reserve = shared.store.reserve();
     let next = if shared.owns_process.load(Ordering::Relaxed) {
-        next_reserve(reserve, resident.saturating_sub(base), used, limit)
+        next_reserve(reserve, resident.saturating_sub(base), used, limit, most)
     } else {
         Bytes(0)
     };
@@ -94,9 +104,9 @@ fn watch_memory(shared: &Shared, base: u64) {
 }
 
 /// The reserve that follows from resident memory, of which `used` is accounted, and the limit.
-fn next_reserve(reserve: Bytes, resident: u64, used: Bytes, limit: Bytes) -> Bytes {
+fn next_reserve(reserve: Bytes, resident: u64, used: Bytes, limit: Bytes, most: f64) -> Bytes {
     let (limit, resident) = (limit.as_f64(), resident as f64);
-    let (bound, room) = (RESIDENT_MAX * limit, limit - reserve.as_f64());
+    let (bound, room) = (most * limit, limit - reserve.as_f64());
     // What would be resident with all of the room in use.
     let expected = resident + (room - used.as_f64()).max(0.0);
     let needed = if expected > bound { limit - room * bound / expected } else { 0.0 };
@@ -167,16 +177,16 @@ mod tests {
         let mut reserve = Bytes(0);
         for _ in 0..200 {
             let used = limit - reserve;
-            reserve = next_reserve(reserve, used.0 * 12 / 10, used, limit);
+            reserve = next_reserve(reserve, used.0 * 12 / 10, used, limit, RESIDENT_MAX);
         }
         let resident = (limit - reserve).0 * 12 / 10;
         assert!(resident < limit.0 * 108 / 100, "{resident}");
         assert!(resident > limit.0 * 104 / 100, "more was set aside than needed: {resident}");
         for _ in 0..2_000 {
-            reserve = next_reserve(reserve, limit.0 / 2, Bytes(limit.0 / 2), limit);
+            reserve = next_reserve(reserve, limit.0 / 2, Bytes(limit.0 / 2), limit, RESIDENT_MAX);
         }
         assert_eq!(reserve, Bytes(0), "what is no longer needed is given back");
-        let unlimited = next_reserve(Bytes(0), 1 << 30, Bytes(1 << 30), Bytes(0));
+        let unlimited = next_reserve(Bytes(0), 1 << 30, Bytes(1 << 30), Bytes(0), 1.06);
         assert_eq!(unlimited, Bytes(0), "no limit, no reserve");
     }
 }

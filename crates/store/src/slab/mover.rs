@@ -69,15 +69,13 @@ impl Store {
         for shard in &self.shards {
             let mut shard = lock(&shard.0);
             let at = usize::from(tenant);
-            for class in 0..all.len() {
-                let evicted = shard.tenants.get(at).and_then(|tenant| tenant.slabs.as_ref());
-                let Some(slabs) = evicted else { return vec![] };
-                if slabs.held[class].items > 0 && slabs.held[class].is_quiet() {
+            for (class, stats) in all.iter_mut().enumerate() {
+                let slabs = shard.tenants.get(at).and_then(|tenant| tenant.slabs.as_ref());
+                let Some(held) = slabs.map(|slabs| &slabs.held[class]) else { return vec![] };
+                if held.items > 0 && held.is_quiet() {
                     shard.pretend(tenant, class, now);
                 }
-                if let Some(slabs) = &mut shard.tenants[at].slabs {
-                    slabs.tell(class, &mut all[class]);
-                }
+                shard.tenants[at].pages().tell(class, stats);
             }
         }
         all
