@@ -13,6 +13,13 @@ pub enum Error {
         /// Bytes a single item may be charged.
         limit: Bytes,
     },
+    /// The value is longer than any may be.
+    TooLong {
+        /// Bytes it would have.
+        need: Bytes,
+        /// Bytes a value may have.
+        limit: Bytes,
+    },
     /// Memory is in use up to the limit and nothing may be evicted for this write.
     Full,
 }
@@ -23,6 +30,9 @@ impl fmt::Display for Error {
             Self::TooLarge { need, limit } => {
                 write!(f, "the item needs {need} and may have {limit}: raise 'maxmemory' or the ")?;
                 f.write_str("tenant's max, or split the value")
+            }
+            Self::TooLong { need, limit } => {
+                write!(f, "the value has {need} and may have {limit} (proto-max-bulk-len)")
             }
             Self::Full => {
                 f.write_str("memory is full and nothing may be evicted: raise 'maxmemory'")

@@ -115,7 +115,7 @@ impl Store {
         }
         let len = saved.value.len() as u64;
         if len > self.value_max {
-            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(self.value_max) });
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(self.value_max) });
         }
         // A walk among writers may have met it twice: the second is the newer.
         if let Some(place) = shard.find(key, now, &self.memory) {

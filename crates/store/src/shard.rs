@@ -174,7 +174,7 @@ impl Shard {
         self.note(key.hash);
         let len = parts.value[0].len() as u64;
         if len > store.value_max {
-            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(store.value_max) });
         }
         match found {
             Some(place) => {
@@ -292,7 +292,7 @@ impl Shard {
         let item = self.get(key, place);
         let (len, expires) = (item.value().len() as u64 + more.len() as u64, item.expires());
         if len > store.value_max {
-            return Err(Error::TooLarge { need: Bytes(len), limit: Bytes(store.value_max) });
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(store.value_max) });
         }
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
         let contents = if item.append(&self.sizes, more) {

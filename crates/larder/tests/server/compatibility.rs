@@ -82,6 +82,35 @@ fn page() -> String {
     out
 }
 
+/// Whoever calls a command of Redis that is not there learns why, and what is there.
+#[test]
+fn what_is_not_there_says_so() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let words = REDIS.lines().filter_map(|line| line.split_once(": "));
+    let names = words.flat_map(|(_, names)| names.split(' ')).chain(["sentinel"]);
+    let there = client.ask("COMMAND LIST");
+    let mut absent = 0;
+    for name in names.filter(|name| !there.contains(&format!("\r\n{name}\r\n"))) {
+        absent += 1;
+        let error = client.ask(&format!("{name} a b"));
+        let begin = format!("-ERR unknown command '{name}', which is not supported: Larder holds ");
+        assert!(error.starts_with(&begin), "{error}");
+    }
+    assert!(absent > 100, "only {absent} are not there: is the list whole?");
+    for (command, word) in [
+        ("LPUSH a b", "no lists"),
+        ("SADD a b", "no sets"),
+        ("ZADD a 1 b", "no sorted sets"),
+        ("XADD a * b c", "no streams"),
+        ("EVAL 'return 1' 0", "no Lua"),
+        ("REPLICAOF NO ONE", "without replication"),
+        ("SENTINEL MASTERS", "no sentinel"),
+    ] {
+        assert!(client.ask(command).contains(word), "{command}");
+    }
+}
+
 #[test]
 fn the_page_says_what_the_server_does() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compatibility.md");

@@ -64,6 +64,51 @@ fn metrics_and_probes() {
     assert!(fetch(address, "POST /metrics").0.contains("405"));
 }
 
+/// What the pilot expected of each pool stands beside what came of it.
+#[test]
+fn forecasts_stand_beside_outcomes() {
+    let server = serve(&format!(
+        "--http-port {} --maxmemory 2mb --recipe kredis:epoch=0.1:gain=0:rate=1 \
+         --tenant 'web match prefix web:'",
+        free_port()
+    ));
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(1_000);
+    let begun = std::time::Instant::now();
+    let mut at = 0;
+    let body = loop {
+        for _ in 0..200 {
+            at += 1;
+            // One pool's keys fit, the other's do not.
+            let (few, many) = (base::hash::mix(at) % 100, base::hash::mix(at) % 5_000);
+            for key in [format!("web:{few}"), format!("key:{many}")] {
+                if client.value(&format!("GET {key}")) == "(null)" {
+                    client.ask(&format!("SET {key} {value}"));
+                }
+            }
+        }
+        let (_, body) = fetch(server.http_addr(), "GET /metrics");
+        if body.contains("larder_forecast_miss_ratio{") {
+            break body;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "no forecast: {body}");
+    };
+    let pools = |metric: &str| -> Vec<(String, f64)> {
+        let samples = body.lines().filter_map(|line| line.strip_prefix(metric));
+        let parts = samples.filter_map(|line| line.split_once(' '));
+        parts.map(|(pool, value)| (pool.to_owned(), value.parse().unwrap())).collect()
+    };
+    let (forecast, outcome) =
+        (pools("larder_forecast_miss_ratio"), pools("larder_outcome_miss_ratio"));
+    assert!(!outcome.is_empty(), "{body}");
+    for (pool, ratio) in forecast.iter().chain(&outcome) {
+        assert!((0.0..=1.0).contains(ratio), "{pool} {ratio}");
+    }
+    let both = forecast.iter().any(|(pool, _)| outcome.iter().any(|(other, _)| other == pool));
+    assert!(both, "{forecast:?} {outcome:?}");
+    assert!(body.contains("larder_epochs_total "), "{body}");
+}
+
 /// Writes are timed while memory is full.
 #[test]
 fn evictions_are_timed() {

@@ -9,6 +9,7 @@ mod exporters;
 mod frameworks;
 mod hashes;
 mod http;
+mod limit_names;
 mod limits;
 mod memcached;
 mod monitor;

@@ -136,7 +136,7 @@ fn values_beyond_the_limit_are_refused_and_their_bytes_skipped() {
     client.ask("set a 0 0 1|x");
     let large = "flush_all\r\n".repeat(100);
     let reply = client.ask(&format!("set a 0 0 {}|{large}", large.len()));
-    assert_eq!(reply, "SERVER_ERROR object too large for cache");
+    assert_eq!(reply, "SERVER_ERROR object too large for cache (memcached-item-size-max)");
     assert_eq!(client.ask("get a"), "END", "the old value would be taken for the new");
     assert_eq!(client.ask(&format!("set b 0 0 1000|{}", "x".repeat(1000))), "STORED");
     let key = "k".repeat(251);

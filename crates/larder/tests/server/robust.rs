@@ -195,7 +195,8 @@ fn a_value_of_512_mb_is_refused_by_setting() {
     let mut text = patient(port);
     send_large(&mut text, &format!("set b 0 0 {LARGE}\r\n"), LARGE);
     text.write_all(b"get a\r\n").unwrap();
-    let refused = "SERVER_ERROR object too large for cache\r\nVALUE a 0 1\r\n1\r\nEND\r\n";
+    let refused = "SERVER_ERROR object too large for cache (memcached-item-size-max)\r\n\
+         VALUE a 0 1\r\n1\r\nEND\r\n";
     expect_large(&mut text, refused, 0, "");
     assert_eq!(client.value("GET a"), "1");
 }

@@ -197,6 +197,53 @@ fn every_directive_is_a_variable_and_a_flag() {
     }
 }
 
+/// Those without a default as well: each is shown as it was given.
+#[test]
+fn what_has_no_default_is_a_variable_and_a_flag_too() {
+    // Users stand in one of the two.
+    let rounds =
+        [(false, "aclfile"), (true, "aclfile"), (false, "requirepass"), (true, "requirepass")];
+    for (by_flag, without) in rounds {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        std::fs::write(path("tokens"), "alice:secret\n").unwrap();
+        std::fs::write(path("users"), "user default on >pw ~* &* +@all\n").unwrap();
+        let value = |name: &str| match name {
+            "listener" => crate::process::free_port().to_string(),
+            "memcached-auth-file" => path("tokens"),
+            "aclfile" => path("users"),
+            "requirepass" => "pw".into(),
+            "tls-protocols" => "TLSv1.3".into(),
+            "tenant" => "web match prefix web:".into(),
+            // The others are paths.
+            _ => path(name),
+        };
+        let all = directives();
+        let empty = all.iter().filter(|directive| directive["default"] == "");
+        let given: Vec<(&str, String)> = empty
+            .map(|directive| directive["name"].as_str().unwrap())
+            .filter(|name| *name != without)
+            .map(|name| (name, value(name)))
+            .collect();
+        let mut command = serve_command("");
+        for (name, value) in &given {
+            if by_flag {
+                command.arg(format!("--{name}")).args(value.split(' '));
+            } else {
+                let variable = name.to_ascii_uppercase().replace('-', "_");
+                command.env(format!("LARDER_CONFIG_{variable}"), value);
+            }
+        }
+        let server = start(&mut command);
+        let mut client = Client::new(server.addr());
+        assert_eq!(client.ask("AUTH pw"), "+OK\r\n");
+        for (name, value) in &given {
+            let shown = client.ask(&format!("CONFIG GET {name}"));
+            assert!(shown.contains(value.as_str()), "{name}, by flag {by_flag}: {shown}");
+        }
+    }
+}
+
 #[test]
 fn maxmemory_may_be_a_share_of_the_machine() {
     let server = serve("--maxmemory 50%");

@@ -9,6 +9,7 @@
     reason = "handlers have one signature, also those that never fail"
 )]
 
+mod absent;
 mod acl;
 mod admin;
 mod bitfield;
@@ -107,6 +108,7 @@ impl From<store::Error> for Failure {
         match error {
             store::Error::Full => OUT_OF_MEMORY.into(),
             store::Error::TooLarge { .. } => Self(format!("OOM {error}").into_bytes().into()),
+            store::Error::TooLong { .. } => Self::err(&error.to_string()),
         }
     }
 }
@@ -545,6 +547,10 @@ const ECHO_MAX: usize = 128;
 
 #[cold]
 fn unknown(call: &Call<'_>) -> Failure {
+    if let Some(why) = absent::why(call.arg(0)) {
+        let name = call.text(0);
+        return Failure::err(&format!("unknown command '{name}', which is not supported: {why}"));
+    }
     let clip = |bytes: &'_ [u8], max: usize| bytes[..bytes.len().min(max)].to_vec();
     let mut shown = vec![];
     for arg in call.args.iter_from(1) {

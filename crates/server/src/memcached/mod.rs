@@ -46,8 +46,11 @@ const RELATIVE_MAX: i64 = 60 * 60 * 24 * 30;
 const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format";
 const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk";
 const BAD_LIFE: &str = "CLIENT_ERROR invalid exptime argument";
-const TOO_LARGE: &str = "SERVER_ERROR object too large for cache";
-const FULL: &str = "SERVER_ERROR out of memory storing object";
+// Clients know the words before the bracket; in it is the setting.
+const TOO_LARGE: &str = "SERVER_ERROR object too large for cache (memcached-item-size-max)";
+const TOO_LONG: &str = "SERVER_ERROR object too large for cache (proto-max-bulk-len)";
+const NEVER_FITS: &str = "SERVER_ERROR object too large for cache (maxmemory or a tenant's max)";
+const FULL: &str = "SERVER_ERROR out of memory storing object (maxmemory)";
 const UNKNOWN: &str = "ERROR";
 
 /// What a handler returns: its reply is written, or this is the error's line.
@@ -141,16 +144,19 @@ impl From<store::Error> for Event {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::Full => Self::StoreNoMemory,
-            store::Error::TooLarge { .. } => Self::StoreTooLarge,
+            store::Error::TooLarge { .. } | store::Error::TooLong { .. } => Self::StoreTooLarge,
         }
     }
 }
 
 /// Counts why a write was refused; the line that says so.
 fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
-    let event = Event::from(error);
-    ask.count(event);
-    if event == Event::StoreNoMemory { FULL } else { TOO_LARGE }
+    ask.count(Event::from(error));
+    match error {
+        store::Error::Full => FULL,
+        store::Error::TooLarge { .. } => NEVER_FITS,
+        store::Error::TooLong { .. } => TOO_LONG,
+    }
 }
 
 /// Answers a request.

@@ -1,0 +1,186 @@
+//! Each limit's error names its setting: whoever meets one knows what to change.
+
+use crate::client::Client;
+use crate::memcached::Text;
+use crate::process::{Server, serve_both};
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+
+/// Goes beyond a limit; the reply, or nothing where the connection is closed and the log says why.
+type Beyond = fn(&Server, u16) -> String;
+
+const MEGA: usize = 1 << 20;
+
+fn redis(server: &Server, lines: &[String]) -> String {
+    let mut client = Client::new(server.addr());
+    lines.iter().map(|line| client.ask(line)).last().unwrap()
+}
+
+fn text(port: u16, command: &str, bytes: usize) -> String {
+    Text::new(port).ask(&format!("{command} {bytes}|{}", "x".repeat(bytes)))
+}
+
+/// The first reply that is not `done`.
+fn until_refused(done: &str, mut ask: impl FnMut(usize) -> String) -> String {
+    (0..5_000).map(&mut ask).find(|reply| reply != done).expect("memory must be full")
+}
+
+/// A name, what the server is started with, and what goes beyond.
+const LIMITS: &[(&str, &str, Beyond)] = &[
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        let mut client = Client::new(server.addr());
+        client.send(b"*2\r\n$3\r\nGET\r\n$2000000\r\n");
+        String::from_utf8(client.reply()).unwrap()
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        redis(server, &["SETRANGE a 1048576 x".into()])
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        let line = format!("APPEND a {}", "x".repeat(MEGA * 2 / 3));
+        redis(server, &[line.clone(), line])
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        let value = "x".repeat(MEGA * 2 / 3);
+        redis(server, &[format!("HSET h a {value}"), format!("HSET h b {value}")])
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        let value = "x".repeat(2_000);
+        redis(server, &[format!("MSET a {value} b {value}"), "LCS a b".into()])
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |_, port| {
+        text(port, "set a 0 0", MEGA * 2 / 3);
+        text(port, "append a 0 0", MEGA * 2 / 3)
+    }),
+    ("client-query-buffer-limit", "--client-query-buffer-limit 1mb", |server, _| {
+        let line = format!("SET a {}", "x".repeat(MEGA * 2 / 3));
+        redis(server, &["MULTI".into(), line.clone(), line])
+    }),
+    ("client-query-buffer-limit", "--client-query-buffer-limit 1mb", |server, _| {
+        let mut client = Client::new(server.addr());
+        let begun = format!("*2\r\n$3\r\nGET\r\n${}\r\n", 8 * MEGA);
+        // The server may close before all is sent.
+        let _ = client.stream.write_all(begun.as_bytes());
+        let _ = client.stream.write_all(&vec![b'x'; 4 * MEGA]);
+        String::new()
+    }),
+    (
+        "client-output-buffer-limit",
+        "--client-output-buffer-limit 'normal 1mb 0 0' --maxmemory 64mb",
+        |server, _| {
+            let mut client = Client::new(server.addr());
+            client.ask(&format!("SET a {}", "x".repeat(MEGA)));
+            client.send(&b"GET a\r\n".repeat(64));
+            server.logged("above client-output-buffer-limit");
+            String::new()
+        },
+    ),
+    ("maxclients", "--maxclients 1", |server, _| {
+        let mut first = Client::new(server.addr());
+        first.ask("PING");
+        let mut second = Client::new(server.addr());
+        second.reply();
+        String::from_utf8(second.reply()).unwrap()
+    }),
+    ("maxclients", "--maxclients 1", |server, port| {
+        let mut first = Client::new(server.addr());
+        first.ask("PING");
+        Text::new(port).line()
+    }),
+    ("maxmemory", "--maxmemory 1mb --maxmemory-policy noeviction", |server, _| {
+        let mut client = Client::new(server.addr());
+        until_refused("+OK\r\n", |at| client.ask(&format!("SET {at} {}", "x".repeat(1_000))))
+    }),
+    ("maxmemory", "--maxmemory 4mb", |server, _| {
+        redis(server, &[format!("SET a {}", "x".repeat(5 * MEGA))])
+    }),
+    ("maxmemory", "--maxmemory 4mb", |server, _| {
+        redis(server, &[format!("HSET a f {}", "x".repeat(5 * MEGA))])
+    }),
+    ("maxmemory", "--maxmemory 1mb --maxmemory-policy noeviction", |_, port| {
+        let mut client = Text::new(port);
+        let data = "x".repeat(1_000);
+        until_refused("STORED", |at| client.ask(&format!("set {at} 0 0 1000|{data}")))
+    }),
+    ("maxmemory", "--maxmemory 4mb --memcached-item-size-max 8mb", |_, port| {
+        text(port, "set a 0 0", 5 * MEGA)
+    }),
+    ("tenant's max", "--maxmemory 64mb --tenant 'a match prefix a: max 2mb'", |server, _| {
+        redis(server, &[format!("SET a:1 {}", "x".repeat(3 * MEGA))])
+    }),
+    ("memcached-item-size-max", "--memcached-item-size-max 1mb", |_, port| {
+        text(port, "set a 0 0", 2 * MEGA)
+    }),
+    ("memcached-item-size-max", "--memcached-item-size-max 1mb", |_, port| {
+        text(port, "ms a", 2 * MEGA)
+    }),
+];
+
+#[test]
+fn each_limits_error_names_its_setting() {
+    for (at, (setting, arguments, beyond)) in LIMITS.iter().enumerate() {
+        let (server, port) = serve_both(arguments);
+        let reply = beyond(&server, port);
+        if reply.is_empty() {
+            server.logged(&format!("above {setting}"));
+        } else {
+            let is_error = ["-ERR ", "-OOM ", "SERVER_ERROR ", "ERROR "];
+            assert!(is_error.iter().any(|begin| reply.starts_with(begin)), "{at}: {reply}");
+            assert!(reply.contains(setting), "{at}: {setting}: {reply}");
+        }
+    }
+}
+
+/// What memcached's clients look for stands in front of the setting.
+#[test]
+fn memcacheds_words_stand_in_front() {
+    let of = |name: &str, at: usize| {
+        let mut found = LIMITS.iter().filter(|limit| limit.0 == name);
+        let (_, arguments, beyond) = found.nth(at).unwrap();
+        let (server, port) = serve_both(arguments);
+        beyond(&server, port)
+    };
+    let too_large = "SERVER_ERROR object too large for cache (";
+    assert!(of("memcached-item-size-max", 0).starts_with(too_large));
+    assert!(of("maxmemory", 4).starts_with(too_large));
+    assert_eq!(of("maxmemory", 3), "SERVER_ERROR out of memory storing object (maxmemory)");
+}
+
+/// An address of this machine that is not its loopback; nothing is sent to find it.
+fn own_address() -> Option<std::net::IpAddr> {
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("198.51.100.1:9").ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+/// Without a password clients of other machines are refused, and learn what to change. Who comes
+/// from an address of the machine other than the loopback counts as one.
+#[test]
+fn without_a_password_only_the_same_machine_is_served() {
+    let Some(own) = own_address() else {
+        println!("skipped: this machine has no address but its loopback");
+        return;
+    };
+    let (server, memcached) = serve_both("--bind 0.0.0.0");
+    let outside = SocketAddr::new(own, server.addr().port());
+    let mut friend = Client::new(server.addr());
+    assert_eq!(friend.ask("PING"), "+PONG\r\n");
+    let mut stranger = Client::new(outside);
+    let refused = String::from_utf8(stranger.reply()).unwrap();
+    assert!(refused.starts_with("-DENIED "), "{refused}");
+    assert!(refused.contains("requirepass") && refused.contains("protected-mode"), "{refused}");
+    assert_eq!(stranger.reply(), b"", "and the connection is closed");
+    let mut refused = String::new();
+    let mut stranger = TcpStream::connect(SocketAddr::new(own, memcached)).unwrap();
+    std::io::Read::read_to_string(&mut stranger, &mut refused).unwrap();
+    assert!(refused.starts_with("SERVER_ERROR protected mode: "), "{refused}");
+    // With a password strangers are served, and must give it.
+    assert_eq!(friend.ask("CONFIG SET requirepass sesame"), "+OK\r\n");
+    let mut stranger = Client::new(outside);
+    assert!(stranger.ask("PING").starts_with("-NOAUTH"));
+    assert_eq!(stranger.ask("AUTH sesame"), "+OK\r\n");
+    assert_eq!(stranger.ask("PING"), "+PONG\r\n");
+    // Without either, everybody is.
+    assert_eq!(friend.ask("CONFIG SET requirepass '' protected-mode no"), "+OK\r\n");
+    assert_eq!(Client::new(outside).ask("PING"), "+PONG\r\n");
+}
