@@ -1,6 +1,7 @@
 //! Every cache, behind one face. A new one is a type here and a line in the list.
 
 use crate::Text;
+use larder::Evictor;
 
 /// A cache of byte strings.
 pub(crate) trait Held: Sync {
@@ -17,8 +18,18 @@ pub(crate) trait Held: Sync {
 type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn Held>;
 
 /// The first is what the others are compared with.
-pub(crate) const CACHES: [(&str, Make); 3] = [
+pub(crate) const CACHES: [(&str, Make); 5] = [
     ("larder", |capacity, _, _| Box::new(Larder(larder::Cache::new(capacity)))),
+    ("larder, lhd", |capacity, _, _| {
+        let cache = larder::Cache::builder(capacity).evictor(Evictor::lhd(32)).tended().build();
+        Box::new(Larder(cache.expect("static is a recipe")))
+    }),
+    ("larder, slab", |capacity, _, _| {
+        // Finer than memcached's factor, which takes 176 bytes for 148.
+        let slab = larder::Slab { factor: 1.08, ..larder::Slab::default() };
+        let builder = larder::Cache::builder(capacity).slab(slab);
+        Box::new(Larder(builder.evictor(Evictor::lhd(32)).tended().build().expect("as above")))
+    }),
     ("quick_cache", |capacity, overhead, items| {
         Box::new(Quick(quick_cache::sync::Cache::with_weighter(items, capacity, Weight(overhead))))
     }),
