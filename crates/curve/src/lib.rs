@@ -22,7 +22,7 @@ pub use base::{Access, Bytes, MissRatio, Op};
 pub use envelope::Envelope;
 pub use miss_ratio_curve::MissRatioCurve;
 pub use policy::Choice;
-pub use remembered::{Remembered, RememberedObject};
+pub use remembered::{Remembered, RememberedAges, RememberedObject};
 
 use std::fmt::Debug;
 

@@ -1,6 +1,7 @@
 //! What a model has seen, as numbers: a model that is told goes on where another one ended, in this
 //! process or in the next.
 
+use crate::track::{Live, Window};
 use serde::{Deserialize, Serialize};
 
 /// Counts and watched objects of a model.
@@ -16,8 +17,21 @@ pub struct Remembered {
     pub sampled: f64,
     /// All reads.
     pub reads: f64,
-    /// Objects that are watched, from the top of the stack down.
+    /// Objects that are watched, the last used first.
     pub objects: Vec<RememberedObject>,
+    /// What a model of ages has beside its objects.
+    pub ages: Option<RememberedAges>,
+}
+
+/// Histograms of ages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RememberedAges {
+    pub(crate) skipped: bool,
+    pub(crate) saw_others: bool,
+    pub(crate) origin: Vec<Live>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) open: Window,
+    pub(crate) length: f64,
 }
 
 /// A watched object.
@@ -29,16 +43,48 @@ pub struct RememberedObject {
     pub size: u32,
     /// Microseconds it has to live; 0 where nothing limits it.
     pub left_us: u64,
+    /// Accesses to all keys since its own last one, where the model counts them.
+    pub age: u64,
 }
 
 /// Buckets of distances, at most: more than 64 bits of distance need in any model.
 const HITS_MAX: usize = 1 << 16;
+
+/// Windows, and bins of ages in one, at most.
+const WINDOWS_MAX: usize = 64;
+const BINS_MAX: usize = 1 << 10;
+
+impl RememberedAges {
+    fn is_sound(&self) -> bool {
+        let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
+        let are_live = |live: &[Live]| {
+            live.len() <= BINS_MAX
+                && live.iter().all(|live| is_count(&live.objects) && is_count(&live.bytes))
+        };
+        let is_window = |window: &Window| {
+            let hits = &window.hits;
+            is_count(&window.ticks)
+                && are_live(&window.live)
+                && hits.len() <= BINS_MAX
+                && hits.iter().all(|hits| is_count(&hits.reads) && is_count(&hits.ages))
+        };
+        is_count(&self.length)
+            && are_live(&self.origin)
+            && self.windows.len() <= WINDOWS_MAX
+            && self.windows.iter().chain([&self.open]).all(is_window)
+    }
+}
 
 impl Remembered {
     /// Whether these are numbers that a model may have.
     pub(crate) fn is_sound(&self) -> bool {
         let counts = self.hits.iter().chain([&self.sampled, &self.reads]);
         let are_counts = counts.into_iter().all(|count| count.is_finite() && *count >= 0.0);
-        are_counts && self.rate > 0.0 && self.rate <= 1.0 && self.hits.len() <= HITS_MAX
+        let are_sound = self.ages.as_ref().is_none_or(RememberedAges::is_sound);
+        are_counts
+            && are_sound
+            && self.rate > 0.0
+            && self.rate <= 1.0
+            && self.hits.len() <= HITS_MAX
     }
 }

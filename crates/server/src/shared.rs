@@ -260,6 +260,7 @@ impl Shared {
             }
             self.store.set_hinted(number, new.tenant(number).hinted);
         }
+        self.store.set_max_item(new.settings.proto_max_bulk_len);
         if new.settings.maxmemory != old.settings.maxmemory {
             self.store.set_limit(new.settings.maxmemory);
         }

@@ -624,6 +624,10 @@ impl Worker {
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
             let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
             let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
+            if idle {
+                let address = &connection.session.client.address;
+                tracing::debug!("client {address} is closed: idle for longer, above timeout");
+            }
             self.connections[at] = Some(connection);
             if idle || slow {
                 self.close(at);

@@ -16,6 +16,7 @@ use crate::store::lock;
 use crate::{Error, Key, Now, Scope, Store};
 use base::penalty::CLASSES;
 use base::{Bytes, Micros, TenantId};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bits of all shards together, as a power of two: four megabytes.
 const NOTES: u32 = 25;
@@ -114,8 +115,9 @@ impl Store {
             return Ok(false);
         }
         let len = saved.value.len() as u64;
-        if len > self.value_max {
-            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(self.value_max) });
+        let limit = self.value_max.load(Relaxed);
+        if len > limit {
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
         // A walk among writers may have met it twice: the second is the newer.
         if let Some(place) = shard.find(key, now, &self.memory) {

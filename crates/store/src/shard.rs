@@ -20,6 +20,7 @@ use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use policy::rank::lhd::Lived;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Draws for a random key before a walk looks for one.
 const DRAWS: usize = 64;
@@ -173,8 +174,9 @@ impl Shard {
     ) -> Result<(), Error> {
         self.note(key.hash);
         let len = parts.value[0].len() as u64;
-        if len > store.value_max {
-            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(store.value_max) });
+        let limit = store.value_max.load(Relaxed);
+        if len > limit {
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
         match found {
             Some(place) => {
@@ -291,8 +293,9 @@ impl Shard {
     ) -> Result<(), Error> {
         let item = self.get(key, place);
         let (len, expires) = (item.value().len() as u64 + more.len() as u64, item.expires());
-        if len > store.value_max {
-            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(store.value_max) });
+        let limit = store.value_max.load(Relaxed);
+        if len > limit {
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
         let contents = if item.append(&self.sizes, more) {

@@ -35,7 +35,7 @@ use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
 use crate::sizes::Sizes;
 use crate::slab::{Arena, Classes, Moves, Slabs};
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, yield_now};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, yield_now};
 use crate::table::END;
 use crate::tap::Tap;
 use crate::tenant::{Account, Tenant};
@@ -61,7 +61,7 @@ const SWEEP_STEP: usize = 32;
 pub struct Store {
     pub(crate) shards: Box<[Padded<Mutex<Shard>>]>,
     pub(crate) memory: Memory,
-    pub(crate) value_max: u64,
+    pub(crate) value_max: AtomicU64,
     seed: u64,
     databases: usize,
     /// Where pages come from and how they are cut, in the slab layout.
@@ -132,7 +132,7 @@ impl Store {
         let store = Self {
             shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
             memory: Memory::new(config.maxmemory.0),
-            value_max: config.max_item.0.min(u64::from(u32::MAX)),
+            value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
             seed: config.seed,
             databases,
             slab,
@@ -413,6 +413,11 @@ impl Store {
     /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
+    }
+
+    /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.
+    pub fn set_max_item(&self, max: Bytes) {
+        self.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
     }
 
     /// Bytes of the limit set aside.

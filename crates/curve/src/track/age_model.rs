@@ -3,7 +3,7 @@
 use base::{Access, Bytes};
 
 use super::Ages;
-use crate::{MissRatioCurve, Model, Params};
+use crate::{MissRatioCurve, Model, Params, Remembered};
 
 #[derive(Debug)]
 pub(crate) struct AgeModel {
@@ -42,5 +42,13 @@ impl Model for AgeModel {
 
     fn rate(&self) -> f64 {
         self.ages.rate()
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        Some(self.ages.remembered())
+    }
+
+    fn remember(&mut self, remembered: &Remembered) -> bool {
+        self.ages.remember(remembered)
     }
 }

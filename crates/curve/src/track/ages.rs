@@ -17,9 +17,10 @@
 use std::borrow::Cow;
 
 use base::{Access, Micros, Op};
+use serde::{Deserialize, Serialize};
 
 use super::{Expiry, KeyMap, Sampler, map_bytes};
-use crate::Params;
+use crate::{Params, Remembered, RememberedAges, RememberedObject};
 
 /// Bins an octave, as a power of two.
 const PRECISION: u32 = 4;
@@ -39,14 +40,14 @@ struct Life {
 }
 
 /// Live objects of like age.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Live {
     pub(crate) objects: f64,
     pub(crate) bytes: f64,
 }
 
 /// Reads of like age.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Hits {
     pub(crate) reads: f64,
     /// The sum of their ages: loops end in the middle of a bin.
@@ -54,7 +55,7 @@ pub(crate) struct Hits {
 }
 
 /// A stretch of the trace.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Window {
     /// Accesses to all keys.
     pub(crate) ticks: f64,
@@ -71,6 +72,8 @@ pub(crate) struct Ages {
     expiry: Expiry,
     /// Accesses to all keys since the beginning.
     clock: f64,
+    /// When a sampled key was last accessed.
+    now: Micros,
     /// Whether others drop unsampled keys first: then a sampled write stands for 1/R writes.
     skipped: bool,
     saw_others: bool,
@@ -93,6 +96,7 @@ impl Ages {
             lives: KeyMap::default(),
             expiry: Expiry::default(),
             clock: 0.0,
+            now: Micros(0),
             skipped: false,
             saw_others: false,
             reads: 0.0,
@@ -180,6 +184,7 @@ impl Ages {
     }
 
     fn watch(&mut self, access: &Access) {
+        self.now = access.time;
         if access.op == Op::Delete {
             self.lives.remove(&access.key);
             return;
@@ -268,6 +273,63 @@ impl Ages {
             }
             self.origin = self.windows.remove(0).live;
         }
+    }
+
+    /// What was seen, with ages and lives from here on.
+    pub(crate) fn remembered(&self) -> Remembered {
+        let object = |(&key, life): (&u64, &Life)| RememberedObject {
+            key,
+            size: life.size,
+            left_us: match life.expires {
+                Expiry::NEVER => 0,
+                expires => expires.0.saturating_sub(self.now.0).max(1),
+            },
+            age: (self.clock - life.last).max(0.0) as u64,
+        };
+        let mut objects: Vec<_> = self.lives.iter().map(object).collect();
+        objects.sort_by_key(|object| (object.age, object.key));
+        Remembered {
+            rate: self.sampler.rate(),
+            sampled: self.sampled,
+            reads: self.reads,
+            objects,
+            ages: Some(RememberedAges {
+                skipped: self.skipped,
+                saw_others: self.saw_others,
+                origin: self.origin.clone(),
+                windows: self.windows.clone(),
+                open: self.open.clone(),
+                length: self.length,
+            }),
+            ..Remembered::default()
+        }
+    }
+
+    /// Goes on from there, if nothing was seen yet. Whether it does.
+    pub(crate) fn remember(&mut self, remembered: &Remembered) -> bool {
+        let Some(ages) = remembered.ages.as_ref().filter(|_| remembered.is_sound()) else {
+            return false;
+        };
+        if self.clock > 0.0 {
+            return false;
+        }
+        self.sampler.resume(remembered.rate);
+        self.clock = remembered.objects.iter().map(|object| object.age).max().unwrap_or(0) as f64;
+        (self.sampled, self.reads) = (remembered.sampled, remembered.reads);
+        (self.skipped, self.saw_others) = (ages.skipped, ages.saw_others);
+        self.origin.clone_from(&ages.origin);
+        self.windows.clone_from(&ages.windows);
+        self.open.clone_from(&ages.open);
+        self.length = ages.length;
+        for object in &remembered.objects {
+            if self.sampler.watches(object.key) {
+                let expires = Expiry::instant(Micros(0), Micros(object.left_us));
+                let last = self.clock - object.age as f64;
+                self.lives.insert(object.key, Life { last, expires, size: object.size });
+                self.expiry.push(expires, object.key);
+            }
+        }
+        true
     }
 
     pub(crate) fn rate(&self) -> f64 {

@@ -183,7 +183,7 @@ impl<S: Stack> Model for StackModel<S> {
             let Object { key, expires } = self.objects[id as usize];
             let left = expires.0.saturating_sub(self.clock.0).max(1);
             let left_us = if expires == Expiry::NEVER { 0 } else { left };
-            RememberedObject { key, size: self.stack.size(id), left_us }
+            RememberedObject { key, size: self.stack.size(id), left_us, age: 0 }
         };
         let objects = self.stack.objects()?.into_iter().map(object).collect();
         let rest = Remembered { rate: self.sampler.rate(), objects, ..Remembered::default() };

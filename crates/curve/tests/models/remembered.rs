@@ -2,7 +2,7 @@
 
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Op, Prng};
-use curve::{Model, Params, Remembered};
+use curve::{Model, Params, Remembered, Spec};
 
 fn read(time: u64, key: u64) -> Access {
     let size = 100 + (key % 7) as u32 * 50;
@@ -15,13 +15,22 @@ fn reads(prng: &mut Prng, time: u64, count: u64) -> Vec<Access> {
 }
 
 fn krr(keys_max: usize) -> Box<dyn Model> {
-    (curve::krr::SPEC.build)(&Params { k: 5, keys_max, ..Params::default() })
+    made(&curve::krr::SPEC, keys_max)
 }
 
+fn made(spec: &Spec, keys_max: usize) -> Box<dyn Model> {
+    (spec.build)(&Params { k: 5, keys_max, ..Params::default() })
+}
+
+/// Every model of the list that remembers.
 #[test]
-fn krr_goes_on_where_another_ended() {
-    for keys_max in [usize::MAX, 1_000] {
-        let (mut prng, mut old, mut new) = (Prng::new(5), krr(keys_max), krr(keys_max));
+fn a_model_goes_on_where_another_ended() {
+    let remember = |spec: &&&Spec| made(spec, usize::MAX).remembered().is_some();
+    let all: Vec<_> = curve::ALL.iter().filter(remember).collect();
+    assert!(["krr", "eaet"].iter().all(|name| all.iter().any(|spec| spec.name == *name)));
+    for (spec, keys_max) in all.iter().flat_map(|spec| [(spec, usize::MAX), (spec, 1_000)]) {
+        let (mut prng, mut old) = (Prng::new(5), made(spec, keys_max));
+        let mut new = made(spec, keys_max);
         old.accesses(&reads(&mut prng, 0, 60_000));
         old.forget(0.9);
         let remembered = old.remembered().unwrap();
@@ -36,7 +45,7 @@ fn krr_goes_on_where_another_ended() {
             .map(|at| Bytes(at * 25_000))
             .map(|size| (old.curve().at(size).0 - new.curve().at(size).0).abs());
         let most = differ.fold(0.0, f64::max);
-        assert!(most < 0.02, "{keys_max}: {most}");
+        assert!(most < 0.02, "{} {keys_max}: {most}", spec.name);
     }
 }
 

@@ -86,6 +86,14 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
         first.ask("PING");
         Text::new(port).line()
     }),
+    ("timeout", "--timeout 1 --loglevel debug", |server, _| {
+        assert!(Client::new(server.addr()).reply().is_empty(), "it is closed");
+        String::new()
+    }),
+    ("proto-max-bulk-len", "", |server, _| {
+        let line = format!("APPEND a {}", "x".repeat(MEGA * 2 / 3));
+        redis(server, &["CONFIG SET proto-max-bulk-len 1mb".into(), line.clone(), line])
+    }),
     ("maxmemory", "--maxmemory 1mb --maxmemory-policy noeviction", |server, _| {
         let mut client = Client::new(server.addr());
         until_refused("+OK\r\n", |at| client.ask(&format!("SET {at} {}", "x".repeat(1_000))))

@@ -20,7 +20,7 @@ use std::path::Path;
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// What this program writes, and the only thing it reads.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
@@ -221,9 +221,13 @@ mod tests {
             assert!(check(folder.path(), &changed).is_err(), "bit {bit}");
         }
         let mut next = all.clone();
-        next[8] = 2;
+        next[8] = VERSION as u8 + 1;
         let error = check(folder.path(), &next).unwrap_err().to_string();
-        assert_eq!(error, "it is of version 2, and this program reads version 1");
+        let (other, own) = (VERSION + 1, VERSION);
+        assert_eq!(
+            error,
+            format!("it is of version {other}, and this program reads version {own}")
+        );
     }
 
     #[test]
