@@ -17,14 +17,15 @@ use base::{Access, Bytes, Micros, Op};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
-use store::{Config, Evictor, Move, Now, Scope, Slab, Store, charge};
+use store::{Config, Evictor, Move, Now, Scope, SizeClass, SizeClassStats, Slab, Store, charge};
+use tune::planner::rank_balance::{self, Class};
 
 const REQUESTS: usize = 2_000_000;
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
 /// Requests between two looks of the background.
 const SWEEP_EVERY: usize = 1_000;
 /// And between two looks at what victims are worth.
-const BALANCE_EVERY: usize = 20_000;
+const BALANCE_EVERY: usize = 1_000;
 
 struct Request {
     key: Vec<u8>,
@@ -79,6 +80,7 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
     let (mut reads, mut misses) = (0u64, 0u64);
+    let mut evicted = vec![];
     for (at, request) in requests.iter().enumerate() {
         let key = store.key(0, 0, &request.key);
         let found = request.is_read && store.get(&key, NOW, |_| ()).is_some();
@@ -89,7 +91,7 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
             let _ = store.set(&key, &value[..request.len], None, NOW);
         }
         if at % BALANCE_EVERY == 0 && layout == (Layout::Slab { balanced: true }) {
-            balance(&store);
+            balance(&store, &mut evicted);
         }
         if at % SWEEP_EVERY == 0 {
             store.sweep(NOW, 8);
@@ -98,12 +100,20 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
     (misses as f64 / reads as f64, store)
 }
 
-/// Lets one page move, if one should.
-fn balance(store: &Store) {
+/// Lets one page move, if one should; `evicted` is what had left each class at the last look.
+fn balance(store: &Store, evicted: &mut Vec<u64>) {
     let classes = store.classes(0, NOW);
-    let worth: Vec<_> = classes.iter().map(|class| (class.pages, class.victims)).collect();
-    if let Some((from, to)) = tune::victims::balance(&worth) {
-        store.move_pages(&[Move { tenant: 0, from, to, pages: 1 }]);
+    evicted.resize(classes.len(), 0);
+    let class = |(class, before): (&SizeClassStats, &mut u64)| Class {
+        pages: class.pages,
+        free: class.free as f64 / class.slots.max(1) as f64,
+        evicts: std::mem::replace(before, class.evicted) < class.evicted,
+        victims: class.victims,
+    };
+    let known: Vec<_> = classes.iter().zip(evicted).map(class).collect();
+    if let Some((from, to)) = rank_balance::balance(&known) {
+        let of = |class| SizeClass { tenant: 0, class };
+        store.move_pages(&[Move { from: of(from), to: of(to), pages: 1 }]);
     }
 }
 

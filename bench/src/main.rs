@@ -23,8 +23,11 @@
 //! The last answer is in `docs/results/engine.md`.
 #![forbid(unsafe_code)]
 
+mod evictions;
 mod lhd;
 mod peers;
+mod policies;
+mod table;
 mod zipf;
 
 use peers::{CACHES, Held};
@@ -55,8 +58,11 @@ fn main() {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bytes", name, len] => println!("{}", bytes(name, len.parse().expect("a length"))),
         ["lhd", ..] => lhd::run(&args[1..]),
+        ["policies"] => policies::run(),
+        ["evictions"] => evictions::run(),
+        ["eviction", evictor, layout] => evictions::one(evictor, layout),
         [] => all(),
-        _ => panic!("the arguments are none, or: lhd TRACE…, or: bytes CACHE LENGTH"),
+        _ => panic!("the arguments are none, or: policies, evictions, lhd TRACE…"),
     }
 }
 

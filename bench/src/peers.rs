@@ -42,7 +42,7 @@ pub(crate) const CACHES: [(&str, Make); 5] = [
     }),
 ];
 
-struct Larder(larder::Cache);
+pub(crate) struct Larder(pub(crate) larder::Cache);
 
 impl Held for Larder {
     fn get(&self, key: &Text) -> Option<Vec<u8>> {

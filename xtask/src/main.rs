@@ -20,6 +20,10 @@ Usage: cargo x <chore>
   bench    processor time a request, beside redis-server, with the loop on and off
   bench store
            the library beside quick_cache and moka: bytes an entry, operations a second, hits
+  bench policies
+           six orders of eviction: operations a second by threads and hits, GET and SET
+  bench evictions
+           instructions, cache misses and time of the store's evictions (valgrind)
   bench lhd TRACE…
            miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
@@ -85,7 +89,13 @@ fn main() -> Result<()> {
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml -- lhd";
                 run(&format!("{line} {traces}"), &[])
             }
-            Some(other) => bail!("'{other}' is not measured: say store, lhd TRACE… or nothing"),
+            Some(what @ ("policies" | "evictions")) => {
+                let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
+                run(&format!("{line} {what}"), &[])
+            }
+            Some(other) => bail!(
+                "'{other}' is not measured: say store, policies, evictions, lhd TRACE… or nothing"
+            ),
         },
         Some("curves") => {
             let folder = words.next().context("where are the traces? cargo x curves DIR [N]")?;

@@ -13,9 +13,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("curve", &["base", "policy"]),
     ("store", &["base", "policy"]),
     ("tune", &["base", "policy", "curve"]),
-    ("server", &["base", "policy", "curve", "tune", "store", "wire"]),
+    ("live", &["base", "policy", "curve", "tune", "store"]),
+    ("server", &["base", "policy", "curve", "tune", "store", "live", "wire"]),
     ("lab", &["base", "trace", "policy", "curve", "tune", "store", "wire"]),
-    ("larder", &["base", "trace", "policy", "curve", "tune", "store", "wire", "server", "lab"]),
+    (
+        "larder",
+        &["base", "trace", "policy", "curve", "tune", "store", "live", "wire", "server", "lab"],
+    ),
 ];
 
 /// Our crates that a manifest depends on, in either form Cargo knows.

@@ -25,6 +25,19 @@ pub const fn of_class(class: u8) -> Micros {
     }
 }
 
+/// The class that an item is taken for of which nobody knows what its misses cost: that of nearly
+/// all misses that were measured, where there is one. Otherwise it stays unknown, and the unknown
+/// are a class of their own. `misses` are those of each class, from the unknown on.
+pub fn usual(misses: impl Iterator<Item = u64> + Clone) -> u8 {
+    let measured = (0..).zip(misses).skip(1);
+    let all: u64 = measured.clone().map(|(_, misses)| misses).sum();
+    let most = measured.max_by_key(|&(_, misses)| misses).filter(|&(_, misses)| misses > 0);
+    most.filter(|&(_, misses)| misses as f64 >= USUAL * all as f64).map_or(0, |(class, _)| class)
+}
+
+/// Share of the misses that the usual class has at least.
+const USUAL: f64 = 0.9;
+
 /// What is known of the penalty of one key: a mean that follows it, and its class.
 ///
 /// The mean is geometric, a new penalty weighs a quarter of it, and the key changes its class only
@@ -94,6 +107,15 @@ fn wait(level: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One class is usual only where nearly all misses are of it.
+    #[test]
+    fn the_usual_class_has_nearly_all_misses() {
+        let usual = |misses: [u64; 4]| usual(misses.into_iter());
+        assert_eq!(usual([500, 0, 95, 5]), 2);
+        assert_eq!(usual([0, 0, 60, 40]), 0);
+        assert_eq!(usual([500, 0, 0, 0]), 0, "nothing was measured");
+    }
 
     /// Around a boundary a key stays what it is; when its backend has become slow it follows.
     #[test]

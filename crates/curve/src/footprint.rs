@@ -102,13 +102,19 @@ impl Footprint {
         Bytes((between(&self.edges(), accesses as f64) / self.sampler.rate()).round() as u64)
     }
 
-    /// What each class gets of `capacity` if nobody divides it: one LRU list for all, or a
-    /// memcached that hands out pages until they are gone. All must have seen the same clock
-    /// (LAMA, equation 6).
-    pub fn natural(classes: &[Self], capacity: Bytes) -> Vec<Bytes> {
+    /// What each class gets of `capacity` if nobody divides it: one LRU list for all, with pages of
+    /// a byte, or a memcached that hands out pages until they are gone. A class has whole pages,
+    /// and one at least if it is asked for at all. All must have seen the same clock (LAMA,
+    /// equation 6, which has no pages).
+    pub fn natural(classes: &[Self], capacity: Bytes, page: Bytes) -> Vec<Bytes> {
+        let page = page.as_f64().max(1.0);
         let edges: Vec<_> = classes.iter().map(|class| (class.edges(), class.rate())).collect();
         let parts = |window: f64| -> Vec<f64> {
-            edges.iter().map(|(edges, rate)| between(edges, window) / rate).collect()
+            let whole = |(class, (edges, rate)): (&Self, &(Vec<Edge>, f64))| {
+                let pages = (between(edges, window) / rate / page).ceil();
+                page * if class.objects.is_empty() { 0.0 } else { pages.max(1.0) }
+            };
+            classes.iter().zip(&edges).map(whole).collect()
         };
         let (mut low, mut high) =
             (0.0, classes.iter().map(|class| class.clock as f64).fold(0.0, f64::max));
@@ -305,7 +311,7 @@ mod tests {
                 classes[1 - class].pass(1);
             }
         }
-        let parts = Footprint::natural(&classes, Bytes(240));
+        let parts = Footprint::natural(&classes, Bytes(240), Bytes(1));
         assert!(parts.iter().all(|part| (118..=120).contains(&part.0)), "{parts:?}");
         assert!(classes[1].curve().at(parts[1]).0 > 0.99);
         assert!(classes[1].curve().at(Bytes(180)).0 < 0.01);
@@ -323,9 +329,31 @@ mod tests {
             classes[class].access(&Access::get(key, 1));
             classes[1 - class].pass(1);
         }
-        let parts = Footprint::natural(&classes, Bytes(1_000));
+        let parts = Footprint::natural(&classes, Bytes(1_000), Bytes(1));
         assert!((995..=1_000).contains(&(parts[0].0 + parts[1].0)), "{parts:?}");
         // 1 - e^(-t) and 1 - e^(-2t) of 1 000 add up to 1 000 where e^(-t) is 0.618.
         assert!((parts[0].0 as f64 - 382.0).abs() < 15.0, "{parts:?}");
+    }
+
+    /// In pages: whole ones, one for a class of a single object, none for one that nobody asks for.
+    #[test]
+    fn natural_parts_are_whole_pages() {
+        let mut classes = [0, 1, 2, 3].map(|_| Footprint::new(&Params::default()));
+        for at in 0..10_000_u64 {
+            let class = usize::from(at == 5_000) + usize::from(at % 3 == 0 && at != 5_000) * 2;
+            for (number, footprint) in classes.iter_mut().enumerate().take(3) {
+                if number == class {
+                    footprint.access(&Access::get(base::hash::mix(at % 500), 1));
+                } else {
+                    footprint.pass(1);
+                }
+            }
+        }
+        let page = Bytes(100);
+        let parts = Footprint::natural(&classes, Bytes(600), page);
+        assert!(parts.iter().all(|part| part.0 % page.0 == 0), "{parts:?}");
+        assert_eq!((parts[1], parts[3]), (page, Bytes(0)), "{parts:?}");
+        let sum = parts.iter().copied().sum::<Bytes>();
+        assert!(sum <= Bytes(600) && sum >= Bytes(500), "{parts:?}");
     }
 }

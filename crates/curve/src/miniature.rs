@@ -4,16 +4,20 @@
 //! of C bytes becomes one of R·C bytes that sees the share R of the keys. Parameters that are
 //! counts (K, the pool) stay as they are; those that are shares of the capacity scale with it.
 //!
+//! Where it runs a single cache that goes by ages alone, it remembers whom that holds, up to
+//! `RESIDENTS_MAX` of them, and its counts; others begin anew.
+//!
 //! Several sizes and policies run in one pass. A miniature of less than some 200 residents says
 //! little; neither does one in which the largest object is more than a fiftieth of the capacity.
 //!
 //! [1] Waldspurger, Saemundsson, Ahmad, Park. Cache Modeling and Optimization using Miniature
 //!     Simulations. ATC '17.
 
-use base::{Access, Bytes, Op};
+use base::{Access, Bytes, Micros, Op};
+use policy::Idle;
 
 use crate::track::{Grid, KeySet, Sampler, map_bytes};
-use crate::{GROUPS, MissRatioCurve, Model, Params, Spec};
+use crate::{GROUPS, MissRatioCurve, Model, Params, Remembered, RememberedObject, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -21,6 +25,9 @@ pub const SPEC: Spec = Spec {
     predicts: |params| params.policy.clone().unwrap_or_else(|| params.klru()),
     build: |params| Box::new(Miniature::new(params)),
 };
+
+/// Residents that are remembered at most, the last used: four megabytes of them.
+const RESIDENTS_MAX: usize = 1 << 17;
 
 /// Scaled caches of the policy that [`Params`] names, one for each of its sizes.
 #[derive(Debug)]
@@ -32,6 +39,8 @@ pub struct Miniature {
     sampled: f64,
     reads: f64,
     saw_others: bool,
+    /// The time of the last access.
+    now: Micros,
     block: Vec<Access>,
 }
 
@@ -42,7 +51,8 @@ impl Miniature {
         let grid = Grid::new(&choice, &params.sizes, sampler.rate(), params.seed);
         let keys = (params.keys_max < usize::MAX).then(KeySet::default);
         let (sampled, reads) = (0.0, 0.0);
-        Self { grid, sampler, keys, sampled, reads, saw_others: false, block: vec![] }
+        let (saw_others, now) = (false, Micros(0));
+        Self { grid, sampler, keys, sampled, reads, saw_others, now, block: vec![] }
     }
 
     fn flush(&mut self) {
@@ -78,6 +88,7 @@ impl Model for Miniature {
             let get = f64::from(u8::from(access.op == Op::Get));
             self.reads += get;
             if self.sampler.keeps(access) {
+                self.now = self.now.max(access.time);
                 self.sampled += get;
                 self.block.push(*access);
                 self.note(access.key);
@@ -122,5 +133,47 @@ impl Model for Miniature {
 
     fn rate(&self) -> f64 {
         self.sampler.rate()
+    }
+
+    fn remembered(&self) -> Option<Remembered> {
+        // Of those that lower their rate it is also known whom they watch.
+        if self.keys.is_some() {
+            return None;
+        }
+        let (mut residents, misses) = self.grid.residents(self.now)?;
+        residents.truncate(RESIDENTS_MAX);
+        let object = |one: Idle| RememberedObject {
+            key: one.key,
+            size: one.size,
+            left_us: one.left.0,
+            age: one.age,
+        };
+        Some(Remembered {
+            rate: self.sampler.rate(),
+            missed: misses.to_vec(),
+            sampled: self.sampled,
+            reads: self.reads,
+            objects: residents.into_iter().map(object).collect(),
+            ..Remembered::default()
+        })
+    }
+
+    fn remember(&mut self, remembered: &Remembered) -> bool {
+        let is_new = self.reads == 0.0 && self.now == Micros(0) && self.keys.is_none();
+        if !is_new || !remembered.is_sound() {
+            return false;
+        }
+        self.sampler.resume(remembered.rate);
+        let watched = remembered.objects.iter().filter(|one| self.sampler.watches(one.key));
+        let resident = |one: &RememberedObject| Idle {
+            key: one.key,
+            size: one.size,
+            left: Micros(one.left_us),
+            age: one.age,
+        };
+        let residents: Vec<Idle> = watched.map(resident).collect();
+        (self.sampled, self.reads) = (remembered.sampled, remembered.reads);
+        self.saw_others = self.reads > self.sampled;
+        self.grid.fill(&residents, &remembered.missed, self.sampler.rate())
     }
 }

@@ -1,6 +1,7 @@
 //! What a model has seen, as numbers: a model that is told goes on where another one ended, in this
 //! process or in the next.
 
+use crate::GROUPS;
 use crate::track::{Live, Window};
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +12,15 @@ pub struct Remembered {
     pub rate: f64,
     /// Sampled reads by distance, in the model's own buckets.
     pub hits: Vec<f64>,
+    /// Reads that missed by group of keys, of a model that runs a cache.
+    pub missed: Vec<f64>,
     /// The largest distance.
     pub farthest: u64,
     /// Sampled reads.
     pub sampled: f64,
     /// All reads.
     pub reads: f64,
-    /// Objects that are watched, the last used first.
+    /// Objects that are watched, or resident in the cache that is run, the last used first.
     pub objects: Vec<RememberedObject>,
     /// What a model of ages has beside its objects.
     pub ages: Option<RememberedAges>,
@@ -78,7 +81,7 @@ impl RememberedAges {
 impl Remembered {
     /// Whether these are numbers that a model may have.
     pub(crate) fn is_sound(&self) -> bool {
-        let counts = self.hits.iter().chain([&self.sampled, &self.reads]);
+        let counts = self.hits.iter().chain(&self.missed).chain([&self.sampled, &self.reads]);
         let are_counts = counts.into_iter().all(|count| count.is_finite() && *count >= 0.0);
         let are_sound = self.ages.as_ref().is_none_or(RememberedAges::is_sound);
         are_counts
@@ -86,5 +89,6 @@ impl Remembered {
             && self.rate > 0.0
             && self.rate <= 1.0
             && self.hits.len() <= HITS_MAX
+            && self.missed.len() <= GROUPS
     }
 }

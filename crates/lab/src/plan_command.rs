@@ -361,6 +361,7 @@ fn snapshot(
             cap: wishes.maxs.get(name).copied(),
             budget: equal,
             evictor: recipe.evictors[0],
+            dearness: 1.0,
             asked: None,
             slab: None,
         }

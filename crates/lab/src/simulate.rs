@@ -9,6 +9,8 @@
 
 #[cfg(test)]
 mod chains;
+#[cfg(test)]
+mod conformance;
 mod feed;
 mod outcome;
 #[cfg(test)]

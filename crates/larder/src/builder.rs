@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{Bounds, Config, Evictor, Slab, Store};
+use tune::recipe::Pools;
 use tune::{Pilot, recipe};
 
 /// Between two looks of the thread that [`Builder::tended`] starts.
@@ -123,6 +124,13 @@ impl Builder {
     /// If the recipe is not one, or more parts are wanted than can be told apart.
     pub fn build(self) -> Result<Cache, Error> {
         let recipe = recipe::parse(&self.recipe).map_err(Error::Recipe)?;
+        if recipe.pools == Pools::Slab {
+            return Err(Error::Recipe(format!(
+                "recipe {} divides pages among classes of sizes, which the server does and the \
+                 library does not: choose kredis",
+                recipe.name
+            )));
+        }
         let names = if self.parts.is_empty() { vec!["main".to_owned()] } else { self.parts };
         if names.len() > usize::from(u16::MAX) {
             return Err(Error::Parts);
@@ -140,6 +148,7 @@ impl Builder {
             max_item: Bytes(u64::from(u32::MAX)),
             evictor: self.evictor,
             slab: self.slab,
+            nanos: self.clock.nanos(),
         });
         let pilot = recipe.model.is_some().then(|| Pilot::new(recipe, self.seed));
         let is_timed = pilot.is_some();

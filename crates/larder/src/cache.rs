@@ -6,14 +6,14 @@
 //! first such entry is written and never lowered: a read that does not see it yet runs beside that
 //! write, and the entry it may meet has just begun to live.
 
-use crate::Stats;
 use crate::builder::{Builder, micros};
 use crate::plant::Loop;
+use crate::{Pauses, Stats};
 use base::{Bytes, Micros, TenantId};
 use curve::MissRatioCurve;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Key, Now, Scope, Store};
 use tune::Plan;
@@ -62,6 +62,15 @@ pub(crate) enum Clock {
 impl Clock {
     pub(crate) const fn virtual_time() -> Self {
         Self::Virtual(AtomicU64::new(0))
+    }
+
+    /// The clock that pauses are taken with: in virtual time they take none.
+    pub(crate) fn nanos(&self) -> fn() -> u64 {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match self {
+            Self::Real(_) => || BEGAN.elapsed().as_nanos() as u64,
+            Self::Virtual(_) => || 0,
+        }
     }
 
     pub(crate) fn now(&self) -> Now {
@@ -257,6 +266,11 @@ impl Cache {
     /// This part: bytes, entries, hits and misses, what misses cost.
     pub fn stats(&self) -> Stats {
         self.shared.store.tenant_stats(self.part)
+    }
+
+    /// What operations took to make room, in the whole cache: a histogram and its maximum.
+    pub fn pauses(&self) -> Pauses {
+        self.shared.store.pauses()
     }
 
     /// What share of this part's reads would miss at other sizes, under the first policy of the

@@ -53,5 +53,5 @@ pub use builder::Builder;
 pub use cache::{Cache, Error};
 pub use curve::MissRatioCurve;
 pub use policy::{Meta, Rank, rank};
-pub use store::{Evictor, Slab, TenantStats as Stats};
+pub use store::{Evictor, Pauses, Slab, Spike, TenantStats as Stats};
 pub use tune::Plan;

@@ -50,6 +50,19 @@ fn expires_at(access: &Access) -> Micros {
     }
 }
 
+/// A resident, for a cache that goes on where another ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// The key.
+    pub key: u64,
+    /// Bytes it is charged.
+    pub size: u32,
+    /// The time it has to live; zero for no limit.
+    pub left: Micros,
+    /// Requests since the last one to it.
+    pub age: u64,
+}
+
 /// A simulated cache: any policy, objects of any size, capacity in bytes.
 #[derive(Debug)]
 pub struct Cache {
@@ -132,6 +145,39 @@ impl Cache {
         while self.used > capacity {
             self.evict(&Access::get(0, 0));
         }
+    }
+
+    /// The residents as of `time`, the last used first, where the policy goes by nothing else.
+    pub fn idle(&self, time: Micros) -> Option<Vec<Idle>> {
+        let idle = |(slot, age): (Slot, u64)| {
+            let Resident { size, .. } = self.residents[slot as usize];
+            let key = self.residents[slot as usize].key();
+            let left = match self.expires.get(slot as usize) {
+                Some(&expires) if expires != FOREVER => {
+                    Micros(expires.0.saturating_sub(time.0).max(1))
+                }
+                _ => Micros(0),
+            };
+            Idle { key, size, left, age }
+        };
+        let mut all: Vec<Idle> = self.policy.idle(self.now)?.into_iter().map(idle).collect();
+        all.sort_unstable_by_key(|one| (one.age, one.key));
+        Some(all)
+    }
+
+    /// Lets the residents of another cache in, the last used first, if it has seen nothing itself.
+    /// Time begins anew; the counters stay at zero.
+    pub fn fill(&mut self, residents: &[Idle]) {
+        let Some(oldest) = residents.last().filter(|_| self.now == Tick(0)) else { return };
+        for one in residents.iter().rev().filter(|one| one.age <= oldest.age) {
+            self.now = Tick(oldest.age - one.age);
+            if !self.holds(one.key) {
+                let Idle { key, size, left: ttl, .. } = *one;
+                self.write(None, &Access { op: Op::Set, ttl, ..Access::get(key, size) });
+            }
+        }
+        self.now = Tick(oldest.age);
+        self.stats = Stats::default();
     }
 
     /// Bytes charged for the residents.

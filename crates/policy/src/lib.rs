@@ -24,7 +24,7 @@ mod index;
 mod stats;
 
 pub use base::{Access, Bytes, Op, Tick};
-pub use cache::{Cache, Outcome};
+pub use cache::{Cache, Idle, Outcome};
 pub use choice::{Choice, Params, parse};
 pub use rank::{Meta, Rank};
 pub use stats::Stats;
@@ -55,6 +55,10 @@ pub trait Policy: Debug + Send {
     /// Whether the capacity binds it; only a bound on what can be reached says no.
     fn is_bounded(&self) -> bool {
         true
+    }
+    /// How long each resident was not used, where that is all the policy goes by.
+    fn idle(&self, _now: Tick) -> Option<Vec<(Slot, u64)>> {
+        None
     }
     /// The cache now holds up to `capacity`: only policies that size parts of themselves by it
     /// care.

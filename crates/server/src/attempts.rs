@@ -1,14 +1,14 @@
 //! Who tried wrong passwords: guessing is slow.
 //!
-//! The answer to a wrong password is held back, longer with each one from the same host, and the
-//! connection is not read meanwhile. The server and its other clients do not wait.
+//! The answer to a wrong password is held back, longer with each one from the same host up to
+//! `auth-delay-max`, and the connection is not read meanwhile. The server and its other clients do
+//! not wait. The protocols count together.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// The delay after the first wrong password, and the longest.
+/// The delay after the first wrong password; each one more doubles it.
 const DELAY_MS: u64 = 25;
-const DELAY_MS_MAX: u64 = 2_000;
 /// After so long without a wrong password all is forgotten.
 const FORGET_MS: u64 = 60_000;
 /// Hosts remembered; beyond, all of them are forgotten but the one that asks.
@@ -19,8 +19,9 @@ const HOSTS_MAX: usize = 10_000;
 pub(crate) struct Attempts(Mutex<BTreeMap<String, (u32, u64)>>);
 
 impl Attempts {
-    /// Counts a wrong password from an address; for how long to hold the answer back.
-    pub(crate) fn delay_ms(&self, address: &str, now_ms: u64) -> u64 {
+    /// Counts a wrong password from an address; for how long to hold the answer back, at most
+    /// `most_ms`. The log tells of the first one, and of the first that waits longest.
+    pub(crate) fn delay_ms(&self, address: &str, now_ms: u64, most_ms: u64) -> u64 {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if hosts.len() >= HOSTS_MAX && !hosts.contains_key(host) {
@@ -32,8 +33,15 @@ impl Attempts {
         }
         *last = now_ms;
         *count = count.saturating_add(1);
-        let doubled = DELAY_MS.checked_shl((*count - 1).min(20)).unwrap_or(DELAY_MS_MAX);
-        doubled.min(DELAY_MS_MAX)
+        let delay_of = |count: u32| (DELAY_MS << (count - 1).min(20)).min(most_ms);
+        let delay = delay_of(*count);
+        if *count == 1 || delay == most_ms && delay_of(*count - 1) < most_ms {
+            tracing::warn!(
+                "wrong password from {host}: its answers wait, this one for {delay} ms, at most \
+                 for auth-delay-max, {most_ms} ms"
+            );
+        }
+        delay
     }
 }
 
@@ -44,13 +52,18 @@ mod tests {
     #[test]
     fn each_wrong_password_costs_more_and_time_heals() {
         let attempts = Attempts::default();
-        let delays: Vec<_> = (0..9).map(|at| attempts.delay_ms("1.2.3.4:5", at)).collect();
+        let delays: Vec<_> = (0..9).map(|at| attempts.delay_ms("1.2.3.4:5", at, 2_000)).collect();
         assert_eq!(delays, [25, 50, 100, 200, 400, 800, 1_600, 2_000, 2_000]);
-        assert_eq!(attempts.delay_ms("1.2.3.4:99", 10), 2_000, "another port is no other host");
-        assert_eq!(attempts.delay_ms("1.2.3.5:5", 10), 25);
-        assert_eq!(attempts.delay_ms("1.2.3.4:5", 70_000), 25);
+        assert_eq!(
+            attempts.delay_ms("1.2.3.4:99", 10, 2_000),
+            2_000,
+            "another port is no other host"
+        );
+        assert_eq!(attempts.delay_ms("1.2.3.5:5", 10, 2_000), 25);
+        assert_eq!(attempts.delay_ms("1.2.3.6:5", 10, 0), 0, "switched off");
+        assert_eq!(attempts.delay_ms("1.2.3.4:5", 70_000, 2_000), 25);
         for host in 0..2 * HOSTS_MAX {
-            attempts.delay_ms(&format!("host{host}:1"), 0);
+            attempts.delay_ms(&format!("host{host}:1"), 0, 2_000);
         }
         assert!(attempts.0.lock().unwrap().len() <= HOSTS_MAX);
     }

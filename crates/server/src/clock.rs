@@ -5,6 +5,7 @@
 //! fraction of a second and costs no second reading.
 
 use base::Micros;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::Now;
@@ -36,6 +37,12 @@ impl Clock {
     #[inline]
     pub(crate) fn micros(&self) -> Micros {
         Micros(self.start.elapsed().as_micros() as u64)
+    }
+
+    /// The monotone clock in nanoseconds, for the store's pauses: a moment of its own begins it.
+    pub(crate) fn nanos() -> u64 {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        BEGAN.elapsed().as_nanos() as u64
     }
 
     /// Unix time in microseconds, as TIME answers it.

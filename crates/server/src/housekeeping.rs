@@ -1,4 +1,4 @@
-//! The thread that keeps house: dead items, the clock's offset, rates, resident memory.
+//! The thread that keeps house: dead items, headroom, the clock's offset, rates, resident memory.
 //!
 //! `maxmemory` bounds what the store takes, and what it charges is what it asks of the allocator.
 //! The allocator takes more from the machine: pages half used, caches of its own. The *reserve* is
@@ -10,6 +10,11 @@
 //! the allocator is free only once the last of its items is. With a smaller store items leave
 //! faster. It cannot undo a change of all sizes within a fraction of a second.
 
+//!
+//! *Headroom* is what is kept free once memory is full, so that writes need not evict for
+//! themselves: as much as they took in the last tenth of a second, and a quarter more. What is free
+//! holds no items, so it is at most a small share of the limit; beyond that writes evict.
+
 use crate::departures;
 use crate::shared::Shared;
 use base::Bytes;
@@ -19,10 +24,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often.
-const PERIOD: Duration = Duration::from_millis(100);
-/// Buckets looked at each time: at 10 times a second, all of a million items in a second.
+pub(crate) const PERIOD: Duration = Duration::from_millis(100);
+/// Entries and buckets looked at in one sweep.
 const SWEEP_BUCKETS: usize = 16 << 10;
-/// Sweeps one after another while the store is above a lowered limit: bounds the time taken.
+/// Sweeps one after another while the store is above a lowered limit, or more has died than one
+/// sweep buries: bounds the time taken, and allows for a million deaths a second.
 const SWEEPS_MAX: usize = 8;
 /// Resident memory may be so much of the limit, that of the server itself not counted.
 const RESIDENT_MAX: f64 = 1.06;
@@ -42,6 +48,11 @@ const MELT: f64 = 0.986;
 const BASE_MAX: u64 = 16 << 20;
 const MODELS: u64 = 8 << 20;
 
+/// The headroom is at most the limit divided by this: 0.8 %.
+const HEADROOM_MAX: u64 = 128;
+/// The headroom to begin with, once memory is full.
+const HEADROOM_MIN: u64 = 64 << 10;
+
 /// Keeps house until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let empty = resident().min(BASE_MAX);
@@ -52,15 +63,21 @@ pub(crate) fn run(shared: &Arc<Shared>) {
     let mut second = Instant::now();
     let mut last = rates(shared);
     let mut noted = false;
+    let (mut headroom, mut left) = (Bytes(0), shared.store.used());
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
         shared.clock.refresh();
         let began = Instant::now();
+        let taken = Bytes(shared.store.used().0.saturating_sub(left.0));
+        headroom = next_headroom(headroom, taken, shared.memory().1);
+        shared.store.set_headroom(headroom);
         for _ in 0..SWEEPS_MAX {
-            if shared.store.sweep(shared.clock.now(), SWEEP_BUCKETS).evicted == 0 {
+            let swept = shared.store.sweep(shared.clock.now(), SWEEP_BUCKETS);
+            if swept.evicted == 0 && swept.expired < SWEEP_BUCKETS / 2 {
                 break;
             }
         }
+        left = shared.store.used();
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
         departures::tell(shared, &mut noted);
@@ -78,6 +95,13 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         }
         last = now;
     }
+}
+
+/// The headroom that follows from what writes took while there was the last one. Took they all of
+/// it they would have taken more.
+fn next_headroom(headroom: Bytes, taken: Bytes, limit: Bytes) -> Bytes {
+    let next = if taken >= headroom { 2 * headroom.0 } else { taken.0 + taken.0 / 4 };
+    Bytes(next.max(HEADROOM_MIN).min(limit.0 / HEADROOM_MAX))
 }
 
 /// Measures resident memory, and sets the reserve that follows.
@@ -168,6 +192,23 @@ mod tests {
             x = base::hash::mix(x);
         }
         assert_ne!(x, 0);
+    }
+
+    /// Up to the share, the headroom must come to cover what writes take, and not be twice that.
+    #[test]
+    fn the_headroom_covers_the_writes_of_a_period() {
+        let limit = Bytes(1 << 30);
+        let settled = |taken: u64| {
+            // Writes take no more from it than there is.
+            let next = |last: Bytes| next_headroom(last, Bytes(taken.min(last.0)), limit);
+            (0..40).fold(Bytes(0), |last, _| next(last)).0
+        };
+        for taken in [1 << 20, 3 << 20, 5 << 20] {
+            assert!((taken..=2 * taken).contains(&settled(taken)), "{}", settled(taken));
+        }
+        assert_eq!(settled(1 << 28), limit.0 / HEADROOM_MAX);
+        assert_eq!(settled(0), HEADROOM_MIN);
+        assert_eq!(next_headroom(Bytes(1 << 20), Bytes(0), Bytes(0)), Bytes(0), "no limit, none");
     }
 
     /// An allocator that takes 20 % more than it is asked for must end at what the limit allows.

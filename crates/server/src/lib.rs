@@ -35,6 +35,7 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
+mod tide;
 mod tls;
 mod tracking;
 mod value;
@@ -127,9 +128,11 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
     let shared = handle.shared.clone();
     handle.spawn("pilot", move || plant::run(&shared))?;
+    let shared = handle.shared.clone();
+    handle.spawn("tide", move || tide::run(&shared))?;
     if let Some(http) = http {
         let shared = handle.shared.clone();
-        handle.spawn("http", move || http::run(&shared, &http))?;
+        handle.spawn("http", move || http::run(&shared, http))?;
     }
     handle.spawn("acceptor", move || acceptor.run())?;
     Ok(handle)

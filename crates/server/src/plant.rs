@@ -8,17 +8,22 @@
 //! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
 //! sampled, timed, modelled or moved, and the thread only looks whether the settings changed.
 
+mod pages;
+
 use crate::config::{Policy, Settings};
 use crate::pools;
 use crate::shared::{Shared, View};
-use base::{Bytes, Filter, Micros, TenantId};
-use policy::rank::klru::Klru;
+use base::{Bytes, Filter, TenantId};
+use pages::Pages;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use store::{ClassStats, Evictor, Pool};
+use store::{Pauses, Pool};
 use tune::pilot::Status;
+use tune::recipe::Pools;
 use tune::snapshot::Candidate;
-use tune::{Known, Part, Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
+use tune::tides::Turn;
+use tune::{Goal, Pilot, Plant, PoolStep, Reading, Recipe, Step, Tenant, recipe};
 
 /// Looks at the store in an epoch: so many that queues do not overflow.
 const LOOKS: u32 = 5;
@@ -29,12 +34,6 @@ const LOOK_MAX: Duration = Duration::from_millis(200);
 
 /// Seeds the models: the sample is the same in every run.
 const SEED: u64 = 1;
-
-/// What penalties measured until an epoch ago weigh against those since.
-const PENALTY_KEEP: f64 = 0.95;
-
-/// Fetches below which their mean cost is not used.
-const FETCHES_MIN: f64 = 16.0;
 
 /// What the pilot last had to show.
 #[derive(Debug, Default)]
@@ -47,8 +46,6 @@ pub(crate) struct Shown {
     pub(crate) status: Option<Status>,
     /// The pools in force; empty while the loop is off.
     pub(crate) pools: Vec<PoolStep>,
-    /// What the pilot would take into another run, where that is wanted.
-    pub(crate) known: Option<Known>,
     /// The curves of each tenant, one a policy.
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
 }
@@ -65,9 +62,14 @@ impl Board {
 }
 
 impl Shown {
-    /// The pool of a tenant, if the loop is on and makes pools of tenants.
-    pub(crate) fn pool(&self, tenant: TenantId) -> Option<&PoolStep> {
-        self.pools.iter().find(|pool| pool.tenants.contains(&tenant) && pool.class.is_none())
+    /// The memory and the policy of the pool a tenant is in, or of all those of its own, where the
+    /// loop is on and pools are not shared by the classes of several tenants.
+    pub(crate) fn pool(&self, tenant: TenantId) -> Option<(Bytes, tune::Evictor)> {
+        let own = |pool: &&PoolStep| {
+            pool.tenants == [tenant] || pool.tenants.contains(&tenant) && pool.class.is_none()
+        };
+        let evictor = self.pools.iter().find(own)?.evictor;
+        Some((self.pools.iter().filter(own).map(|pool| pool.budget).sum(), evictor))
     }
 }
 
@@ -79,7 +81,7 @@ pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
 
 /// Whether the recipe steers the store, or the store is a plain cache.
 pub(crate) fn is_steered(settings: &Settings) -> bool {
-    recipe_of(settings).model.is_some()
+    recipe_of(settings).steers()
 }
 
 /// The store, as the pilot sees it.
@@ -91,6 +93,14 @@ struct Live<'a> {
     filters: Vec<Filter>,
     dropped: u64,
     pools: Vec<PoolStep>,
+    /// Where pools are classes of sizes.
+    pages: Option<Pages>,
+    /// What evictions took, until those in force began.
+    pauses: Pauses,
+    /// What one takes, in microseconds; 0 where too few were measured.
+    eviction_us: f64,
+    /// The division at each tenant's last ebb.
+    ebbs: HashMap<TenantId, Vec<(String, Bytes)>>,
 }
 
 impl Plant for Live<'_> {
@@ -98,53 +108,46 @@ impl Plant for Live<'_> {
         let store = &self.shared.store;
         let mut samples = vec![];
         self.dropped += store.drain(&mut samples);
-        let part = |class: &ClassStats| Part {
-            class: class.class,
-            used: class.used,
-            gets: class.gets,
-            misses: class.misses,
-            sets: class.sets,
-            penalty: (class.penalty.count >= FETCHES_MIN && class.penalty.mean > Micros(0))
-                .then_some(class.penalty.mean),
-        };
+        self.measure_evictions();
         let tenant = |number: usize| {
             let id = number as TenantId;
-            let (stats, bounds) = (store.tenant_stats(id), self.view.tenant(id));
-            let measured = stats.penalty.count >= FETCHES_MIN && stats.penalty.mean > Micros(0);
+            let config = self.view.tenant(id);
             Tenant {
-                id,
-                name: bounds.name,
-                used: stats.used,
-                items: stats.len.items,
-                gets: stats.counters.gets(),
-                misses: stats.counters.misses,
-                sets: stats.counters.sets,
-                penalty: measured.then_some(stats.penalty.mean),
-                min: bounds.min,
-                max: bounds.max,
-                weight: bounds.weight,
-                classes: store.class_stats(id).iter().map(part).collect(),
+                min: config.min,
+                max: config.max,
+                weight: config.weight,
+                ..live::tenant(store, id, &config.name)
             }
         };
-        Reading {
+        let goal = |number: usize| {
+            let tenant = number as TenantId;
+            let config = self.view.tenant(tenant);
+            config.target.map(|target| Goal { tenant, target, priority: config.priority })
+        };
+        let numbers = 0..self.view.names.len();
+        let mut reading = Reading {
             now: self.shared.clock.micros(),
             limit: store.limit().saturating_sub(store.reserve()),
-            tenants: (0..self.view.names.len()).map(tenant).collect(),
+            tenants: numbers.clone().map(tenant).collect(),
             samples,
             dropped: self.dropped,
+            goals: numbers.filter_map(goal).collect(),
+            eviction_us: self.eviction_us,
             ..Reading::default()
+        };
+        if let Some(pages) = &mut self.pages {
+            pages.look(store, &mut reading, self.shared.clock.now());
         }
+        reading
     }
 
     fn apply(&mut self, step: &Step) {
-        let pool = |pool: &PoolStep| Pool {
-            tenants: pool.tenants.clone(),
-            class: pool.class,
-            budget: pool.budget,
-            evictor: Evictor { rank: Arc::new(Klru), k: pool.evictor.k, pool: pool.evictor.pool },
-        };
-        let pools: Vec<_> = step.pools.iter().map(pool).collect();
-        self.shared.store.set_pools(&pools);
+        self.set_pools(step);
+        let k = |pools: &[PoolStep]| pools.iter().map(|pool| pool.evictor).collect::<Vec<_>>();
+        if k(&self.pools) != k(&step.pools) {
+            // What comes from here on is another eviction's time.
+            (self.pauses, self.eviction_us) = (self.shared.store.pauses(), 0.0);
+        }
         self.pools.clone_from(&step.pools);
         let mut filters = vec![Filter::NONE; self.view.names.len()];
         for pool in &step.pools {
@@ -159,7 +162,49 @@ impl Plant for Live<'_> {
     }
 }
 
+/// Evictions of which the median is believed.
+const EVICTIONS_MIN: u64 = 256;
+
 impl Live<'_> {
+    fn set_pools(&mut self, step: &Step) {
+        let store = &self.shared.store;
+        let Some(pages) = &mut self.pages else {
+            let pools: Vec<_> = step.pools.iter().map(live::pool).collect();
+            return store.set_pools(&pools);
+        };
+        pages.want(&step.pools, store.page());
+        let evictor = step.pools.first().map(|pool| pool.evictor);
+        if evictor.is_some() && pages.evictor != evictor {
+            pages.evictor = evictor;
+            store.set_pools(&[Pool {
+                tenants: (0..self.view.names.len() as TenantId).collect(),
+                class: None,
+                budget: store.limit(),
+                evictor: live::evictor(step.pools[0].evictor),
+            }]);
+        }
+    }
+
+    /// Begins to follow a recipe.
+    fn follow(&mut self, recipe: &Recipe) {
+        let by_size = recipe.pools == Pools::Slab;
+        self.shared.store.count_sizes(by_size);
+        self.shared.store.move_pages(&[]);
+        self.pages = by_size.then(Pages::default);
+    }
+
+    /// The median of what evictions take since the policy in force is: of a single pool, for an
+    /// operation does not say which pool lost.
+    fn measure_evictions(&mut self) {
+        let [_] = &self.pools[..] else { return };
+        let pauses = self.shared.store.pauses();
+        if pauses.count >= self.pauses.count + EVICTIONS_MIN
+            && let Some(nanos) = pauses.median_since(&self.pauses)
+        {
+            self.eviction_us = nanos as f64 / 1e3;
+        }
+    }
+
     /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled.
     fn tap(&mut self, filters: Vec<Filter>) {
         let store = &self.shared.store;
@@ -169,14 +214,14 @@ impl Live<'_> {
             }
         }
         let is_on = |filters: &[Filter]| filters.iter().any(|&filter| filter != Filter::NONE);
-        if is_on(&filters) != is_on(&self.filters) {
-            store.set_stopwatch(is_on(&filters));
-        }
+        // A miss is of the size that its fetch brings.
+        store.set_stopwatch(is_on(&filters) || self.pages.is_some());
         self.filters = filters;
     }
 
     /// A plain cache: one pool, as the settings say.
     fn release(&mut self) {
+        self.pages = None;
         self.tap(vec![Filter::NONE; self.view.names.len()]);
         self.shared.store.drain(&mut vec![]);
         self.shared
@@ -189,7 +234,17 @@ impl Live<'_> {
 /// Runs the pilot until the server ends.
 pub(crate) fn run(shared: &Shared) {
     let view = shared.view();
-    let mut live = Live { shared, view, filters: vec![], dropped: 0, pools: vec![] };
+    let mut live = Live {
+        shared,
+        view,
+        filters: vec![],
+        dropped: 0,
+        pools: vec![],
+        pages: None,
+        pauses: Pauses::default(),
+        eviction_us: 0.0,
+        ebbs: HashMap::new(),
+    };
     let mut pilot: Option<Pilot> = None;
     let mut known = None;
     while !shared.is_stopping() {
@@ -199,7 +254,9 @@ pub(crate) fn run(shared: &Shared) {
         let recipe = recipe_of(&live.view.settings);
         if known != Some(recipe) {
             known = Some(recipe);
-            if recipe.model.is_some() {
+            live.follow(&recipe);
+            live.ebbs.clear();
+            if recipe.steers() {
                 pilot = Some(Pilot::new(recipe, SEED));
             } else {
                 pilot = None;
@@ -213,9 +270,19 @@ pub(crate) fn run(shared: &Shared) {
                 shared.board.show(Shown::default());
             }
             fly(pilot, &mut live);
+            turn(pilot, &mut live);
+        } else {
+            shared.tide.take_turned();
         }
+        shared.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
         let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
         std::thread::park_timeout(look.clamp(LOOK_MIN, LOOK_MAX));
+    }
+    if let Some(pilot) = &mut pilot
+        && shared.warm.is_wanted()
+    {
+        pilot.end(&mut live);
+        shared.warm.leave(Some(pilot.known()));
     }
 }
 
@@ -224,17 +291,43 @@ fn fly(pilot: &mut Pilot, live: &mut Live<'_>) {
     let ended = pilot.tick(live);
     let board = &live.shared.board;
     if ended {
-        live.shared.store.fade_penalties(PENALTY_KEEP);
+        live.shared.store.fade_penalties(live::PENALTY_KEEP);
     }
     if ended || board.shown().status.is_none() {
         let tenants = 0..live.view.names.len() as TenantId;
         let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
+        let status = pilot.status();
+        say(&board.shown(), &status);
         board.show(Shown {
-            status: Some(pilot.status()),
+            status: Some(status),
             pools: live.pools.clone(),
-            known: live.shared.warm.is_wanted().then(|| pilot.known()),
             curves: curves.collect(),
         });
+    }
+}
+
+/// A tenant whose load comes back finds the division that it left.
+fn turn(pilot: &mut Pilot, live: &mut Live<'_>) {
+    for (tenant, turn) in live.shared.tide.take_turned() {
+        match turn {
+            Turn::Ebb => _ = live.ebbs.insert(tenant, pilot.division()),
+            Turn::Flood => {
+                // Pages are moved by plans alone.
+                let division = live.ebbs.remove(&tenant).filter(|_| live.pages.is_none());
+                if let Some(division) = division {
+                    pilot.expect(&division, live);
+                }
+            }
+        }
+    }
+}
+
+/// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep.
+fn say(before: &Shown, status: &Status) {
+    let notes = |status: &Status| status.plan.as_ref().map_or(vec![], |plan| plan.notes.clone());
+    let known = before.status.as_ref().map_or(vec![], notes);
+    for note in notes(status).iter().filter(|note| !known.contains(note)) {
+        tracing::warn!("the plan: {note}");
     }
 }
 

@@ -286,9 +286,10 @@ impl Session {
     }
 
     /// Slows a client down that tried a wrong password.
-    pub(crate) fn rest(&mut self, shared: &Shared) {
-        let now_ms = shared.clock.micros().0 / 1_000;
-        self.rests_until_ms = now_ms + shared.attempts.delay_ms(&self.client.address, now_ms);
+    pub(crate) fn rest(&mut self, shared: &Shared, view: &View) {
+        let (now_ms, most) = (shared.clock.micros().0 / 1_000, view.settings.auth_delay_max);
+        let delay_ms = shared.attempts.delay_ms(&self.client.address, now_ms, most);
+        self.rests_until_ms = if delay_ms > 0 { now_ms + delay_ms } else { 0 };
     }
 
     /// Ends MULTI and WATCH.

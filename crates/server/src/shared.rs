@@ -18,6 +18,7 @@ use crate::plant::{self, Board};
 use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
+use crate::tide::Tide;
 use crate::tls;
 use crate::tracking::Tracking;
 use crate::warm::Warm;
@@ -116,6 +117,8 @@ pub(crate) struct Shared {
     cas: AtomicU64,
     /// What an earlier run left, and what this one leaves.
     pub(crate) warm: Warm,
+    /// What is dumped and loaded.
+    pub(crate) tide: Tide,
     /// What the pilot has to show.
     pub(crate) board: Board,
     pub(crate) mailboxes: Vec<Mailbox>,
@@ -175,6 +178,7 @@ impl Shared {
             max_item: settings.proto_max_bulk_len,
             evictor: crate::pools::evictor(settings),
             slab: (settings.layout == Layout::Slab).then_some(settings.slab),
+            nanos: Clock::nanos,
         });
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
@@ -197,6 +201,7 @@ impl Shared {
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
             warm: Warm::new(&settings.warm_restart_file),
+            tide: Tide::default(),
             board: Board::default(),
             mailboxes,
             shards,
@@ -287,6 +292,9 @@ impl Shared {
     /// tenant. They must go: should the rule come back, they would be answers long out of date.
     pub(crate) fn forget_unfindable(&self, view: &View) {
         let now = self.clock.now();
+        for tenant in 0..view.names.len() as TenantId {
+            self.store.forget_away(tenant);
+        }
         let mut lost = vec![];
         let mut cursor = 0;
         loop {
@@ -374,13 +382,6 @@ impl Shared {
     /// Bytes of memory the process has.
     pub(crate) fn resident(&self) -> Bytes {
         Bytes(self.stats.resident.load(Ordering::Relaxed))
-    }
-
-    /// Whether a write may have to make room: within a sixteenth of the limit.
-    pub(crate) fn is_full(&self) -> bool {
-        let (used, limit) = self.memory();
-        let room = limit.0.saturating_sub(self.store.reserve().0);
-        limit.0 > 0 && used.0 + limit.0 / 16 >= room
     }
 
     /// Bytes of data and its metadata, and what they may be.

@@ -10,7 +10,6 @@ use base::histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 /// Of so many batches the commands of one are timed.
 pub(crate) const TIMED_EVERY: u64 = 64;
@@ -41,26 +40,6 @@ pub(crate) struct PerCommand {
     pub(crate) timed_us: Counter,
 }
 
-/// Upper ends of the buckets of [`Pauses`], in microseconds.
-pub(crate) const PAUSES_US: [u64; 9] = [2, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000];
-
-/// Counts of times.
-#[derive(Debug, Default)]
-pub(crate) struct Pauses {
-    /// By bucket; the last is for what is above all of them.
-    pub(crate) counts: [Counter; PAUSES_US.len() + 1],
-    pub(crate) nanos: Counter,
-}
-
-impl Pauses {
-    pub(crate) fn add(&self, time: Duration) {
-        let fits = |&end: &u64| time <= Duration::from_micros(end);
-        let at = PAUSES_US.iter().position(fits).unwrap_or(PAUSES_US.len());
-        self.counts[at].add(1);
-        self.nanos.add(time.as_nanos() as u64);
-    }
-}
-
 /// What one worker counts.
 #[derive(Debug)]
 #[repr(align(128))]
@@ -73,8 +52,6 @@ pub(crate) struct Worker {
     pub(crate) polls: Counter,
     /// What memcached counts, by [`memcached::Event`](crate::memcached::Event).
     pub(crate) events: [Counter; crate::memcached::EVENTS],
-    /// Times of writes that may have made room, of the timed batches.
-    pub(crate) pauses: Pauses,
     /// Times of commands in microseconds, by command; filled by the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
 }
@@ -89,7 +66,6 @@ impl Worker {
             writes: Counter::default(),
             polls: Counter::default(),
             events: Default::default(),
-            pauses: Pauses::default(),
             latencies: Mutex::default(),
         }
     }
@@ -189,6 +165,8 @@ impl Totals {
         now.sets -= then.sets;
         now.deletes -= then.deletes;
         now.expired -= then.expired;
+        now.expired_swept -= then.expired_swept;
+        now.expired_for_room -= then.expired_for_room;
         now.evicted -= then.evicted;
         now.evicted_bytes -= then.evicted_bytes;
     }

@@ -7,7 +7,8 @@
 //!
 //! Whether anybody tracks is asked once for a batch of commands. A batch that began before the
 //! first client did may have written what that client has read since: at its end everybody is told
-//! to forget everything. So is everybody where more keys are remembered than [`KEYS_MAX`].
+//! to forget everything. So is everybody where more keys are remembered than
+//! `tracking-table-max-keys`.
 //!
 //! Keys are told to those alone that could have read them: a key belongs to a tenant.
 
@@ -18,9 +19,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::resp::{Encoder, Protocol};
-
-/// Keys remembered at most: what `tracking-table-max-keys` is in Redis unless it is changed.
-const KEYS_MAX: usize = 1_000_000;
 
 /// Where a version 2 client listens for what another is told.
 const CHANNEL: &[u8] = b"__redis__:invalidate";
@@ -81,10 +79,18 @@ impl Tracking {
         }
     }
 
-    /// A client is about to read a key.
-    pub(crate) fn remember(&self, shared: &Shared, id: u64, tenant: TenantId, key: &[u8]) {
+    /// A client is about to read a key; of which so many are remembered (0 for no limit).
+    pub(crate) fn remember(
+        &self,
+        shared: &Shared,
+        max: usize,
+        id: u64,
+        tenant: TenantId,
+        key: &[u8],
+    ) {
         let mut inner = self.lock();
-        if inner.readers.len() >= KEYS_MAX {
+        if max > 0 && inner.readers.len() >= max {
+            tracing::debug!("clients forget what they track: above tracking-table-max-keys, {max}");
             inner.forget_all(shared, None);
         }
         let readers = inner.readers.entry((tenant, key.to_vec())).or_default();

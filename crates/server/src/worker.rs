@@ -494,11 +494,12 @@ impl Worker {
                     }
                 }
                 Err(malformed) => {
-                    let setting = match malformed {
-                        Malformed::Length => " (proto-max-bulk-len)",
-                        _ => "",
+                    let text = match malformed {
+                        Malformed::Length => {
+                            format!("ERR {malformed} (proto-max-bulk-len {})", limits.bulk_max)
+                        }
+                        _ => format!("ERR {malformed}"),
                     };
-                    let text = format!("ERR {malformed}{setting}");
                     self.shared.stats.error(text.as_bytes());
                     // The byte it names is sent back as it came, not as text.
                     let text: Vec<u8> = text.chars().map(|c| c as u8).collect();

@@ -1,5 +1,6 @@
 //! The loop on a live server, over its sockets: what LARDER shows, and that it steers.
 
+use base::Bytes;
 use server::{Handle, Settings, start};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -93,14 +94,30 @@ impl Client {
 }
 
 fn settings(recipe: &str) -> Settings {
+    settings_in("heap", recipe)
+}
+
+fn settings_in(layout: &str, recipe: &str) -> Settings {
     let mut settings = Settings { io_threads: 1, ..Settings::loopback() };
     let text = format!(
-        "--maxmemory 4mb --recipe {recipe} --tenant near match prefix n: \
+        "--maxmemory 4mb --layout {layout} --recipe {recipe} --tenant near match prefix n: \
          --tenant far match prefix f: min 64kb weight 2"
     );
     let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
     settings.read_arguments(&words).unwrap();
     settings
+}
+
+/// Starts a server beside others in the same process, whose memory says nothing of its own.
+fn begin(settings: Settings) -> Handle {
+    let handle = start(settings).unwrap();
+    handle.share_process();
+    // What was set aside for others by then is free again.
+    std::thread::sleep(Duration::from_millis(300));
+    while handle.store().reserve() > Bytes(0) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    handle
 }
 
 /// Skewed keys: the lower the number, the more often.
@@ -133,7 +150,7 @@ fn each<'a>(
 /// The whole of it: a steered server learns, plans, moves, and shows what it does.
 #[test]
 fn a_server_that_tunes_itself() {
-    let handle = start(settings("kredis:epoch=0.2")).unwrap();
+    let handle = begin(settings("kredis:epoch=0.2"));
     let mut client = Client::new(&handle);
     let mut prng = base::Prng::new(1);
     drive(&mut client, &mut prng, |client| {
@@ -188,7 +205,7 @@ fn a_server_that_tunes_itself() {
 /// Switched off it is a plain cache that holds what it held; switched on it begins to learn.
 #[test]
 fn the_loop_is_switched_live() {
-    let handle = start(settings("kredis:epoch=0.2")).unwrap();
+    let handle = begin(settings("kredis:epoch=0.2"));
     let mut client = Client::new(&handle);
     let mut prng = base::Prng::new(2);
     let epoch = |client: &mut Client| client.json(&["LARDER", "PLAN", "JSON"])["epoch"].as_u64();
@@ -219,7 +236,7 @@ fn the_loop_is_switched_live() {
 /// Classes of penalties are pools: those whose misses cost more get more, whoever owns them.
 #[test]
 fn classes_are_told_and_steered() {
-    let handle = start(settings("predis:epoch=0.2")).unwrap();
+    let handle = begin(settings("predis:epoch=0.2"));
     let mut client = Client::new(&handle);
     let words = ["CONFIG", "SET", "tenant", "near match prefix n: penalty hint"];
     assert_eq!(client.ask(&words), Reply::Text("OK".into()));
@@ -266,10 +283,141 @@ fn classes_are_told_and_steered() {
     handle.stop();
 }
 
+/// Pages of the pools of a tenant as of the last epoch, the smallest chunks first.
+fn pages(status: &serde_json::Value, tenant: &str) -> Vec<u64> {
+    let last = each(status, "history").last();
+    let pools = last.into_iter().flat_map(|epoch| each(epoch, "pools"));
+    let own = pools.filter(|pool| pool["name"].as_str().is_some_and(|n| n.starts_with(tenant)));
+    own.map(|pool| pool["pages"].as_u64().unwrap()).collect()
+}
+
+/// Small items take all of some 480 pages, then large ones are asked for: pages follow, class by
+/// class, from one tenant to the other, and no further than the min of who gives.
+fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
+    let handle = begin(settings_in("slab", recipe));
+    let mut client = Client::new(&handle);
+    let words = ["CONFIG", "SET", "tenant", "near match prefix n: min 1mb"];
+    assert_eq!(client.ask(&words), Reply::Text("OK".into()));
+    let mut prng = base::Prng::new(5);
+    let (small, large) = ("x".repeat(600), "x".repeat(3_000));
+    // Not faster than it is watched with a high rate.
+    for _ in 0..16 {
+        client.read_through(&keys("n", 1_000, &mut prng), &small);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // What LHD learns with is charged too.
+    let (had, all) = (handle.store().tenant_stats(1).used, handle.store().used());
+    assert!(had > Bytes(2 << 20) && all > Bytes(15 << 18), "small items have most: {had} of {all}");
+    let until = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        client.read_through(&keys("f", 1_000, &mut prng), &large);
+        client.read_through(&keys("n", 50, &mut prng), &small);
+        let status = client.json(&["LARDER", "PLAN", "JSON"]);
+        if pages(&status, "far").iter().sum::<u64>() >= enough {
+            break status;
+        }
+        assert!(Instant::now() < until, "{}", client.lines(&["LARDER", "PLAN"]));
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let held = handle.store().tenant_stats(1).used;
+    assert!(held >= Bytes(1 << 20), "its min is its own: {held}");
+    assert!(handle.store().used() <= Bytes(4 << 20));
+    let plan = client.lines(&["LARDER", "PLAN"]);
+    assert!(plan.contains(" pages ") && plan.contains("far "), "{plan}");
+    let tenants = client.json(&["LARDER", "TENANTS", "JSON"]);
+    assert!(tenants[2]["budget"].as_u64() > Some(100 << 10), "{tenants:#}");
+    match client.ask(&["LARDER", "CURVE", "near"]) {
+        Reply::Error(error) => assert!(error.contains("class of sizes"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    handle.stop();
+    status
+}
+
+#[test]
+fn pages_follow_curves() {
+    let status = pages_follow("lama:interval=16000:keep=0.95", 80);
+    let pools = || each(&status, "history").flat_map(|epoch| each(epoch, "pools"));
+    assert!(pools().any(|pool| pool["forecast"].is_number() && pool["outcome"].is_number()));
+    assert!(each(&status, "history").any(|epoch| epoch["moved"].as_u64() > Some(0)));
+    assert!(status["samples"].as_u64() > Some(0));
+}
+
+/// By what is counted, without a sample: by the ages of victims, by their worth.
+#[test]
+fn pages_follow_counts() {
+    pages_follow("lama:planner=automove:interval=200", 20);
+    let status = pages_follow("rankcache:interval=200", 20);
+    assert_eq!(status["samples"], 0);
+    let last = each(&status, "history").last().unwrap();
+    assert!(each(last, "pools").all(|pool| pool["evictor"] == "lhd:k=64"), "{last:#}");
+}
+
+/// A promise is kept with pages that the other would have; and where memory cannot keep it, that
+/// is said, with what it would take.
+#[test]
+fn promises_are_kept_or_refused_in_plain_words() {
+    let handle = begin(settings_in("slab", "lama:interval=4000"));
+    let mut client = Client::new(&handle);
+    let mut prng = base::Prng::new(6);
+    let promise = |client: &mut Client, line: &str| {
+        assert_eq!(client.ask(&["CONFIG", "SET", "tenant", line]), Reply::Text("OK".into()));
+    };
+    promise(&mut client, "far match prefix f: target 0.0001 priority 2");
+    let value = "x".repeat(600);
+    let until = Instant::now() + Duration::from_secs(60);
+    let wait = |client: &mut Client, prng: &mut base::Prng, text: &str, there: bool| loop {
+        client.read_through(&keys("n", 2_000, prng), &value);
+        client.read_through(&keys("f", 1_000, prng), &value);
+        let plan = client.lines(&["LARDER", "PLAN"]);
+        if plan.contains("far") && plan.contains(text) == there {
+            break;
+        }
+        assert!(Instant::now() < until, "{plan}");
+    };
+    wait(&mut client, &mut prng, "far: 100.0 % hits ", true);
+    promise(&mut client, "far match prefix f: target 0.5 priority 2");
+    wait(&mut client, &mut prng, "far: 100.0 % hits ", false);
+    let line = "far match prefix f: target 0.5 priority 2";
+    match client.ask(&["CONFIG", "GET", "tenant"]) {
+        Reply::Array(pair) => assert!(format!("{pair:?}").contains(line), "{pair:?}"),
+        other => panic!("{other:?}"),
+    }
+    handle.stop();
+}
+
+/// A recipe is refused where the layout has not what it divides, or nobody keeps a promise.
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    for (layout, recipe, tenant, fix) in [
+        ("heap", "lama", "", "start with layout slab"),
+        ("heap", "rankcache", "", "start with layout slab"),
+        ("slab", "predis", "", "set layout heap"),
+        ("heap", "kredis", "--tenant web match db 3 target 0.1", "set recipe lama"),
+        ("heap", "kredis:planner=qos", "--tenant web match db 3 target 0.1", ""),
+    ] {
+        let mut settings = settings_in(layout, recipe);
+        let words: Vec<_> = tenant.split_whitespace().map(str::to_owned).collect();
+        settings.read_arguments(&words).unwrap();
+        match start(settings) {
+            Ok(handle) if fix.is_empty() => handle.stop(),
+            Err(error) => assert!(error.to_string().contains(fix) && !fix.is_empty(), "{error}"),
+            Ok(_) => panic!("{layout}, {recipe}: accepted"),
+        }
+    }
+    let handle = begin(settings("static"));
+    let mut client = Client::new(&handle);
+    match client.ask(&["CONFIG", "SET", "recipe", "lama"]) {
+        Reply::Error(error) => assert!(error.contains("layout slab"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    handle.stop();
+}
+
 /// A tenant that is added, and a limit that changes, are divided anew.
 #[test]
 fn tenants_and_limits_change_live() {
-    let handle = start(settings("kredis:epoch=0.1")).unwrap();
+    let handle = begin(settings("kredis:epoch=0.1"));
     let mut client = Client::new(&handle);
     let mut prng = base::Prng::new(3);
     for words in [
@@ -293,7 +441,7 @@ fn tenants_and_limits_change_live() {
 /// A fixed policy leaves nothing to a recipe; and errors name the fix.
 #[test]
 fn what_it_says_when_there_is_nothing_to_say() {
-    let handle = start(settings("static")).unwrap();
+    let handle = begin(settings("static"));
     let mut client = Client::new(&handle);
     assert!(client.lines(&["LARDER", "PLAN"]).contains("nothing is planned"));
     assert_eq!(client.json(&["LARDER", "PLAN", "JSON"])["recipe"], "static");

@@ -9,7 +9,9 @@
 //! fetch was measured; one that never ends counts for the class its key had when it was last heard
 //! of. That is what *ghosts* tell: a table of fixed size, a place to a key by its hash, in which a
 //! newcomer takes the place of whoever stood there. Who has left it is unknown again, and learns
-//! its class with its next fetch.
+//! its class with its next fetch. What is written unknown is taken for one of the class that most
+//! misses of its tenant were of: a pool of its own would have reads but no misses, which are of the
+//! classes they are measured in.
 
 use crate::item::Owned;
 use crate::key::hash_of;
@@ -19,7 +21,7 @@ use crate::store::{Admin, lock};
 use crate::table::Place;
 use crate::tenant::{Account, Tenant, charge_in};
 use crate::{Change, ClassStats, Error, Item, Key, Now, Store};
-use base::penalty::{CLASSES, Estimate, class_of};
+use base::penalty::{CLASSES, Estimate, class_of, usual};
 use base::{Bytes, Micros, TenantId, hash};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,11 +45,25 @@ struct Count {
 
 /// The classes of one tenant in one shard.
 #[derive(Debug, Default)]
-pub(crate) struct Classes([Count; SLOTS]);
+pub(crate) struct Classes {
+    counts: [Count; SLOTS],
+}
 
 impl Classes {
     fn at(&mut self, class: u8) -> &mut Count {
-        &mut self.0[usize::from(class).min(SLOTS - 1)]
+        &mut self.counts[usize::from(class).min(SLOTS - 1)]
+    }
+
+    /// So many reads missed keys of a class.
+    fn missed(&mut self, class: u8, reads: u64) {
+        let count = self.at(class);
+        count.gets += reads;
+        count.misses += reads;
+    }
+
+    /// What an item that nobody measured is taken for.
+    fn usual(&self) -> u8 {
+        usual(self.counts.iter().map(|count| count.misses))
     }
 
     fn enters(&mut self, account: &Account, class: u8, charge: u64) {
@@ -141,14 +157,14 @@ impl Tenant {
     #[inline]
     pub(crate) fn has_class(&self, class: Option<u8>) -> bool {
         let Some(class) = class else { return true };
-        let count = self.classes.as_ref().map(|classes| classes.0[usize::from(class)]);
+        let count = self.classes.as_ref().map(|classes| classes.counts[usize::from(class)]);
         count.is_some_and(|count| count.used > 0)
     }
 
     /// Every item went.
     pub(crate) fn classes_empty(&mut self) {
         if let Some(classes) = &mut self.classes {
-            for (count, class) in classes.0.iter_mut().zip(0..) {
+            for (count, class) in classes.counts.iter_mut().zip(0..) {
                 self.account.class(class).fetch_sub(std::mem::take(&mut count.used), Relaxed);
             }
         }
@@ -193,14 +209,18 @@ impl Shard {
         let Some(ghosts) = &mut self.ghosts else { return };
         let class = ghosts.class(tenant, hash);
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
-            let count = classes.at(class);
-            count.gets += u64::from(reads);
-            count.misses += u64::from(reads);
+            classes.missed(class, reads.into());
         }
     }
 
     /// A key was written, for whatever reason.
     pub(crate) fn class_is_written(&mut self, key: &Key, fetched: bool) {
+        if self.counts_sizes {
+            let table = &self.tenants[usize::from(key.tenant)].table;
+            if let Some(place) = table.find(key.hash, key.db, key.bytes) {
+                self.size_is_written(key.tenant, place);
+            }
+        }
         let told = self.told;
         let Some(ghosts) = &mut self.ghosts else { return };
         let tenant = &mut self.tenants[usize::from(key.tenant)];
@@ -210,6 +230,11 @@ impl Shard {
             class = told;
         } else if class == 0 {
             class = ghosts.class(key.tenant, key.hash);
+        }
+        if class == 0
+            && let Some(classes) = &tenant.classes
+        {
+            class = classes.usual();
         }
         tenant.set_class(place, class);
         if let Some(classes) = &mut tenant.classes {
@@ -240,12 +265,13 @@ impl Shard {
         measured.add(fetched, tenant.classes.is_some().then_some(class));
         drop(measured);
         if let Some(classes) = &mut tenant.classes {
-            let count = classes.at(class);
-            count.gets += reads;
-            count.misses += reads;
+            classes.missed(class, reads);
         }
         if let Some(place) = place {
             tenant.set_class(place, class);
+            if self.counts_sizes {
+                self.size_is_missed(key.tenant, place, reads);
+            }
         }
     }
 }
@@ -325,7 +351,7 @@ impl Store {
         for shard in &self.shards {
             let shard = lock(&shard.0);
             let classes = shard.tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
-            for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.0)) {
+            for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.counts)) {
                 stats.used += Bytes(count.used);
                 stats.gets += count.gets;
                 stats.misses += count.misses;

@@ -29,6 +29,9 @@ pub struct Config {
     /// How memory is cut in the slab layout; none for the heap layout, in which each item has an
     /// allocation of its own.
     pub slab: Option<Slab>,
+    /// A clock, in nanoseconds: read twice by an operation that evicts, for [`Store::pauses`](
+    /// crate::Store::pauses). One that stands still counts the operations alone.
+    pub nanos: fn() -> u64,
 }
 
 impl Default for Config {
@@ -42,6 +45,7 @@ impl Default for Config {
             max_item: Bytes(512 << 20),
             evictor: Evictor::default(),
             slab: None,
+            nanos: || 0,
         }
     }
 }

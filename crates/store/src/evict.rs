@@ -12,16 +12,18 @@
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one.
+//! the K waits become one. More than sixteen candidates are drawn by whole buckets of the table:
+//! what lies in one was thrown together by the hash, and five of them come for one line.
 //!
-//! A tenant at or below its min is passed over, unless the room is for itself. A dead item that is
-//! drawn goes at once, whatever its rank.
+//! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
+//! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
+//! whatever its rank.
 
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref, Stamps};
 use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
-use crate::table::{END, Place};
+use crate::table::{END, Place, Table};
 use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick, penalty};
@@ -177,7 +179,9 @@ pub(crate) struct Share {
 }
 
 /// Places drawn at once.
-const BATCH: usize = 16;
+const BATCH: usize = 4 * Table::PLACES;
+/// Candidates that are drawn one by one, and of them so many at once.
+const APART: usize = 16;
 
 /// An item drawn.
 #[derive(Clone, Copy, Debug)]
@@ -197,6 +201,22 @@ struct Drawn {
     word: usize,
 }
 
+/// What an eviction wants to know of an item, read from it in one go.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    stamps: Stamps,
+    size: u64,
+    is_dead: bool,
+}
+
+impl Seen {
+    #[inline]
+    fn of(item: Ref, now: Now) -> Self {
+        let size = heap_class(item.contents());
+        Self { stamps: item.stamps(), size, is_dead: item.is_dead(now.unix_ms) }
+    }
+}
+
 impl Shard {
     /// Makes one item leave, for a write in another shard or for none. As [`Shard::evict`].
     pub(crate) fn evict_for_others(&mut self, want: &Want) -> u64 {
@@ -207,16 +227,20 @@ impl Shard {
 
     /// Makes one item leave and returns the bytes charged for it, which stay reserved in the
     /// store's memory and are the caller's now; 0 if nothing here may leave. The item itself is
-    /// the shard's scrap: what is written next may be made of it.
+    /// the shard's scrap: what is written next may be made of it. What is due to die goes first.
     pub(crate) fn evict(&mut self, want: &Want) -> u64 {
+        let freed = self.bury(want);
+        if freed > 0 {
+            return freed;
+        }
         if self.ghosts.is_some() {
             return self.evict_by_class(want);
         }
         if let (Some(tenant), true) = (want.tenant, want.own) {
-            return self.evict_from(self.pools.of[tenant as usize], want);
+            return self.evict_from(self.pools.of[tenant as usize], None, want);
         }
         let first = self.pools.victim(want.tenant);
-        let freed = self.evict_from(first, want);
+        let freed = self.evict_from(first, None, want);
         if freed > 0 {
             return freed;
         }
@@ -224,7 +248,7 @@ impl Shard {
         let own = want.tenant.map_or(first, |tenant| self.pools.of[tenant as usize]);
         let others = (0..self.pools.len()).filter(|&pool| pool != own);
         let order = std::iter::once(own).chain(others).filter(|&pool| pool != first);
-        order.map(|pool| self.evict_from(pool, want)).find(|&freed| freed > 0).unwrap_or(0)
+        order.map(|pool| self.evict_from(pool, None, want)).find(|&freed| freed > 0).unwrap_or(0)
     }
 
     /// The same where pools are classes of penalties: the class that is furthest above its budget
@@ -235,16 +259,19 @@ impl Shard {
         let pools = self.pools.pools.iter().map(Members::overdraft).enumerate();
         let mut pools: Vec<_> = pools.collect();
         pools.sort_by(|a, b| b.1.total_cmp(&a.1));
-        for (pool, _) in pools {
-            let freed = self.evict_from(pool, want);
+        for &(pool, _) in &pools {
+            let freed = self.evict_from(pool, self.pools.pools[pool].class, want);
             if freed > 0 {
                 return freed;
             }
         }
-        0
+        // What is here may be of classes that have no pool yet, as when a recipe has just begun.
+        let mut any = pools.into_iter().map(|(pool, _)| self.evict_from(pool, None, want));
+        any.find(|&freed| freed > 0).unwrap_or(0)
     }
 
-    fn evict_from(&mut self, pool: usize, want: &Want) -> u64 {
+    /// Evicts an item of a class from the tenants of a pool, or of any class.
+    fn evict_from(&mut self, pool: usize, class: Option<u8>, want: &Want) -> u64 {
         if let Sizes::Slab(_) = self.sizes {
             return self.evict_page(pool, want);
         }
@@ -257,8 +284,7 @@ impl Shard {
         shares.clear();
         shares.extend(members.accounts.iter().filter_map(|(tenant, account)| {
             let tenant_here = &tenants[*tenant as usize];
-            let len =
-                if tenant_here.has_class(members.class) { tenant_here.table.len() } else { 0 };
+            let len = if tenant_here.has_class(class) { tenant_here.table.len() } else { 0 };
             let loose = match want.tenant {
                 Some(own) if own == *tenant => u64::MAX,
                 _ if want.own => 0,
@@ -272,7 +298,7 @@ impl Shard {
         }
         let evictor = &members.evictor;
         let (kept, tick, seed) = (&mut kept[pool], *tick, *seed);
-        if let (Some(class), Some(ghosts)) = (members.class, ghosts) {
+        if let (Some(class), Some(ghosts)) = (class, ghosts) {
             let of = OfClass { class, ghosts, seed };
             Round { of, evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }
                 .run()
@@ -300,7 +326,7 @@ struct OfAny;
 impl Of for OfAny {
     // Two places in three hold an item, so that far fewer draws than this find K items. It is
     // left with fewer, or none, only in tables of a few items.
-    const DRAWS: (usize, usize) = (4, BATCH);
+    const DRAWS: (usize, usize) = (4, APART);
 
     #[inline]
     fn has(&self, _: impl FnOnce() -> Stamps) -> bool {
@@ -319,7 +345,7 @@ struct OfClass<'a> {
 }
 
 impl Of for OfClass<'_> {
-    const DRAWS: (usize, usize) = (32, 8 * BATCH);
+    const DRAWS: (usize, usize) = (32, 8 * APART);
 
     fn has(&self, stamps: impl FnOnce() -> Stamps) -> bool {
         stamps().penalty_class() == self.class
@@ -374,29 +400,36 @@ impl<O: Of> Round<'_, O> {
         // Looked at now, the best of those kept is on its way while others are drawn.
         self.drop_stale();
         while left > 0 && draws > 0 {
-            let found = self.draw((left + left / 2 + 1).min(BATCH), &mut batch);
+            let found = self.draw(left, &mut batch);
             draws = draws.saturating_sub(left);
             let drawn = &batch[..found.min(left)];
             // Nothing is decided in this loop, so the processor fetches all these items at once.
-            let mut stamps = [Stamps::default(); BATCH];
-            for (stamps, drawn) in stamps.iter_mut().zip(drawn) {
+            let mut seen = [Seen::default(); BATCH];
+            for (seen, drawn) in seen.iter_mut().zip(drawn) {
                 let tenant = self.shares[drawn.share].tenant;
-                *stamps = self.tenants[tenant as usize].table.get(drawn.place).stamps();
+                let item = self.tenants[tenant as usize].table.get(drawn.place);
+                *seen = Seen::of(item, self.want.now);
             }
-            for (&Drawn { share: at, place, word }, &stamps) in drawn.iter().zip(&stamps) {
+            for (&Drawn { share: at, place, word }, seen) in drawn.iter().zip(&seen) {
                 let share = &self.shares[at];
-                let item = self.tenants[share.tenant as usize].table.get(place);
-                if self.is_spared(share, item, word) {
+                let Seen { stamps, size, is_dead } = *seen;
+                if self.is_spared(share, size, word) {
                     continue;
                 }
-                if item.is_dead(self.want.now.unix_ms) {
-                    crate::learn::ends(self.lived, share.tenant, item, self.tick);
-                    return self.tenants[share.tenant as usize].expire(place);
+                if is_dead {
+                    let tenant = &mut self.tenants[share.tenant as usize];
+                    crate::learn::ends(
+                        self.lived,
+                        share.tenant,
+                        tenant.table.get(place),
+                        self.tick,
+                    );
+                    tenant.counters.expired_for_room += 1;
+                    return tenant.expire(place);
                 }
                 if !self.of.has(|| stamps) {
                     continue;
                 }
-                let size = heap_class(item.contents());
                 let rank = score(self.evictor, share.tenant, size, stamps, self.tick);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
@@ -415,38 +448,56 @@ impl<O: Of> Round<'_, O> {
         }
     }
 
-    /// Draws `count` places of the tables, each with the same chance. Those that hold an item come
-    /// first in `batch`; returns how many they are.
-    fn draw(&mut self, count: usize, batch: &mut [Drawn; BATCH]) -> usize {
+    /// Draws places of the tables, each with the same chance, where `left` items are wanted. Those
+    /// that hold an item come first in `batch`; returns how many they are.
+    fn draw(&mut self, left: usize, batch: &mut [Drawn; BATCH]) -> usize {
         let mut found = 0;
         let mut note = |share, (place, word)| {
             // Written in any case, and kept if there is an item: no branch to guess wrong.
             batch[found] = Drawn { share, place, word };
             found += usize::from(word != 0);
         };
+        if usize::from(self.evictor.k) > APART {
+            for _ in 0..left.div_ceil(Table::PLACES - 2).min(BATCH / Table::PLACES) {
+                let share = self.share();
+                let tenant = &self.tenants[self.shares[share].tenant as usize];
+                tenant.table.draw_bucket(self.prng).for_each(|drawn| note(share, drawn));
+            }
+            return found;
+        }
+        // One place in three holds none.
+        let count = (left + left / 2 + 1).min(APART);
         if let [only] = self.shares {
             let table = &self.tenants[only.tenant as usize].table;
             (0..count).for_each(|_| note(0, table.draw(self.prng)));
             return found;
         }
         for _ in 0..count {
-            let mut r = self.prng.below(self.total as u64) as usize;
-            let mine = self.shares.iter().position(|share| {
-                let is_mine = r < share.len;
-                r = r.wrapping_sub(share.len);
-                is_mine
-            });
-            let share = mine.expect("r is below the sum of the lengths");
-            let tenant = self.shares[share].tenant;
-            note(share, self.tenants[tenant as usize].table.draw(self.prng));
+            let share = self.share();
+            let tenant = &self.tenants[self.shares[share].tenant as usize];
+            note(share, tenant.table.draw(self.prng));
         }
         found
     }
 
+    /// Draws a share, in proportion to its items.
     #[inline]
-    fn is_spared(&self, share: &Share, item: Ref, word: usize) -> bool {
-        (share.loose != u64::MAX && heap_class(item.contents()) > share.loose)
-            || self.want.spare == word
+    fn share(&mut self) -> usize {
+        if let [_] = self.shares {
+            return 0;
+        }
+        let mut r = self.prng.below(self.total as u64) as usize;
+        let mine = self.shares.iter().position(|share| {
+            let is_mine = r < share.len;
+            r = r.wrapping_sub(share.len);
+            is_mine
+        });
+        mine.expect("r is below the sum of the lengths")
+    }
+
+    #[inline]
+    fn is_spared(&self, share: &Share, size: u64, word: usize) -> bool {
+        size > share.loose || self.want.spare == word
     }
 
     /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
@@ -496,7 +547,8 @@ impl<O: Of> Round<'_, O> {
             let table = &self.tenants[tenant as usize].table;
             let share = self.shares.iter().position(|share| share.tenant == tenant);
             let Some(share) = share else { continue };
-            if self.is_spared(&self.shares[share], table.get(place), word) {
+            let size = heap_class(table.get(place).contents());
+            if self.is_spared(&self.shares[share], size, word) {
                 continue;
             }
             self.kept.remove(at);
@@ -512,7 +564,8 @@ impl<O: Of> Round<'_, O> {
             let mut position = self.prng.below(END);
             for _ in 0..SEARCH_MAX.min(table.buckets() + 1) {
                 let may_leave = |item: Ref, word| {
-                    !self.is_spared(share, item, word) && self.of.has(|| item.stamps())
+                    let size = heap_class(item.contents());
+                    !self.is_spared(share, size, word) && self.of.has(|| item.stamps())
                 };
                 if let Some(place) = table.find_at(position, may_leave) {
                     let word = table.word(place);

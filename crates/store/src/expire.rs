@@ -1,21 +1,38 @@
-//! The sweep: bounded work in the background that no request should do.
+//! Items that die: noted when they get an expiry, buried in time.
 //!
-//! It walks the tables, one bucket after the other, and removes dead items that nobody asks for
-//! any more, moves on stamps before they wrap, and merges buckets of tables that have become
-//! empty. Then, if a limit was lowered, it evicts.
+//! Each tenant of each shard keeps a timing wheel (`wheel.rs`) of what is to die. Whoever writes an
+//! expiry that is sooner than what was there before makes room for an entry first, so that nothing
+//! is changed if there is none, and enters it afterwards. What is due is *settled*, one entry after
+//! the other: all dead items of its chain are removed, and if its own item lives it is entered
+//! anew.
+//!
+//! It is settled by the sweep, bounded work in the background that no request should do, and by
+//! writes that need room, before they evict anything: while a dead item is among the first
+//! [`LOOKS`] entries that are due in a shard, no live item is evicted there. Which of the two it
+//! was is counted apart.
+//!
+//! The sweep also walks tables, one bucket after the other, to move on stamps before they wrap and
+//! to merge buckets of tables that have become empty. Then, if a limit was lowered, it evicts.
 
+use crate::key::hash_of;
 use crate::memory::Memory;
 use crate::shard::Shard;
 use crate::sizes::Sizes;
 use crate::stats::Swept;
-use crate::table::END;
+use crate::table::{END, Place};
 use crate::tenant::Tenant;
-use crate::{Now, evict::Want};
+use crate::{Error, Key, Now, Store, evict::Want};
 use base::TenantId;
 
-/// A table without expiring items is walked only for its stamps, once in so many accesses: often
-/// enough, as they wrap after 2^28.
+/// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
+/// 2^28.
 const STAMPS_EVERY: u64 = 1 << 25;
+/// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
+const LOOKS: usize = 128;
+/// Buckets entered anew by each new entry, while a wheel is filled by a walk.
+const WALK_STEPS: usize = 4;
+/// Entries whose memory a sweep gives back at once.
+const SHRINK_STEPS: usize = 4 << 10;
 
 /// Where the sweep of a shard stands.
 #[derive(Debug, Default)]
@@ -28,12 +45,226 @@ pub(crate) struct Sweeper {
     for_stamps: bool,
     /// When the last such walk began.
     stamped: u64,
+    /// The tenant whose dead are buried first.
+    first: usize,
+    /// How often [`LOOKS`] entries were looked at, and then something alive may have been evicted.
+    #[cfg(test)]
+    pub(crate) gave_up: u64,
 }
 
 impl Shard {
-    /// Looks at up to `budget` buckets; stops at the end of the last table.
-    pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
+    /// Sees to it that a tenant's wheel can take an entry more. The item whose
+    /// [word](crate::table::Table::word) is `spare` stays.
+    pub(crate) fn wheel_room(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let cost = self.tenants[tenant as usize].wheel_cost();
+        if cost == 0 {
+            return Ok(());
+        }
+        let room = self.make_room(store, tenant, cost, spare, now);
+        self.scrap = None;
+        room?;
+        let Tenant { wheel, .. } = &mut self.tenants[tenant as usize];
+        let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
+        let wheel = wheel.get_or_insert_default();
+        wheel.reserve();
+        let rest = before + cost - wheel.bytes();
+        self.give(&store.memory, tenant, rest);
+        Ok(())
+    }
+
+    /// [`Shard::wheel_room`] while the item at `place` is being written: it is spared, and its
+    /// place, which evictions may change, is returned.
+    pub(crate) fn wheel_beside(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        now: Now,
+    ) -> Result<Place, Error> {
+        let word = self.tenants[key.tenant as usize].table.word(place);
+        self.wheel_room(store, key.tenant, word, now)?;
+        let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Enters the expiry that an item now has. There must be room.
+    #[inline(never)]
+    pub(crate) fn note_expiry(&mut self, key: &Key, when: u64, now: Now) {
+        let at = key.tenant as usize;
+        let tenant = &mut self.tenants[at];
+        let wheel = tenant.wheel.as_mut().expect("room was made in it");
+        wheel.enter(key.hash, when, now.unix_ms);
+        self.quiet_until = self.quiet_until.min(wheel.quiet_until());
+        self.walk_wheel(at, WALK_STEPS, now);
+    }
+
+    /// Enters all items of a tenant anew if too many entries may be stale, by up to `budget`
+    /// buckets; returns how many it looked at.
+    fn walk_wheel(&mut self, at: usize, budget: usize, now: Now) -> usize {
+        let tenant = &mut self.tenants[at];
+        let (expiring, items) = (tenant.len(None).expires as usize, tenant.table.len());
+        let Tenant { wheel: Some(wheel), table, .. } = tenant else { return 0 };
+        if wheel.is_loose(expiring, items) {
+            wheel.restart();
+        }
+        for step in 0..budget {
+            let Some(position) = wheel.walk else { return step };
+            let mut is_whole = true;
+            let next = table.walk(self.seed, position, |item| {
+                let Some(when) = item.expires() else { return };
+                is_whole &= wheel.has_spare();
+                if is_whole {
+                    wheel.enter(hash_of(self.seed, item.db(), item.key()), when, now.unix_ms);
+                }
+            });
+            self.quiet_until = self.quiet_until.min(wheel.quiet_until());
+            if !is_whole {
+                // Once there is room for another entry the bucket is looked at again.
+                return step;
+            }
+            wheel.walk = Some(next).filter(|&next| next < END);
+        }
+        budget
+    }
+
+    /// Settles one entry of a tenant that is due; returns how many dead items went, and the bytes
+    /// that are free now, which the account has back already. None if nothing is due.
+    fn settle(&mut self, at: usize, now: Now) -> Option<(u64, u64)> {
+        let tenant = &mut self.tenants[at];
+        let taken = tenant.wheel.as_mut()?.take(now.unix_ms)?;
+        let (mut dead, mut bytes) = (0, 0);
+        let is_dead = |item: crate::item::Ref| item.is_dead(now.unix_ms);
+        while let Some(place) = tenant.table.find_beside(taken.hash, is_dead) {
+            crate::learn::ends(&mut self.lived, at as TenantId, tenant.table.get(place), self.tick);
+            bytes += tenant.expire(place);
+            dead += 1;
+        }
+        let mut when = None;
+        _ = tenant.table.find_beside(taken.hash, |item| {
+            if let Some(expires) = item.expires()
+                && hash_of(self.seed, item.db(), item.key()) as u32 == taken.hash
+            {
+                when = Some(when.map_or(expires, |when: u64| when.min(expires)));
+            }
+            false
+        });
+        if let Some(wheel) = &mut tenant.wheel {
+            wheel.settle(taken, when);
+        }
+        Some((dead, bytes))
+    }
+
+    /// Buries something that is due, for a write that needs room: returns the bytes as
+    /// [`Shard::evict`] does, 0 if nothing was.
+    #[inline]
+    pub(crate) fn bury(&mut self, want: &Want) -> u64 {
+        if want.now.unix_ms <= self.quiet_until {
+            return 0;
+        }
+        let mut looks = LOOKS;
+        loop {
+            match self.bury_some(want, &mut looks) {
+                // Its chunk is free, but not its page.
+                Some(0) => {}
+                freed => return freed.unwrap_or(0),
+            }
+        }
+    }
+
+    /// [`Shard::bury`] until an item of these contents finds a chunk. Whether it does.
+    pub(crate) fn bury_for_chunk(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        contents: u64,
+        want: &Want,
+    ) -> bool {
+        let mut looks = LOOKS;
+        while want.now.unix_ms > self.quiet_until
+            && let Some(freed) = self.bury_some(want, &mut looks)
+        {
+            store.memory.give(freed);
+            if self.has_chunk(tenant, contents) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Settles entries until a dead item goes, and returns the bytes that are free now. None if
+    /// nothing is due any more, or too many entries were looked at.
+    #[cold]
+    fn bury_some(&mut self, want: &Want, looks: &mut usize) -> Option<u64> {
+        let own = want.tenant.filter(|_| want.own);
+        for at in 0..self.tenants.len() {
+            if own.is_some_and(|own| usize::from(own) != at) {
+                continue;
+            }
+            while *looks > 0 {
+                let Some((dead, bytes)) = self.settle(at, want.now) else { break };
+                *looks -= 1;
+                self.tenants[at].counters.expired_for_room += dead;
+                if dead > 0 {
+                    return Some(bytes);
+                }
+            }
+        }
+        #[cfg(test)]
+        {
+            self.sweeper.gave_up += u64::from(*looks == 0);
+        }
+        self.settle_quiet();
+        None
+    }
+
+    /// Finds out up to when no wheel has an entry.
+    fn settle_quiet(&mut self) {
+        let wheels = self.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
+        self.quiet_until = wheels.map(|wheel| wheel.quiet_until()).min().unwrap_or(u64::MAX);
+    }
+
+    /// Buries what is due, tenant by tenant, by up to `budget` entries, and tends the wheels.
+    fn sweep_wheels(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
+        let count = self.tenants.len();
+        self.sweeper.first += 1;
+        let first = self.sweeper.first;
+        for at in (first..first + count).map(|at| at % count) {
+            while swept.buckets < budget
+                && let Some((dead, bytes)) = self.settle(at, now)
+            {
+                memory.give(bytes);
+                self.tenants[at].counters.expired_swept += dead;
+                swept.expired += dead as usize;
+                swept.buckets += 1;
+            }
+            swept.buckets += self.walk_wheel(at, budget - swept.buckets, now);
+            let tenant = &mut self.tenants[at];
+            let (before, expiring) = (tenant.wheel_bytes(), tenant.len(None).expires);
+            match &mut tenant.wheel {
+                Some(wheel) if wheel.is_empty() && expiring == 0 => tenant.wheel = None,
+                Some(wheel) => wheel.shrink(SHRINK_STEPS),
+                None => {}
+            }
+            let bytes = before - tenant.wheel_bytes();
+            self.give(memory, at as TenantId, bytes);
+        }
+        self.settle_quiet();
+        swept
+    }
+
+    /// Settles up to `budget` entries, and with what is left of it looks at buckets; stops at the
+    /// end of the last table.
+    pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
+        let mut swept = self.sweep_wheels(memory, now, budget);
+        // Where always something is due the tables have their turn too.
+        let budget = if budget == 0 { 0 } else { budget.max(swept.buckets + 1) };
         while swept.buckets < budget {
             let Sweeper { tenant: at, position, for_stamps, .. } = self.sweeper;
             if at >= self.tenants.len() {
@@ -42,16 +273,7 @@ impl Shard {
             }
             swept.buckets += 1;
             let tenant = &mut self.tenants[at];
-            let len = tenant.len(None);
-            let next = if tenant.table.is_sparse() || len.expires > 0 || for_stamps {
-                while let Some(place) =
-                    tenant.table.find_at(position, |item, _| item.is_dead(now.unix_ms))
-                {
-                    let item = tenant.table.get(place);
-                    crate::learn::ends(&mut self.lived, at as TenantId, item, self.tick);
-                    memory.give(tenant.expire(place));
-                    swept.expired += 1;
-                }
+            let next = if tenant.table.is_sparse() || for_stamps {
                 let tick = self.tick;
                 let Tenant { table, slabs, .. } = tenant;
                 let next = table.walk_mut(position, |mut item| {
@@ -77,13 +299,15 @@ impl Shard {
     }
 
     fn end_of_walk(&mut self) {
-        let Sweeper { begun, for_stamps, stamped, .. } = self.sweeper;
+        let Sweeper { begun, for_stamps, stamped, first, .. } = self.sweeper;
         let stamped = if for_stamps { begun } else { stamped };
         let for_stamps = self.tick - stamped >= STAMPS_EVERY;
-        self.sweeper = Sweeper { tenant: 0, position: 0, begun: self.tick, for_stamps, stamped };
+        let next = Sweeper { begun: self.tick, for_stamps, stamped, first, ..Sweeper::default() };
+        self.sweeper = next;
     }
 
-    /// Evicts up to `budget` items while the store or a tenant has more than it may.
+    /// Evicts up to `budget` items while the store or a tenant has more than it may, or there is
+    /// no headroom.
     pub(crate) fn trim(&mut self, memory: &Memory, now: Now, budget: usize) -> usize {
         let mut evicted = 0;
         while evicted < budget {
@@ -91,7 +315,7 @@ impl Shard {
             let want = Want { tenant: None, own: false, spare: 0, now };
             let want = match above {
                 Some(tenant) => Want { tenant: Some(tenant as TenantId), own: true, ..want },
-                None if memory.excess() > 0 => want,
+                None if memory.crowded() > 0 => want,
                 None => break,
             };
             let freed = self.evict_for_others(&want);

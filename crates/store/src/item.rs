@@ -26,7 +26,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
 
-const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 const OPTION: usize = 8;
 /// Headers are read unaligned, which costs nothing where items are aligned after all, and they
 /// are: asked for 8, jemalloc would take the next larger class for any but powers of two.

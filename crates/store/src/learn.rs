@@ -14,7 +14,7 @@ use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
 use crate::{Key, Store};
-use base::TenantId;
+use base::{TenantId, Tick};
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -112,6 +112,8 @@ impl Store {
             return;
         }
         let mut lasting = vec![];
+        // Bytes, of explorers and of all.
+        let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
             let shard = &mut *lock(&shard.0);
             if let Some(lived) = &mut shard.lived {
@@ -120,22 +122,34 @@ impl Store {
             for (at, tenant) in shard.tenants.iter().enumerate() {
                 let first = lasting.len();
                 let len = tenant.table.len();
+                let (mut spared, mut drawn) = (0, 0);
                 for _ in 0..if len > 0 { DRAWS.min(2 * len) } else { 0 } {
                     let (place, word) = tenant.table.draw(&mut shard.prng);
                     if word != 0 {
-                        let stamps = tenant.table.get(place).stamps();
+                        let item = tenant.table.get(place);
+                        let stamps = item.stamps();
                         let (class, age) = (stamps.hit_class(), stamps.age(shard.tick));
+                        let charge = tenant.charge_of(item);
+                        drawn += charge;
+                        if lessons.ranks.explores(age.into(), Tick(shard.tick)) {
+                            spared += charge;
+                        }
                         lasting.push((at as TenantId, class, age, 0.0));
                     }
                 }
-                let drawn = lasting.len() - first;
-                for (_, _, _, weight) in &mut lasting[first..] {
-                    *weight = len as f32 / drawn as f32;
+                let weight = len as f32 / (lasting.len() - first) as f32;
+                for lasts in &mut lasting[first..] {
+                    lasts.3 = weight;
+                }
+                if drawn > 0 {
+                    bytes += f64::from(weight) * drawn as f64;
+                    explorers += f64::from(weight) * spared as f64;
                 }
             }
         }
         let by_shard = items / self.shards.len();
-        lessons.ranks = Arc::new(lessons.learner.learn(requests, &lasting, by_shard));
+        let share = if bytes > 0.0 { explorers / bytes } else { 0.0 };
+        lessons.ranks = Arc::new(lessons.learner.learn(requests, &lasting, by_shard, share));
         self.publish(&mut admin);
     }
 }

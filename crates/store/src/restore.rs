@@ -9,14 +9,11 @@
 //! A key that shares its bit with one that was written stays out too: it is a miss, as it would
 //! be without a restore. With a million keys written meanwhile that befalls three in a hundred.
 
-use crate::item::{Parts, Stamps};
 use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::lock;
 use crate::{Error, Key, Now, Scope, Store};
-use base::penalty::CLASSES;
-use base::{Bytes, Micros, TenantId};
-use std::sync::atomic::Ordering::Relaxed;
+use base::{Micros, TenantId};
 
 /// Bits of all shards together, as a power of two: four megabytes.
 const NOTES: u32 = 25;
@@ -55,11 +52,14 @@ impl Notes {
 }
 
 impl Shard {
-    /// A client wrote or removed, or meant to, what has this hash.
+    /// A client wrote or removed, or meant to, what has this key.
     #[inline]
-    pub(crate) fn note(&mut self, hash: u64) {
+    pub(crate) fn note(&mut self, key: &Key) {
         if let Some(notes) = &mut self.notes {
-            notes.add(hash);
+            notes.add(key.hash);
+        }
+        if let Some(away) = &mut self.tenants[usize::from(key.tenant)].away {
+            away.outdate(key.hash);
         }
     }
 
@@ -114,20 +114,12 @@ impl Store {
         if is_newer || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
             return Ok(false);
         }
-        let len = saved.value.len() as u64;
-        let limit = self.value_max.load(Relaxed);
-        if len > limit {
-            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
-        }
         // A walk among writers may have met it twice: the second is the newer.
         if let Some(place) = shard.find(key, now, &self.memory) {
             let bytes = shard.tenants[usize::from(key.tenant)].remove(place);
             shard.give(&self.memory, key.tenant, bytes);
         }
-        let stamps =
-            Stamps::aged(shard.tick, saved.idle, saved.penalty_class.min(CLASSES), saved.hits);
-        let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
-        shard.insert(self, key, &parts, stamps, now)?;
+        shard.bring_back(self, key, saved, now)?;
         Ok(true)
     }
 

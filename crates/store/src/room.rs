@@ -48,9 +48,11 @@ impl Shard {
             }
             memory.give(need);
         }
-        self.evict_for(store, Want { tenant: Some(tenant), own: false, spare, now }, tenant, need)
+        let want = Want { tenant: Some(tenant), own: false, spare, now };
+        self.paused(now, |shard| shard.evict_for(store, want, tenant, need))
     }
 
+    #[cold]
     fn evict_for(
         &mut self,
         store: &Store,
@@ -85,12 +87,28 @@ impl Shard {
         memory.give(credit.saturating_sub(need));
         // After a limit was lowered each write also lowers what is in use, by a little.
         if memory.excess() > 0 {
-            memory.give(self.evict_for_others(&want));
+            let freed = self.evict_for_others(&want);
+            if freed > 0 {
+                self.pausing.victim();
+            }
+            memory.give(freed);
         }
         Ok(())
     }
 
     fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
+        let freed = self.evict_somewhere(store, want);
+        if freed > 0 {
+            self.pausing.victim();
+        }
+        freed
+    }
+
+    fn evict_somewhere(&mut self, store: &Store, want: &Want) -> u64 {
+        let freed = self.bury(want);
+        if freed > 0 {
+            return freed;
+        }
         // Were all room made at home, each shard would keep for ever the share of memory it had
         // when memory filled up. An eviction abroad now and then lets those that miss more grow.
         if self.prng.below(ABROAD_EVERY) == 0 {

@@ -9,6 +9,7 @@ use crate::evict::{Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref, Stamps};
 use crate::learn;
 use crate::memory::Memory;
+use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::restore::Notes;
 use crate::sizes::{Sizes, heap_class};
@@ -46,13 +47,20 @@ pub(crate) struct Shard {
     pub(crate) candidates: Vec<Candidate>,
     /// The item last evicted for a write that is under way; its bytes are that write's.
     pub(crate) scrap: Option<Owned>,
+    /// Up to this time no wheel has an entry.
+    pub(crate) quiet_until: u64,
     pub(crate) sweeper: crate::expire::Sweeper,
+    /// What operations took to make room.
+    pub(crate) pausing: Pausing,
+    pub(crate) nanos: fn() -> u64,
     /// Counts lifetimes while a rank learns.
     pub(crate) lived: Option<Box<Lived>>,
     /// What was written or removed, while items of an earlier run come back.
     pub(crate) notes: Option<Box<Notes>>,
     /// Whether lifetimes or classes are counted: what a read that hits looks at.
     pub(crate) is_watched: bool,
+    /// Whether requests are counted by the class of sizes.
+    pub(crate) counts_sizes: bool,
     /// Remembers penalties of keys, while pools are made of their classes.
     pub(crate) ghosts: Option<Box<Ghosts>>,
     /// The class that the item of the write under way is told to be of; 0 for none.
@@ -116,6 +124,10 @@ impl Shard {
                 self.tap.see(key, now, Sighting::Hit, seen);
                 if self.is_watched {
                     self.class_is_read(key.tenant, stamps.penalty_class());
+                    if self.counts_sizes {
+                        let age = (self.tick as u32).wrapping_sub(last);
+                        self.size_is_read(key.tenant, place, age);
+                    }
                     self.lives_on(key, place, last, true);
                 }
                 return Some(place);
@@ -172,7 +184,7 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
-        self.note(key.hash);
+        self.note(key);
         let len = parts.value[0].len() as u64;
         let limit = store.value_max.load(Relaxed);
         if len > limit {
@@ -185,13 +197,40 @@ impl Shard {
                     let last = self.get(key, place).stamps().last();
                     self.lives_on(key, place, last, false);
                 }
-                self.overwrite(store, key, place, parts, now)
+                match parts.expires {
+                    None => self.overwrite::<false>(store, key, place, parts, now),
+                    Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
+                }
             }
             None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
         }
     }
 
-    fn overwrite(
+    /// [`Shard::overwrite`] by a value that dies.
+    #[inline(never)]
+    fn overwrite_dying(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        mut place: Place,
+        parts: &Parts,
+        when: u64,
+        now: Now,
+    ) -> Result<(), Error> {
+        let is_noted = self.get(key, place).expires().is_some_and(|old| old <= when);
+        if !is_noted {
+            place = self.wheel_beside(store, key, place, now)?;
+        }
+        self.overwrite::<true>(store, key, place, parts, now)?;
+        if !is_noted {
+            self.note_expiry(key, when, now);
+        }
+        Ok(())
+    }
+
+    /// Replaces the value of an item. There are two copies of this, so that a value that does not
+    /// die pays nothing for those that do.
+    fn overwrite<const DIES: bool>(
         &mut self,
         store: &Store,
         key: &Key,
@@ -208,7 +247,7 @@ impl Shard {
         if item.overwrite(&self.sizes, parts.value[0], parts.expires) {
             item.set_kind(parts.kind);
             item.set_stamps(stamps);
-            tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+            tenant.expiry_changes(key.db, had_expiry, DIES);
             return Ok(());
         }
         if let Sizes::Slab(_) = self.sizes {
@@ -216,7 +255,7 @@ impl Shard {
             let tenant = &mut self.tenants[key.tenant as usize];
             let item = tenant.pages().write(parts, stamps);
             let bytes = tenant.exchange(place, key.hash, item);
-            tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+            tenant.expiry_changes(key.db, had_expiry, DIES);
             self.give(&store.memory, key.tenant, bytes);
             return Ok(());
         }
@@ -229,7 +268,7 @@ impl Shard {
         tenant.table.replace(place, key.hash, || Owned::new(parts, stamps));
         tenant.class_leaves(stamps.penalty_class(), old);
         tenant.class_enters(stamps.penalty_class(), new);
-        tenant.expiry_changes(key.db, had_expiry, parts.expires.is_some());
+        tenant.expiry_changes(key.db, had_expiry, DIES);
         self.give(&store.memory, key.tenant, old.saturating_sub(new));
         Ok(())
     }
@@ -243,6 +282,9 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let at = key.tenant as usize;
+        if parts.expires.is_some() {
+            self.wheel_room(store, key.tenant, 0, now)?;
+        }
         let charge = match self.sizes {
             Sizes::Heap => heap_class(parts.contents()),
             // Charged with its page.
@@ -279,6 +321,9 @@ impl Shard {
         let rest = reserved + before - charge - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
+        if let Some(when) = parts.expires {
+            self.note_expiry(key, when, now);
+        }
         Ok(())
     }
 
@@ -316,13 +361,21 @@ impl Shard {
         expires: Option<u64>,
         now: Now,
     ) -> Result<(), Error> {
+        let old = self.get(key, place).expires();
+        let noted = expires.filter(|&when| old.is_none_or(|old| when < old));
+        let place = match noted {
+            Some(_) => self.wheel_beside(store, key, place, now)?,
+            None => place,
+        };
         let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
-        let had_expiry = item.view().expires().is_some();
         if !item.set_expires(&self.sizes, expires) {
             self.rebuild(store, key, place, b"", expires, now)?;
         }
         let tenant = &mut self.tenants[key.tenant as usize];
-        tenant.expiry_changes(key.db, had_expiry, expires.is_some());
+        tenant.expiry_changes(key.db, old.is_some(), expires.is_some());
+        if let Some(when) = noted {
+            self.note_expiry(key, when, now);
+        }
         Ok(())
     }
 
@@ -389,7 +442,7 @@ impl Shard {
         change: &Change,
         now: Now,
     ) -> Result<(), Error> {
-        self.note(key.hash);
+        self.note(key);
         match (change, found) {
             (Change::Set { value, kind, expires }, _) => {
                 self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)

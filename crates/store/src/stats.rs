@@ -18,6 +18,10 @@ pub struct Counters {
     pub deletes: u64,
     /// Items that died of age.
     pub expired: u64,
+    /// Of those, the items that the sweep found.
+    pub expired_swept: u64,
+    /// Of those, the items found by writes that needed room. The rest was met by a request for it.
+    pub expired_for_room: u64,
     /// Items that left to make room.
     pub evicted: u64,
     /// Bytes charged for those.
@@ -39,6 +43,8 @@ impl AddAssign for Counters {
         self.sets += other.sets;
         self.deletes += other.deletes;
         self.expired += other.expired;
+        self.expired_swept += other.expired_swept;
+        self.expired_for_room += other.expired_for_room;
         self.evicted += other.evicted;
         self.evicted_bytes += other.evicted_bytes;
     }
@@ -106,7 +112,7 @@ pub struct TenantStats {
 /// What [`Store::sweep`](crate::Store::sweep) did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Buckets looked at.
+    /// Entries of the timing wheels and buckets of the tables looked at.
     pub buckets: usize,
     /// Dead items removed.
     pub expired: usize,

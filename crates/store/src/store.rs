@@ -31,6 +31,7 @@ use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::learn::Lessons;
 use crate::memory::{Memory, Padded};
+use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
 use crate::sizes::Sizes;
@@ -70,6 +71,8 @@ pub struct Store {
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
     pub(crate) learns: AtomicBool,
+    /// Whether requests are counted by size.
+    pub(crate) counts_sizes: AtomicBool,
     elsewhere: Mutex<()>,
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
@@ -122,10 +125,14 @@ impl Store {
             kept: vec![vec![]],
             shares: vec![],
             scrap: None,
+            quiet_until: u64::MAX,
             sweeper: Sweeper::default(),
+            pausing: Pausing::default(),
+            nanos: config.nanos,
             lived: None,
             notes: None,
             is_watched: false,
+            counts_sizes: false,
             ghosts: None,
             told: 0,
         };
@@ -144,6 +151,7 @@ impl Store {
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),
+            counts_sizes: AtomicBool::new(false),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
@@ -269,7 +277,7 @@ impl Store {
     /// Removes an item. Whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
-        shard.note(key.hash);
+        shard.note(key);
         let place = shard.find(key, now, &self.memory);
         if place.is_none() {
             shard.stopwatch.forget(key.hash);
@@ -371,17 +379,19 @@ impl Store {
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
                 let mut shard = lock(&padded.0);
                 shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
+                shard.outdate_all(self, at as TenantId, scope.db);
                 let tenant = &mut shard.tenants[at];
                 if tenant.len(scope.db).items < tenant.table.len() as u64 {
                     removed += shard.flush_db(&self.memory, at as TenantId, scope.db);
                     continue;
                 }
                 // The whole table goes, and is taken apart without the lock.
+                let wheel = tenant.wheel_bytes();
                 let (table, slabs) = tenant.take_table();
                 let account = Arc::clone(&tenant.account);
                 drop(shard);
                 removed += table.len() as u64;
-                let mut bytes = table.bytes();
+                let mut bytes = table.bytes() + wheel;
                 match slabs {
                     None => {
                         bytes += table.charged(&Sizes::Heap);
@@ -431,6 +441,12 @@ impl Store {
         self.memory.set_reserve(reserve.0);
     }
 
+    /// Lets [`Store::sweep`] keep so many bytes free of what writes may take, so that they need not
+    /// evict for themselves. Ignored in the slab layout, where to evict and to write are one step.
+    pub fn set_headroom(&self, headroom: Bytes) {
+        self.memory.set_headroom(if self.slab.is_some() { 0 } else { headroom.0 });
+    }
+
     /// Divides the memory anew. Tenants that no pool names join the first; without any pool
     /// nothing changes. Nothing is evicted at once: what is above its budget is the first to go
     /// when a write needs room.
@@ -460,7 +476,8 @@ impl Store {
                 Some(lessons) => _ = shard.lived.get_or_insert_with(|| Box::new(lessons.lived())),
             }
             shard.count_classes(ghosts);
-            shard.is_watched = shard.lived.is_some() || shard.ghosts.is_some();
+            let sizes = shard.counts_sizes;
+            shard.set_counts_sizes(sizes);
         }
     }
 
@@ -481,6 +498,11 @@ impl Store {
         admin.accounts.push(account);
         self.publish(&mut admin);
         (admin.accounts.len() - 1) as TenantId
+    }
+
+    /// Parts with a lock each.
+    pub const fn shards(&self) -> usize {
+        self.shards.len()
     }
 
     /// How many tenants there are.
@@ -543,15 +565,15 @@ impl Store {
 
     /// Removes dead items, then evicts if the store or a tenant is above a limit that was
     /// lowered, and learns where a rank does: bounded work, to be called over and over. Looks at
-    /// up to `budget` buckets and evicts up to `budget` items, a few for each time that a shard is
-    /// locked.
+    /// about `budget` entries and buckets and evicts up to `budget` items, a few for each time that
+    /// a shard is locked.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
         for _ in 0..rounds {
             let left = budget - swept.buckets.min(budget);
             let trims = budget - swept.evicted.min(budget);
-            if left == 0 && (trims == 0 || self.memory.excess() == 0) {
+            if left == 0 && (trims == 0 || self.memory.crowded() == 0) {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();

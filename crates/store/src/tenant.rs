@@ -4,6 +4,7 @@
 use crate::Bounds;
 use crate::classes::{Classes, SLOTS};
 use crate::departed::{self, Departures};
+use crate::dump::Away;
 use crate::item::{Owned, Ref};
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
@@ -12,6 +13,7 @@ use crate::slab::Slabs;
 use crate::stats::{Counters, Len};
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::table::{Place, Table};
+use crate::wheel::Wheel;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -140,10 +142,14 @@ pub(crate) struct Tenant {
     pub(crate) account: Arc<Account>,
     /// What its classes of penalties hold and do, while pools are made of them.
     pub(crate) classes: Option<Box<Classes>>,
+    /// When its items die, once it has items that do.
+    pub(crate) wheel: Option<Box<Wheel>>,
     /// By database.
     lens: Box<[Len]>,
     /// Items that left by themselves, while somebody asks for them.
     pub(crate) departures: Option<Box<Departures>>,
+    /// Copies of items that are kept elsewhere, while there are any.
+    pub(crate) away: Option<Box<Away>>,
 }
 
 impl Tenant {
@@ -159,8 +165,10 @@ impl Tenant {
             counters: Counters::default(),
             account,
             classes: None,
+            wheel: None,
             lens: vec![Len::default(); databases].into(),
             departures: None,
+            away: None,
         }
     }
 
@@ -227,9 +235,21 @@ impl Tenant {
         }
     }
 
-    /// Leaves the tenant without items, table and pages, and hands out all. Giving their bytes back
-    /// is up to the caller.
+    /// Bytes of what is noted of expiries.
+    pub(crate) fn wheel_bytes(&self) -> u64 {
+        self.wheel.as_ref().map_or(0, |wheel| wheel.bytes())
+    }
+
+    /// Bytes that noting one expiry more may take.
+    pub(crate) fn wheel_cost(&self) -> u64 {
+        let new = || Wheel::default().bytes() + Wheel::default().enter_cost();
+        self.wheel.as_ref().map_or_else(new, |wheel| wheel.enter_cost())
+    }
+
+    /// Leaves the tenant without items, table, wheel and pages, and hands out all but the wheel.
+    /// Giving their bytes back is up to the caller.
     pub(crate) fn take_table(&mut self) -> (Table, Option<Slabs>) {
+        self.wheel = None;
         self.lens.fill(Len::default());
         self.classes_empty();
         let empty = self.slabs.as_ref().map(Slabs::without_pages);

@@ -30,6 +30,11 @@ impl Evictor {
     /// LRU: the item idle longest of all goes. The order is kept, so nothing is drawn.
     pub const LRU: Self = Self { policy: "lru", k: 0, pool: false };
 
+    /// LHD: of `k` items drawn, the one goes that promises the fewest hits for its bytes.
+    pub const fn lhd(k: u8) -> Self {
+        Self { policy: "lhd", k, pool: false }
+    }
+
     /// What a write that evicts takes, in microseconds: candidates lie in no cache of the
     /// processor, and every one takes about the same.
     pub fn overhead_us(self) -> f64 {
@@ -66,7 +71,7 @@ mod tests {
     /// The simulator and the store read what a plan prints.
     #[test]
     fn its_name_is_a_policy() {
-        for evictor in [Evictor::klru(1), Evictor::klru_pool(5), Evictor::LRU] {
+        for evictor in [Evictor::klru(1), Evictor::klru_pool(5), Evictor::LRU, Evictor::lhd(64)] {
             let choice = policy::parse(&evictor.to_string()).unwrap();
             assert_eq!(choice.spec.name, evictor.policy);
         }

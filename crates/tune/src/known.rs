@@ -24,6 +24,10 @@ pub struct Known {
     pub memory: u64,
     /// Epochs so far.
     pub epoch: u64,
+    /// Reads in the epoch that is not over.
+    pub reads: u64,
+    /// Requests that the models saw.
+    pub samples: u64,
     /// What a plan must promise.
     pub threshold: f64,
     /// The pools, found again by their names.

@@ -28,7 +28,6 @@ pub mod slab;
 pub mod snapshot;
 pub mod tides;
 mod trust;
-pub mod victims;
 mod watch;
 
 pub use evictor::{Evictor, POOL};

@@ -177,7 +177,8 @@ fn row(snapshot: &Snapshot, pool: &Pool, floor: Bytes, unit: Bytes, total: usize
         let size = floor + Bytes(unit.0 * units as u64);
         for (at, candidate) in pool.candidates.iter().enumerate() {
             let other = candidate.evictor != pool.evictor;
-            let margin = if other { snapshot.switch_margin } else { 0.0 };
+            let margin =
+                if other { snapshot.switch_margin.max(candidate.chance_at(size)) } else { 0.0 };
             let cost = snapshot.cost_at(pool, candidate.curve.at(size)) * (1.0 + margin);
             // At equal cost the present policy stays.
             if cost < least || (cost == least && !other) {

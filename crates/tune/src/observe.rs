@@ -13,8 +13,8 @@
 //!   removal                    removal
 //! ```
 //!
-//! Where classes of penalties are told apart and that of a key changes, its life in the old class
-//! ends with a removal.
+//! Where classes, of penalties or of sizes, are told apart and that of a key changes, its life in
+//! the old class ends with a removal.
 //!
 //! A second miss of a key whose fill is awaited is the same want (many clients may ask at once),
 //! and is not a second access.
@@ -40,11 +40,23 @@ struct Known {
     penalty: Micros,
 }
 
+/// What makes classes of the items of a tenant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Classes {
+    /// Nothing: they are all of one.
+    #[default]
+    None,
+    /// What their misses cost.
+    Penalties,
+    /// What they take.
+    Sizes,
+}
+
 /// Joins misses with their fills.
 #[derive(Debug, Default)]
 pub struct Observer {
-    /// Whether classes of penalties are pools of their own.
-    pub by_class: bool,
+    /// What tells pools apart beside their tenants.
+    pub classes: Classes,
     pending: HashMap<(TenantId, u64), Micros>,
     /// The pending misses by age, and some that were filled since.
     order: VecDeque<(Micros, TenantId, u64)>,
@@ -114,11 +126,14 @@ impl Observer {
         };
         let known = Known { size: sample.size, expires, penalty: sample.penalty };
         let before = self.known.insert((sample.tenant, sample.key), known);
-        let by_class = self.by_class;
-        let moved =
-            |before: &Known| by_class && class_of(before.penalty) != class_of(sample.penalty);
-        if let Some(Known { penalty, .. }) = before.filter(moved) {
-            out(Access { penalty, ..access(sample, Op::Delete) });
+        let classes = self.classes;
+        let moved = |before: &Known| match classes {
+            Classes::None => false,
+            Classes::Penalties => class_of(before.penalty) != class_of(sample.penalty),
+            Classes::Sizes => before.size != sample.size,
+        };
+        if let Some(Known { penalty, size, .. }) = before.filter(moved) {
+            out(Access { penalty, size, ..access(sample, Op::Delete) });
         }
     }
 
@@ -238,12 +253,18 @@ mod tests {
     fn who_changes_class_leaves_the_old_one() {
         let dear = Sample { penalty: Micros(2_000), ..sample(9, 7, Write, 90) };
         let cheap = Sample { penalty: Micros(120), ..sample(0, 7, Write, 90) };
-        let mut observer = Observer { by_class: true, ..Observer::default() };
+        let mut observer = Observer { classes: Classes::Penalties, ..Observer::default() };
         let mut accesses = vec![];
         for sample in [cheap, sample(5, 7, Miss, 0), dear] {
             observer.see(&sample, |a| accesses.push((a.op, a.penalty.0)));
         }
         assert_eq!(accesses, [(Op::Set, 120), (Op::Delete, 120), (Op::Get, 2_000)]);
+        let mut observer = Observer { classes: Classes::Sizes, ..Observer::default() };
+        let mut accesses = vec![];
+        for sample in [sample(0, 7, Write, 90), sample(1, 7, Hit, 90), sample(2, 7, Write, 500)] {
+            observer.see(&sample, |a| accesses.push((a.op, a.size)));
+        }
+        assert_eq!(accesses, [(Op::Set, 90), (Op::Get, 90), (Op::Delete, 90), (Op::Set, 500)]);
     }
 
     #[test]

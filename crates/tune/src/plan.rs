@@ -174,6 +174,7 @@ mod tests {
             cap: None,
             budget: Bytes(10),
             evictor,
+            dearness: 1.0,
             asked: None,
             slab: None,
         });

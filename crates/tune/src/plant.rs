@@ -33,6 +33,23 @@ pub struct Reading {
     pub slabs: Vec<SlabClass>,
     /// What tenants were promised.
     pub goals: Vec<Goal>,
+    /// What an eviction took lately, in microseconds, where all pools evict alike and somebody
+    /// measured; 0 where nobody did.
+    pub eviction_us: f64,
+}
+
+/// A measured eviction is believed within these multiples of what it takes where it was first
+/// measured: beyond, it is something else that took the time.
+const DEARNESS: (f64, f64) = (0.2, 10.0);
+
+impl Reading {
+    /// What an eviction takes by what [`Evictor::overhead_us`] says of the one in force.
+    pub(crate) fn dearness(&self, evictor: Evictor) -> f64 {
+        if self.eviction_us <= 0.0 {
+            return 1.0;
+        }
+        (self.eviction_us / evictor.overhead_us()).clamp(DEARNESS.0, DEARNESS.1)
+    }
 }
 
 /// A promise to a tenant, to be kept with the least memory.

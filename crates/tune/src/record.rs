@@ -63,6 +63,8 @@ pub struct PoolEpoch {
     /// Memory in use.
     #[serde(serialize_with = "crate::bytes")]
     pub used: Bytes,
+    /// Pages it holds, where memory is divided in pages.
+    pub pages: Option<u64>,
     /// Reads a second, smoothed.
     pub reads_per_s: f64,
     /// Mean cost of a miss in microseconds, as planned with.

@@ -16,7 +16,9 @@ use crate::plant::Reading;
 use crate::snapshot::{Pool, Snapshot};
 use base::{Bytes, MissRatio, TenantId};
 use curve::MissRatioCurve;
+use policy::rank::Victims;
 use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
 
 /// Epochs a window holds: as many samples as memcached's automover looks at.
 pub const WINDOW: usize = 10;
@@ -45,6 +47,20 @@ pub struct SlabClass {
     pub tail_hits: u64,
     /// Requests, of any class, since its next victim was used; zero where there is none.
     pub tail_age: u64,
+    /// What its victims were worth lately, where the policy ranks by hit density.
+    pub victims: Victims,
+}
+
+impl SlabClass {
+    /// The sizes that samples of its items say. What is too large for half a page has a page, or
+    /// more, to itself.
+    pub(crate) const fn sizes(&self) -> RangeInclusive<u64> {
+        if self.chunk.0 < self.page.0 {
+            self.chunk.0..=self.chunk.0
+        } else {
+            self.page.0 / 2 + 1..=u64::MAX
+        }
+    }
 }
 
 /// A slab class in a [`Snapshot`].
@@ -56,6 +72,8 @@ pub struct Slab {
     pub chunk: Bytes,
     /// Pages it holds.
     pub pages: u64,
+    /// What its victims were worth lately, where the policy ranks by hit density.
+    pub victims: Victims,
     /// The last epochs, oldest first.
     pub window: Vec<Look>,
 }
@@ -200,6 +218,7 @@ impl Windows {
             page: now.page,
             chunk: now.chunk,
             pages: now.pages,
+            victims: now.victims,
             window: looks.iter().copied().collect(),
         })
     }
@@ -279,6 +298,7 @@ mod tests {
             chunk: Bytes(100),
             pages,
             window: vec![Look { requests, misses, ..Look::default() }],
+            ..Slab::default()
         };
         let pool = |slab| Pool { slab: Some(slab), ..Pool::default() };
         let pools = [pool(slab(10, 500, 100)), pool(slab(3, 500, 400)), pool(slab(9, 0, 0))];

@@ -20,7 +20,8 @@ pub struct Snapshot {
     /// What to minimise.
     pub objective: Objective,
     /// By how much a policy must be better than the present one to be named, as a share of the
-    /// cost: of several noisy curves the lowest looks better than it is.
+    /// cost, and by what chance makes of its curve at least: of several noisy curves the lowest
+    /// looks better than it is.
     pub switch_margin: f64,
     /// Who competes.
     pub pools: Vec<Pool>,
@@ -63,6 +64,8 @@ pub struct Pool {
     pub budget: Bytes,
     /// How it evicts.
     pub evictor: Evictor,
+    /// What an eviction takes here, by what [`Evictor::overhead_us`] says: the same for every K.
+    pub dearness: f64,
     /// What an operator asked for, for the planner `manual`.
     pub asked: Option<Bytes>,
     /// Its pages, where it is a slab class.
@@ -82,6 +85,7 @@ impl Default for Pool {
             cap: None,
             budget: Bytes(0),
             evictor: Evictor::klru(5),
+            dearness: 1.0,
             asked: None,
             slab: None,
         }
@@ -97,12 +101,20 @@ pub struct Candidate {
     pub curve: MissRatioCurve,
     /// Misses of the sample by group of keys, where the model counts them so.
     pub groups: Option<[f64; GROUPS]>,
+    /// Reads the curve rests on; infinite where no chance is in it.
+    pub reads: f64,
 }
 
 impl Candidate {
     /// A policy of which only the curve is known.
     pub const fn new(evictor: Evictor, curve: MissRatioCurve) -> Self {
-        Self { evictor, curve, groups: None }
+        Self { evictor, curve, groups: None, reads: f64::INFINITY }
+    }
+
+    /// How much of its misses at a size may be chance: of `n` misses the standard error is `√n`.
+    pub fn chance_at(&self, size: Bytes) -> f64 {
+        let misses = self.reads * self.curve.at(size).0;
+        misses.max(1.0).sqrt().recip()
     }
 }
 

@@ -9,6 +9,11 @@
 //!   thousand (3.3/√n, n the buckets that are compared),
 //! - and the busy hours of the mean period have three times the load of its quiet ones.
 //!
+//! What came before a load had its period - an idle night, a first filling - would hide it, so the
+//! last counts are looked at alone too: an eighth of them, a quarter, half and all. Of a period
+//! only the last few are averaged, for none is a whole number of buckets, and what is left over
+//! adds up.
+//!
 //! A *peak* is then where the mean period is above half of its highest, a *valley* where it is
 //! below a quarter. At the ebb, when the load has fallen and the period says that a valley comes, a
 //! tenant's items are worth a copy on a disk: what the others take from it in the valley comes back
@@ -25,6 +30,10 @@ const BUCKETS_MAX: usize = 1 << 11;
 const PERIODS_MIN: usize = 3;
 /// Buckets of the shortest period.
 const PERIOD_MIN: usize = 8;
+/// Periods that are averaged.
+const PERIODS_MAX: usize = 5;
+/// Buckets between two looks for a period, where one is known.
+const AGAIN: u64 = 8;
 /// Correlation of a period with the next.
 const ALIKE: f64 = 0.5;
 /// What white noise reaches in one of a thousand, times the root of the number of buckets.
@@ -67,7 +76,7 @@ pub struct Tides {
     /// Number of the bucket that is being counted, and the count so far.
     at: Option<(u64, f64)>,
     period: Option<Period>,
-    /// The bucket that its profile begins with.
+    /// The bucket that its profile begins with: the one in which it was looked for.
     begins: u64,
     /// Since the last ebb: its bucket.
     ebb: Option<u64>,
@@ -80,6 +89,16 @@ impl Tides {
     pub fn new(bucket: Micros, lead: Micros) -> Self {
         let counts = VecDeque::new();
         Self { bucket, lead, counts, at: None, period: None, begins: 0, ebb: None, is_away: false }
+    }
+
+    /// Announces peaks so long ahead from here on.
+    pub const fn set_lead(&mut self, lead: Micros) {
+        self.lead = lead;
+    }
+
+    /// The count of the last whole bucket.
+    pub fn last(&self) -> f64 {
+        self.counts.back().copied().unwrap_or(0.0)
     }
 
     /// The period, where one was found.
@@ -105,7 +124,7 @@ impl Tides {
             }
         }
         self.at = Some((at, count + requests as f64));
-        if ended && (self.period.is_none() || number.is_multiple_of(8)) {
+        if ended && (self.period.is_none() || number >= self.begins + AGAIN) {
             self.period = find(self.counts.make_contiguous());
             self.begins = number;
         }
@@ -152,13 +171,20 @@ impl Tides {
 }
 
 impl Period {
-    fn most(&self) -> f64 {
+    /// The highest count of the period.
+    pub fn most(&self) -> f64 {
         self.profile.iter().copied().fold(0.0, f64::max)
     }
 }
 
 /// The period of counts, if they have one. Its profile begins with the bucket that comes next.
 pub fn find(counts: &[f64]) -> Option<Period> {
+    let lengths = [8, 4, 2, 1].map(|part| counts.len() / part);
+    lengths.into_iter().find_map(|length| find_in(&counts[counts.len() - length..]))
+}
+
+/// The period of all these counts.
+fn find_in(counts: &[f64]) -> Option<Period> {
     let n = counts.len();
     if n < PERIODS_MIN * PERIOD_MIN {
         return None;
@@ -185,7 +211,7 @@ pub fn find(counts: &[f64]) -> Option<Period> {
     let best = tops.clone().map(|lag| all[lag]).fold(0.0, f64::max);
     // Twice a period is a period too: the shortest of those that are as good.
     let length = tops.into_iter().find(|&lag| all[lag] >= 0.9 * best)?;
-    let periods = n / length;
+    let periods = (n / length).min(PERIODS_MAX);
     let begin = n - periods * length;
     let profile: Vec<f64> = (0..length)
         .map(|at| {
@@ -312,6 +338,37 @@ mod tests {
         for at in 0..3_000u64 {
             let count = poisson(&mut prng, 20.0) as u64;
             assert_eq!(tides.see(Micros::from_secs(60 * at), count), None, "bucket {at}");
+        }
+    }
+
+    /// An idle time, or a filling, before the load began hides its period only for as long as it
+    /// takes to see a few of it; and a period that is no whole number of buckets does not blur.
+    #[test]
+    fn a_period_is_found_whatever_was_before() {
+        for (seed, before) in [(1, 0), (2, 40), (3, 300), (4, 2_000)] {
+            for length in [16.0, 20.3, 31.5] {
+                let mut prng = Prng::new(seed);
+                let mut tides = Tides::new(Micros::from_secs(1), Micros::from_millis(1_500));
+                let (mut ebbs, mut floods) = (vec![], vec![]);
+                for at in 0..before + 24 * length as u64 {
+                    let phase = (at as f64 - before as f64) / length;
+                    let mean = match phase {
+                        _ if at < before => 0.0,
+                        _ if phase.fract() < 0.5 => 800.0,
+                        _ => 40.0,
+                    };
+                    match tides.see(Micros::from_secs(at), poisson(&mut prng, mean) as u64) {
+                        Some(Turn::Ebb) => ebbs.push(phase),
+                        Some(Turn::Flood) => floods.push(phase),
+                        None => {}
+                    }
+                }
+                let case = format!("{before} before periods of {length}: {ebbs:?} {floods:?}");
+                assert!(ebbs.first().is_some_and(|first| *first < 12.0), "{case}");
+                assert!(ebbs.len() >= 10 && ebbs.len() - floods.len() <= 1, "{case}");
+                assert!(ebbs.iter().all(|at| (0.5..0.9).contains(&at.fract())), "{case}");
+                assert!(floods.iter().all(|at| at.fract() > 0.7 || at.fract() < 0.1), "{case}");
+            }
         }
     }
 }

@@ -144,6 +144,7 @@ mod tests {
             budget: Bytes(1),
             evictor: Evictor::klru(5),
             used: Bytes(1),
+            pages: None,
             reads_per_s: 10.0,
             penalty_us: 100.0,
             forecast: Some(forecast),

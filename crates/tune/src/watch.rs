@@ -173,8 +173,16 @@ impl Watch {
         }
     }
 
+    /// Tells the models of the reads that the pool had so far in this epoch, of which they were
+    /// shown some.
+    pub(crate) fn settle(&mut self, gets: u64) {
+        let unseen = gets.saturating_sub(std::mem::take(&mut self.shown));
+        self.models.iter_mut().for_each(|model| model.skip(unseen));
+    }
+
     /// Begins with the curves and the rate of an earlier run.
     pub(crate) fn recall(&mut self, known: &KnownPool) {
+        self.budget = Bytes(known.budget);
         let curves = known.curves.iter();
         self.curves = curves.filter_map(|curve| curve.candidate(self.evictors)).collect();
         self.peak_ops_per_s = known.peak_ops_per_s;
@@ -228,9 +236,7 @@ impl Watch {
     pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, samples_per_s: f64, keep: f64) {
         self.age += 1;
         self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
-        let unseen = gets.saturating_sub(self.shown);
-        self.shown = 0;
-        self.models.iter_mut().for_each(|model| model.skip(unseen));
+        self.settle(gets);
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
         if self.age > RECALL_EPOCHS || self.recalled.is_some_and(|reads| self.reads >= reads) {
             self.recalled = None;
@@ -240,14 +246,17 @@ impl Watch {
         if self.age >= self.warm && is_enough {
             let known = self.evictors.iter().zip(&self.models).map(|(&evictor, model)| {
                 let groups = model.groups();
-                Candidate { groups, ..Candidate::new(evictor, model.curve()) }
+                let reads = self.reads;
+                Candidate { groups, reads, ..Candidate::new(evictor, model.curve()) }
             });
             self.curves = known.collect();
         } else if keep == 0.0 && ended {
             // Of this epoch nothing is known, and earlier ones do not count.
             self.curves.clear();
         }
-        // An interval in which too little was seen goes on.
+        // An interval in which too little was seen goes on, and where reads are few they are kept
+        // for longer: forgotten as fast as they come they would never be enough.
+        let keep = if keep > 0.0 { keep.max((READS_MIN / self.reads).min(1.0)) } else { keep };
         if ended {
             self.models.iter_mut().for_each(|model| model.forget(keep));
             self.reads *= keep;
@@ -361,6 +370,23 @@ mod tests {
         // And the next begins anew: each counts the misses of three, 100 of 400 keys fit.
         let misses: f64 = watch.curves()[0].groups.unwrap().iter().sum();
         assert!((0.6 * 450.0..0.9 * 450.0).contains(&misses), "{misses}");
+    }
+
+    /// With a sixth forgotten each epoch, 40 reads an epoch would come to 270 and no more.
+    #[test]
+    fn few_reads_are_kept_for_longer() {
+        let recipe = crate::recipe::parse("kredis").unwrap();
+        let spec = curve::find("krr").unwrap();
+        let mut watch = Watch::new(spec, &recipe, 1, Bytes(1 << 20), 1);
+        watch.begin(1.0);
+        let mut prng = base::Prng::new(1);
+        for epoch in 1..=20 {
+            for _ in 0..40 {
+                watch.access(&Access::get(base::hash::mix(prng.below(1_000)), 10));
+            }
+            watch.epoch(40, 40.0, SAMPLES_PER_S, 0.85);
+            assert_eq!(watch.curves().is_empty(), epoch < 10, "{epoch}");
+        }
     }
 
     /// A busy server must not pay for its models; an idle one must not learn slowly.

@@ -1,7 +1,7 @@
 //! A pilot after a restart goes on where the one before it ended.
 
 use base::{Bytes, Micros, Prng, Sample, Sighting, hash::mix};
-use tune::{Pilot, Plant, PoolStep, Reading, Step, Tenant, recipe};
+use tune::{Part, Pilot, Plant, PoolStep, Reading, Step, Tenant, recipe};
 
 const LOOK: Micros = Micros::from_millis(100);
 const READS: u64 = 400;
@@ -120,6 +120,31 @@ fn the_models_go_on() {
     }
 }
 
+/// An interval that a restart cuts is one interval, with the misses of both its parts.
+#[test]
+fn an_interval_goes_on() {
+    let recipe = recipe::parse("dlru:interval=40000:rate=0.25").unwrap();
+    let (mut plant, mut pilot) = (Two::new(), Pilot::new(recipe, 1));
+    // 800 reads a look: two epochs and a half.
+    (0..126).for_each(|_| _ = pilot.tick(&mut plant));
+    pilot.end(&mut plant);
+    let known = pilot.known();
+    assert_eq!((known.epoch, known.pools.len()), (2, 1));
+    assert!(known.reads > 19_000 && known.reads < 22_000, "{}", known.reads);
+    let (_, models) = known.pools[0].models.as_ref().unwrap();
+    let missed = |model: &curve::Remembered| model.missed.iter().sum::<f64>();
+    assert!(models.len() == 5 && models.iter().all(|model| missed(model) > 500.0));
+    assert!(models.iter().all(|model| model.objects.len() > 1_000), "as many fit");
+    let (mut plant, mut next) = (Two::new(), Pilot::new(recipe, 1));
+    next.recall(known.clone());
+    let ends = (1..100).find(|_| next.tick(&mut plant)).unwrap();
+    let looks = (40_000 - known.reads) / 800;
+    assert!((looks..looks + 3).contains(&ends), "{ends} looks, not {looks}");
+    let groups = next.curves(0)[0].groups.unwrap().iter().sum::<f64>();
+    let first = pilot.curves(0)[0].groups.unwrap().iter().sum::<f64>();
+    assert!((groups / first - 1.0).abs() < 0.3, "{groups} misses, {first} in the interval before");
+}
+
 #[test]
 fn another_recipe_begins_anew() {
     let mut pilot = Pilot::new(recipe::parse("kredis").unwrap(), 1);
@@ -128,4 +153,46 @@ fn another_recipe_begins_anew() {
     next.recall(pilot.known());
     next.tick(&mut plant);
     assert!(next.curves(0).is_empty());
+}
+
+/// A cache whose items come back bit by bit: so many classes of penalties are there.
+struct Classes(usize, Vec<PoolStep>);
+
+const CLASSES: [u8; 3] = [4, 7, 9];
+
+impl Plant for Classes {
+    fn read(&mut self) -> Reading {
+        let part = |&class: &u8| Part { class, used: Bytes(100_000), ..Part::default() };
+        let classes: Vec<_> = CLASSES[..self.0].iter().map(part).collect();
+        let used = classes.iter().map(|part| part.used).sum();
+        let tenant = Tenant { used, weight: 1.0, classes, ..Tenant::default() };
+        Reading { limit: Bytes(1_000_000), tenants: vec![tenant], ..Reading::default() }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.1.clone_from(&step.pools);
+    }
+}
+
+/// Classes that come back after others have the memory they had, and so have the others.
+#[test]
+fn pools_may_come_back_one_by_one() {
+    let recipe = recipe::parse("predis").unwrap();
+    let mut pilot = Pilot::new(recipe, 1);
+    pilot.tick(&mut Classes(3, vec![]));
+    let mut known = pilot.known();
+    let had = [50_000, 500_000, 350_000, 100_000];
+    for (pool, budget) in known.pools.iter_mut().zip(had) {
+        pool.budget = budget;
+    }
+    let (mut plant, mut next) = (Classes(0, vec![]), Pilot::new(recipe, 1));
+    next.recall(known);
+    for there in 0..=3 {
+        plant.0 = there;
+        next.tick(&mut plant);
+        assert_eq!(plant.1.len(), 1 + there);
+    }
+    for (pool, had) in plant.1.iter().zip(had) {
+        assert!(pool.budget.0.abs_diff(had) < 1_000, "{:?}", plant.1);
+    }
 }

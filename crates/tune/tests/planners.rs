@@ -1,6 +1,7 @@
 //! Every planner in the list, against what every planner owes.
 
 use curve::{Bytes, MissRatio, MissRatioCurve};
+use policy::rank::Victims;
 use proptest::prelude::*;
 use tune::slab::{Look, Slab};
 use tune::snapshot::{Candidate, Pool, Promise};
@@ -34,8 +35,10 @@ prop_compose! {
         pages in 0u64..20,
         chunk in 1u64..100,
         window in proptest::collection::vec(any_look(), 0..12),
+        (count, density) in (0u64..100, 0.0f64..9.0),
     ) -> Slab {
-        Slab { page: Bytes(100), chunk: Bytes(chunk), pages, window }
+        let victims = Victims { count, density };
+        Slab { page: Bytes(100), chunk: Bytes(chunk), pages, victims, window }
     }
 }
 
@@ -54,6 +57,7 @@ prop_compose! {
         let evictors = [Evictor::klru(5), Evictor::klru(1)];
         let candidates = evictors.into_iter().zip(curves);
         Pool {
+            dearness: 1.0,
             name: "pool".to_owned(),
             candidates: candidates.map(|(evictor, curve)| Candidate::new(evictor, curve)).collect(),
             reads_per_s,
@@ -154,6 +158,7 @@ fn pool(name: &str, curve: &[(u64, f64)], reads_per_s: f64, budget: u64) -> Pool
         cap: None,
         budget: Bytes(budget),
         evictor,
+        dearness: 1.0,
         asked: None,
         slab: None,
     }

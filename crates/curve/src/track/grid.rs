@@ -1,7 +1,7 @@
 //! Simulated caches at several sizes, all fed with the same accesses.
 
-use base::{Access, Bytes, MissRatio, Op};
-use policy::{Cache, Choice, Outcome};
+use base::{Access, Bytes, Micros, MissRatio, Op};
+use policy::{Cache, Choice, Idle, Outcome};
 
 use crate::{GROUPS, MissRatioCurve};
 
@@ -93,6 +93,21 @@ impl Grid {
             cell.size = size;
             cell.cache.resize(scaled(size, rate));
         }
+    }
+
+    /// What a single cache holds, and its misses by group of keys.
+    pub(crate) fn residents(&self, time: Micros) -> Option<(Vec<Idle>, [f64; GROUPS])> {
+        let [cell] = &self.cells[..] else { return None };
+        Some((cell.cache.idle(time)?, cell.misses))
+    }
+
+    /// Goes on from there. Whether there is a single cache to do so.
+    pub(crate) fn fill(&mut self, residents: &[Idle], misses: &[f64], rate: f64) -> bool {
+        let [cell] = &mut self.cells[..] else { return false };
+        cell.cache.resize(scaled(cell.size, rate));
+        cell.cache.fill(residents);
+        cell.misses.iter_mut().zip(misses).for_each(|(own, told)| *own = *told);
+        true
     }
 
     /// Misses of the first cache by group of keys.

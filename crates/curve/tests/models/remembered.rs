@@ -49,6 +49,36 @@ fn a_model_goes_on_where_another_ended() {
     }
 }
 
+/// A cache that is run has the same residents, of the same ages: it misses what the old one misses.
+#[test]
+fn a_miniature_goes_on_with_its_residents() {
+    let made = |k| {
+        let (sizes, rate) = (vec![Bytes(900_000)], 0.5);
+        (curve::miniature::SPEC.build)(&Params { k, sizes, rate, ..Params::default() })
+    };
+    for k in [1, 5, 16] {
+        let (mut prng, mut old, mut new) = (Prng::new(5), made(k), made(k));
+        old.accesses(&reads(&mut prng, 0, 60_000));
+        old.skip(7);
+        let remembered = old.remembered().unwrap();
+        assert!(remembered.objects.len() > 500, "{}", remembered.objects.len());
+        assert!(remembered.objects.is_sorted_by_key(|one| one.age));
+        assert!(new.remember(&remembered));
+        assert_eq!(new.remembered().unwrap(), remembered);
+        assert_eq!((new.curve(), new.groups()), (old.curve(), old.groups()));
+        let (more, empty) = (reads(&mut prng, 60_000, 2_000), made(k));
+        let misses = |mut model: Box<dyn Model>| {
+            let misses = |model: &dyn Model| model.groups().unwrap().iter().sum::<f64>();
+            let before = misses(&*model);
+            model.accesses(&more);
+            misses(&*model) - before
+        };
+        let [old, new, empty] = [old, new, empty].map(misses);
+        assert!((new - old).abs() < 0.1 * old, "{k}: {new} for {old}");
+        assert!(empty > 1.3 * old, "{k}: it would tell nothing: {empty} for {old}");
+    }
+}
+
 #[test]
 fn lives_go_on() {
     let mut old = krr(usize::MAX);

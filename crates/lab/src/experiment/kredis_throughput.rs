@@ -41,6 +41,9 @@ const CLIENTS: usize = 1;
 
 const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
 
+/// Shares of the working set; `--quick` has time for the last alone.
+const SHARES: [(&str, f64); 2] = [("50 %", 0.5), ("25 %", 0.25)];
+
 const RECIPES: [(&str, &str); 4] = [
     ("static", "static"),
     ("predis", "predis"),
@@ -55,7 +58,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             ("fifteen tenants", kredis_many::tenants(setting, seed), kredis_many::penalties()),
         ];
         for (name, tenants, penalties) in mixes {
-            for (row, share) in [("50 %", 0.5), ("25 %", 0.25)] {
+            for &(row, share) in setting.pick(&SHARES[..], &SHARES[1..]) {
                 let load = Load::open(&tenants, &penalties)?;
                 let workload = format!("{name} {row}");
                 compare(&load, share, findings, &workload, seed)?;

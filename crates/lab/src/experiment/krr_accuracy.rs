@@ -6,10 +6,10 @@
 //! [1] Yang, Wang, Wang. Efficient Modeling of Random Sampling-Based LRU. ICPP '21.
 
 use super::dlru_fixed_k::{PENALTY, workloads};
-use super::load::Load;
+use super::load::{Load, draw};
 use super::{Experiment, Findings, Setting};
 use anyhow::Result;
-use base::{Bytes, Filter, Op};
+use base::Bytes;
 use curve::{MissRatioCurve, Params, krr};
 use std::collections::HashSet;
 
@@ -63,18 +63,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 
 /// What KRR makes of a load.
 pub(super) fn curve(load: &Load, params: Params) -> MissRatioCurve {
-    let watched = Filter::with_rate(params.rate);
-    let mut model = (krr::SPEC.build)(&Params { sizes: vec![Bytes(1)], ..params });
-    let mut unseen = 0;
-    for access in &load.requests {
-        if watched.keeps(access.key) {
-            model.access(access);
-        } else {
-            unseen += u64::from(access.op == Op::Get);
-        }
-    }
-    model.skip(unseen);
-    model.curve()
+    draw(&krr::SPEC, load.requests.iter(), &Params { sizes: vec![Bytes(1)], ..params })
 }
 
 #[cfg(test)]

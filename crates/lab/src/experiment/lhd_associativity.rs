@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const CANDIDATES: [u32; 6] = [4, 8, 16, 32, 64, 128];
+const CANDIDATES: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
 /// Share of the working set.
 const SHARE: f64 = 0.1;

@@ -4,12 +4,14 @@ use crate::flight::Flight;
 use crate::open::{Options, open};
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
+use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
-use base::{Access, Bytes, Micros, TenantId};
+use base::{Access, Bytes, Filter, Micros, Op, TenantId};
+use curve::{MissRatioCurve, Params, Spec};
 use policy::Cache;
 use std::collections::HashMap;
 use std::path::Path;
-use tune::recipe;
+use tune::{Recipe, recipe};
 
 /// Requests of some tenants, in memory, in the order of time.
 #[derive(Clone, Debug)]
@@ -17,6 +19,8 @@ pub(super) struct Load {
     pub(super) requests: Vec<Access>,
     /// Bytes of all objects, each at its largest: the working set.
     pub(super) footprint: Bytes,
+    /// Distinct objects.
+    pub(super) objects: u64,
     tenants: usize,
 }
 
@@ -26,7 +30,7 @@ impl Load {
     pub(super) fn paced(trace: &str, limit: Option<u64>, penalty: Micros) -> Result<Self> {
         let options = Options { limit, ..Options::default() };
         let mut source = open(trace, &options)?;
-        let mut load = Self { requests: vec![], footprint: Bytes(0), tenants: 1 };
+        let mut load = Self { requests: vec![], footprint: Bytes(0), objects: 0, tenants: 1 };
         let mut sizes = Sizes::default();
         while let Some(access) = source.next() {
             let time = Micros(load.requests.len() as u64 * 1_000);
@@ -34,7 +38,7 @@ impl Load {
             sizes.see(&access);
             load.requests.push(access);
         }
-        load.footprint = sizes.sum();
+        (load.footprint, load.objects) = (sizes.sum(), sizes.0.len() as u64);
         Ok(load)
     }
 
@@ -62,7 +66,8 @@ impl Load {
             }
             requests.sort_by_key(|access| access.time);
         }
-        Ok(Self { requests, footprint: sizes.sum(), tenants: ends.len() })
+        let (footprint, objects) = (sizes.sum(), sizes.0.len() as u64);
+        Ok(Self { requests, footprint, objects, tenants: ends.len() })
     }
 
     /// A share of the working set.
@@ -79,6 +84,24 @@ impl Load {
             flight.access(access);
         }
         Ok(flight)
+    }
+
+    /// What a recipe that divides pages makes of it, with so much time between two looks, in pages
+    /// cut like this.
+    pub(super) fn fly_slabs(
+        &self,
+        (recipe, look): (Recipe, Micros),
+        slabs: Slabs,
+        memory: Bytes,
+        seed: u64,
+    ) -> Flight<SlabPlant> {
+        let bounds: Vec<_> = (0..self.tenants).map(|at| Bounds::none(&at.to_string())).collect();
+        let plant = SlabPlant::new(memory, slabs, &bounds).evicting(recipe.evictors[0], seed);
+        let mut flight = Flight::over(plant, recipe, seed).every(look);
+        for access in &self.requests {
+            flight.access(access);
+        }
+        flight
     }
 
     /// What a plain cache makes of it where every tenant has the same share of the memory.
@@ -110,6 +133,26 @@ impl Load {
         let waited = Micros(stats.miss_penalty_us as u64);
         Ok(Counts { gets: stats.gets, misses: stats.misses, waited, ..Counts::default() })
     }
+}
+
+/// What a model makes of requests: those of watched keys are shown to it, the others counted.
+pub(super) fn draw<'a>(
+    spec: &Spec,
+    requests: impl Iterator<Item = &'a Access>,
+    params: &Params,
+) -> MissRatioCurve {
+    let watched = Filter::with_rate(params.rate);
+    let mut model = (spec.build)(params);
+    let mut unseen = 0;
+    for access in requests {
+        if watched.keeps(access.key) {
+            model.access(access);
+        } else {
+            unseen += u64::from(access.op == Op::Get);
+        }
+    }
+    model.skip(unseen);
+    model.curve()
 }
 
 /// The largest size of every key.

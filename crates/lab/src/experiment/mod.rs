@@ -7,7 +7,6 @@
 mod findings;
 mod load;
 mod mixes;
-mod rank_slabs;
 mod slabs;
 
 use crate::report::json;

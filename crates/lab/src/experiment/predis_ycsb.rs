@@ -3,18 +3,24 @@
 //! Half of the records come from a backend that answers in 120 µs, half from one that takes
 //! 1 000 µs and, from two fifths of the run on, 2 000 µs. Told which backend a record is of
 //! (`predis-hint`) only the mean of a class changes then; where penalties are measured
-//! (`predis-auto`) every record changes its class when it is next fetched.
+//! (`predis-auto`) every record changes its class when it is next fetched. A cache that weighs
+//! costs (hyperbolic, GDSF) knows what each record costs; `hyperbolic-told` knows what predis is
+//! told: the mean of its class so far.
+//!
+//! The curves that predis divides by, one a class, are held against exact ones: absolute
+//! differences of the miss ratio, the mean over sizes spread evenly over the records of the class.
 //!
 //! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
-use super::load::Load;
+use super::load::{Load, draw};
 use super::{Experiment, Findings, Setting};
 use crate::flight::Flight;
 use crate::plant::{Bounds, Counts};
 use anyhow::{Result, anyhow};
 use base::penalty::class_of;
 use base::{Access, Bytes, Micros, hash};
+use curve::{Params, eaet, olken};
 use policy::{Cache, Outcome};
 use tune::recipe;
 
@@ -31,6 +37,11 @@ const SLOWER: f64 = 0.4;
 
 /// Memory by the records there are at the start.
 const SHARE: f64 = 0.3;
+
+/// Sizes at which curves are compared.
+const SIZES: u32 = 20;
+/// Share of the keys in a sample.
+const RATE: f64 = 0.1;
 
 const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -57,13 +68,18 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 let (all, late) = play(&load, policy, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
+            let (all, late) = play_told(&load, &told, memory, seed)?;
+            note(findings, "hyperbolic-told", name, seed, all, late);
             for (row, told) in [("predis-auto", None), ("predis-hint", Some(&told))] {
                 let (all, late) = fly(&load, told, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
+            let errors = [1.0, RATE].map(|rate| curve_error(&load, &told, rate, seed));
+            let figures = [("error", errors[0]), ("error_of_sample", errors[1])];
+            findings.cell("curves", name, seed, &figures);
         }
     }
-    for than in ["lru", "hyperbolic"] {
+    for than in ["lru", "hyperbolic", "hyperbolic-told"] {
         let less: Vec<_> = WORKLOADS
             .iter()
             .map(|name| {
@@ -73,7 +89,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             .collect();
         let least = less.iter().copied().fold(f64::INFINITY, f64::min);
         let most = less.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let paper = if than == "lru" { "below on all six" } else { "12 to 52 %" };
+        let paper = match than {
+            "lru" => "below on all six",
+            "hyperbolic" => "12 to 52 %",
+            _ => "",
+        };
         let what = format!("predis-hint waits less than {than}");
         findings.claim(&what, format!("{least:.1} to {most:.1} %"), paper);
         let mean = findings.less("predis-hint", than, "mean_us");
@@ -82,6 +102,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let less = findings.less("predis-hint", "predis-auto", "late_us");
     let what = "predis-hint waits less than predis-auto, after the slow-down";
     findings.claim(what, format!("{less:.1} %"), "less");
+    for (figure, what) in [("error", "all keys"), ("error_of_sample", "a tenth of the keys")] {
+        let error = 100.0 * findings.mean("curves", None, figure);
+        let what = format!("error of the curves of classes, {what}");
+        findings.claim(&what, format!("{error:.2} points"), "1.2 %");
+    }
     Ok(())
 }
 
@@ -112,6 +137,40 @@ fn play(load: &Load, policy: &str, memory: Bytes, seed: u64) -> Result<(Counts, 
     let choice = policy::parse(policy).map_err(|error| anyhow!(error))?;
     let mut cache = Cache::new(&choice, memory, seed);
     Ok(count(load, |access, _| cache.access(access)))
+}
+
+/// Hyperbolic caching that knows of each record what the misses of its class cost on the mean.
+fn play_told(load: &Load, told: &[u8], memory: Bytes, seed: u64) -> Result<(Counts, Counts)> {
+    let choice = policy::parse("hyperbolic:cost=1").map_err(|error| anyhow!(error))?;
+    let mut cache = Cache::new(&choice, memory, seed);
+    let mut missed = [(0_u64, 0_u64); u8::MAX as usize + 1];
+    Ok(count(load, |access, at| {
+        let (misses, waited) = &mut missed[usize::from(told[at])];
+        let mean = waited.checked_div(*misses).unwrap_or(access.penalty.0);
+        let outcome = cache.access(&Access { penalty: Micros(mean), ..*access });
+        if outcome == Outcome::Miss {
+            *misses += 1;
+            *waited += access.penalty.0;
+        }
+        outcome
+    }))
+}
+
+/// How far the curves of the classes are from exact ones, on the mean of all.
+fn curve_error(load: &Load, told: &[u8], rate: f64, seed: u64) -> f64 {
+    let classes = [NEAR, FAR[0]].map(class_of);
+    let errors = classes.map(|class| {
+        let of_class = || load.requests.iter().zip(told).filter(move |at| *at.1 == class);
+        let full = draw(&olken::SPEC, of_class().map(|at| at.0), &Params::default());
+        let sampled = Params { rate, seed, ..Params::default() };
+        let drawn = draw(&eaet::SPEC, of_class().map(|at| at.0), &sampled);
+        let all = load.footprint.as_f64() / classes.len() as f64;
+        let sizes = (1..=SIZES).map(|at| all * f64::from(at) / f64::from(SIZES + 1));
+        let sizes = sizes.map(|size| Bytes(size as u64));
+        let off = sizes.map(|size| full.at(size).0 - drawn.at(size).0);
+        off.map(f64::abs).sum::<f64>() / f64::from(SIZES)
+    });
+    errors.iter().sum::<f64>() / errors.len() as f64
 }
 
 fn fly(

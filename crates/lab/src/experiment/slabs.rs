@@ -181,7 +181,7 @@ impl Load {
 #[derive(Debug)]
 pub(super) struct Footprints {
     classes: Vec<(Footprint, u64)>,
-    page: f64,
+    page: Bytes,
     reads: u64,
 }
 
@@ -208,7 +208,7 @@ impl Load {
         for ((footprint, _), last) in classes.iter_mut().zip(last) {
             footprint.pass(self.requests.len() as u64 - last);
         }
-        Footprints { classes, page: f64::from(self.slabs.page), reads }
+        Footprints { classes, page: Bytes(u64::from(self.slabs.page)), reads }
     }
 }
 
@@ -216,14 +216,14 @@ impl Footprints {
     /// The miss ratio of a memcached of `memory` and the pages of its classes, as predicted.
     pub(super) fn natural(&self, memory: Bytes) -> (f64, Vec<f64>) {
         let alone: Vec<_> = self.classes.iter().map(|(footprint, _)| footprint.clone()).collect();
-        let parts = Footprint::natural(&alone, memory);
+        let parts = Footprint::natural(&alone, memory, self.page);
         let known: u64 = self.classes.iter().map(|(_, reads)| reads).sum();
         // What is too large for every class misses.
         let mut misses = (self.reads - known) as f64;
         for ((footprint, reads), part) in self.classes.iter().zip(&parts) {
             misses += *reads as f64 * footprint.curve().at(*part).0;
         }
-        let pages = parts.iter().map(|part| part.as_f64() / self.page);
+        let pages = parts.iter().map(|part| part.as_f64() / self.page.as_f64());
         (misses / self.reads.max(1) as f64, pages.collect())
     }
 }

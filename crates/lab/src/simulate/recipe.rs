@@ -23,22 +23,22 @@ const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
 
 /// One recipe at one size.
 #[derive(Debug, Serialize)]
-struct Flown {
+pub(super) struct Flown {
     recipe: String,
     size: String,
-    size_bytes: u64,
+    pub(super) size_bytes: u64,
     /// Reads.
-    requests: u64,
+    pub(super) requests: u64,
     misses: u64,
     miss_ratio: f64,
     /// Mean time waited for misses, over all reads.
-    mean_us: f64,
-    used_bytes: u64,
+    pub(super) mean_us: f64,
+    pub(super) used_bytes: u64,
     footprint_bytes: u64,
     seed: u64,
     tenants: Vec<Tenant>,
     /// The last epochs, each with what it expected and what came.
-    history: Vec<Epoch>,
+    pub(super) history: Vec<Epoch>,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,6 +66,16 @@ struct Survey {
 
 /// Runs every recipe at every size.
 pub(super) fn run(args: &Args) -> Result<()> {
+    let flown = flown(args)?;
+    if args.json {
+        return json::print(&flown);
+    }
+    print!("{}", show(&flown));
+    Ok(())
+}
+
+/// Every recipe at every size.
+pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
     let parse = |text: &String| recipe::parse(text).map_err(|error| anyhow!(error));
     let recipes = args.recipe.iter().map(parse).collect::<Result<Vec<_>>>()?;
     let survey = survey(args)?;
@@ -76,11 +86,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
             flown.push(fly(args, &survey, &penalties, recipe, size)?);
         }
     }
-    if args.json {
-        return json::print(&flown);
-    }
-    print!("{}", show(&flown));
-    Ok(())
+    Ok(flown)
 }
 
 fn survey(args: &Args) -> Result<Survey> {
@@ -146,7 +152,7 @@ fn fly(
             "{memory} hold no page of slabs: give {recipe} at least {}",
             Bytes(u64::from(slabs.page))
         );
-        let plant = SlabPlant::new(memory, slabs, &bounds);
+        let plant = SlabPlant::new(memory, slabs, &bounds).evicting(recipe.evictors[0], args.seed);
         return fly_over(plant, args, survey, penalties, recipe, size);
     }
     let plant = SimulatedPlant::new(memory, &bounds, args.seed);
@@ -245,11 +251,7 @@ mod tests {
 
     fn flown(traces: &[&str], words: &[&str]) -> Result<Vec<Flown>> {
         let words = ["simulate"].iter().chain(traces).chain(words);
-        let args = Cli::try_parse_from(words)?.args;
-        let survey = survey(&args)?;
-        let penalties = penalties(&args.penalty, &survey)?;
-        let recipes = args.recipe.iter().map(|text| recipe::parse(text).unwrap());
-        recipes.map(|recipe| fly(&args, &survey, &penalties, recipe, &args.size[0])).collect()
+        super::flown(&Cli::try_parse_from(words)?.args)
     }
 
     /// The loop waits ten times as long: the pilot gives it what it needs, a shared cache does not.
@@ -284,11 +286,18 @@ mod tests {
             "synth:zipf:keys=30000:skew=0.8:size=const/200:requests=90000",
         ];
         let words = ["--recipe", "lama:planner=memcached,lama:interval=6000", "--size", "25%"];
-        let flown = flown(&traces, &words).unwrap();
-        let [plain, steered] = &flown[..] else { panic!("two recipes") };
+        let all = flown(&traces, &words).unwrap();
+        let [plain, steered] = &all[..] else { panic!("two recipes") };
         assert!(steered.history.iter().any(|epoch| epoch.moved > Bytes(0)));
         assert!(steered.misses < plain.misses, "{} {}", steered.misses, plain.misses);
         assert!(steered.used_bytes <= steered.size_bytes);
+        let balanced = ["rankcache:planner=memcached", "rankcache:interval=100"].join(",");
+        let flown = flown(&traces, &["--recipe", &balanced, "--size", "25%"]).unwrap();
+        let [plain, steered] = &flown[..] else { panic!("two recipes") };
+        assert!(plain.history.iter().all(|epoch| epoch.moved == Bytes(0)));
+        assert!(steered.history.iter().any(|epoch| epoch.moved > Bytes(0)));
+        assert!(20 * steered.misses < 19 * plain.misses, "{} {}", steered.misses, plain.misses);
+        assert_eq!(steered.tenants[0].policy, Evictor::lhd(64));
     }
 
     #[test]

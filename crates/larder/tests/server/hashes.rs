@@ -58,6 +58,11 @@ fn fields_are_read_and_written_with_their_lives() {
     assert_eq!(client.ask("HGETDEL h FIELDS 2 b nosuch"), "*2\r\n$1\r\n3\r\n$-1\r\n");
     assert_eq!(client.value("EXISTS h"), "0", "the last field takes the key with it");
     assert_eq!(client.ask("HGETDEL nokey FIELDS 1 a"), "*1\r\n$-1\r\n");
+    client.ask("HSET twice a 4");
+    let once = "*2\r\n$1\r\n4\r\n$-1\r\n";
+    assert_eq!(client.ask("HGETDEL twice FIELDS 2 a a"), once, "one field after the other");
+    client.ask("HSET twice a 4");
+    assert_eq!(client.ask("HGETEX twice EXAT 1 FIELDS 2 a a"), once);
     client.ask("SET s v");
     for wrong in [
         "HGETDEL h FIELDS 2 a",

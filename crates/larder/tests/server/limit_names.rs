@@ -2,8 +2,8 @@
 
 use crate::client::Client;
 use crate::memcached::Text;
-use crate::process::{Server, serve_both};
-use std::io::Write;
+use crate::process::{Server, free_port, serve_both};
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 
 /// Goes beyond a limit; the reply, or nothing where the connection is closed and the log says why.
@@ -121,15 +121,70 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
     ("memcached-item-size-max", "--memcached-item-size-max 1mb", |_, port| {
         text(port, "ms a", 2 * MEGA)
     }),
+    ("proto-max-bulk-len 1048576", "--proto-max-bulk-len 1mb", |server, _| {
+        redis(server, &["SETBIT a 8388608 1".into()])
+    }),
+    ("proto-max-bulk-len 1048576", "--proto-max-bulk-len 1mb", |server, _| {
+        redis(server, &["GETBIT a 8388608".into()])
+    }),
+    ("proto-max-bulk-len 1048576", "--proto-max-bulk-len 1mb", |server, _| {
+        redis(server, &["BITFIELD a SET u8 8388607 1".into()])
+    }),
+    ("proto-max-bulk-len 1048576", "--proto-max-bulk-len 1mb", |server, _| {
+        redis(server, &["BITFIELD a INCRBY u8 #1048576 1".into()])
+    }),
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
+        let value = "x".repeat(MEGA * 2 / 3);
+        redis(
+            server,
+            &[format!("HSETEX h FIELDS 1 a {value}"), format!("HSETEX h FIELDS 1 b {value}")],
+        )
+    }),
+    ("databases 4", "--databases 4", |server, _| redis(server, &["SELECT 4".into()])),
+    ("databases 4", "--databases 4", |server, _| {
+        redis(server, &["SET a 1".into(), "COPY a b DB 4".into()])
+    }),
+    ("databases 4", "--databases 4", |server, _| {
+        redis(server, &["SET a 1".into(), "MOVE a 4".into()])
+    }),
+    ("auth-delay-max", "--requirepass sesame --auth-delay-max 50", |server, _| {
+        let mut client = Client::new(server.addr());
+        for _ in 0..3 {
+            assert!(client.ask("AUTH wrong").starts_with("-WRONGPASS "));
+        }
+        server.logged("this one for 50 ms, at most for auth-delay-max, 50 ms");
+        String::new()
+    }),
+    ("tracking-table-max-keys", "--tracking-table-max-keys 10 --loglevel debug", |server, _| {
+        let mut client = Client::new(server.addr());
+        client.ask("HELLO 3");
+        client.ask("CLIENT TRACKING ON");
+        for at in 0..11 {
+            client.ask(&format!("GET {at}"));
+        }
+        String::new()
+    }),
+    ("http-maxclients", "--http-maxclients 1", |server, _| {
+        let connect = || TcpStream::connect(server.http_addr()).unwrap();
+        let mut first = connect();
+        // Once it is answered it is counted.
+        first.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
+        first.read_exact(&mut [0; 12]).unwrap();
+        let mut page = String::new();
+        connect().read_to_string(&mut page).unwrap();
+        assert!(page.starts_with("HTTP/1.1 503 "), "{page}");
+        format!("ERROR {}", page.lines().last().unwrap())
+    }),
 ];
 
 #[test]
 fn each_limits_error_names_its_setting() {
     for (at, (setting, arguments, beyond)) in LIMITS.iter().enumerate() {
-        let (server, port) = serve_both(arguments);
+        let http = if setting.starts_with("http") { free_port() } else { 0 };
+        let (server, port) = serve_both(&format!("{arguments} --http-port {http}"));
         let reply = beyond(&server, port);
         if reply.is_empty() {
-            server.logged(&format!("above {setting}"));
+            server.logged(setting);
         } else {
             let is_error = ["-ERR ", "-OOM ", "SERVER_ERROR ", "ERROR "];
             assert!(is_error.iter().any(|begin| reply.starts_with(begin)), "{at}: {reply}");
@@ -151,6 +206,32 @@ fn memcacheds_words_stand_in_front() {
     assert!(of("memcached-item-size-max", 0).starts_with(too_large));
     assert!(of("maxmemory", 4).starts_with(too_large));
     assert_eq!(of("maxmemory", 3), "SERVER_ERROR out of memory storing object (maxmemory)");
+}
+
+/// These lists have no error: the oldest entries make room.
+#[test]
+fn logs_are_as_long_as_their_settings_say() {
+    let server = serve_both("--acllog-max-len 2 --slowlog-max-len 3 --user 'bob on >pw -@all'").0;
+    let (mut bob, mut client) = (Client::new(server.addr()), Client::new(server.addr()));
+    assert_eq!(bob.ask("AUTH bob pw"), "+OK\r\n");
+    for name in ["GET a", "TTL a", "DBSIZE", "PING"] {
+        assert!(bob.ask(name).starts_with("-NOPERM "), "{name}");
+    }
+    assert_eq!(
+        client.ask("CONFIG GET acllog-max-len"),
+        "*2\r\n$14\r\nacllog-max-len\r\n$1\r\n2\r\n"
+    );
+    let log = client.ask("ACL LOG");
+    assert!(log.starts_with("*2\r\n") && log.contains("ping") && log.contains("dbsize"), "{log}");
+    assert_eq!(client.ask("CONFIG SET acllog-max-len 1"), "+OK\r\n");
+    bob.ask("GET a");
+    let log = client.ask("ACL LOG");
+    assert!(log.starts_with("*1\r\n") && log.contains("get"), "{log}");
+    client.ask("CONFIG SET slowlog-log-slower-than 0");
+    for _ in 0..5 {
+        client.ask("PING");
+    }
+    assert_eq!(client.ask("SLOWLOG LEN"), ":3\r\n");
 }
 
 /// An address of this machine that is not its loopback; nothing is sent to find it.

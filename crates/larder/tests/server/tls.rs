@@ -127,6 +127,22 @@ fn serve_tls(papers: &Papers, more: &str) -> (Server, u16) {
 
 const PONG: Option<&[u8]> = Some(b"+PONG\r\n");
 
+/// A client's certificate opens the connection; it is no password.
+#[test]
+fn a_certificate_is_no_password() {
+    let (papers, port) = (Papers::new(), free_port());
+    let _server = serve(&format!("{} --requirepass sesame", papers.arguments(port)));
+    let mut client = papers.connect(port, Some("client"));
+    for request in
+        [&b"PING\r\n"[..], b"GET a\r\n", b"SUBSCRIBE a\r\n", b"MONITOR\r\n", b"HELLO 3\r\n"]
+    {
+        let reply = client.ask(request).unwrap();
+        assert!(reply.starts_with(b"-NOAUTH "), "{}", String::from_utf8_lossy(&reply));
+    }
+    assert_eq!(client.ask(b"AUTH sesame\r\n").unwrap(), b"+OK\r\n");
+    assert_eq!(client.ask(b"PING\r\n").unwrap(), b"+PONG\r\n");
+}
+
 #[test]
 fn both_ports_see_the_same_data() {
     let papers = Papers::new();

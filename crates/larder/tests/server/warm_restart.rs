@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::memcached::Text;
 use crate::process::{Server, free_port, serve_command, start};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -238,6 +238,200 @@ fn the_plan_is_there_at_once() {
     assert!(after > models / 2, "the models had {models} bytes, and have {after}");
     let again = client.value("LARDER CURVE wide JSON");
     assert!(again.len() > curve.len() / 2, "{again}");
+}
+
+/// Recipes that keep a model, each with what the test asks of it.
+const RECIPES: [&str; 4] = [
+    "dlru:interval=5000:rate=0.25",
+    "kredis:epoch=0.5:rate=1",
+    "kredis:model=kaet:epoch=0.5:rate=1",
+    "predis:epoch=0.5:rate=1",
+];
+
+/// Reads by two tenants, of which one reads more than there is room for; what is missed is written,
+/// and costs more or less.
+fn two_tenants(client: &mut Client, prng: &mut base::Prng, reads: usize) {
+    let value = "x".repeat(400);
+    let keys: Vec<_> = (0..reads)
+        .map(|at| match at % 4 {
+            0 => format!("n:{}", prng.below(500)),
+            _ => format!("w:{}", (prng.unit().powi(2) * 40_000.0) as u64),
+        })
+        .collect();
+    let replies = client.ask_all(keys.iter().map(|key| format!("GET {key}")));
+    let missed = keys.iter().zip(&replies).filter(|(_, reply)| reply.is_none());
+    client.ask_all(missed.map(|(key, _)| {
+        let cost = if key.len() % 2 == 0 { 200 } else { 20_000 };
+        format!("SET {key} {value} COST {cost}")
+    }));
+}
+
+/// The points of a tenant's curve.
+fn curve(client: &mut Client, tenant: &str) -> Vec<(f64, f64)> {
+    let text = client.value(&format!("LARDER CURVE {tenant} JSON"));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let points = document["curve"].as_array().unwrap().iter();
+    points.map(|point| (point[0].as_f64().unwrap(), point[1].as_f64().unwrap())).collect()
+}
+
+/// What is forecast: the curves of the tenants, or where pools are classes of penalties, of which
+/// no tenant has a curve, the budget and the miss ratio of each class.
+fn curves(client: &mut Client, recipe: &str) -> Vec<Vec<(f64, f64)>> {
+    if !recipe.starts_with("predis") {
+        return ["wide", "narrow"].map(|tenant| curve(client, tenant)).into();
+    }
+    let forecast =
+        |pool: &serde_json::Value| Some((pool["budget"].as_f64()?, pool["forecast"].as_f64()?));
+    vec![pools(client).iter().filter_map(forecast).collect()]
+}
+
+/// The pools of the last epoch.
+fn pools(client: &mut Client) -> Vec<serde_json::Value> {
+    let history: serde_json::Value =
+        serde_json::from_str(&client.value("LARDER HISTORY JSON")).unwrap();
+    let last = history.as_array().and_then(|epochs| epochs.last());
+    last.map_or(vec![], |epoch| epoch["pools"].as_array().unwrap().clone())
+}
+
+/// Share of each pool in all budgets, by its name.
+fn division(client: &mut Client) -> BTreeMap<String, f64> {
+    let pools = pools(client);
+    let budget = |pool: &serde_json::Value| pool["budget"].as_f64().unwrap();
+    let all: f64 = pools.iter().map(budget).sum();
+    let name = |pool: &serde_json::Value| pool["name"].as_str().unwrap().to_owned();
+    pools.iter().map(|pool| (name(pool), budget(pool) / all)).collect()
+}
+
+/// The largest difference of two curves. Where pools are classes of penalties there is none to
+/// compare: a forecast is of the memory that a class holds just then. Samples, rate, budgets and
+/// the memory of the models tell that they are there.
+fn apart(recipe: &str, one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
+    if recipe.starts_with("predis") { 0.0 } else { difference(one, other) }
+}
+
+/// The largest difference of two curves. They are shown in even steps of the memory that is
+/// divided, which is not quite the same after a restart: where a curve is steep a step tells
+/// nothing.
+fn difference(one: &[(f64, f64)], other: &[(f64, f64)]) -> f64 {
+    assert_eq!(one.len(), other.len());
+    let is_flat = |at: &usize| {
+        let (left, right) = (at.saturating_sub(1), (at + 1).min(one.len() - 1));
+        (one[left].1 - one[right].1).abs() < 0.05
+    };
+    let flat: Vec<_> = (0..one.len()).filter(is_flat).collect();
+    assert!(flat.len() > one.len() / 3, "{one:?}");
+    flat.into_iter().map(|at| (one[at].1 - other[at].1).abs()).fold(0.0, f64::max)
+}
+
+fn plan(client: &mut Client) -> serde_json::Value {
+    serde_json::from_str(&client.value("LARDER PLAN JSON")).unwrap()
+}
+
+/// Whether models were built, and the last plans moved next to nothing: what is saved on its way
+/// from one division to the next goes on its way after the restart.
+fn is_at_rest(status: &serde_json::Value) -> bool {
+    let history = status["history"].as_array().unwrap();
+    let memory = status["memory"].as_f64().unwrap();
+    let still = |epoch: &serde_json::Value| epoch["moved"].as_f64().unwrap() < 0.005 * memory;
+    history.len() >= 6
+        && history.iter().rev().take(2).all(still)
+        && status["model_bytes"].as_f64().is_some_and(|bytes| bytes > 0.0)
+}
+
+/// Under each recipe the models of the next run are those of this one: the same curves at once, as
+/// many samples and as much memory of theirs, the same K and the same budgets; and more reads make
+/// of them what they would have made before.
+#[test]
+fn models_are_there_again() {
+    for recipe in RECIPES {
+        let folder = folder();
+        let arguments = [
+            "--maxmemory",
+            "8mb",
+            "--recipe",
+            recipe,
+            "--tenant",
+            "wide match prefix w:",
+            "--tenant",
+            "narrow match prefix n:",
+        ];
+        let server = warm(folder.path(), &arguments);
+        let (mut client, mut prng) = (Client::new(server.addr()), base::Prng::new(1));
+        let begun = Instant::now();
+        while !is_at_rest(&plan(&mut client))
+            || curves(&mut client, recipe).iter().any(Vec::is_empty)
+        {
+            two_tenants(&mut client, &mut prng, 1_000);
+            // A busier server looks at fewer keys.
+            std::thread::sleep(Duration::from_millis(250));
+            assert!(begun.elapsed() < Duration::from_secs(60), "{recipe}: nothing is learned");
+        }
+        // The epoch that is not over ends, or goes on: nothing comes any more.
+        std::thread::sleep(Duration::from_millis(1_200));
+        let (status, rows) = (plan(&mut client), shares(&mut client));
+        let (before, divided) = (curves(&mut client, recipe), division(&mut client));
+        let samples = |status: &serde_json::Value| status["samples"].as_u64().unwrap();
+        assert!(samples(&status) > 1_000, "{recipe}: {status}");
+        server.stop();
+
+        let path = folder.path().join("warm");
+        let saved = std::fs::read(&path).unwrap();
+        let server = warm(folder.path(), &arguments);
+        server.logged("restored");
+        // A look, and under predis an epoch, whose record tells of the classes.
+        std::thread::sleep(Duration::from_millis(1_200));
+        let mut client = Client::new(server.addr());
+        let (after, now) = (plan(&mut client), shares(&mut client));
+        for (one, other) in before.iter().zip(&curves(&mut client, recipe)) {
+            let off = apart(recipe, one, other);
+            assert!(off < 0.025, "{recipe}: a curve is off by {off}: {one:?} {other:?}");
+        }
+        // Under dlru no epoch has ended yet, but it has a single pool.
+        let again = division(&mut client);
+        assert!(
+            again.len() == divided.len() || again.is_empty() && divided.len() == 1,
+            "{again:?}"
+        );
+        for (name, share) in &again {
+            let off = (share - divided[name]).abs();
+            assert!(off < 0.05, "{recipe}: {name} had {divided:?}, now {again:?}");
+        }
+        for tenant in ["wide", "narrow"] {
+            let (old, new) = (share(&rows, tenant), share(&now, tenant));
+            assert_eq!(old.1, new.1, "{recipe}: K of {tenant}");
+            let is_near = (old.0 - new.0).abs() < 0.02 || old.0.is_nan() && new.0.is_nan();
+            assert!(is_near, "{recipe}: {tenant} had {old:?}, and has {new:?}");
+        }
+        assert!(samples(&after) >= samples(&status), "{recipe}: {after}");
+        assert_eq!(after["rate"], status["rate"], "{recipe}");
+        let bytes = |status: &serde_json::Value| status["model_bytes"].as_f64().unwrap();
+        let (old, new) = (bytes(&status), bytes(&after));
+        assert!(new > 0.7 * old && new < 1.5 * old, "{recipe}: {old} bytes of models, now {new}");
+        // The loop goes on with them: no beginner's curve comes.
+        let epoch = |client: &mut Client| plan(client)["epoch"].as_u64().unwrap();
+        let first = epoch(&mut client);
+        while epoch(&mut client) < first + 2 {
+            two_tenants(&mut client, &mut prng, 1_000);
+            std::thread::sleep(Duration::from_millis(250));
+            assert!(begun.elapsed() < Duration::from_secs(120), "{recipe}: it stands still");
+        }
+        let off = apart(recipe, &before[0], &curves(&mut client, recipe)[0]);
+        assert!(off < 0.1, "{recipe}: later the curve is off by {off}");
+        server.kill();
+
+        // Models that are torn are refused, and with them all the rest.
+        let head = u64::from_le_bytes(saved[12..20].try_into().unwrap()) as usize;
+        let models = 12 + 13 + head;
+        assert_eq!(saved[models + 8], 2, "the block of what the pilot knows");
+        let mut torn = saved;
+        torn[models + 13 + 100] ^= 1;
+        std::fs::write(&path, torn).unwrap();
+        let server = warm(folder.path(), &arguments);
+        let line = server.logged("is not restored");
+        assert!(line.contains("block 2 is damaged; the cache starts empty"), "{line}");
+        let mut client = Client::new(server.addr());
+        assert_eq!((client.value("DBSIZE"), samples(&plan(&mut client))), ("0".into(), 0));
+    }
 }
 
 /// What the models hold: the keys they watch, mostly.

@@ -25,4 +25,8 @@ impl Rank for Klru {
     fn rank(&self, item: &Meta, _: Tick) -> f32 {
         -(item.age as f32)
     }
+
+    fn is_of_age(&self) -> bool {
+        true
+    }
 }

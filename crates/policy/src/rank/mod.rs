@@ -59,6 +59,11 @@ pub trait Rank: Debug + Send + Sync {
         self.rank(item, now)
     }
 
+    /// Whether it goes by nothing but the age.
+    fn is_of_age(&self) -> bool {
+        false
+    }
+
     /// Whether it is one table of a rank that learns: then the store keeps the classes, counts
     /// lifetimes, and puts newer tables in its place.
     fn learns(&self) -> bool {

@@ -106,6 +106,14 @@ impl<R: Rank> Policy for Sampled<R> {
         entry.hits = entry.hits.saturating_add(1);
     }
 
+    fn idle(&self, now: Tick) -> Option<Vec<(Slot, u64)>> {
+        let idle = |place| {
+            let (slot, entry) = self.dense.at(place);
+            (slot, now.since(join(entry.last)))
+        };
+        self.rank.is_of_age().then(|| (0..self.dense.len()).map(idle).collect())
+    }
+
     fn on_remove(&mut self, slot: Slot, _: u64, _: bool, _: Tick) {
         self.dense.remove(slot);
     }

@@ -13,8 +13,11 @@ pub struct Victims {
 }
 
 impl Victims {
-    /// Counts a victim.
+    /// Counts a victim, unless nobody can say what it was worth: an explorer that had to go.
     pub fn add(&mut self, density: f64) {
+        if !density.is_finite() {
+            return;
+        }
         self.count += 1;
         // The mean of all as long as they are few.
         let weight = WEIGHT.max(1.0 / self.count as f64);
@@ -31,6 +34,7 @@ mod tests {
         let mut victims = Victims::default();
         victims.add(4.0);
         victims.add(2.0);
+        victims.add(f64::INFINITY);
         assert_eq!((victims.count, victims.density), (2, 3.0));
         for _ in 0..500 {
             victims.add(1.0);

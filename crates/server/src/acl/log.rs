@@ -1,7 +1,6 @@
 //! The ACL log: what was refused to whom. The same again within a minute is counted.
 
 use super::Denied;
-use crate::clients::Client;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,9 +57,8 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a refusal, of which so many are kept.
-    pub(crate) fn add(&self, what: What, client: &Client, now_ms: u64, unix_ms: u64, max: usize) {
-        let line = client.line(now_ms);
+    /// Keeps a refusal of a client, shown as CLIENT LIST does; of which so many are kept.
+    pub(crate) fn add(&self, what: What, client: String, unix_ms: u64, max: usize) {
         let mut entries = self.lock();
         let same = entries.all.iter().position(|entry| {
             entry.what == what && unix_ms.saturating_sub(entry.updated_ms) <= SAME_MS
@@ -68,13 +66,13 @@ impl Log {
         if let Some(mut entry) = same.and_then(|at| entries.all.remove(at)) {
             entry.count += 1;
             entry.updated_ms = unix_ms;
-            entry.client = line;
+            entry.client = client;
             entries.all.push_front(entry);
         } else {
             let id = entries.next;
             entries.next += 1;
             let (created_ms, updated_ms) = (unix_ms, unix_ms);
-            let entry = Entry { id, count: 1, what, client: line, created_ms, updated_ms };
+            let entry = Entry { id, count: 1, what, client, created_ms, updated_ms };
             entries.all.push_front(entry);
         }
         entries.all.truncate(max);

@@ -84,7 +84,8 @@ fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
     let context = if call.session.transaction.is_some() { "multi" } else { "toplevel" };
     let what = What { reason, context, object, user: user.to_owned() };
     let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
-    call.shared.acl_log.add(what, &call.session.client, now_ms, Clock::unix_us() / 1_000, max);
+    let line = call.session.client.line(now_ms);
+    call.shared.acl_log.add(what, line, Clock::unix_us() / 1_000, max);
 }
 
 fn cat(call: &mut Call<'_>) -> Done {

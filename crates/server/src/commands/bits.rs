@@ -34,10 +34,13 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// The position of a bit, which must be within the longest value.
 pub(super) fn bit_offset(call: &Call<'_>, offset: Option<u64>) -> Result<u64, Failure> {
-    let max = call.view.settings.proto_max_bulk_len.0.saturating_mul(8);
-    offset
-        .filter(|&offset| offset < max)
-        .ok_or_else(|| "ERR bit offset is not an integer or out of range".into())
+    const TEXT: &str = "ERR bit offset is not an integer or out of range";
+    let max = call.view.settings.proto_max_bulk_len.0;
+    match offset {
+        Some(offset) if offset < max.saturating_mul(8) => Ok(offset),
+        Some(_) => Err(Failure::limit(TEXT, "proto-max-bulk-len", max)),
+        None => Err(TEXT.into()),
+    }
 }
 
 fn offset_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {

@@ -1,7 +1,7 @@
 //! CLIENT: a connection about itself and about others.
 
 use super::connection::check_name;
-use super::flag::{ADMIN, NO_AUTH};
+use super::flag::ADMIN;
 use super::{Call, Command, Done, Failure, SYNTAX, tracking};
 use crate::clients::Client;
 use crate::session::Mute;
@@ -26,7 +26,7 @@ const CLIENT: &[Command] = &[
         "2.6.9",
         "Names this connection.",
     ),
-    Command::new("client|setinfo", 4, NO_AUTH, setinfo).doc(
+    Command::new("client|setinfo", 4, 0, setinfo).doc(
         "connection",
         "7.2.0",
         "Says which library is talking.",

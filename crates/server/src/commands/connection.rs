@@ -65,7 +65,7 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
             super::acl::note_wrong(call, name);
-            call.session.rest(call.shared);
+            call.session.rest(call.shared, call.view);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
     }
@@ -166,11 +166,8 @@ fn hello(call: &mut Call<'_>) -> Done {
 }
 
 fn select(call: &mut Call<'_>) -> Done {
-    let db = call.integer(1)?;
-    if !(0..i64::from(call.view.settings.databases)).contains(&db) {
-        return Err("ERR DB index is out of range".into());
-    }
-    call.session.set_db(db as u8, call.view);
+    let db = call.database(1)?;
+    call.session.set_db(db, call.view);
     call.ok()
 }
 

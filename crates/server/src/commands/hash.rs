@@ -294,7 +294,7 @@ fn hrandfield(call: &mut Call<'_>) -> Done {
     };
     let count = if call.args.len() > 2 { Some(call.integer(2)?) } else { None };
     if count.is_some_and(|count| count < -DRAWS_MAX) {
-        return Err("ERR value is out of range".into());
+        return Err(Failure::err(&format!("value is out of range: at most {DRAWS_MAX} draws")));
     }
     let mut all = everything(call, Trace::Read)?;
     let mut prng = Prng::new(call.now.micros.0 ^ call.session.client.id << 48);

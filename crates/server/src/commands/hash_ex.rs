@@ -82,9 +82,25 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
     Ok(found)
 }
 
-fn reply(call: &mut Call<'_>, values: &[Option<Vec<u8>>]) -> Done {
+/// Answers the values of the fields from argument `first` on, and lets `then` have each of them
+/// once it is read; `changes` is whether that changes a field that is there.
+fn read(
+    call: &mut Call<'_>,
+    first: usize,
+    changes: bool,
+    then: impl Fn(&mut Hash<'_>, &[u8]),
+) -> Done {
+    let values = change(call, |hash| {
+        let read = |name| {
+            let value = hash.get(name).map(|field| field.value.to_vec());
+            then(hash, name);
+            value
+        };
+        let values: Vec<_> = call.args.iter_from(first).map(read).collect();
+        Ok((changes && values.iter().any(Option::is_some), values))
+    })?;
     call.out.array(values.len());
-    for value in values {
+    for value in &values {
         match value {
             Some(value) => call.out.bulk(value),
             None => call.out.null(),
@@ -93,39 +109,16 @@ fn reply(call: &mut Call<'_>, values: &[Option<Vec<u8>>]) -> Done {
     Ok(())
 }
 
-/// A copy of the value of a field.
-fn value(hash: &mut Hash<'_>, name: &[u8]) -> Option<Vec<u8>> {
-    hash.get(name).map(|field| field.value.to_vec())
-}
-
 fn hgetdel(call: &mut Call<'_>) -> Done {
     let first = first_field(call, 2, 1)?;
-    let values = change(call, |hash| {
-        let names = call.args.iter_from(first);
-        let values: Vec<_> = names
-            .map(|name| {
-                let value = value(hash, name);
-                hash.remove(name);
-                value
-            })
-            .collect();
-        Ok((values.iter().any(Option::is_some), values))
-    })?;
-    reply(call, &values)
+    read(call, first, true, |hash, name| _ = hash.remove(name))
 }
 
 fn hgetex(call: &mut Call<'_>) -> Done {
     let options = options(call, "hgetex", ("persist", Then::Persist))?;
     let first = first_field(call, options.fields_at, 1)?;
-    let now_ms = call.now.unix_ms;
-    let then = options.then.unwrap_or(Then::Keep);
-    let values = change(call, |hash| {
-        let names = || call.args.iter_from(first);
-        let values: Vec<_> = names().map(|name| value(hash, name)).collect();
-        names().for_each(|name| live(hash, name, then, now_ms));
-        Ok((then != Then::Keep && values.iter().any(Option::is_some), values))
-    })?;
-    reply(call, &values)
+    let (now_ms, then) = (call.now.unix_ms, options.then.unwrap_or(Then::Keep));
+    read(call, first, then != Then::Keep, |hash, name| live(hash, name, then, now_ms))
 }
 
 fn hsetex(call: &mut Call<'_>) -> Done {

@@ -246,6 +246,13 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("expire_cycle_cpu_milliseconds", sweeping_ms);
     out.add("evicted_keys", totals.store.evicted);
     out.add("evicted_clients", 0);
+    let pauses = shared.store.pauses();
+    let us = |nanos: u64| format!("{:.1}", nanos as f64 / 1e3);
+    out.add("eviction_pauses", pauses.count);
+    out.add("eviction_pause_us_p99", us(pauses.quantile(0.99)));
+    out.add("eviction_pause_us_p99.99", us(pauses.quantile(0.9999)));
+    out.add("eviction_pause_us_max", us(pauses.nanos_max));
+    out.add("eviction_pause_victims_max", pauses.victims_max);
     out.add("total_eviction_exceeded_time", 0);
     out.add("current_eviction_exceeded_time", 0);
     out.add("keyspace_hits", totals.store.hits);

@@ -31,9 +31,9 @@ const COMMAND: &[Command] = &[
 ];
 
 const LATENCY: &[Command] = &[
-    Command::new("latency|latest", 2, ADMIN, nothing).doc("server", "2.8.13", "Latest spikes."),
-    Command::new("latency|history", 3, ADMIN, nothing).doc("server", "2.8.13", "Past spikes."),
-    Command::new("latency|reset", -2, ADMIN, zero).doc("server", "2.8.13", "Forgets spikes."),
+    Command::new("latency|latest", 2, ADMIN, latest).doc("server", "2.8.13", "Latest spikes."),
+    Command::new("latency|history", 3, ADMIN, history).doc("server", "2.8.13", "Past spikes."),
+    Command::new("latency|reset", -2, ADMIN, reset).doc("server", "2.8.13", "Forgets spikes."),
     Command::new("latency|histogram", -2, ADMIN, histogram).doc(
         "server",
         "7.0.0",
@@ -46,11 +46,6 @@ const MODULE: &[Command] =
 
 fn nothing(call: &mut Call<'_>) -> Done {
     call.out.array(0);
-    Ok(())
-}
-
-fn zero(call: &mut Call<'_>) -> Done {
-    call.out.integer(0);
     Ok(())
 }
 
@@ -251,6 +246,51 @@ fn help(call: &mut Call<'_>) -> Done {
         "HELP",
         "    Print this help.",
     ])
+}
+
+/// The one event that is watched, as Redis calls it: room had to be made, and it took long.
+const EVENT: &str = "eviction-cycle";
+
+/// When it happened, in Unix seconds, and for how many milliseconds, oldest first.
+fn spikes(call: &Call<'_>) -> Vec<(u64, u64)> {
+    let threshold_ms = call.view.settings.latency_threshold_ms;
+    let spikes = call.shared.store.pauses().spikes;
+    let all = spikes.into_iter().map(|spike| (spike.unix_ms / 1_000, spike.nanos / 1_000_000));
+    all.filter(|(_, ms)| threshold_ms > 0 && *ms >= threshold_ms).collect()
+}
+
+fn latest(call: &mut Call<'_>) -> Done {
+    let spikes = spikes(call);
+    let Some((at, ms)) = spikes.last() else { return nothing(call) };
+    call.out.array(1);
+    call.out.array(4);
+    call.out.bulk(EVENT.as_bytes());
+    call.out.integer(*at as i64);
+    call.out.integer(*ms as i64);
+    call.out.integer(spikes.iter().map(|(_, ms)| *ms).max().unwrap_or(0) as i64);
+    Ok(())
+}
+
+fn history(call: &mut Call<'_>) -> Done {
+    let spikes = if call.is(2, EVENT) { spikes(call) } else { vec![] };
+    call.out.array(spikes.len());
+    for (at, ms) in spikes {
+        call.out.array(2);
+        call.out.integer(at as i64);
+        call.out.integer(ms as i64);
+    }
+    Ok(())
+}
+
+/// Answers how many events were forgotten.
+fn reset(call: &mut Call<'_>) -> Done {
+    let is_meant = call.args.len() == 2 || (2..call.args.len()).any(|at| call.is(at, EVENT));
+    let forgets = is_meant && !spikes(call).is_empty();
+    if is_meant {
+        call.shared.store.forget_spikes();
+    }
+    call.out.integer(i64::from(forgets));
+    Ok(())
 }
 
 /// The calls of each timed command at or below powers of two of microseconds.

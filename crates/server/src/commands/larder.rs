@@ -2,13 +2,15 @@
 //!
 //! Replies are lines for people; with JSON as the last argument they are one document for programs.
 
-use super::flag::{FAST, READ};
+use super::flag::{ADMIN, FAST, READ};
+use super::tides;
 use super::{Call, Command, Done, Failure, SYNTAX};
 use crate::plant::{self, Shown};
 use base::{Bytes, Micros, MissRatio, TenantId};
 use curve::MissRatioCurve;
 use serde_json::{Value, json};
 use tune::pilot::{Decision, Epoch};
+use tune::recipe::Pools;
 use tune::snapshot::Candidate;
 
 /// This family.
@@ -39,6 +41,21 @@ const SUBCOMMANDS: &[Command] = &[
         "8.0.0",
         "Shows what each tenant has and does.",
     ),
+    Command::new("larder|tides", -2, READ, tides::tides).doc(
+        "server",
+        "8.0.0",
+        "Shows whose load comes and goes, and what is dumped and loaded.",
+    ),
+    Command::new("larder|dump", -2, ADMIN, tides::dump).doc(
+        "server",
+        "8.0.0",
+        "Moves the items of a tenant, or of all, from memory to the disk.",
+    ),
+    Command::new("larder|load", -2, ADMIN, tides::load).doc(
+        "server",
+        "8.0.0",
+        "Brings back what was dumped.",
+    ),
     Command::new("larder|help", 2, READ | FAST, help).doc(
         "server",
         "8.0.0",
@@ -62,13 +79,20 @@ fn help(call: &mut Call<'_>) -> Done {
         "    policy that is best at each size.",
         "TENANTS [JSON]",
         "    Memory, policy and misses of each tenant.",
+        "TIDES [JSON]",
+        "    Whose load comes and goes with which period, what has a copy on the disk, and what",
+        "    came of the last dump and load.",
+        "DUMP [<tenant>]",
+        "    Move the items of a tenant, or of all, to the disk (dump-max); in the background.",
+        "LOAD [<tenant>]",
+        "    Bring back what no client has written or removed since; in the background.",
         "HELP",
         "    Print this help.",
     ])
 }
 
 /// Whether the arguments from `at` on ask for JSON.
-fn wants_json(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
+pub(super) fn wants_json(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
     match call.args.len().checked_sub(at) {
         Some(0) => Ok(false),
         Some(1) if call.is(at, "json") => Ok(true),
@@ -76,7 +100,7 @@ fn wants_json(call: &Call<'_>, at: usize) -> Result<bool, Failure> {
     }
 }
 
-fn lines(call: &mut Call<'_>, lines: &[String]) {
+pub(super) fn lines(call: &mut Call<'_>, lines: &[String]) {
     call.out.array(lines.len());
     for line in lines {
         // A line must not break the protocol, whatever a tenant is called.
@@ -142,9 +166,10 @@ fn plan(call: &mut Call<'_>) -> Done {
                 text.push(format!("epoch {}, forecast and outcome:", before.epoch));
                 text.extend(before.pools.iter().map(|pool| {
                     format!(
-                        "{:<16} {:>9} {:>14} miss ratio {} expected, {} measured",
+                        "{:<16} {:>9}{} {:>14} miss ratio {} expected, {} measured",
                         pool.name,
                         pool.budget,
+                        pool.pages.map_or(String::new(), |pages| format!(" {pages:>6} pages")),
                         pool.evictor,
                         ratio(pool.forecast),
                         ratio(pool.outcome)
@@ -158,11 +183,13 @@ fn plan(call: &mut Call<'_>) -> Done {
 }
 
 fn decision(epoch: &Epoch) -> String {
-    let promised = format!(
-        "it promises to save {:.1} % more than the plan in force, and {:.1} % are asked for",
-        100.0 * epoch.gain,
-        100.0 * epoch.threshold
-    );
+    // A recipe that asks for nothing has no threshold.
+    let asked = match epoch.threshold {
+        asked if asked.is_finite() => format!(", and {:.1} % are asked for", 100.0 * asked),
+        _ => String::new(),
+    };
+    let gain = 100.0 * epoch.gain;
+    let promised = format!("it promises to save {gain:.1} % more than the plan in force{asked}");
     match epoch.decision {
         Decision::Learning => "Too little is known to plan.".to_owned(),
         Decision::Kept => format!("The last plan was not adopted: {promised}."),
@@ -214,7 +241,7 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.4}"))
 }
 
-fn number_of(call: &Call<'_>, name: &str) -> Result<TenantId, Failure> {
+pub(super) fn number_of(call: &Call<'_>, name: &str) -> Result<TenantId, Failure> {
     call.view.number(name).ok_or_else(|| {
         let known = call.view.names.join(", ");
         Failure::err(&format!("there is no tenant '{name}': there are {known}"))
@@ -265,7 +292,11 @@ fn curve(call: &mut Call<'_>) -> Done {
         return Ok(());
     }
     if candidates.is_empty() {
-        return Err(Failure::err(if plant::is_steered(&call.view.settings) {
+        let recipe = plant::recipe_of(&call.view.settings);
+        return Err(Failure::err(if recipe.pools == Pools::Slab {
+            "this recipe has a curve for each class of sizes, not for a tenant: \
+             LARDER PLAN shows what it expects of them"
+        } else if plant::is_steered(&call.view.settings) {
             "too little was seen of this tenant: its curve needs some thousand reads"
         } else {
             "the loop is off: CONFIG SET maxmemory-policy auto recipe kredis switches it on"
@@ -305,13 +336,13 @@ fn row(call: &Call<'_>, shown: &Shown, number: TenantId) -> Row {
     let plain = crate::pools::evictor(&call.view.settings);
     let (policy, k) = pool.map_or_else(
         || (call.view.settings.maxmemory_policy.name().to_owned(), plain.k),
-        |pool| (pool.evictor.to_string(), pool.evictor.k),
+        |(_, evictor)| (evictor.to_string(), evictor.k),
     );
     let measured = stats.penalty.mean > Micros(0);
     Row {
         name: tenant.name,
         used: stats.used,
-        budget: pool.map(|pool| pool.budget),
+        budget: pool.map(|(budget, _)| budget),
         policy,
         k,
         items: stats.len.items,

@@ -34,6 +34,7 @@ mod relocate;
 mod scan;
 pub(crate) mod slowlog;
 mod string;
+mod tides;
 pub(crate) mod tracking;
 mod transaction;
 
@@ -42,6 +43,7 @@ use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use store::{Key, Now};
@@ -83,6 +85,11 @@ impl Failure {
     /// `ERR` and a text.
     pub(crate) fn err(text: &str) -> Self {
         Self(format!("ERR {text}").into_bytes().into())
+    }
+
+    /// The text of Redis, its code in front, and the setting that is in the way.
+    pub(crate) fn limit(text: &str, setting: &str, value: impl Display) -> Self {
+        Self(format!("{text} ({setting} {value})").into_bytes().into())
     }
 
     /// The error's text, its code in front.
@@ -148,6 +155,15 @@ impl<'a> Call<'a> {
     /// The argument at `at` as a whole number.
     pub(crate) fn integer(&self, at: usize) -> Result<i64, Failure> {
         parse_integer(self.arg(at)).ok_or_else(|| NOT_AN_INTEGER.into())
+    }
+
+    /// The argument at `at` as the number of a database.
+    pub(crate) fn database(&self, at: usize) -> Result<u8, Failure> {
+        let (db, count) = (self.integer(at)?, self.view.settings.databases);
+        if (0..i64::from(count)).contains(&db) {
+            return Ok(db as u8);
+        }
+        Err(Failure::limit("ERR DB index is out of range", "databases", count))
     }
 
     /// Whether the argument at `at` is this word, in any case.

@@ -82,15 +82,6 @@ impl Held {
     }
 }
 
-/// The number of a database, in an argument.
-fn database(call: &Call<'_>, at: usize) -> Result<u8, Failure> {
-    let db = call.integer(at)?;
-    if !(0..i64::from(call.view.settings.databases)).contains(&db) {
-        return Err("ERR DB index is out of range".into());
-    }
-    Ok(db as u8)
-}
-
 /// The client's key of that name in another database.
 fn key_in<'k>(call: &Call<'_>, db: u8, bytes: &'k [u8]) -> Key<'k> {
     let (user, listener) = (call.session.user.as_deref(), call.session.client.listener);
@@ -106,7 +97,7 @@ fn copy(call: &mut Call<'_>) -> Done {
             replace = true;
         } else if call.is(at, "db") && at + 1 < call.args.len() {
             at += 1;
-            db = database(call, at)?;
+            db = call.database(at)?;
         } else {
             return Err(SYNTAX.into());
         }
@@ -150,7 +141,7 @@ fn renamenx(call: &mut Call<'_>) -> Done {
 }
 
 fn relocate(call: &mut Call<'_>) -> Done {
-    let db = database(call, 2)?;
+    let db = call.database(2)?;
     if db == call.session.db {
         return Err(SAME.into());
     }

@@ -247,7 +247,8 @@ pub(crate) fn before(call: &Call<'_>) {
     let Some(command) = called(call).filter(|command| wanted && command.has(READ)) else { return };
     for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
         let (id, key) = (call.session.client.id, call.arg(at));
-        call.shared.tracking.remember(call.shared, id, call.session.owners.of(key), key);
+        let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
+        call.shared.tracking.remember(call.shared, max, id, tenant, key);
     }
 }
 

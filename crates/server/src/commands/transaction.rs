@@ -63,7 +63,8 @@ pub(super) fn queue(call: &mut Call<'_>, _: &Command) -> Done {
     if limit > 0 && transaction.bytes.len() > limit {
         transaction.broken = true;
         transaction.bytes = vec![];
-        return Err("ERR the transaction is above client-query-buffer-limit".into());
+        let text = "ERR the transaction is too long";
+        return Err(Failure::limit(text, "client-query-buffer-limit", limit));
     }
     call.session.client.queued.store(transaction.commands as i64, Ordering::Relaxed);
     call.out.simple("QUEUED");

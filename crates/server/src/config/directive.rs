@@ -6,7 +6,7 @@
 use super::tenant::Tenant;
 use super::{DEFAULT_USER, Layout, OutputLimit, Policy, Settings, User, quoted};
 use crate::memory_limit;
-use base::Bytes;
+use base::{Bytes, Micros};
 use std::path::PathBuf;
 
 /// When a directive may be set.
@@ -271,6 +271,14 @@ pub const ALL: &[Directive] = &[
         },
     },
     number!(
+        "http-maxclients",
+        http_maxclients,
+        1,
+        10_000,
+        Always,
+        "Connections to the http-port at once."
+    ),
+    number!(
         "tls-port",
         tls_port,
         0,
@@ -422,6 +430,15 @@ pub const ALL: &[Directive] = &[
             Ok(())
         },
     },
+    number!(
+        "auth-delay-max",
+        auth_delay_max,
+        0,
+        60_000,
+        Always,
+        "The longest time in milliseconds that the answer to a wrong password is held back: 25 ms \
+         after the first, twice as long after each one more from the same host; 0 answers at once."
+    ),
     text!(
         "aclfile",
         aclfile,
@@ -540,20 +557,15 @@ pub const ALL: &[Directive] = &[
         when: When::Always,
         doc: "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
               follows its misses), kredis (a budget and a K for each tenant, from its curve \
-              and the cost of its misses) or predis (a budget for each class of penalties, \
-              whoever owns the items). Settings follow, as in kredis:objective=hits:epoch=10 \
-              (seconds) or dlru:interval=100000 (reads).",
+              and the cost of its misses), predis (a budget for each class of penalties, \
+              whoever owns the items), or, with layout slab, lama (pages for each class of \
+              sizes, from curves) and rankcache (LHD, and pages where victims are worth \
+              most). Settings follow, as in kredis:objective=hits:epoch=10 (seconds), \
+              dlru:interval=100000 (reads) or lama:planner=automove.",
         get: |settings| settings.recipe.clone(),
         set: |settings, words| {
             let word = one(words)?.to_ascii_lowercase();
             let recipe = tune::recipe::parse(&word)?;
-            if recipe.pools == tune::recipe::Pools::Slab {
-                return Err(format!(
-                    "recipe {} divides pages among classes of sizes, which only a store laid out \
-                     in slabs has: it runs in virtual time, with larder simulate --recipe",
-                    recipe.name
-                ));
-            }
             settings.recipe = recipe.to_string();
             Ok(())
         },
@@ -562,7 +574,8 @@ pub const ALL: &[Directive] = &[
         name: "tenant",
         when: When::Always,
         doc: "A tenant: tenant NAME match db N | prefix P | user U | listener PORT, then min \
-              SIZE, max SIZE, weight W as needed. Repeatable; a line for a known name replaces it.",
+              SIZE, max SIZE, weight W, target RATIO|TIME, priority N as needed. \
+              Repeatable; a line for a known name replaces it.",
         get: |settings| {
             let tenants: Vec<_> = settings.tenants.iter().map(ToString::to_string).collect();
             tenants.join("\n")
@@ -624,6 +637,24 @@ pub const ALL: &[Directive] = &[
             Ok(())
         },
     },
+    number!(
+        "tracking-table-max-keys",
+        tracking_max_keys,
+        0,
+        1_000_000_000,
+        Always,
+        "Keys remembered for clients that track what they read; above it all of them are told to \
+         forget everything. 0 sets no limit."
+    ),
+    number!(
+        "latency-monitor-threshold",
+        latency_threshold_ms,
+        0,
+        1_000_000,
+        Always,
+        "Milliseconds from which on a time spent evicting is an event of LATENCY (eviction-cycle); \
+         0 shows none."
+    ),
     Directive {
         name: "slowlog-log-slower-than",
         when: When::Always,
@@ -655,6 +686,47 @@ pub const ALL: &[Directive] = &[
          to be restored by the next start, which uses it up. SIGUSR1 saves a copy beside it, with \
          the ending .copy. Empty saves nothing."
     ),
+    text!(
+        "dir",
+        dir,
+        Always,
+        "The folder of what is dumped. The files there have no names and go with the server."
+    ),
+    bytes!(
+        "dump-max",
+        dump_max,
+        Always,
+        "Bytes of the disk that dumps may take; 0 dumps nothing. With some, the reads of each \
+         tenant are counted: where they come and go with a period its items are dumped when they \
+         ebb, and loaded before they come back. LARDER TIDES shows what is seen and done."
+    ),
+    Directive {
+        name: "dump-rate",
+        when: When::Always,
+        doc: "Bytes a second that are written or read at most when tenants are dumped and loaded.",
+        get: |settings| settings.dump_rate.0.to_string(),
+        set: |settings, words| match size(one(words)?)? {
+            rate if rate >= Bytes(64 << 10) => {
+                settings.dump_rate = rate;
+                Ok(())
+            }
+            _ => Err("argument must be at least 64kb".into()),
+        },
+    },
+    Directive {
+        name: "dump-bucket",
+        when: When::Always,
+        doc: "Seconds for which reads are counted together, to find the period of a tenant's load: \
+              periods of 8 to 682 buckets are found, once three have passed.",
+        get: |settings| (settings.dump_bucket.as_f64() / 1e6).to_string(),
+        set: |settings, words| match one(words)?.parse::<f64>() {
+            Ok(seconds) if (0.05..=86_400.0).contains(&seconds) => {
+                settings.dump_bucket = Micros((seconds * 1e6).round() as u64);
+                Ok(())
+            }
+            _ => Err("argument must be a number of seconds from 0.05 to 86400".into()),
+        },
+    },
 ];
 
 /// Directives of Redis that mean nothing here, with the value CONFIG GET shows.
@@ -678,7 +750,6 @@ pub const IGNORED: &[(&str, &str)] = &[
     ("crash-log-enabled", "yes"),
     ("daemonize", "no"),
     ("dbfilename", "dump.rdb"),
-    ("dir", "/"),
     ("disable-thp", "yes"),
     ("dynamic-hz", "yes"),
     ("hash-max-listpack-entries", "128"),
@@ -689,7 +760,6 @@ pub const IGNORED: &[(&str, &str)] = &[
     ("hz", "10"),
     ("io-threads-do-reads", "yes"),
     ("jemalloc-bg-thread", "yes"),
-    ("latency-monitor-threshold", "0"),
     ("latency-tracking", "yes"),
     ("lazyfree-lazy-eviction", "no"),
     ("lazyfree-lazy-expire", "no"),

@@ -11,7 +11,7 @@ pub(crate) use crate::acl::is_equal;
 pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
 pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
 
-use base::Bytes;
+use base::{Bytes, Micros};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -101,6 +101,7 @@ pub struct Settings {
     /// `None` for the usual port, if it is free.
     pub http_port: Option<u16>,
     pub http_bind: String,
+    pub http_maxclients: usize,
     pub tls_port: u16,
     pub tls_cert_file: String,
     pub tls_key_file: String,
@@ -121,6 +122,7 @@ pub struct Settings {
     pub users: Vec<Arc<User>>,
     /// The password of the user default, as `requirepass` gave it.
     pub requirepass: String,
+    pub auth_delay_max: u64,
     pub aclfile: String,
     pub acllog_max_len: usize,
     pub databases: u32,
@@ -139,12 +141,18 @@ pub struct Settings {
     pub client_query_buffer_limit: Bytes,
     pub output_normal: OutputLimit,
     pub output_pubsub: OutputLimit,
+    pub tracking_max_keys: usize,
+    pub latency_threshold_ms: u64,
     pub slowlog_slower_than: i64,
     pub slowlog_max_len: usize,
     pub loglevel: String,
     pub logfile: String,
     pub pidfile: String,
     pub warm_restart_file: String,
+    pub dir: String,
+    pub dump_max: Bytes,
+    pub dump_rate: Bytes,
+    pub dump_bucket: Micros,
     /// Directives of Redis that were set and mean nothing here.
     pub ignored: BTreeMap<String, String>,
 }
@@ -162,6 +170,7 @@ impl Default for Settings {
             memcached_shutdown: false,
             http_port: None,
             http_bind: "127.0.0.1".into(),
+            http_maxclients: 64,
             tls_port: 0,
             tls_cert_file: String::new(),
             tls_key_file: String::new(),
@@ -180,6 +189,7 @@ impl Default for Settings {
             protected_mode: true,
             users: vec![Arc::new(User::everybody())],
             requirepass: String::new(),
+            auth_delay_max: 2_000,
             aclfile: String::new(),
             acllog_max_len: 128,
             databases: 16,
@@ -197,12 +207,18 @@ impl Default for Settings {
             // A pipeline may be sent whole before its replies are read, so this is generous.
             output_normal: OutputLimit { hard: Bytes::GIB, soft: Bytes(0), seconds: 0 },
             output_pubsub: OutputLimit { hard: Bytes(32 << 20), soft: Bytes(8 << 20), seconds: 60 },
+            tracking_max_keys: 1_000_000,
+            latency_threshold_ms: 0,
             slowlog_slower_than: 10_000,
             slowlog_max_len: 128,
             loglevel: "notice".into(),
             logfile: String::new(),
             pidfile: String::new(),
             warm_restart_file: String::new(),
+            dir: ".".into(),
+            dump_max: Bytes(0),
+            dump_rate: Bytes(100 << 20),
+            dump_bucket: Micros::from_secs(600),
             ignored: BTreeMap::new(),
         }
     }
@@ -299,6 +315,21 @@ impl Settings {
                 "recipe {} evicts by class of penalty, which needs items that make room for each \
                  other: set layout heap",
                 recipe.name
+            )));
+        }
+        if self.layout == Layout::Heap && recipe.pools == tune::recipe::Pools::Slab {
+            return Err(Error(format!(
+                "recipe {} divides pages among classes of sizes, which there are in the slab \
+                 layout only: start with layout slab",
+                recipe.name
+            )));
+        }
+        let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
+        if let Some(tenant) = promised.filter(|_| recipe.planner != tune::planner::qos::SPEC.name) {
+            return Err(Error(format!(
+                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe lama, \
+                 which needs layout slab, or kredis:planner=qos",
+                tenant.name
             )));
         }
         let tls = self.tls_port > 0 || self.memcached_tls;

@@ -4,8 +4,12 @@
 //!
 //! ```text
 //!   tenant NAME [match db N | prefix P | user U | listener PORT]… [min SIZE] [max SIZE] [weight W]
-//!               [penalty auto|hint]
+//!               [penalty auto|hint] [target RATIO|TIME] [priority N]
 //! ```
+//!
+//! A target is a promise: at most this share of the tenant's reads misses (0.2), or they wait for
+//! misses so long at most, in the mean (500us, 2ms). Where memory cannot keep all promises, those
+//! of a higher priority are kept first.
 //!
 //! Any match suffices, the first tenant in order of configuration wins, and what matches none
 //! belongs to the tenant `default`, which may have a line of its own without a match. A database
@@ -14,6 +18,7 @@
 
 use base::{Bytes, TenantId};
 use std::fmt;
+use tune::Target;
 
 /// The tenant of all that matches no rule.
 pub const DEFAULT: TenantId = 0;
@@ -48,6 +53,10 @@ pub struct Tenant {
     pub weight: f64,
     /// Whether its penalties are of the classes that its clients tell, and not of those measured.
     pub hinted: bool,
+    /// What it is promised.
+    pub target: Option<Target>,
+    /// Whose promises are kept first: the higher.
+    pub priority: u32,
 }
 
 impl Tenant {
@@ -60,6 +69,8 @@ impl Tenant {
             max: None,
             weight: 1.0,
             hinted: false,
+            target: None,
+            priority: 0,
         }
     }
 
@@ -111,6 +122,13 @@ impl Tenant {
                         }
                     };
                 }
+                "target" => tenant.target = Some(target(value("ratio or time")?)?),
+                "priority" => {
+                    let number = value("number")?;
+                    let read = number.parse();
+                    tenant.priority =
+                        read.map_err(|_| form(&format!("'{number}' is no priority")))?;
+                }
                 _ => return Err(form(&format!("'{word}' is not known here"))),
             }
         }
@@ -137,8 +155,25 @@ impl Tenant {
 fn form(what: &str) -> String {
     format!(
         "{what}: write tenant NAME match db N, prefix P, user U or listener PORT, then min SIZE, \
-         max SIZE, weight W, penalty auto or hint as needed"
+         max SIZE, weight W, penalty auto or hint, target RATIO or TIME, priority N as needed"
     )
+}
+
+/// Reads a promise: a miss ratio, or a time.
+fn target(word: &str) -> Result<Target, String> {
+    let number = |text: &str, most: f64| {
+        text.parse::<f64>().ok().filter(|&number| number > 0.0 && number < most)
+    };
+    let text = word.to_ascii_lowercase();
+    let found = if let Some(text) = text.strip_suffix("us") {
+        number(text, 1e12).map(Target::MeanUs)
+    } else if let Some(text) = text.strip_suffix("ms") {
+        number(text, 1e9).map(|ms| Target::MeanUs(1e3 * ms))
+    } else {
+        number(&text, 1.0).map(Target::MissRatio)
+    };
+    let fix = "is no target: a miss ratio as 0.2, or a mean wait as 500us or 2ms";
+    found.ok_or_else(|| form(&format!("'{word}' {fix}")))
 }
 
 impl fmt::Display for Tenant {
@@ -168,6 +203,14 @@ impl fmt::Display for Tenant {
         if self.hinted {
             f.write_str(" penalty hint")?;
         }
+        match self.target {
+            Some(Target::MissRatio(ratio)) => write!(f, " target {ratio}")?,
+            Some(Target::MeanUs(time)) => write!(f, " target {time}us")?,
+            None => {}
+        }
+        if self.priority > 0 {
+            write!(f, " priority {}", self.priority)?;
+        }
         Ok(())
     }
 }
@@ -188,6 +231,8 @@ mod tests {
             "team match user alice match listener 7001",
             "default min 100",
             "told match db 1 penalty hint",
+            "kept match db 1 target 0.2 priority 3",
+            "quick match db 1 target 500us",
         ] {
             assert_eq!(parse(line).unwrap().to_string(), line);
         }
@@ -209,6 +254,9 @@ mod tests {
             "web match colour red",
             "web match db 1 min 2mb max 1mb",
             "web match db 1 weight 0",
+            "web match db 1 target 1.5",
+            "web match db 1 target soon",
+            "web match db 1 priority high",
             "'a b' match db 1",
         ] {
             let error = parse(line).unwrap_err();

@@ -5,11 +5,12 @@
 
 use crate::plant::Shown;
 use crate::shared::Shared;
-use crate::stats::PAUSES_US;
+use crate::tide;
 use base::{Bytes, TenantId};
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
 use store::TenantStats;
+use tune::pilot::PoolEpoch;
 
 /// Lines of the format, each metric with what it means.
 struct Page(String);
@@ -54,6 +55,7 @@ pub(super) fn text(shared: &Shared) -> String {
     pauses(shared, &mut page);
     tenants(shared, &mut page);
     pilot(&shared.board.shown(), &mut page);
+    tides(shared, &mut page);
     page.0
 }
 
@@ -131,22 +133,27 @@ fn traffic(shared: &Shared, page: &mut Page) {
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
 }
 
-/// Times of writes while memory was full, of one batch in 64: making room is a part of them.
+/// What operations took to make room, all of them, by either protocol.
 fn pauses(shared: &Shared, page: &mut Page) {
-    let help = "Time of writes that may have evicted, in a sample of them.";
+    /// Upper ends of the buckets, in nanoseconds.
+    const ENDS: [u64; 12] = [
+        500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000,
+        10_000_000,
+    ];
+    let pauses = shared.store.pauses();
+    let seconds = |nanos: u64| nanos as f64 / 1e9;
+    let help = "Time that operations spent evicting, those that did.";
     page.metric("eviction_pause_seconds", "histogram", help);
-    let workers = || shared.stats.workers.iter().map(|worker| &worker.pauses);
-    let mut sum = 0;
-    for (at, end) in PAUSES_US.iter().enumerate() {
-        sum += workers().map(|pauses| pauses.counts[at].get()).sum::<u64>();
-        let end = (*end as f64 / 1e6).to_string();
-        page.sample("eviction_pause_seconds_bucket", &[("le", &end)], sum);
+    for end in ENDS {
+        let label = seconds(end).to_string();
+        page.sample("eviction_pause_seconds_bucket", &[("le", &label)], pauses.within(end));
     }
-    sum += workers().map(|pauses| pauses.counts[PAUSES_US.len()].get()).sum::<u64>();
-    page.sample("eviction_pause_seconds_bucket", &[("le", "+Inf")], sum);
-    let nanos: u64 = workers().map(|pauses| pauses.nanos.get()).sum();
-    page.sample("eviction_pause_seconds_sum", &[], nanos as f64 / 1e9);
-    page.sample("eviction_pause_seconds_count", &[], sum);
+    page.sample("eviction_pause_seconds_bucket", &[("le", "+Inf")], pauses.count);
+    page.sample("eviction_pause_seconds_sum", &[], seconds(pauses.nanos));
+    page.sample("eviction_pause_seconds_count", &[], pauses.count);
+    page.gauge("eviction_pause_max_seconds", "The longest.", seconds(pauses.nanos_max));
+    let help = "Victims of a single operation, at most: items, or pages of the slab layout.";
+    page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 
 /// Reads a number of a tenant.
@@ -166,6 +173,10 @@ fn tenants(shared: &Shared, page: &mut Page) {
         ("writes_total", "Writes of a value.", |t| t.counters.sets),
         ("deletes_total", "Items removed on request.", |t| t.counters.deletes),
         ("expired_total", "Items that died of age.", |t| t.counters.expired),
+        ("expired_swept_total", "Of those, found by the sweep.", |t| t.counters.expired_swept),
+        ("expired_for_room_total", "Of those, found by writes that needed room.", |t| {
+            t.counters.expired_for_room
+        }),
         ("evicted_total", "Items that left to make room.", |t| t.counters.evicted),
         ("evicted_bytes_total", "Bytes of those.", |t| t.counters.evicted_bytes),
     ];
@@ -207,10 +218,11 @@ fn tenants(shared: &Shared, page: &mut Page) {
     }
     page.metric("tenant_budget_bytes", "gauge", "Memory the plan in force gives to its pool.");
     for (id, tenant, _) in &all {
-        if let Some(pool) = shown.pool(*id) {
-            page.sample("tenant_budget_bytes", &[("tenant", tenant)], pool.budget.0);
+        if let Some((budget, _)) = shown.pool(*id) {
+            page.sample("tenant_budget_bytes", &[("tenant", tenant)], budget.0);
         }
     }
+    pages(&shown, page);
     page.metric("miss_penalty_seconds", "gauge", "Mean cost of a miss, where it was measured.");
     for (_, tenant, stats) in &all {
         if stats.penalty.count > 0.0 {
@@ -219,6 +231,32 @@ fn tenants(shared: &Shared, page: &mut Page) {
         }
     }
     predictions(&shown, &all, page);
+}
+
+/// Pages of each class of sizes, and what was forecast and came of it, where the recipe divides
+/// pages.
+fn pages(shown: &Shown, page: &mut Page) {
+    let history = shown.status.as_ref().map_or(&[][..], |status| &status.history);
+    let [.., before, last] = history else { return };
+    let by_class = |pool: &&PoolEpoch| pool.pages.is_some();
+    if last.pools.iter().any(|pool| by_class(&pool)) {
+        page.metric("class_pages", "gauge", "Pages that a class of sizes holds.");
+        for pool in last.pools.iter().filter(by_class) {
+            page.sample("class_pages", &[("class", &pool.name)], pool.pages.unwrap_or(0));
+        }
+        let forecast: fn(&PoolEpoch) -> Option<f64> = |pool| pool.forecast;
+        for (name, help, of) in [
+            ("class_forecast", "Miss ratio that was expected of the epoch that ended.", forecast),
+            ("class_outcome", "Miss ratio of the epoch that ended.", |pool| pool.outcome),
+        ] {
+            page.metric(name, "gauge", help);
+            for pool in before.pools.iter().filter(by_class) {
+                if let Some(ratio) = of(pool) {
+                    page.sample(name, &[("class", &pool.name)], ratio);
+                }
+            }
+        }
+    }
 }
 
 /// What half, all and twice the memory would give, by the curve of the best policy.
@@ -267,6 +305,48 @@ fn pilot(shown: &Shown, page: &mut Page) {
     for pool in pools {
         if let Some(ratio) = pool.outcome {
             page.sample("outcome_miss_ratio", &[("pool", &pool.name)], ratio);
+        }
+    }
+}
+
+/// Reads a number of what a tenant's tides show.
+type Show = fn(&tide::Shown) -> u64;
+
+/// What is dumped and loaded, where anything may be.
+fn tides(shared: &Shared, page: &mut Page) {
+    let view = shared.view();
+    if view.settings.dump_max == Bytes(0) {
+        return;
+    }
+    let all: Vec<_> = (0..view.names.len() as TenantId)
+        .map(|id| (&view.names[usize::from(id)], shared.tide.shown(id), shared.store.away(id)))
+        .collect();
+    let help = "From one peak to the next, where a load has a period.";
+    page.metric("tide_period_seconds", "gauge", help);
+    for (tenant, shown, _) in &all {
+        if let Some(period) = shown.period_s {
+            page.sample("tide_period_seconds", &[("tenant", tenant)], period);
+        }
+    }
+    page.metric("dump_items", "gauge", "Items with a good copy on the disk.");
+    for (tenant, _, (items, _)) in &all {
+        page.sample("dump_items", &[("tenant", tenant)], items);
+    }
+    page.metric("dump_index_bytes", "gauge", "Memory that tells them from outdated ones.");
+    for (tenant, _, (_, index)) in &all {
+        page.sample("dump_index_bytes", &[("tenant", tenant)], index.0);
+    }
+    let read: [(&str, &str, &str, Show); 5] = [
+        ("dump_disk_bytes", "gauge", "Disk that dumps take.", |shown| shown.disk),
+        ("dumps_total", "counter", "Dumps that ended.", |shown| shown.dumps),
+        ("dumped_items_total", "counter", "Items they copied.", |shown| shown.dumped),
+        ("loads_total", "counter", "Loads that ended.", |shown| shown.loads),
+        ("loaded_items_total", "counter", "Items they brought back.", |shown| shown.loaded),
+    ];
+    for (name, kind, help, of) in read {
+        page.metric(name, kind, help);
+        for (tenant, shown, _) in &all {
+            page.sample(name, &[("tenant", tenant)], of(shown));
         }
     }
 }

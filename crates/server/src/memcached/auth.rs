@@ -76,7 +76,7 @@ pub(super) fn admit(ask: &mut Ask<'_>, command: &[u8]) -> Done {
     });
     let Some(name) = known else {
         ask.count(Event::AuthErrors);
-        ask.session.rest(ask.shared);
+        ask.session.rest(ask.shared, ask.view);
         return Err(REFUSED);
     };
     ask.session.set_user(Some(name.to_owned()), ask.view);

@@ -95,7 +95,7 @@ pub(super) fn permit(ask: &Ask<'_>, verb: &[u8]) -> Done {
             };
             let (now_ms, max) = (ask.now.micros.0 / 1_000, ask.view.settings.acllog_max_len);
             let unix_ms = Clock::unix_us() / 1_000;
-            ask.shared.acl_log.add(what, &ask.session.client, now_ms, unix_ms, max);
+            ask.shared.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
             return Err(REFUSED);
         }
     }

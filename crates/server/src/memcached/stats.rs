@@ -209,16 +209,13 @@ fn settings(ask: &mut Ask<'_>) {
     ask.stat("idle_timeout", settings.timeout);
     ask.stat("shutdown_command", yes_no(settings.memcached_shutdown));
     ask.stat("ssl_enabled", "no");
-    ask.stat("lru_crawler", "no");
+    // What crawls here is the sweep of the dead: all the time, and as far as it comes.
+    ask.stat("lru_crawler", "yes");
+    ask.stat("lru_crawler_sleep", crate::housekeeping::PERIOD.as_micros());
     ask.stat("lru_maintainer_thread", "no");
-    for name in [
-        "lru_crawler_sleep",
-        "lru_crawler_tocrawl",
-        "hot_lru_pct",
-        "warm_lru_pct",
-        "hot_max_factor",
-        "warm_max_factor",
-    ] {
+    for name in
+        ["lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor"]
+    {
         ask.stat(name, 0);
     }
 }

@@ -20,13 +20,13 @@ use std::path::Path;
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// What this program writes, and the only thing it reads.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Head = 1,
     Known = 2,
     Items = 3,
@@ -43,7 +43,7 @@ impl Kind {
 
 /// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(crate) enum Broken {
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
     #[error("it is no warm-restart file")]
@@ -58,9 +58,9 @@ pub(super) enum Broken {
 
 /// Writes blocks.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(crate) struct Writer {
     file: File,
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 fn checksum(length: [u8; 8], kind: u8, payload: &[u8]) -> [u8; 4] {
@@ -72,22 +72,27 @@ fn checksum(length: [u8; 8], kind: u8, payload: &[u8]) -> [u8; 4] {
 }
 
 /// The encoding of one value.
-pub(super) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+pub(crate) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
     postcard::to_stdvec(value).map_err(io::Error::other)
 }
 
 impl Writer {
     /// A new file that nobody else may read.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
         let mut options = File::options();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Self::to(file)
+    }
+
+    /// Writes to an empty file.
+    pub(crate) fn to(mut file: File) -> io::Result<Self> {
         file.write_all(&[MAGIC.as_slice(), &VERSION.to_le_bytes()].concat())?;
         Ok(Self { file, bytes: 12 })
     }
 
     /// Adds a block.
-    pub(super) fn block(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
+    pub(crate) fn block(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {
         let length = (payload.len() as u64).to_le_bytes();
         let crc = checksum(length, kind as u8, payload);
         self.file.write_all(&[length.as_slice(), &[kind as u8], &crc].concat())?;
@@ -97,14 +102,51 @@ impl Writer {
     }
 
     /// Waits until all of it is on the disk.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         self.file.sync_all()
+    }
+
+    /// Waits until the blocks so far are on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Turns a bit of what stands behind `offset`, or for `u64::MAX` cuts the file there.
+    #[cfg(test)]
+    pub(crate) fn harm(&self, offset: u64, bit: u64) {
+        use std::os::unix::fs::FileExt;
+        if bit == u64::MAX {
+            return self.file.set_len(offset).unwrap();
+        }
+        let mut byte = [0];
+        self.file.read_exact_at(&mut byte, offset + bit / 8).unwrap();
+        byte[0] ^= 1 << (bit % 8);
+        self.file.write_all_at(&byte, offset + bit / 8).unwrap();
+    }
+
+    /// The payload of the block that begins at `offset`, in a file that may also be read.
+    pub(crate) fn read_at(&self, number: u64, offset: u64) -> Result<Vec<u8>, Broken> {
+        use std::os::unix::fs::FileExt;
+        let mut frame = [0; FRAME];
+        self.file.read_exact_at(&mut frame, offset)?;
+        let (length, rest) = frame.split_first_chunk::<8>().ok_or(Broken::Damaged(number))?;
+        let size = u64::from_le_bytes(*length);
+        // Before anything is allocated: the length itself may be damaged.
+        if size > self.bytes.saturating_sub(offset + FRAME as u64) {
+            return Err(Broken::Damaged(number));
+        }
+        let mut payload = vec![0; size as usize];
+        self.file.read_exact_at(&mut payload, offset + FRAME as u64)?;
+        if checksum(*length, rest[0], &payload) != rest[1..] {
+            return Err(Broken::Damaged(number));
+        }
+        Ok(payload)
     }
 }
 
 /// Reads blocks.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     file: File,
     /// Bytes that follow.
     left: u64,
@@ -114,7 +156,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Reads `file` from its beginning.
-    pub(super) fn new(mut file: File) -> Result<Self, Broken> {
+    pub(crate) fn new(mut file: File) -> Result<Self, Broken> {
         let left = file.metadata()?.len();
         file.seek(SeekFrom::Start(0))?;
         if left < 12 {
@@ -133,12 +175,12 @@ impl Reader {
     }
 
     /// The same file, from its beginning.
-    pub(super) fn again(self) -> Result<Self, Broken> {
+    pub(crate) fn again(self) -> Result<Self, Broken> {
         Self::new(self.file)
     }
 
     /// The next block.
-    pub(super) fn next(&mut self) -> Result<(Kind, &[u8]), Broken> {
+    pub(crate) fn next(&mut self) -> Result<(Kind, &[u8]), Broken> {
         self.blocks += 1;
         let damaged = || Broken::Damaged(self.blocks);
         if self.left < FRAME as u64 {
@@ -168,7 +210,7 @@ impl Reader {
     }
 
     /// The next block, if it is of this kind and holds one value.
-    pub(super) fn value<T: DeserializeOwned>(&mut self, wanted: Kind) -> Result<T, Broken> {
+    pub(crate) fn value<T: DeserializeOwned>(&mut self, wanted: Kind) -> Result<T, Broken> {
         let at = self.blocks + 1;
         let (kind, payload) = self.next()?;
         let value = (kind == wanted).then(|| postcard::from_bytes(payload).ok()).flatten();
@@ -176,7 +218,7 @@ impl Reader {
     }
 
     /// Reads the rest and believes nothing.
-    pub(super) fn check(&mut self) -> Result<(), Broken> {
+    pub(crate) fn check(&mut self) -> Result<(), Broken> {
         while self.next()?.0 != Kind::Tail {}
         Ok(())
     }

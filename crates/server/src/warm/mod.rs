@@ -22,7 +22,7 @@
 //! somebody writes, so no start reads it: whoever wants it, to fill another machine for instance,
 //! gives it the name of that machine's file.
 
-mod file;
+pub(crate) mod file;
 mod restore;
 mod save;
 
@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use store::{Saved, ScanItem};
 use tune::Known;
 
 /// What a server knows of its file.
@@ -46,6 +47,9 @@ pub(crate) struct Warm {
     restored: AtomicU64,
     /// What an earlier pilot knew, until this one takes it.
     known: Mutex<Option<Known>>,
+    /// What this one knows, once it was asked or has ended.
+    left: Mutex<Option<Known>>,
+    asked: AtomicBool,
     /// Nothing is to be saved at the end.
     forget: AtomicBool,
     /// Held by whoever saves.
@@ -65,6 +69,34 @@ impl Warm {
     /// Items that came back from an earlier run.
     pub(crate) fn restored(&self) -> u64 {
         self.restored.load(Ordering::Relaxed)
+    }
+
+    /// Asks what the pilot knows.
+    fn ask(&self) {
+        self.asked.store(true, Ordering::Release);
+    }
+
+    /// Whether that is not answered yet.
+    fn is_asking(&self) -> bool {
+        self.asked.load(Ordering::Acquire)
+    }
+
+    /// Answers whoever asked.
+    pub(crate) fn leave_if_asked(&self, known: impl FnOnce() -> Option<Known>) {
+        if self.is_asking() {
+            self.leave(known());
+        }
+    }
+
+    /// Says what the pilot knows.
+    pub(crate) fn leave(&self, known: Option<Known>) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        self.asked.store(false, Ordering::Release);
+    }
+
+    /// What the pilot has said; once.
+    fn take_left(&self) -> Option<Known> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether what the pilot knows will be asked for.
@@ -106,18 +138,47 @@ struct TenantHead {
 
 /// An item in the file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     tenant: u16,
-    db: u8,
+    pub(crate) db: u8,
     kind: u8,
     penalty_class: u8,
     hits: u8,
-    idle: u32,
+    pub(crate) idle: u32,
     expires: Option<u64>,
     #[serde(borrow, with = "serde_bytes")]
-    key: &'a [u8],
+    pub(crate) key: &'a [u8],
     #[serde(borrow, with = "serde_bytes")]
     value: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    /// An item that a walk met.
+    pub(crate) const fn of(found: &ScanItem<'a>) -> Self {
+        Self {
+            tenant: found.tenant,
+            db: found.db,
+            kind: found.item.kind,
+            penalty_class: found.item.penalty_class,
+            hits: found.item.hits,
+            idle: found.item.idle,
+            expires: found.item.expires,
+            key: found.key,
+            value: found.item.value,
+        }
+    }
+
+    /// What the store takes back, as idle as that.
+    pub(crate) const fn saved(&self, idle: u32) -> Saved<'a> {
+        Saved {
+            value: self.value,
+            kind: self.kind,
+            expires: self.expires,
+            idle,
+            hits: self.hits,
+            penalty_class: self.penalty_class,
+        }
+    }
 }
 
 /// What stands last in the file.

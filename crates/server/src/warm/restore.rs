@@ -11,7 +11,6 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use store::Saved;
 use tune::Known;
 
 /// A copy may hold values with numbers given out after its head was written.
@@ -157,15 +156,8 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
             counts.homeless += 1;
             continue;
         };
-        let saved = Saved {
-            value: entry.value,
-            kind: entry.kind,
-            expires: entry.expires,
-            idle: (u64::from(entry.idle) * head.shards.max(1) / scale).min(u64::from(u32::MAX))
-                as u32,
-            hits: entry.hits,
-            penalty_class: entry.penalty_class,
-        };
+        let idle = u64::from(entry.idle) * head.shards.max(1) / scale;
+        let saved = entry.saved(idle.min(u64::from(u32::MAX)) as u32);
         let key = shared.store.key(number, entry.db, entry.key);
         match shared.store.restore(&key, &saved, shared.clock.now()) {
             Ok(true) => {

@@ -14,6 +14,8 @@ use store::Scope;
 const BLOCK: usize = 1 << 20;
 /// Items asked for at a time: as many are copied while one part of the store is locked.
 const STEP_MAX: usize = 256;
+/// For how long what the pilot knows is waited for.
+const ANSWER: Duration = Duration::from_secs(2);
 /// How often, and how long ahead, the service manager is asked for more time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -41,6 +43,12 @@ pub(crate) fn copy(shared: &Shared) {
         tracing::warn!("SIGUSR1: nothing is saved, for no warm-restart-file is set");
         return;
     };
+    // The pilot answers at its next look.
+    shared.warm.ask();
+    let asked = Instant::now();
+    while shared.warm.is_asking() && asked.elapsed() < ANSWER && !shared.is_stopping() {
+        std::thread::sleep(ANSWER / 200);
+    }
     write(shared, &beside(path, ".copy"), &mut |_| !shared.is_stopping());
 }
 
@@ -72,8 +80,8 @@ fn write_part(
 ) -> io::Result<(u64, Bytes)> {
     let mut writer = Writer::create(part)?;
     writer.block(Kind::Head, &encode(&head(shared))?)?;
-    if let Some(known) = &shared.board.shown().known {
-        writer.block(Kind::Known, &encode(known)?)?;
+    if let Some(known) = shared.warm.take_left() {
+        writer.block(Kind::Known, &encode(&known)?)?;
     }
     let (mut block, mut items, mut cursor) = (vec![], 0, 0);
     let (mut step, mut asked) = (1, Instant::now());
@@ -81,19 +89,8 @@ fn write_part(
         let (before, mut shown) = (block.len(), 0);
         let mut failed = None;
         cursor = shared.store.scan(Scope::ALL, cursor, step, shared.clock.now(), |found| {
-            let entry = Entry {
-                tenant: found.tenant,
-                db: found.db,
-                kind: found.item.kind,
-                penalty_class: found.item.penalty_class,
-                hits: found.item.hits,
-                idle: found.item.idle,
-                expires: found.item.expires,
-                key: found.key,
-                value: found.item.value,
-            };
             shown += 1;
-            match postcard::to_extend(&entry, std::mem::take(&mut block)) {
+            match postcard::to_extend(&Entry::of(found), std::mem::take(&mut block)) {
                 Ok(longer) => block = longer,
                 Err(error) => failed = Some(error),
             }

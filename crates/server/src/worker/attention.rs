@@ -59,9 +59,6 @@ impl Attention {
             && let Some(number) = number
         {
             counters.time(number, elapsed.as_micros() as u64);
-            if commands::get(number).has(flag::DENY_OOM) && call.shared.is_full() {
-                counters.pauses.add(elapsed);
-            }
         }
         if self.tracked {
             tracking::after(call);

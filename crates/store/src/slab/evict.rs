@@ -94,20 +94,37 @@ impl Shard {
         spare: usize,
         now: Now,
     ) -> Result<(), Error> {
-        let slabs = self.tenants[tenant as usize].pages();
-        if slabs.has_room(contents) {
+        if self.tenants[tenant as usize].pages().has_room(contents) {
             return Ok(());
         }
+        self.paused(now, |shard| shard.clear_chunk(store, tenant, contents, spare, now))
+    }
+
+    /// [`Shard::chunk_room`] where none is free.
+    #[cold]
+    fn clear_chunk(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        contents: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let slabs = self.tenants[tenant as usize].pages();
         let (class, need) = (slabs.classes().of(contents), slabs.page_for(contents));
         let unwritten = slabs.release_unwritten();
         self.give(&store.memory, tenant, unwritten);
         let slabs = self.tenants[tenant as usize].pages();
-        let want = Want { tenant: Some(tenant), own: false, spare, now };
         let is_chunk = class != slabs.classes().large();
+        let want = Want { tenant: Some(tenant), own: false, spare, now };
+        if self.bury_for_chunk(store, tenant, contents, &want) {
+            return Ok(());
+        }
         if is_chunk
             && self.is_full(store, tenant, need)
             && self.leave_chunk(store, tenant, class, &want)
         {
+            self.pausing.victim();
             return Ok(());
         }
         self.make_room(store, tenant, need, spare, now)?;
@@ -129,7 +146,13 @@ impl Shard {
     }
 
     /// Makes an item of a class leave its chunk. Whether there was one.
-    fn leave_chunk(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
+    pub(super) fn leave_chunk(
+        &mut self,
+        store: &Store,
+        at: TenantId,
+        class: usize,
+        want: &Want,
+    ) -> bool {
         let Some(chosen) = self.choose(at, class, want) else { return false };
         let bytes = self.leaves(at, class, &chosen);
         self.give(&store.memory, at, bytes);
@@ -171,6 +194,7 @@ impl Shard {
         slabs.vacate(item);
         if chosen.is_dead {
             tenant.counters.expired += 1;
+            tenant.counters.expired_for_room += 1;
             return bytes;
         }
         if let Some(rank) = chosen.rank {

@@ -5,6 +5,9 @@ use std::ptr::NonNull;
 
 /// Bytes of a region, unless more are asked for at once.
 const LEN: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
+/// Bytes of a region where the system refuses a longer one.
+#[cfg(not(miri))]
+const LEN_MIN: usize = 64 << 20;
 
 #[cfg(not(miri))]
 #[derive(Debug)]
@@ -16,10 +19,14 @@ pub(super) struct Mapping {
 
 #[cfg(not(miri))]
 impl Mapping {
-    /// A region of at least `len` bytes that begins aligned; none if the system has none.
+    /// A region of at least `len` bytes that begins aligned, the longest that the system allows (a
+    /// limit on addresses may be set, as by `ulimit -v`); none if it has none.
     pub(super) fn new(len: usize, align: usize) -> Option<Self> {
-        let mut options = memmap2::MmapOptions::new();
-        let map = options.len(LEN.max(len) + align).no_reserve_swap().map_anon().ok()?;
+        let lens = std::iter::successors(Some(LEN), |len| Some(len / 4));
+        let map = lens.take_while(|&len| len >= LEN_MIN).find_map(|most| {
+            let mut options = memmap2::MmapOptions::new();
+            options.len(most.max(len) + align).no_reserve_swap().map_anon().ok()
+        })?;
         // Best effort: where there are no large pages this says so.
         _ = map.advise(memmap2::Advice::NoHugePage);
         let skip = map.as_ptr().align_offset(align);

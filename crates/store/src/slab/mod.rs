@@ -19,6 +19,7 @@
 #[allow(unsafe_code)]
 mod arena;
 mod classes;
+mod count;
 mod evict;
 #[allow(unsafe_code)]
 mod mapping;
@@ -29,8 +30,9 @@ mod sample;
 
 pub(crate) use arena::Arena;
 pub(crate) use classes::Classes;
+pub use count::SizeCounts;
 pub(crate) use mover::Moves;
-pub use mover::{Move, SizeClassStats};
+pub use mover::{Move, SizeClass, SizeClassStats};
 pub(crate) use sample::Candidate;
 
 use crate::item::{Owned, Parts, Ref, Stamps};
@@ -96,6 +98,7 @@ struct Class {
     /// As many as had left when it was last told of.
     told: u64,
     victims: Victims,
+    counts: SizeCounts,
 }
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.

@@ -2,26 +2,40 @@
 //!
 //! A plan names the classes and how many pages. The sweep carries it out, a page for each shard
 //! that it comes by: the page's items move to free chunks of their class or leave, and the page is
-//! cut anew. Between tenants pages move by themselves, when budgets change and a tenant writes.
+//! cut anew. Between tenants it may move as far as the min of the one and the max of the other
+//! allow. Where tenants are pools of their own, pages also move by themselves, when budgets change
+//! and a tenant writes.
 
-use super::Slabs;
+use super::{SizeCounts, Slabs};
 use crate::evict::Want;
 use crate::shard::Shard;
 use crate::store::lock;
 use crate::sync::Mutex;
+use crate::table::SHARE;
 use crate::{Now, Store};
-use base::{Bytes, TenantId};
+use base::{Bytes, Sample, TenantId};
 use policy::rank::Victims;
 
-/// A plan to move pages from one class of a tenant to another.
+/// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
+/// time that it takes.
+const RESCUED_MAX: u32 = 128;
+
+/// A class of sizes, of a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeClass {
+    /// Whose items.
+    pub tenant: TenantId,
+    /// Its index in what [`Store::classes`] tells.
+    pub class: usize,
+}
+
+/// A plan to move pages from one class to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Whose.
-    pub tenant: TenantId,
     /// The class that loses them.
-    pub from: usize,
+    pub from: SizeClass,
     /// The class that gets them.
-    pub to: usize,
+    pub to: SizeClass,
     /// Pages of single shards.
     pub pages: u64,
 }
@@ -43,11 +57,16 @@ pub struct SizeClassStats {
     pub evicted: u64,
     /// The ranks of what left lately, or would leave: hit densities where the rank is LHD's.
     pub victims: Victims,
+    /// Chunks of a page.
+    pub slots: u64,
+    /// What was asked of it, while [`Store::count_sizes`] is on.
+    pub counts: SizeCounts,
 }
 
-/// What is still to be moved.
+/// What is still to be moved, and the shard whose turn it is: were it always the first that the
+/// sweep comes by, one shard would change and the others would stay as they are.
 #[derive(Debug, Default)]
-pub(crate) struct Moves(Mutex<Vec<Move>>);
+pub(crate) struct Moves(Mutex<(Vec<Move>, usize)>);
 
 impl Store {
     /// Bytes of a page of one shard; 0 in the heap layout.
@@ -59,6 +78,19 @@ impl Store {
     /// [`Store::classes`] tells. 0 in the heap layout.
     pub fn class_of(&self, charge: Bytes) -> usize {
         self.slab.as_ref().map_or(0, |(_, classes)| classes.of_charge(charge.0))
+    }
+
+    /// What the item of a sample takes of a page, where it has one with others; 0 where the sample
+    /// does not tell.
+    pub fn share_of(&self, sample: &Sample) -> u32 {
+        let charge = u64::from(sample.size).saturating_sub(SHARE);
+        match &self.slab {
+            Some((_, classes)) if charge > 0 => match classes.of_charge(charge) {
+                large if large == classes.large() => charge as u32,
+                class => (classes.page() / u64::from(classes.slots(class))) as u32,
+            },
+            _ => sample.size,
+        }
     }
 
     /// The classes of a tenant in the slab layout, by size; none in the heap layout. Classes in
@@ -83,12 +115,12 @@ impl Store {
 
     /// Replaces what is still to be moved. [`Store::sweep`] moves it.
     pub fn move_pages(&self, moves: &[Move]) {
-        *lock(&self.moves.0) = moves.to_vec();
+        lock(&self.moves.0).0 = moves.to_vec();
     }
 
     /// How many pages are still to be moved.
     pub fn pages_to_move(&self) -> u64 {
-        lock(&self.moves.0).iter().map(|step| step.pages).sum()
+        lock(&self.moves.0).0.iter().map(|step| step.pages).sum()
     }
 
     /// Moves a page, if one is to be moved and the shard has one. Whether it did.
@@ -96,8 +128,13 @@ impl Store {
         if self.slab.is_none() {
             return false;
         }
-        let mut moves = lock(&self.moves.0);
-        let Some(step) = moves.iter_mut().find(|step| step.pages > 0 && shard.can_move(step))
+        let (moves, turn) = &mut *lock(&self.moves.0);
+        if moves.is_empty() || shard.at != *turn % self.shards.len() {
+            return false;
+        }
+        *turn += 1;
+        let Some(step) =
+            moves.iter_mut().find(|step| step.pages > 0 && shard.can_move(step, self.page().0))
         else {
             return false;
         };
@@ -126,6 +163,8 @@ impl Slabs {
         stats.items += held.items;
         stats.free += slots - held.items;
         stats.evicted += held.evicted;
+        stats.slots = self.classes.slots(class).into();
+        stats.counts += held.counts;
         let (all, here) = (&mut stats.victims, held.victims);
         all.count += here.count;
         if all.count > 0 {
@@ -136,32 +175,57 @@ impl Slabs {
 }
 
 impl Shard {
-    /// A class keeps a page, or a burst of its size would find none.
-    fn can_move(&self, step: &Move) -> bool {
-        let tenant = self.tenants.get(usize::from(step.tenant));
-        tenant.and_then(|tenant| tenant.slabs.as_ref()).is_some_and(|slabs| {
-            step.from.max(step.to) < slabs.held.len()
-                && step.from != step.to
-                && slabs.held[step.from].bytes > slabs.classes.page()
-        })
+    fn holds(&self, of: SizeClass) -> Option<u64> {
+        let slabs = self.tenants.get(usize::from(of.tenant))?.slabs.as_ref()?;
+        Some(slabs.held.get(of.class)?.bytes)
+    }
+
+    /// Whether there is a page to be taken, and who gets it may have it.
+    fn can_move(&self, step: &Move, page: u64) -> bool {
+        let Move { from, to, .. } = *step;
+        let may_get = || {
+            let account = &self.tenants[usize::from(to.tenant)].account;
+            from.tenant == to.tenant || account.used() + page <= account.max()
+        };
+        from != to
+            && self.holds(to).is_some()
+            && self.holds(from).is_some_and(|bytes| bytes >= page)
+            && may_get()
+    }
+
+    /// Makes those items of a class leave that are worth least, until the others find room in a
+    /// page less: what stands on the page that goes is no worse than the rest.
+    fn make_chunks(&mut self, store: &Store, of: SizeClass, want: &Want) {
+        for _ in 0..RESCUED_MAX {
+            let slabs = self.tenants[usize::from(of.tenant)].pages();
+            let (held, slots) = (&slabs.held[of.class], slabs.classes.slots(of.class));
+            let room = (held.pages.len() as u64).saturating_sub(1) * u64::from(slots);
+            if held.items <= room
+                || of.class == slabs.classes.large()
+                || !self.leave_chunk(store, of.tenant, of.class, want)
+            {
+                return;
+            }
+        }
     }
 
     fn move_page(&mut self, store: &Store, step: &Move, now: Now) {
-        let Move { tenant: at, from, to, .. } = *step;
-        let want = Want { tenant: Some(at), own: true, spare: 0, now };
+        let Move { from, to, .. } = *step;
+        let want = Want { tenant: Some(to.tenant), own: false, spare: 0, now };
         let page = store.page().0;
+        self.make_chunks(store, from, &want);
         let mut freed = 0;
         while freed < page {
-            match self.take_from(at, from, &want) {
+            match self.take_from(from.tenant, from.class, &want) {
                 0 => break,
                 bytes => freed += bytes,
             }
         }
-        let tenant = &mut self.tenants[usize::from(at)];
+        let tenant = &mut self.tenants[usize::from(to.tenant)];
         let Some(slabs) = &mut tenant.slabs else { return };
         // The class of what is large has no pages in store: it takes free memory.
-        if to < slabs.classes.large() && freed >= page && tenant.account.try_take(page) {
-            if slabs.add_page(to, page) {
+        if to.class < slabs.classes.large() && freed >= page && tenant.account.try_take(page) {
+            if slabs.add_page(to.class, page) {
                 freed -= page;
             } else {
                 tenant.account.give(page);

@@ -71,10 +71,12 @@ impl Slabs {
             let page = &held.pages[at];
             let line = prng.below(u64::from(page.slots().div_ceil(step))) as u32 * step;
             let size = charge(&self.classes, class, page);
-            into.extend((line..(line + step).min(page.slots())).filter_map(|slot| {
-                let rank = choice.rank(size, page.tag(slot)?);
-                Some(Candidate { rank, page: at as u32, slot, known: false })
-            }));
+            for slot in line..(line + step).min(page.slots()) {
+                if let Some(stamps) = page.tag(slot) {
+                    let rank = choice.rank(size, stamps);
+                    into.push(Candidate { rank, page: at as u32, slot, known: false });
+                }
+            }
         }
     }
 
@@ -147,6 +149,12 @@ fn charge(classes: &Classes, class: usize, page: &Page) -> u64 {
 }
 
 fn lowest(candidates: &[Candidate]) -> Option<usize> {
-    let ranks = candidates.iter().map(|candidate| candidate.rank).enumerate();
-    ranks.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+    let mut lowest = 0;
+    for (at, candidate) in candidates.iter().enumerate() {
+        // No rank is NaN.
+        if candidate.rank < candidates[lowest].rank {
+            lowest = at;
+        }
+    }
+    (!candidates.is_empty()).then_some(lowest)
 }

@@ -151,6 +151,12 @@ impl Bucket {
     }
 }
 
+impl Default for Bucket {
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
 impl Drop for Bucket {
     fn drop(&mut self) {
         for at in 0..ENTRIES {

@@ -23,15 +23,14 @@
 
 #[allow(unsafe_code)]
 mod bucket;
-mod segments;
 
 use crate::item::{Mut, Owned, Ref};
 use crate::key::hash_of;
+use crate::segments::Segments;
 use crate::sizes::Sizes;
 use base::Prng;
 pub(crate) use bucket::address_of;
 use bucket::{Bucket, ENTRIES, Entry, NIL};
-use segments::Segments;
 
 /// Twice the items to a primary bucket above which one is split.
 const SPLIT_ABOVE: usize = 11;
@@ -58,8 +57,8 @@ pub(crate) struct Place {
 /// Items by key.
 #[derive(Default)]
 pub(crate) struct Table {
-    primary: Segments,
-    overflow: Segments,
+    primary: Segments<Bucket>,
+    overflow: Segments<Bucket>,
     len: usize,
 }
 
@@ -69,6 +68,9 @@ const fn fingerprint(hash: u64) -> u16 {
 }
 
 impl Table {
+    /// Places of a bucket.
+    pub(crate) const PLACES: usize = ENTRIES;
+
     /// Items.
     #[inline]
     pub(crate) const fn len(&self) -> usize {
@@ -303,7 +305,7 @@ impl Table {
         let last = self.overflow.len() - 1;
         let last_id = last as u32 | OVERFLOW;
         if last_id != id {
-            let moved = std::mem::replace(&mut self.overflow[last], Bucket::empty());
+            let moved = std::mem::take(&mut self.overflow[last]);
             let (next, prev) = (moved.next, moved.prev);
             *self.bucket_mut(id) = moved;
             self.bucket_mut(prev).next = id;
@@ -311,6 +313,7 @@ impl Table {
                 self.bucket_mut(next).prev = id;
             }
         }
+        debug_assert!(self.overflow[last].len() == 0, "items would be lost");
         self.overflow.pop();
         bytes - self.overflow.bytes()
     }
@@ -362,6 +365,7 @@ impl Table {
         }
         let last = self.primary.len() as u32 - 1;
         let entries = self.take_chain(last);
+        debug_assert!(self.primary[last as usize].len() == 0, "items would be lost");
         self.primary.pop();
         for entry in entries {
             let item = entry.view();
@@ -374,12 +378,33 @@ impl Table {
     /// be empty.
     #[inline]
     pub(crate) fn draw(&self, prng: &mut Prng) -> (Place, usize) {
+        let r = prng.below((self.all_buckets() * ENTRIES) as u64) as usize;
+        let (bucket, at) = (self.nth(r / ENTRIES), r % ENTRIES);
+        (Place { bucket, at: at as u8 }, self.bucket(bucket).word(at))
+    }
+
+    /// Draws a bucket: all its [places](Table::PLACES), as [`Table::draw`] would tell of them. What
+    /// lies in a bucket was thrown together by the hash, so that its items are a random sample.
+    #[inline]
+    pub(crate) fn draw_bucket<'a>(
+        &'a self,
+        prng: &mut Prng,
+    ) -> impl Iterator<Item = (Place, usize)> + use<'a> {
+        let id = self.nth(prng.below(self.all_buckets() as u64) as usize);
+        let bucket = self.bucket(id);
+        (0..ENTRIES).map(move |at| (Place { bucket: id, at: at as u8 }, bucket.word(at)))
+    }
+
+    #[inline]
+    const fn all_buckets(&self) -> usize {
+        self.primary.len() + self.overflow.len()
+    }
+
+    /// The name of the nth bucket, the overflow buckets behind the others.
+    #[inline]
+    fn nth(&self, n: usize) -> u32 {
         let primary = self.primary.len();
-        let r = prng.below(((primary + self.overflow.len()) * ENTRIES) as u64) as usize;
-        let (bucket, at) = (r / ENTRIES, r % ENTRIES);
-        let id =
-            if bucket < primary { bucket as u32 } else { (bucket - primary) as u32 | OVERFLOW };
-        (Place { bucket: id, at: at as u8 }, self.bucket(id).word(at))
+        if n < primary { n as u32 } else { (n - primary) as u32 | OVERFLOW }
     }
 
     /// Whether the entry that had this word at this place is still there.
@@ -428,9 +453,29 @@ impl Table {
     pub(crate) fn find_at(
         &self,
         position: u64,
-        mut is_wanted: impl FnMut(Ref, usize) -> bool,
+        is_wanted: impl FnMut(Ref, usize) -> bool,
     ) -> Option<Place> {
         let (home, _, _) = self.interval(position)?;
+        self.find_in_chain(home, is_wanted)
+    }
+
+    /// The first item that `is_wanted` of those whose hashes may have this low half.
+    pub(crate) fn find_beside(
+        &self,
+        hash: u32,
+        mut is_wanted: impl FnMut(Ref) -> bool,
+    ) -> Option<Place> {
+        if self.len == 0 {
+            return None;
+        }
+        self.find_in_chain(self.home(hash.into()), |item, _| is_wanted(item))
+    }
+
+    fn find_in_chain(
+        &self,
+        home: u32,
+        mut is_wanted: impl FnMut(Ref, usize) -> bool,
+    ) -> Option<Place> {
         self.chain(home).find_map(|id| {
             let bucket = self.bucket(id);
             (0..ENTRIES)

@@ -140,6 +140,16 @@ proptest! {
 /// A draw that favoured some places would spare the items in others for ever.
 #[test]
 fn draws_are_uniform() {
+    are_uniform(|table, prng| vec![table.draw(prng)]);
+}
+
+/// Buckets hold different numbers of items, and each item has the same chance all the same.
+#[test]
+fn draws_of_buckets_are_uniform() {
+    are_uniform(|table, prng| table.draw_bucket(prng).collect());
+}
+
+fn are_uniform(draw: fn(&Table, &mut Prng) -> Vec<(Place, usize)>) {
     let items = if cfg!(miri) { 40 } else { 500 };
     let mut table = Table::default();
     (0..items).for_each(|n| insert(&mut table, n));
@@ -147,20 +157,23 @@ fn draws_are_uniform() {
     let mut prng = Prng::new(5);
     let mut counts = vec![0u32; items as usize];
     let draws = if cfg!(miri) { 2_000 } else { 500_000 };
-    for _ in 0..draws {
-        let (place, word) = table.draw(&mut prng);
-        if word != 0 {
-            assert!(table.is_at(place, word));
-            counts[number(table.get(place)) as usize] += 1;
+    let mut drawn = 0;
+    while drawn < draws {
+        for (place, word) in draw(&table, &mut prng) {
+            drawn += 1;
+            if word != 0 {
+                assert!(table.is_at(place, word));
+                counts[number(table.get(place)) as usize] += 1;
+            }
         }
     }
     let hits: u32 = counts.iter().sum();
     assert!(f64::from(hits) > 0.4 * f64::from(draws), "{hits} of {draws} draws met an item");
     let mean = f64::from(hits) / f64::from(items);
     let chi2: f64 = counts.iter().map(|&n| (f64::from(n) - mean).powi(2) / mean).sum();
-    // Five standard deviations of chi² about its mean.
+    // Seven such standard deviations: those of a bucket come together.
     let freedom = f64::from(items - 1);
-    assert!(chi2 < freedom + 5.0 * (2.0 * freedom).sqrt(), "chi² {chi2} at {freedom}");
+    assert!(chi2 < freedom + 7.0 * (2.0 * freedom).sqrt(), "chi² {chi2} at {freedom}");
 }
 
 /// The memory of a table follows its items, up and down.

@@ -2,15 +2,22 @@
 
 mod bounds;
 mod classes;
+mod dump;
+mod expiry;
 mod model;
+mod pauses;
 mod quality;
 mod reports;
 mod restore;
+mod sizes;
 mod threads;
 
+use crate::key::hash_of;
+use crate::table::END;
 use crate::tenant::Tenant;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
+use std::collections::HashMap;
 
 /// A point in time; milliseconds and microseconds run together.
 fn at(ms: u64) -> Now {
@@ -25,6 +32,29 @@ fn limited(maxmemory: u64, shards: usize) -> Store {
     Store::new(Config { maxmemory: Bytes(maxmemory), shards, ..Config::default() })
 }
 
+/// Every item that will die has an entry no later than that.
+fn expiries_are_noted(tenant: &Tenant, seed: u64) {
+    let (mut first, mut entries) = (HashMap::new(), 0);
+    let (mut hand, mut walked) = (0, END);
+    if let Some(wheel) = &tenant.wheel {
+        wheel.each(|hash, begins| {
+            let first = first.entry(hash).or_insert(begins);
+            *first = begins.min(*first);
+            entries += 1;
+        });
+        assert_eq!(entries, wheel.len());
+        (hand, walked) = (wheel.hand(), wheel.walk.unwrap_or(END));
+    }
+    tenant.table.each(|item| {
+        let Some(when) = item.expires() else { return };
+        let hash = hash_of(seed, item.db(), item.key()) as u32;
+        if u64::from(hash.reverse_bits()) < walked {
+            let first = first.get(&hash).expect("an item that dies has an entry");
+            assert!(*first <= when.max(hand), "{first} is later than {when}");
+        }
+    });
+}
+
 /// Every byte that is charged is there, and every byte that is there is charged, to its tenant.
 fn audit(store: &Store) {
     let fixed = store.fixed_bytes(1);
@@ -32,9 +62,12 @@ fn audit(store: &Store) {
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;
         store.each_shard(|shard| {
-            let Tenant { table, slabs, .. } = &shard.tenants[tenant];
+            let Tenant { table, slabs, away, .. } = &shard.tenants[tenant];
             let charged = slabs.as_ref().map(crate::slab::Slabs::bytes);
+            bytes += away.as_ref().map_or(0, |away| away.bytes);
             bytes += table.bytes() + charged.unwrap_or_else(|| table.charged(&shard.sizes));
+            bytes += shard.tenants[tenant].wheel_bytes();
+            expiries_are_noted(&shard.tenants[tenant], store.seed());
         });
         assert_eq!(store.tenant_stats(tenant as TenantId).used, Bytes(bytes), "tenant {tenant}");
         sum += bytes;

@@ -2,8 +2,8 @@
 //! was never above the limit.
 
 use super::{at, audit, key};
-use crate::{Bounds, Change, Config, Error, Evictor, Move, Scope, Slab, Store};
-use base::{Bytes, Filter, Prng};
+use crate::{Bounds, Change, Config, Error, Evictor, Move, Scope, SizeClass, Slab, Store};
+use base::{Bytes, Filter, Prng, TenantId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
@@ -28,8 +28,11 @@ fn work(store: &Store, seed: u64, len_max: u64) -> u64 {
             }
             10 => _ = store.delete(&key, now),
             11 => {
-                let (from, to) = (prng.below(12) as usize, prng.below(12) as usize);
-                store.move_pages(&[Move { tenant, from, to, pages: 1 }]);
+                let [from, to] = std::array::from_fn(|_| SizeClass {
+                    tenant: prng.below(2) as TenantId,
+                    class: prng.below(12) as usize,
+                });
+                store.move_pages(&[Move { from, to, pages: 1 }]);
                 store.sweep(now, 16);
             }
             12 if i % 10_000 == 0 => _ = store.flush(Scope::tenant(tenant)),

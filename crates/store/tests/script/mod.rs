@@ -7,7 +7,7 @@
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
-use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, Slab, Store};
+use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Store};
 
 /// Tenant, database, name: the name has as many bytes as its number says.
 type Name = (u16, u8, u8);
@@ -44,6 +44,11 @@ pub fn play(script: &[u8]) {
         pair.call(call[0], call[1], call[2], call[3]);
     }
     pair.scan();
+    // What is dead is found without being asked for, all of it.
+    _ = pair.store.sweep(pair.now(), 1 << 20);
+    pair.scan();
+    let len = pair.store.len(Scope::ALL).items;
+    assert!(len == pair.map.len() as u64, "{len} items, {} alive", pair.map.len());
     pair.store.flush(Scope::ALL);
     assert!(pair.store.is_empty(), "a flush leaves nothing");
 }
@@ -70,9 +75,10 @@ impl Pair {
             10 => self.delete(name),
             11 => self.ms += u64::from(x),
             12 => {
-                let (from, to) = (usize::from(y & 15), usize::from(y >> 4));
+                let of = |tenant, class: u8| SizeClass { tenant, class: class.into() };
+                let (from, to) = (of(name.0, y & 15), of(u16::from(x & 1), y >> 4));
                 let pages = self.may_forget.into();
-                self.store.move_pages(&[Move { tenant: name.0, from, to, pages }]);
+                self.store.move_pages(&[Move { from, to, pages }]);
                 _ = self.store.sweep(self.now(), usize::from(x));
                 _ = self.store.classes(name.0, self.now());
             }

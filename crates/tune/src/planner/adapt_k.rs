@@ -5,6 +5,9 @@
 //!   P(K) = misses(K) · (penalty + OH(K))        OH: what an eviction with K candidates takes
 //! ```
 //!
+//! The ratios of OH(K) are those of this store (`evictor.rs`); the scale is what evictions with the
+//! K in force were measured to take, where the plant measures.
+//!
 //! Of several noisy counts the least looks better than it is. The counts are paired, of the same
 //! keys under each K: so the difference of two is taken in each of eight groups of keys, and its
 //! spread over the groups says how much of it is chance. The smallest K is taken that is shown to
@@ -23,7 +26,7 @@ use curve::GROUPS;
 pub const SPEC: Spec = Spec { name: "adapt_k", by_curves: true, plan };
 
 /// What is taken where nothing is known.
-const UNKNOWN: Evictor = Evictor::klru(5);
+const UNKNOWN: Evictor = Evictor::klru_pool(5);
 
 /// A difference below this share of the cost is none, however sure; and one that may be above the
 /// other is one, however unsure.
@@ -41,7 +44,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
 fn choose(pool: &Pool) -> Evictor {
     let known = || pool.candidates.iter();
     let cost = |one: &Candidate| {
-        let wait = pool.penalty_us + one.evictor.overhead_us();
+        let wait = pool.penalty_us + pool.dearness * one.evictor.overhead_us();
         let of_curve = || pool.miss_ratio(pool.budget, one.evictor).map(|ratio| ratio.0);
         let misses = one.groups.map(|groups| groups.iter().sum()).or_else(of_curve);
         misses.map_or(f64::INFINITY, |misses: f64| misses * wait)
@@ -85,7 +88,7 @@ mod tests {
 
     fn candidate(k: u8, ratio: f64, groups: Option<[f64; GROUPS]>) -> Candidate {
         let curve = MissRatioCurve::new([(Bytes(100), MissRatio(ratio))]);
-        Candidate { evictor: Evictor::klru(k), curve, groups }
+        Candidate { groups, ..Candidate::new(Evictor::klru(k), curve) }
     }
 
     fn pool(candidates: Vec<Candidate>, penalty_us: f64) -> Pool {
@@ -99,6 +102,7 @@ mod tests {
             cap: None,
             budget: Bytes(100),
             evictor: Evictor::klru(5),
+            dearness: 1.0,
             asked: None,
             slab: None,
         }
@@ -126,6 +130,20 @@ mod tests {
         let known = || vec![candidate(1, 0.41, None), candidate(16, 0.40, None)];
         assert_eq!(chosen(known(), 1000.0), 16);
         assert_eq!(chosen(known(), 1.0), 1);
+    }
+
+    /// On equal misses the dearer K loses wherever evictions cost anything; and where they were
+    /// measured to cost much, more candidates must save more.
+    #[test]
+    fn what_is_dear_is_avoided() {
+        let at = |dearness: f64, ratios: [f64; 2]| {
+            let known = vec![candidate(16, ratios[1], None), candidate(1, ratios[0], None)];
+            choose(&Pool { dearness, ..pool(known, 100.0) }).k
+        };
+        assert_eq!(at(1.0, [0.40, 0.40]), 1);
+        assert_eq!(at(1.0, [0.41, 0.39]), 16);
+        assert_eq!(at(4.0, [0.41, 0.39]), 1);
+        assert_eq!(at(4.0, [0.41, 0.30]), 16);
     }
 
     fn groups(k: u8, by: f64, spread: f64) -> Candidate {

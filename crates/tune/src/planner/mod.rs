@@ -27,7 +27,7 @@ macro_rules! planners {
 
 planners! {
     adapt_k, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa, facebook,
-    twemcache, cachelib, bound,
+    twemcache, cachelib, rank_balance, bound,
 }
 
 #[cfg(test)]

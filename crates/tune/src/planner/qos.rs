@@ -103,6 +103,10 @@ fn grant(snapshot: &Snapshot, promise: &Promise, left: Bytes) -> Result<Vec<Byte
     let target = match promise.target {
         Target::MissRatio(target) | Target::MeanUs(target) => target,
     };
+    let (name, wanted) = (&promise.name, shown(promise.target, target));
+    if floors(&own, |_| true) > left {
+        return Err(format!("{name}: {wanted}: its floors alone exceed {left}"));
+    }
     let ask = (target - error(&own, promise)).max(ASK_MIN * target);
     let solve = |own: &Snapshot| -> Option<(Vec<Bytes>, f64)> {
         let problem = Problem::new(own);
@@ -121,7 +125,6 @@ fn grant(snapshot: &Snapshot, promise: &Promise, left: Bytes) -> Result<Vec<Byte
         known.unwrap_or(pool.budget).max(pool.floor)
     };
     let most: Bytes = own.pools.iter().map(extent).sum();
-    let (name, wanted) = (&promise.name, shown(promise.target, target));
     let answer = solve(&alone(snapshot, promise, most.max(left)));
     Err(match answer {
         Some((budgets, _)) if !budgets.is_empty() => {

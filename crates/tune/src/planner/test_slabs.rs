@@ -28,6 +28,7 @@ pub(super) fn with_windows(slabs: &[(u64, Vec<Look>)]) -> Snapshot {
             chunk: Bytes(PAGE / 10),
             pages: *pages,
             window: window.clone(),
+            ..Slab::default()
         }),
         ..Pool::default()
     };

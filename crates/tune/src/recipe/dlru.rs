@@ -10,7 +10,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "dlru",
     model: Some("miniature"),
     evictors: &[
-        Evictor::klru(5),
+        Evictor::klru_pool(5),
         Evictor::klru(1),
         Evictor::klru(2),
         Evictor::klru(10),

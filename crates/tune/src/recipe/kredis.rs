@@ -11,7 +11,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "kredis",
     pools: Pools::Tenant,
     model: Some("krr"),
-    evictors: &[Evictor::klru(5), Evictor::klru(1), Evictor::klru(8), Evictor::klru(16)],
+    evictors: &[Evictor::klru_pool(5), Evictor::klru(1), Evictor::klru(8), Evictor::klru(16)],
     planner: "dp",
     ..Recipe::COMMON
 };

@@ -3,6 +3,7 @@
 //! The loop is general; a recipe says how it is used. If one needed a branch of its own anywhere
 //! else, the loop would not be general enough.
 
+use crate::observe::Classes;
 use crate::{Evictor, Objective};
 use base::Micros;
 use std::fmt;
@@ -18,6 +19,17 @@ pub enum Pools {
     Class,
     /// A pool for each class of sizes of each tenant, where memory is divided in pages.
     Slab,
+}
+
+impl Pools {
+    /// What makes classes of the items of a tenant.
+    pub(crate) const fn classes(self) -> Classes {
+        match self {
+            Self::Whole | Self::Tenant => Classes::None,
+            Self::Class => Classes::Penalties,
+            Self::Slab => Classes::Sizes,
+        }
+    }
 }
 
 /// A way to run the loop.
@@ -63,6 +75,12 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Whether it looks at the cache at all: one without a model leaves it a plain one, unless it
+    /// counts what happens to pages.
+    pub fn steers(&self) -> bool {
+        self.model.is_some() || self.pools == Pools::Slab
+    }
+
     /// What recipes have in common, so that each says only what sets it apart.
     const COMMON: Self = Self {
         name: "",
@@ -92,7 +110,7 @@ macro_rules! recipes {
     };
 }
 
-recipes! { r#static, dlru, kredis, predis, lama }
+recipes! { r#static, dlru, kredis, predis, lama, rankcache }
 
 impl fmt::Display for Recipe {
     /// The shortest text that [`parse`] reads back.
@@ -178,6 +196,7 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
             "epoch" => {
                 recipe.epoch = Micros((number(0.01, 86_400.0)? * 1e6) as u64);
                 recipe.interval = 0;
+                recipe.turnover = false;
             }
             "interval" => {
                 recipe.interval = number(0.0, 1e15)? as u64;
@@ -216,6 +235,8 @@ mod tests {
             "lama",
             "lama:objective=latency:model=footprint:grain=4",
             "lama:interval=100000:move=0.1",
+            "rankcache",
+            "rankcache:interval=700",
             "dlru:interval=100000:rate=0.01",
             "dlru:epoch=2:interval=0",
             "kredis:planner=hull:epoch=0.5:gain=0.05:move=0.25",

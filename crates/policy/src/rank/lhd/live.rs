@@ -11,13 +11,21 @@
 //! the class of the age at its last hit, relative to the number of items, each class a factor of
 //! four (the paper's class; its code, and the simulator here, add the age at the hit before).
 //!
-//! Whether an item is an explorer is not kept at all: it follows from the time of its last use.
+//! Whether an item is an explorer is not kept at all: it follows from the time of its last use, of
+//! which one in so many makes one. How many is set at each look, so that explorers hold the share
+//! of the bytes that they may: where most items are never hit, those that are spared pile up. With
+//! fewer explorers some of those there are cease to be, and none of the others becomes one.
 
 use super::model::{AGES, APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
-use super::{DECAY, EXPLORE_AGE, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE};
+use super::{
+    DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
+};
 use crate::rank::{Meta, Rank};
 use base::Tick;
 use base::hash::mix;
+
+/// One explorer in so many newcomers and hits at least.
+const EXPLORE_MOST: f64 = 1e6;
 
 /// Classes by the age of the last hit: what fits three bits.
 const KEPT: usize = 8;
@@ -72,7 +80,19 @@ impl Lived {
 pub struct Ranks {
     apps: usize,
     densities: Box<[f32]>,
+    /// One time in so many makes an explorer.
+    explore_one_in: f64,
     explorer_age_max: u64,
+}
+
+impl Ranks {
+    /// Whether an item that has been idle for so long is spared whatever its rank.
+    #[inline]
+    pub fn explores(&self, age: u64, now: Tick) -> bool {
+        let last_use = now.0 - age.min(now.0);
+        age < self.explorer_age_max
+            && (mix(last_use) as f64) * self.explore_one_in < u64::MAX as f64
+    }
 }
 
 impl Default for Ranks {
@@ -90,8 +110,7 @@ impl Rank for Ranks {
     #[inline]
     fn rank_in(&self, tenant: u16, class: u8, item: &Meta, now: Tick) -> f32 {
         let age = item.age.min(u64::from(u32::MAX));
-        let last_use = now.0 - age.min(now.0);
-        if age < self.explorer_age_max && mix(last_use).is_multiple_of(EXPLORE_SHARE) {
+        if self.explores(age, now) {
             return f32::INFINITY;
         }
         let at = row(self.apps, tenant, class) * AGES + bucket(age as u32);
@@ -109,6 +128,7 @@ pub struct Learner {
     model: Model,
     apps: usize,
     look_at: u64,
+    explore_one_in: f64,
 }
 
 impl Learner {
@@ -118,6 +138,7 @@ impl Learner {
             model: Model::new(),
             apps: tenants.clamp(1, APP_CLASSES),
             look_at: FIRST_LOOK,
+            explore_one_in: EXPLORE_SHARE as f64,
         }
     }
 
@@ -138,13 +159,19 @@ impl Learner {
     }
 
     /// Computes the ranks anew at this number of requests. `lasting` are lifetimes that still last,
-    /// by tenant, class and age, each standing for so many; a shard holds so many items.
+    /// by tenant, class and age, each standing for so many; a shard holds so many items, and
+    /// explorers this share of the bytes.
     pub fn learn(
         &mut self,
         requests: u64,
         lasting: &[(u16, u8, u32, f32)],
         objects: usize,
+        explorers: f64,
     ) -> Ranks {
+        // A half at most when there are too few: they take long to come.
+        let off = (explorers * EXPLORE_SHARE as f64).max(0.5);
+        let most = self.explore_one_in * off;
+        self.explore_one_in = most.clamp(EXPLORE_ONE_IN as f64, EXPLORE_MOST);
         let apps = self.apps;
         let lasting = lasting.iter().map(|&(tenant, class, age, weight)| {
             (class_of(row(apps, tenant, class)), age, weight)
@@ -158,7 +185,8 @@ impl Learner {
         let of_row = |row| (0..AGES).map(move |age| self.model.density(class_of(row), age));
         let densities = (0..self.apps * KEPT).flat_map(of_row).collect();
         let explorer_age_max = u64::from(EXPLORE_AGE).saturating_mul(objects as u64);
-        Ranks { apps: self.apps, densities, explorer_age_max }
+        let explore_one_in = self.explore_one_in;
+        Ranks { apps: self.apps, densities, explore_one_in, explorer_age_max }
     }
 }
 
@@ -197,7 +225,7 @@ mod tests {
         assert!(!learner.is_due(FIRST_LOOK, 0, 1 << 20) && learner.is_due(FIRST_LOOK, 10, 10));
         learner.take(&mut lived);
         assert!(lived.counts.iter().all(|count| *count == [0; 2]), "it begins anew");
-        let ranks = learner.learn(FIRST_LOOK, &[], 10);
+        let ranks = learner.learn(FIRST_LOOK, &[], 10, 0.01);
         assert!(!learner.is_due(FIRST_LOOK, 10, 10));
         let meta = |age| Meta { age, life: age, hits: 0, size: 10, penalty: Micros(0) };
         // No tick is an explorer's here: the age is beyond what explorers are kept for.
@@ -208,5 +236,36 @@ mod tests {
             ranks.rank_in(0, 0, &Meta { age: 3, ..meta(3) }, Tick(1000 + now)) == f32::INFINITY
         });
         assert!((50..200).contains(&explorers.count()), "one in a hundred");
+    }
+
+    /// In a scan nothing is hit, and explorers stay longest: kept to their share they are few.
+    #[test]
+    fn explorers_hold_their_share_of_the_bytes() {
+        let held = |bounded: bool| {
+            let (mut learner, mut ranks) = (Learner::new(1), Ranks::default());
+            let mut items: Vec<u64> = vec![];
+            let share = |items: &[u64], ranks: &Ranks, now: u64| {
+                let explorers =
+                    items.iter().filter(|&&item| ranks.explores(now - item, Tick(now)));
+                explorers.count() as f64 / items.len() as f64
+            };
+            for now in 1..200_000u64 {
+                items.push(now);
+                if items.len() > 2_000 {
+                    // The oldest that is no explorer goes.
+                    let stays = |item: u64| ranks.explores(now - item, Tick(now));
+                    let goes = items.iter().position(|&item| !stays(item));
+                    items.remove(goes.unwrap_or(0));
+                }
+                if now % 5_000 == 0 {
+                    let explorers = if bounded { share(&items, &ranks, now) } else { 0.01 };
+                    ranks = learner.learn(now, &[], items.len(), explorers);
+                }
+            }
+            share(&items, &ranks, 200_000)
+        };
+        let (bounded, free) = (held(true), held(false));
+        assert!(free > 0.3, "unbounded they pile up: {free}");
+        assert!((0.003..0.02).contains(&bounded), "{bounded}");
     }
 }

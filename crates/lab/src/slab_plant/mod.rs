@@ -1,12 +1,13 @@
-//! A cache of slabs in virtual time for the pilot to steer: pages, size classes, and an LRU list a
-//! class, as in memcached.
+//! A cache of slabs in virtual time for the pilot to steer: pages, size classes, and in each class
+//! an LRU list, as in memcached, or LHD, as in RankCache (`worth`).
 //!
 //! ```text
 //!   pages     ┌──────────┐┌──────────┐┌──────────┐    first come; when all are taken, one moves
 //!             │ 96 96 96 ││ 120 120  ││ 96 96 96 │    only if the budgets say so, and the items
 //!             └──────────┘└──────────┘└──────────┘    on it are evicted
 //!   classes   96: newest ─▶ … ─▶ oldest               an item needs a chunk of its class; where
-//!            120: newest ─▶ … ─▶ oldest               none is free the oldest of the class goes
+//!            120: newest ─▶ … ─▶ oldest               none is free the oldest of the class goes,
+//!                                                     or of some the one that is worth least
 //! ```
 //!
 //! A class that needs a page when none is left gets one only if its budget has room for it and
@@ -14,71 +15,28 @@
 //! pages are still free say nothing: whoever gave them could not know who would take those. A
 //! class that has no page at all takes one from the class with most; memcached takes that one from
 //! beyond its limit, which here is a promise.
-//!
-//! Chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to half a page; above that an
-//! item has a page to itself, and what is larger than a page is not kept.
+
+mod cut;
+mod show;
+mod worth;
+
+pub use cut::Slabs;
 
 use crate::flight::Store;
 use crate::plant::{Bounds, Counts};
 use base::hash::KeyMap;
-use base::list::{Links, List, NIL};
-use base::{Access, Bytes, Filter, Micros, Op, Sample, Sighting, TenantId};
+use base::list::{Links, List};
+use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId};
 use policy::Outcome;
-use tune::{Evictor, Goal, Part, Plant, PoolStep, Reading, SlabClass, Step, Tenant};
+use policy::rank::Victims;
+use tune::{Evictor, Goal, PoolStep};
+use worth::Worth;
 
 /// Samples kept for the pilot; of more, the newest are dropped and counted.
 const SAMPLES_MAX: usize = 1 << 16;
 
-/// Requests between two looks at which items are about to be evicted.
-const TAIL_EVERY: u64 = 1 << 14;
-
 /// No page.
 const NONE: u32 = u32::MAX;
-
-/// How memory is cut.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slabs {
-    /// Bytes of a page.
-    pub page: u32,
-    /// The least chunk.
-    pub least: u32,
-    /// From one chunk size to the next.
-    pub factor: f64,
-}
-
-impl Default for Slabs {
-    /// memcached's.
-    fn default() -> Self {
-        Self { page: 1 << 20, least: 96, factor: 1.25 }
-    }
-}
-
-impl Slabs {
-    /// memcached's, with pages such that a limit is some hundreds of them.
-    pub fn within(limit: Bytes) -> Self {
-        let page = (limit.0 / 512).next_power_of_two().clamp(1 << 14, 1 << 20);
-        Self { page: page as u32, ..Self::default() }
-    }
-
-    /// What an item takes of its page, by class.
-    pub fn shares(&self) -> Vec<u32> {
-        self.chunks().into_iter().map(|chunk| self.page / (self.page / chunk)).collect()
-    }
-
-    /// The chunk sizes, the least first.
-    pub fn chunks(&self) -> Vec<u32> {
-        let mut chunks = vec![];
-        let mut size = f64::from(self.least);
-        while size <= f64::from(self.page / 2) && chunks.len() < usize::from(u8::MAX) - 1 {
-            // Multiples of eight, as memcached aligns them.
-            let chunk = (size as u32).next_multiple_of(8);
-            chunks.push(chunk);
-            size = (f64::from(chunk) * self.factor).max(f64::from(chunk) + 8.0);
-        }
-        chunks.push(self.page);
-        chunks
-    }
-}
 
 /// A simulated store of slabs, shared by tenants.
 #[derive(Debug)]
@@ -103,6 +61,10 @@ pub struct SlabPlant {
     samples: Vec<Sample>,
     dropped: u64,
     moves: u64,
+    evictor: Evictor,
+    /// What items are worth, where that says who leaves.
+    worth: Option<Worth>,
+    prng: Prng,
 }
 
 #[derive(Debug)]
@@ -131,6 +93,9 @@ struct Class {
     /// Items used at this time or before are of the last page's worth.
     tail: u64,
     waited: f64,
+    victims: Victims,
+    /// Items evicted when it was last asked what it would evict.
+    told: u64,
 }
 
 #[derive(Debug)]
@@ -147,6 +112,8 @@ struct Item {
     /// Its place among the items of the page.
     at: u32,
     last: u64,
+    /// The class of its age at its last hit.
+    hit_class: u8,
     expires: Micros,
 }
 
@@ -171,6 +138,8 @@ impl SlabPlant {
             tail_hits: 0,
             tail: 0,
             waited: 0.0,
+            victims: Victims::default(),
+            told: 0,
         };
         let member = |bounds: &Bounds| Member {
             bounds: bounds.clone(),
@@ -198,7 +167,20 @@ impl SlabPlant {
             samples: vec![],
             dropped: 0,
             moves: 0,
+            evictor: Evictor::LRU,
+            worth: None,
+            prng: Prng::new(0),
         }
+    }
+
+    /// The same whose classes evict by another policy: LRU, or LHD.
+    #[must_use]
+    pub fn evicting(self, evictor: Evictor, seed: u64) -> Self {
+        let worth = (evictor.policy == Evictor::lhd(0).policy).then(|| {
+            let tenants = self.members.len();
+            Worth::new(evictor.k, tenants)
+        });
+        Self { evictor, worth, prng: Prng::new(seed), ..self }
     }
 
     /// Promises the tenants something.
@@ -249,6 +231,7 @@ impl SlabPlant {
     fn serve(&mut self, access: &Access) -> Outcome {
         self.now = self.now.max(access.time);
         self.tick += 1;
+        self.learn();
         let at = usize::from(access.tenant);
         let mut found = self.members[at].places.get(&access.key).copied();
         if let Some(slot) = found.filter(|&slot| self.items[slot as usize].expires <= self.now) {
@@ -292,6 +275,7 @@ impl SlabPlant {
     }
 
     fn hit(&mut self, slot: u32, access: &Access) {
+        self.lives_on(slot, true);
         let item = &mut self.items[slot as usize];
         let class = item.class;
         let of = &mut self.classes[class as usize];
@@ -317,8 +301,9 @@ impl SlabPlant {
             ttl => Micros(done.0.saturating_add(ttl.0)),
         };
         if let Some(slot) = old {
-            let item = &mut self.items[slot as usize];
-            if item.class == class as u32 {
+            if self.items[slot as usize].class == class as u32 {
+                self.lives_on(slot, false);
+                let item = &mut self.items[slot as usize];
                 (item.last, item.expires) = (self.tick, expires);
                 self.classes[class].order.refresh(&mut self.links, slot);
                 return;
@@ -328,7 +313,8 @@ impl SlabPlant {
         let Some(page) = self.room(class) else { return };
         let held = &mut self.pages[page as usize].items;
         let (key, at) = (access.key, held.len() as u32);
-        let item = Item { key, class: class as u32, page, at, last: self.tick, expires };
+        let item =
+            Item { key, class: class as u32, page, at, last: self.tick, hit_class: 0, expires };
         let slot = if let Some(slot) = self.free_items.pop() {
             self.items[slot as usize] = item;
             slot
@@ -341,15 +327,23 @@ impl SlabPlant {
         self.members[usize::from(access.tenant)].places.insert(access.key, slot);
     }
 
+    /// A page of the class with a free chunk.
+    fn open_page(&mut self, class: usize) -> Option<u32> {
+        while let Some(&page) = self.classes[class].open.last() {
+            let held = &self.pages[page as usize];
+            if held.class == class as u32 && held.items.len() < self.per_page(class) {
+                return Some(page);
+            }
+            self.classes[class].open.pop();
+        }
+        None
+    }
+
     /// A page of the class with a free chunk, made if need be.
     fn room(&mut self, class: usize) -> Option<u32> {
         loop {
-            while let Some(&page) = self.classes[class].open.last() {
-                let held = &self.pages[page as usize];
-                if held.class == class as u32 && held.items.len() < self.per_page(class) {
-                    return Some(page);
-                }
-                self.classes[class].open.pop();
+            if let Some(page) = self.open_page(class) {
+                return Some(page);
             }
             let owner = &self.members[self.owner(class)];
             let page = u64::from(self.slabs.page);
@@ -362,12 +356,9 @@ impl SlabPlant {
                 self.take_from(donor, class);
                 continue;
             }
-            let oldest = self.classes[class].order.oldest();
-            if oldest == NIL {
-                return None;
-            }
+            let victim = self.victim(class)?;
             self.classes[class].evicted += 1;
-            self.remove(oldest);
+            self.remove(victim);
         }
     }
 
@@ -409,7 +400,7 @@ impl SlabPlant {
         self.give(page, class);
     }
 
-    /// Moves the page with the donor's oldest item; the items on it are evicted.
+    /// Moves a page of the donor; the items on it are evicted.
     fn take_from(&mut self, donor: usize, class: usize) {
         let page = self.empty_page(donor);
         self.moves += 1;
@@ -426,10 +417,8 @@ impl SlabPlant {
 
     /// Takes a page from a class that has one.
     fn empty_page(&mut self, donor: usize) -> u32 {
-        let page = match self.classes[donor].order.oldest() {
-            NIL => self.classes[donor].pages[0],
-            oldest => self.items[oldest as usize].page,
-        };
+        let page = self.page_to_give(donor);
+        self.rescue(donor, page);
         while let Some(&slot) = self.pages[page as usize].items.last() {
             self.remove(slot);
         }
@@ -441,6 +430,7 @@ impl SlabPlant {
     }
 
     fn remove(&mut self, slot: u32) {
+        self.ends(slot);
         let Item { key, class, page, at, .. } = self.items[slot as usize];
         let per_page = self.per_page(class as usize);
         let held = &mut self.pages[page as usize].items;
@@ -472,109 +462,6 @@ impl SlabPlant {
         let penalty = Micros(0);
         self.samples.push(Sample { time, key, tenant, sighting, size, ttl, penalty });
     }
-
-    /// Finds what is about to be evicted: in each class, a page's worth.
-    fn mark_tails(&mut self) {
-        self.tail_at = self.tick;
-        for at in 0..self.classes.len() {
-            let mut slot = self.classes[at].order.oldest();
-            for _ in 1..self.per_page(at) {
-                if slot == NIL {
-                    break;
-                }
-                slot = self.links.newer(slot);
-            }
-            // A class of less than a page has no tail.
-            self.classes[at].tail = if slot == NIL { 0 } else { self.items[slot as usize].last };
-        }
-    }
-
-    fn slab_class(&self, at: usize) -> Option<SlabClass> {
-        let of = &self.classes[at];
-        let oldest = of.order.oldest();
-        let tail_age = if oldest == NIL { 0 } else { self.tick - self.items[oldest as usize].last };
-        let chunks = self.per_page(at) * of.pages.len();
-        (of.gets + of.sets > 0).then(|| SlabClass {
-            tenant: self.owner(at) as TenantId,
-            class: (at % self.chunks.len()) as u8,
-            page: Bytes(u64::from(self.slabs.page)),
-            chunk: Bytes(u64::from(self.share(at))),
-            pages: of.pages.len() as u64,
-            free: (chunks - of.order.len()) as u64,
-            evicted: of.evicted,
-            tail_hits: of.tail_hits,
-            tail_age,
-        })
-    }
-}
-
-impl Plant for SlabPlant {
-    fn read(&mut self) -> Reading {
-        if self.tick - self.tail_at >= TAIL_EVERY {
-            self.mark_tails();
-        }
-        let page = u64::from(self.slabs.page);
-        let part = |(of, class): (&Class, u8)| Part {
-            class,
-            used: Bytes(page * of.pages.len() as u64),
-            gets: of.gets,
-            misses: of.misses,
-            sets: of.sets,
-            penalty: (of.waited > 0.0)
-                .then(|| Micros((of.waited / of.misses.max(1) as f64).round() as u64)),
-        };
-        let classes = self.classes.chunks(self.chunks.len());
-        let tenants = self.members.iter().zip(classes).zip(0..).map(|((member, classes), id)| {
-            let (counts, bounds) = (member.counts, &member.bounds);
-            Tenant {
-                id,
-                name: bounds.name.clone(),
-                used: Bytes(page * member.pages),
-                items: member.places.len() as u64,
-                gets: counts.gets,
-                misses: counts.misses,
-                sets: counts.sets,
-                penalty: (counts.waited > Micros(0))
-                    .then(|| Micros((counts.mean_us() / counts.miss_ratio()).round() as u64)),
-                min: bounds.min,
-                max: bounds.max,
-                weight: bounds.weight,
-                classes: classes.iter().zip(0..).map(part).collect(),
-            }
-        });
-        Reading {
-            now: self.now,
-            limit: Bytes(page * self.pages_max()),
-            tenants: tenants.collect(),
-            slabs: (0..self.classes.len()).filter_map(|at| self.slab_class(at)).collect(),
-            goals: self.goals.clone(),
-            samples: std::mem::take(&mut self.samples),
-            dropped: self.dropped,
-        }
-    }
-
-    fn apply(&mut self, step: &Step) {
-        self.steps.clone_from(&step.pools);
-        let page = f64::from(self.slabs.page);
-        let is_full = self.pages_taken == self.pages_max();
-        for class in &mut self.classes {
-            (class.wanted, class.filter) = (None, Filter::NONE);
-        }
-        for pool in &step.pools {
-            for tenant in &pool.tenants {
-                let first = usize::from(*tenant) * self.chunks.len();
-                let of = match pool.class {
-                    Some(class) => first + usize::from(class)..first + usize::from(class) + 1,
-                    None => first..first + self.chunks.len(),
-                };
-                for class in &mut self.classes[of] {
-                    class.filter = pool.filter;
-                    let budget = pool.budget.as_f64() / page;
-                    class.wanted = pool.class.filter(|_| is_full).map(|_| budget);
-                }
-            }
-        }
-    }
 }
 
 impl Store for SlabPlant {
@@ -599,137 +486,9 @@ impl Store for SlabPlant {
     }
 
     fn evictor(&self, _: TenantId) -> Evictor {
-        Evictor::LRU
+        self.evictor
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use base::hash::mix;
-
-    /// Pages of 1 000 bytes and chunks of 104, 200, 384 and 1 000.
-    const SMALL: Slabs = Slabs { page: 1_000, least: 100, factor: 1.9 };
-
-    fn get(key: u64, size: u32) -> Access {
-        Access::get(mix(key), size)
-    }
-
-    fn step(budgets: &[(u8, u64)]) -> Step {
-        let pool = |&(class, pages): &(u8, u64)| PoolStep {
-            tenants: vec![0],
-            class: Some(class),
-            budget: Bytes(1_000 * pages),
-            evictor: Evictor::LRU,
-            filter: Filter::ALL,
-        };
-        Step { pools: budgets.iter().map(pool).collect() }
-    }
-
-    #[test]
-    fn sizes_grow_by_the_factor() {
-        assert_eq!(SMALL.chunks(), [104, 200, 384, 1_000]);
-        let memcached = Slabs::default().chunks();
-        assert_eq!(memcached[..5], [96, 120, 152, 192, 240]);
-        assert_eq!(memcached.last(), Some(&(1 << 20)));
-        assert!(memcached.len() < 48);
-    }
-
-    /// First come: the small take all pages but one, and there they stay, however much the large
-    /// ask for. (Their first page they take; nobody can be without.)
-    #[test]
-    fn pages_are_taken_first_come() {
-        let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
-        for key in 0..1_000 {
-            plant.access(&get(key, 100));
-        }
-        assert_eq!(plant.pages_of(0), [4, 0, 0, 0]);
-        for key in 0..1_000 {
-            plant.access(&get(5_000 + key, 200));
-        }
-        assert_eq!(plant.pages_of(0), [3, 1, 0, 0]);
-        // The page that went held the oldest and, behind it, the newest: 26 of the newest are left.
-        let mut hits = |keys: std::ops::Range<u64>, size| {
-            let hit = |key: &u64| plant.access(&get(*key, size)) == Outcome::Hit;
-            keys.filter(hit).count()
-        };
-        assert_eq!(hits(5_995..6_000, 200), 5);
-        assert_eq!(hits(980..999, 100), 19);
-        assert_eq!(hits(0..100, 100), 0);
-    }
-
-    /// A class is an LRU list of its own: against the policies' own simulator, request by request.
-    #[test]
-    fn a_class_evicts_as_lru_does() {
-        let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
-        let mut lru = policy::Cache::new(&policy::parse("lru").unwrap(), Bytes(36), 1);
-        let mut prng = base::Prng::new(4);
-        for _ in 0..20_000 {
-            let key = prng.below(60);
-            let outcome = plant.access(&get(key, 90));
-            assert_eq!(outcome, lru.access(&get(key, 1)));
-        }
-    }
-
-    /// A page moves when the receiver needs it and not before; its items go, and no others.
-    #[test]
-    fn budgets_move_pages_on_demand() {
-        let mut plant = SlabPlant::new(Bytes(4_000), SMALL, &[Bounds::none("a")]);
-        for key in 0..1_000 {
-            plant.access(&get(key, 100));
-            plant.access(&get(5_000 + key % 5, 200));
-        }
-        assert_eq!(plant.pages_of(0), [3, 1, 0, 0]);
-        plant.apply(&step(&[(0, 2), (1, 2)]));
-        assert_eq!((plant.pages_of(0), plant.moves()), (vec![3, 1, 0, 0], 0));
-        plant.access(&get(7_000, 200));
-        assert_eq!((plant.pages_of(0), plant.moves()), (vec![2, 2, 0, 0], 1));
-        let reading = plant.read();
-        let [small, large] = &reading.slabs[..] else { panic!("two classes") };
-        assert_eq!((small.pages, small.free, large.pages, large.free), (2, 0, 2, 4));
-        assert_eq!(reading.tenants[0].items, 18 + 6);
-        assert_eq!(reading.tenants[0].part(Some(1)).used, Bytes(2_000));
-        // As asked: no further.
-        for key in 0..100 {
-            plant.access(&get(8_000 + key, 200));
-        }
-        assert_eq!(plant.pages_of(0), [2, 2, 0, 0]);
-    }
-
-    #[test]
-    fn what_is_read_adds_up() {
-        let tenants = [Bounds::none("a"), Bounds { min: Bytes(2_000), ..Bounds::none("b") }];
-        let mut plant = SlabPlant::new(Bytes(8_000), SMALL, &tenants);
-        let mut prng = base::Prng::new(7);
-        let mut counts = [0u64; 2];
-        for at in 0..30_000u64 {
-            let tenant = prng.below(2) as TenantId;
-            let key = prng.below(100);
-            let size = 60 + 97 * (key % 12) as u32;
-            let op = match prng.below(10) {
-                0 => Op::Set,
-                1 => Op::Delete,
-                _ => Op::Get,
-            };
-            let ttl = Micros(if key.is_multiple_of(7) { 500 } else { 0 });
-            let time = Micros(at * 10);
-            plant.access(&Access { tenant, op, ttl, time, ..get(key, size) });
-            counts[usize::from(tenant)] += u64::from(op == Op::Get);
-            if at % 1_000 == 999 {
-                let pages: Vec<_> = (0..4).map(|class| (class, 1 + prng.below(3))).collect();
-                plant.apply(&step(&pages));
-                let reading = plant.read();
-                let pages: u64 = reading.slabs.iter().map(|slab| slab.pages).sum();
-                assert_eq!(Bytes(1_000 * pages), plant.used());
-                assert!(plant.used() <= Bytes(8_000));
-                for (tenant, gets) in reading.tenants.iter().zip(counts) {
-                    assert_eq!(tenant.gets, gets);
-                    let own = reading.slabs.iter().filter(|slab| slab.tenant == tenant.id);
-                    let chunks = |slab: &SlabClass| slab.pages * (1_000 / slab.chunk.0) - slab.free;
-                    assert_eq!(tenant.items, own.map(chunks).sum::<u64>());
-                }
-            }
-        }
-        assert!(plant.used_by(1) >= Bytes(2_000));
-    }
-}
+mod tests;

@@ -1,0 +1,134 @@
+//! What an eviction of the store costs: instructions and cache misses, counted, and time.
+//!
+//! Counted are the functions that make room, from when a write finds none until it has it, in a
+//! simulated machine (callgrind) with caches of 32 KB and 2 MB. A full cache of 50 000 entries, 9
+//! MB, takes new keys, and after each a random one of the last half is read, so that what a tag
+//! says of an item is as old as it would be. No sweep runs, so nothing is learnt: the table of
+//! ranks is that of the beginning, and as large.
+//!
+//! *Time* is that of the same functions as the store takes it, the median of each of five rounds,
+//! without the simulation; two readings of the clock are part of it.
+//!
+//! ```text
+//! cargo x bench evictions        valgrind must be there
+//! ```
+
+use crate::policies::{CHARGE, LESSONS, fine, fresh, random};
+use crate::{Text, VALUE, median};
+use base::Prng;
+use larder::Evictor;
+use std::process::Command;
+
+const ITEMS: usize = 50_000;
+/// New keys that are written once the cache is full.
+const OPS: usize = 50_000;
+const ROUNDS: usize = 5;
+
+/// By name: candidates, if by LHD.
+const EVICTORS: [(&str, fn() -> Evictor); 7] = [
+    ("random", random),
+    ("k-lru", Evictor::default),
+    ("lhd 1", || Evictor::lhd(1)),
+    ("lhd 8", || Evictor::lhd(8)),
+    ("lhd 16", || Evictor::lhd(16)),
+    ("lhd 32", || Evictor::lhd(32)),
+    ("lhd 64", || Evictor::lhd(64)),
+];
+
+fn cache(evictor: &str, layout: &str) -> larder::Cache {
+    let (_, make) = EVICTORS.iter().find(|(name, _)| *name == evictor).expect("it is in the list");
+    let evictor = make();
+    let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
+    let builder = larder::Cache::builder(capacity).evictor(evictor).shards(8);
+    let builder = if layout == "slab" { builder.slab(fine()) } else { builder };
+    builder.build().expect("static is a recipe")
+}
+
+/// Writes new keys, and reads one of the last half after each.
+fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
+    for _ in 0..OPS {
+        let key = fresh();
+        cache.insert(key, [1; VALUE]).expect("an entry is small beside the cache");
+        written.push(key);
+        let back = 1 + prng.below(ITEMS as u64 / 2) as usize;
+        if let Some(key) = written.len().checked_sub(back).map(|at| written[at]) {
+            std::hint::black_box(cache.get_with(key, <[u8]>::len));
+        }
+    }
+}
+
+/// What is run under callgrind; says how many left.
+pub(crate) fn one(evictor: &str, layout: &str) {
+    let cache = cache(evictor, layout);
+    let (mut prng, mut written) = (Prng::new(1), vec![]);
+    (0..3).for_each(|_| work(&cache, &mut prng, &mut written));
+    println!("{}", cache.pauses().victims);
+}
+
+/// Instructions, misses of the first cache and of the last, an eviction.
+fn counted(evictor: &str, layout: &str) -> [f64; 3] {
+    let own = std::env::current_exe().expect("this program has a path");
+    let make_room = match layout {
+        "slab" => "*clear_chunk*",
+        _ => "*evict_for",
+    };
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"])
+        .args(["--D1=32768,8,64", "--LL=2097152,16,64", "--collect-atstart=no"])
+        .arg(format!("--toggle-collect={make_room}"))
+        .arg(own)
+        .args(["eviction", evictor, layout])
+        .output()
+        .expect("valgrind could not be started: is it installed?");
+    let said = String::from_utf8(output.stdout).expect("it prints a number");
+    let evictions: f64 = said.trim().parse().expect("it prints a number");
+    let report = String::from_utf8_lossy(&output.stderr);
+    ["I   refs:", "D1  misses:", "LLd misses:"].map(|what| {
+        let line = report.lines().find_map(|line| line.split_once(what));
+        let number = line.expect("callgrind says it").1.split_whitespace().next();
+        let number = number.expect("callgrind says how many").replace(',', "");
+        number.parse::<f64>().expect("a number") / evictions
+    })
+}
+
+/// The table.
+pub(crate) fn run() {
+    let mut caches = vec![];
+    for layout in ["heap", "slab"] {
+        for (evictor, _) in EVICTORS {
+            let (cache, mut written) = (cache(evictor, layout), vec![]);
+            let mut prng = Prng::new(1);
+            (0..2).for_each(|_| work(&cache, &mut prng, &mut written));
+            caches.push((layout, evictor, cache, written, prng));
+        }
+    }
+    let mut rounds = vec![vec![]; caches.len()];
+    for _ in 0..ROUNDS {
+        for ((_, _, cache, written, prng), rounds) in caches.iter_mut().zip(&mut rounds) {
+            let before = cache.pauses();
+            work(cache, prng, written);
+            rounds.push(cache.pauses().median_since(&before).expect("it evicts") as f64);
+        }
+    }
+    println!(
+        "{:6}{:9}{:>14}{:>8}{:>12}{:>12}{:>8}{:>8}",
+        "", "", "instructions", "ratio", "D1 misses", "LL misses", "ns", "ratio"
+    );
+    let mut base = 0.0;
+    for (at, (layout, evictor, ..)) in caches.iter().enumerate() {
+        let [instructions, first, last] = counted(evictor, layout);
+        if *evictor == "random" {
+            base = instructions;
+        }
+        // The first of the layout is random.
+        let random = at - at % EVICTORS.len();
+        let ratio = rounds[at].iter().zip(&rounds[random]).map(|(ns, random)| ns / random);
+        let ns = median(rounds[at].iter().copied());
+        println!(
+            "{layout:6}{evictor:9}{instructions:>14.0}{:>8.2}{first:>12.1}{last:>12.1}{ns:>8.0}\
+             {:>8.2}",
+            instructions / base,
+            median(ratio),
+        );
+    }
+}

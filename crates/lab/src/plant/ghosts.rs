@@ -1,0 +1,75 @@
+//! What misses cost: the mean of a tenant's fetches, and the class of each key's.
+//!
+//! The class of a key is remembered beyond its eviction, for some 100 000 keys: a miss is charged
+//! to the class it was of, and the item that fills it goes there.
+
+use base::Micros;
+use base::penalty::Estimate;
+use std::collections::{HashMap, VecDeque};
+
+/// What fetches took lately: the older ones fade.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mean {
+    count: f64,
+    mean: f64,
+}
+
+/// Fetches that a mean remembers.
+const FETCHES: f64 = 1_000.0;
+
+impl Mean {
+    pub(super) fn add(&mut self, took: Micros) {
+        self.count = (self.count + 1.0).min(FETCHES);
+        self.mean += (took.as_f64() - self.mean) / self.count;
+    }
+
+    /// None where nothing costs anything.
+    pub(super) fn get(self) -> Option<Micros> {
+        (self.mean > 0.0).then(|| Micros(self.mean.round() as u64))
+    }
+}
+
+/// What is known of the penalties of keys, here or gone.
+#[derive(Debug, Default)]
+pub(super) struct Ghosts {
+    classes: HashMap<(usize, u64), Estimate>,
+    order: VecDeque<(usize, u64)>,
+}
+
+/// Ghosts at most.
+const GHOSTS_MAX: usize = 1 << 17;
+
+impl Ghosts {
+    /// An item of this class leaves.
+    pub(super) fn leave(&mut self, at: usize, key: u64, class: u8) {
+        if class != 0 && self.class(at, key) != class {
+            self.put(at, key, Estimate::of_class(class));
+        }
+    }
+
+    /// A fetch took so long: the class of the key from here on.
+    pub(super) fn measure(&mut self, at: usize, key: u64, took: Micros) -> u8 {
+        let mut estimate = Estimate::new(took);
+        if let Some(known) = self.classes.get(&(at, key)) {
+            estimate = *known;
+            estimate.add(took);
+        }
+        self.put(at, key, estimate);
+        estimate.class()
+    }
+
+    fn put(&mut self, at: usize, key: u64, estimate: Estimate) {
+        if self.classes.insert((at, key), estimate).is_none() {
+            self.order.push_back((at, key));
+        }
+        while self.order.len() > GHOSTS_MAX {
+            if let Some(oldest) = self.order.pop_front() {
+                self.classes.remove(&oldest);
+            }
+        }
+    }
+
+    pub(super) fn class(&self, at: usize, key: u64) -> u8 {
+        self.classes.get(&(at, key)).map_or(0, |known| known.class())
+    }
+}

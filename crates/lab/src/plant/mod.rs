@@ -1,0 +1,339 @@
+//! A cache in virtual time for the pilot to steer: the live store's rules, without its memory.
+//!
+//! Requests are look-aside: a read that misses is filled after the penalty of the object, by the
+//! same client, before it does anything else. So the store's clock need not run, and hours pass in
+//! seconds. What the plant does is what the live store does, and in few lines: memory is shared as
+//! long as there is any; when there is none, the pool that is furthest above its budget evicts,
+//! by sampling its items and asking a rank of the `policy` crate; a tenant at its minimum is no
+//! victim of another, one at its maximum makes its own room.
+
+mod counts;
+mod disk;
+mod ghosts;
+mod room;
+mod steer;
+
+pub use counts::{Bounds, Counts};
+
+use base::penalty::{of_class, usual};
+use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
+use disk::Disk;
+use ghosts::{Ghosts, Mean};
+use policy::Outcome;
+use room::Candidate;
+use std::collections::HashMap;
+use tune::PoolStep;
+
+/// Samples kept for the pilot; of more, the newest are dropped and counted.
+const SAMPLES_MAX: usize = 1 << 16;
+
+/// A simulated store, shared by tenants.
+#[derive(Debug)]
+pub struct SimulatedPlant {
+    limit: Bytes,
+    used: Bytes,
+    now: Micros,
+    tick: Tick,
+    members: Vec<Member>,
+    pools: Vec<Pool>,
+    ghosts: Ghosts,
+    disk: Disk,
+    samples: Vec<Sample>,
+    dropped: u64,
+    prng: Prng,
+}
+
+#[derive(Debug)]
+struct Member {
+    bounds: Bounds,
+    /// The keys to sample.
+    filter: Filter,
+    used: Bytes,
+    counts: Counts,
+    fetches: Mean,
+    places: HashMap<u64, (u8, usize)>,
+    /// By class of penalties, as far as any was met.
+    shelves: Vec<Shelf>,
+    /// The pool of each shelf.
+    pools: Vec<usize>,
+}
+
+/// A tenant's items of one class of penalties.
+#[derive(Debug, Default)]
+struct Shelf {
+    items: Vec<Item>,
+    used: Bytes,
+    gets: u64,
+    misses: u64,
+    sets: u64,
+    fetches: Mean,
+}
+
+impl Member {
+    fn item(&self, key: u64) -> Option<&Item> {
+        self.places.get(&key).map(|&(shelf, at)| &self.shelves[usize::from(shelf)].items[at])
+    }
+
+    /// What an item that nobody measured is taken for.
+    fn usual(&self) -> u8 {
+        usual(self.shelves.iter().map(|shelf| shelf.misses))
+    }
+
+    /// Items of a class, or of all.
+    fn len(&self, class: Option<u8>) -> usize {
+        match class {
+            None => self.places.len(),
+            Some(class) => self.shelves.get(usize::from(class)).map_or(0, |s| s.items.len()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    key: u64,
+    size: u32,
+    hits: u32,
+    last: Tick,
+    born: Tick,
+    expires: Micros,
+    penalty: Micros,
+}
+
+#[derive(Debug)]
+struct Pool {
+    step: PoolStep,
+    used: Bytes,
+    /// Good candidates of earlier draws, the best last.
+    kept: Vec<Candidate>,
+}
+
+impl SimulatedPlant {
+    /// An empty store with these tenants, numbered in their order, in one pool.
+    pub fn new(limit: Bytes, tenants: &[Bounds], seed: u64) -> Self {
+        let member = |bounds: &Bounds| Member {
+            bounds: bounds.clone(),
+            filter: Filter::NONE,
+            used: Bytes(0),
+            counts: Counts::default(),
+            fetches: Mean::default(),
+            places: HashMap::new(),
+            shelves: vec![],
+            pools: vec![],
+        };
+        let step = PoolStep {
+            tenants: (0..tenants.len() as TenantId).collect(),
+            class: None,
+            budget: limit,
+            evictor: tune::Evictor::klru_pool(5),
+            filter: Filter::NONE,
+        };
+        Self {
+            limit,
+            used: Bytes(0),
+            now: Micros(0),
+            tick: Tick(0),
+            members: tenants.iter().map(member).collect(),
+            pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
+            ghosts: Ghosts::default(),
+            disk: Disk::default(),
+            samples: vec![],
+            dropped: 0,
+            prng: Prng::new(seed),
+        }
+    }
+
+    /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
+    pub fn access(&mut self, access: &Access) -> Outcome {
+        self.access_told(access, None)
+    }
+
+    /// The same; where the class of the penalty is told, it is not the measured one that counts.
+    pub fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
+        self.now = self.now.max(access.time);
+        self.tick += Tick(1);
+        let at = usize::from(access.tenant);
+        let found = self.find(at, access.key);
+        match access.op {
+            Op::Delete => {
+                if found.is_some() {
+                    self.remove(at, access.key);
+                }
+                self.disk.items.remove(&(at, access.key));
+                self.tap(access, Sighting::Delete, self.now, 0);
+                Outcome::Done
+            }
+            Op::Set => {
+                let known = found.map_or_else(|| self.ghosts.class(at, access.key), |(c, _)| c);
+                let before = if known == 0 { self.members[at].usual() } else { known };
+                self.write(at, access, self.now, told.unwrap_or(before));
+                Outcome::Done
+            }
+            Op::Get => {
+                self.members[at].counts.gets += 1;
+                if let Some((class, place)) = found {
+                    let shelf = &mut self.members[at].shelves[usize::from(class)];
+                    shelf.gets += 1;
+                    let item = &mut shelf.items[place];
+                    item.last = self.tick;
+                    item.hits = item.hits.saturating_add(1);
+                    self.tap(access, Sighting::Hit, self.now, class);
+                    return Outcome::Hit;
+                }
+                let class = told.unwrap_or_else(|| match access.penalty {
+                    Micros(0) => 0,
+                    penalty => self.ghosts.measure(at, access.key, penalty),
+                });
+                self.missed(at, access.penalty, class);
+                self.tap(access, Sighting::Miss, self.now, 0);
+                self.write(at, access, later(self.now, access.penalty), class);
+                Outcome::Miss
+            }
+        }
+    }
+
+    /// Counts a miss for its tenant and the class in which its fill is measured.
+    fn missed(&mut self, at: usize, penalty: Micros, class: u8) {
+        let shelf = self.shelf(at, class);
+        shelf.gets += 1;
+        shelf.misses += 1;
+        shelf.fetches.add(penalty);
+        let member = &mut self.members[at];
+        member.counts.misses += 1;
+        member.counts.waited = later(member.counts.waited, penalty);
+        member.fetches.add(penalty);
+    }
+
+    /// The shelf of a class; a new one is of the pool that its class is of.
+    fn shelf(&mut self, at: usize, class: u8) -> &mut Shelf {
+        let wanted = usize::from(class) + 1;
+        let member = &mut self.members[at];
+        while member.shelves.len() < wanted {
+            let class = member.shelves.len() as u8;
+            member.pools.push(steer::home(&self.pools, at as TenantId, class));
+            member.shelves.push(Shelf::default());
+        }
+        &mut member.shelves[usize::from(class)]
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, now: Micros) {
+        self.now = self.now.max(now);
+    }
+
+    /// Changes the limit; what does not fit leaves with the writes that follow.
+    pub const fn set_limit(&mut self, limit: Bytes) {
+        self.limit = limit;
+    }
+
+    /// What a tenant asked for and got so far.
+    pub fn counts(&self, tenant: TenantId) -> Counts {
+        self.members[usize::from(tenant)].counts
+    }
+
+    /// The limit in force.
+    pub const fn limit(&self) -> Bytes {
+        self.limit
+    }
+
+    /// Memory in use.
+    pub const fn used(&self) -> Bytes {
+        self.used
+    }
+
+    /// Memory in use by a tenant.
+    pub fn used_by(&self, tenant: TenantId) -> Bytes {
+        self.members[usize::from(tenant)].used
+    }
+
+    /// The pools, as they were set last.
+    pub fn pools(&self) -> impl Iterator<Item = &PoolStep> {
+        self.pools.iter().map(|pool| &pool.step)
+    }
+
+    fn find(&mut self, at: usize, key: u64) -> Option<(u8, usize)> {
+        let place = *self.members[at].places.get(&key)?;
+        if self.members[at].shelves[usize::from(place.0)].items[place.1].expires <= self.now {
+            self.remove(at, key);
+            return None;
+        }
+        Some(place)
+    }
+
+    fn write(&mut self, at: usize, access: &Access, done: Micros, class: u8) {
+        if self.members[at].places.contains_key(&access.key) {
+            self.remove(at, access.key);
+        }
+        self.disk.items.remove(&(at, access.key));
+        self.members[at].counts.sets += 1;
+        self.shelf(at, class).sets += 1;
+        self.tap(access, Sighting::Write, done, class);
+        let size = Bytes(u64::from(access.size));
+        let most = self.members[at].bounds.max.map_or(self.limit, |max| max.min(self.limit));
+        if size > most || !self.make_room(at, class, size) {
+            return;
+        }
+        let expires = match access.ttl {
+            Micros(0) => Micros(u64::MAX),
+            ttl => later(done, ttl),
+        };
+        let item = Item {
+            key: access.key,
+            size: access.size,
+            hits: 0,
+            last: self.tick,
+            born: self.tick,
+            expires,
+            penalty: access.penalty,
+        };
+        self.put(at, class, item);
+    }
+
+    fn put(&mut self, at: usize, class: u8, item: Item) {
+        let size = Bytes(u64::from(item.size));
+        let member = &mut self.members[at];
+        let shelf = &mut member.shelves[usize::from(class)];
+        member.places.insert(item.key, (class, shelf.items.len()));
+        shelf.items.push(item);
+        shelf.used += size;
+        member.used += size;
+        self.pools[member.pools[usize::from(class)]].used += size;
+        self.used += size;
+    }
+
+    fn remove(&mut self, at: usize, key: u64) {
+        let member = &mut self.members[at];
+        let Some((class, place)) = member.places.remove(&key) else { return };
+        let shelf = &mut member.shelves[usize::from(class)];
+        let item = shelf.items.swap_remove(place);
+        if let Some(moved) = shelf.items.get(place) {
+            member.places.insert(moved.key, (class, place));
+        }
+        let size = Bytes(u64::from(item.size));
+        shelf.used -= size;
+        member.used -= size;
+        self.pools[member.pools[usize::from(class)]].used -= size;
+        self.used -= size;
+    }
+
+    fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros, class: u8) {
+        if !self.members[usize::from(access.tenant)].filter.keeps(access.key) {
+            return;
+        }
+        if self.samples.len() >= SAMPLES_MAX {
+            self.dropped += 1;
+            return;
+        }
+        let size = if sighting == Sighting::Miss { 0 } else { access.size };
+        let (key, tenant, ttl) = (access.key, access.tenant, access.ttl);
+        let penalty = of_class(class);
+        self.samples.push(Sample { time, key, tenant, sighting, size, ttl, penalty });
+    }
+}
+
+/// The time `by` after `from`, or the end of time.
+const fn later(from: Micros, by: Micros) -> Micros {
+    Micros(from.0.saturating_add(by.0))
+}
+
+#[cfg(test)]
+mod tests;

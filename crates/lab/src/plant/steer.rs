@@ -1,0 +1,70 @@
+//! The simulated store as the pilot reads and sets it.
+
+use super::{Member, Pool, Shelf, SimulatedPlant};
+use base::{Bytes, Filter, TenantId};
+use std::collections::HashMap;
+use tune::{Part, Plant, PoolStep, Reading, Step, Tenant};
+
+impl Plant for SimulatedPlant {
+    fn read(&mut self) -> Reading {
+        let part = |(shelf, class): (&Shelf, u8)| Part {
+            class,
+            used: shelf.used,
+            gets: shelf.gets,
+            misses: shelf.misses,
+            sets: shelf.sets,
+            penalty: shelf.fetches.get(),
+        };
+        let tenant = |(id, member): (usize, &Member)| Tenant {
+            id: id as TenantId,
+            name: member.bounds.name.clone(),
+            used: member.used,
+            items: member.places.len() as u64,
+            gets: member.counts.gets,
+            misses: member.counts.misses,
+            sets: member.counts.sets,
+            penalty: member.fetches.get(),
+            min: member.bounds.min,
+            max: member.bounds.max,
+            weight: member.bounds.weight,
+            classes: member.shelves.iter().zip(0..).map(part).collect(),
+        };
+        Reading {
+            now: self.now,
+            limit: self.limit,
+            tenants: self.members.iter().enumerate().map(tenant).collect(),
+            samples: std::mem::take(&mut self.samples),
+            dropped: self.dropped,
+            ..Reading::default()
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        let mut kept: HashMap<_, _> = std::mem::take(&mut self.pools)
+            .into_iter()
+            .map(|pool| ((pool.step.tenants, pool.step.class), pool.kept))
+            .collect();
+        let pool = |step: &PoolStep| {
+            let kept = kept.remove(&(step.tenants.clone(), step.class)).unwrap_or_default();
+            Pool { step: step.clone(), used: Bytes(0), kept }
+        };
+        self.pools = step.pools.iter().map(pool).collect();
+        for (member, tenant) in self.members.iter_mut().zip(0..) {
+            for ((home_of, shelf), class) in member.pools.iter_mut().zip(&member.shelves).zip(0..) {
+                *home_of = home(&self.pools, tenant, class);
+                self.pools[*home_of].used += shelf.used;
+            }
+            let own = step.pools.iter().filter(|pool| pool.tenants.contains(&tenant));
+            let widest = own.map(|pool| pool.filter).max_by_key(|filter| filter.threshold());
+            member.filter = widest.unwrap_or(Filter::NONE);
+        }
+    }
+}
+
+/// The pool of a tenant's items of a class; the first where no pool names them.
+pub(super) fn home(pools: &[Pool], tenant: TenantId, class: u8) -> usize {
+    let is_home = |pool: &Pool| {
+        pool.step.tenants.contains(&tenant) && pool.step.class.is_none_or(|wanted| wanted == class)
+    };
+    pools.iter().position(is_home).unwrap_or(0)
+}

@@ -1,0 +1,124 @@
+//! What the pilot sees of the plant, and what it does with a step.
+
+use super::{Class, SlabPlant};
+use base::list::NIL;
+use base::{Bytes, Filter, Micros, TenantId};
+use tune::{Part, Plant, Reading, SlabClass, Step, Tenant};
+
+/// Requests between two looks at which items are about to be evicted.
+const TAIL_EVERY: u64 = 1 << 14;
+
+impl SlabPlant {
+    /// Finds what is about to be evicted: in each class, a page's worth.
+    fn mark_tails(&mut self) {
+        self.tail_at = self.tick;
+        for at in 0..self.classes.len() {
+            let mut slot = self.classes[at].order.oldest();
+            for _ in 1..self.per_page(at) {
+                if slot == NIL {
+                    break;
+                }
+                slot = self.links.newer(slot);
+            }
+            // A class of less than a page has no tail.
+            self.classes[at].tail = if slot == NIL { 0 } else { self.items[slot as usize].last };
+        }
+    }
+
+    fn slab_class(&self, at: usize) -> Option<SlabClass> {
+        let of = &self.classes[at];
+        let oldest = of.order.oldest();
+        let tail_age = if oldest == NIL { 0 } else { self.tick - self.items[oldest as usize].last };
+        let chunks = self.per_page(at) * of.pages.len();
+        (of.gets + of.sets > 0).then(|| SlabClass {
+            tenant: self.owner(at) as TenantId,
+            class: (at % self.chunks.len()) as u8,
+            page: Bytes(u64::from(self.slabs.page)),
+            chunk: Bytes(u64::from(self.share(at))),
+            pages: of.pages.len() as u64,
+            free: (chunks - of.order.len()) as u64,
+            evicted: of.evicted,
+            tail_hits: of.tail_hits,
+            tail_age,
+            victims: of.victims,
+        })
+    }
+}
+
+impl SlabPlant {
+    /// The classes that were asked for anything.
+    pub fn shown(&self) -> Vec<SlabClass> {
+        (0..self.classes.len()).filter_map(|at| self.slab_class(at)).collect()
+    }
+}
+
+impl Plant for SlabPlant {
+    fn read(&mut self) -> Reading {
+        if self.tick - self.tail_at >= TAIL_EVERY {
+            self.mark_tails();
+        }
+        self.pretend();
+        let page = u64::from(self.slabs.page);
+        let part = |(of, class): (&Class, u8)| Part {
+            class,
+            used: Bytes(page * of.pages.len() as u64),
+            gets: of.gets,
+            misses: of.misses,
+            sets: of.sets,
+            penalty: (of.waited > 0.0)
+                .then(|| Micros((of.waited / of.misses.max(1) as f64).round() as u64)),
+        };
+        let classes = self.classes.chunks(self.chunks.len());
+        let tenants = self.members.iter().zip(classes).zip(0..).map(|((member, classes), id)| {
+            let (counts, bounds) = (member.counts, &member.bounds);
+            Tenant {
+                id,
+                name: bounds.name.clone(),
+                used: Bytes(page * member.pages),
+                items: member.places.len() as u64,
+                gets: counts.gets,
+                misses: counts.misses,
+                sets: counts.sets,
+                penalty: (counts.waited > Micros(0))
+                    .then(|| Micros((counts.mean_us() / counts.miss_ratio()).round() as u64)),
+                min: bounds.min,
+                max: bounds.max,
+                weight: bounds.weight,
+                classes: classes.iter().zip(0..).map(part).collect(),
+            }
+        });
+        Reading {
+            now: self.now,
+            limit: Bytes(page * self.pages_max()),
+            tenants: tenants.collect(),
+            slabs: self.shown(),
+            goals: self.goals.clone(),
+            samples: std::mem::take(&mut self.samples),
+            dropped: self.dropped,
+            ..Reading::default()
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.steps.clone_from(&step.pools);
+        let page = f64::from(self.slabs.page);
+        let is_full = self.pages_taken == self.pages_max();
+        for class in &mut self.classes {
+            (class.wanted, class.filter) = (None, Filter::NONE);
+        }
+        for pool in &step.pools {
+            for tenant in &pool.tenants {
+                let first = usize::from(*tenant) * self.chunks.len();
+                let of = match pool.class {
+                    Some(class) => first + usize::from(class)..first + usize::from(class) + 1,
+                    None => first..first + self.chunks.len(),
+                };
+                for class in &mut self.classes[of] {
+                    class.filter = pool.filter;
+                    let budget = pool.budget.as_f64() / page;
+                    class.wanted = pool.class.filter(|_| is_full).map(|_| budget);
+                }
+            }
+        }
+    }
+}

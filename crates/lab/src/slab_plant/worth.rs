@@ -1,0 +1,189 @@
+//! Who leaves a class: the oldest, or of some drawn the one of least hit density by byte of its
+//! chunk. Densities are learnt of all classes together, in requests to the whole cache, by the code
+//! of the live store: what explorers are, and how many, too.
+
+use super::{Item, NONE, SlabPlant, Slabs};
+use base::list::NIL;
+use base::{Micros, TenantId, Tick};
+use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
+use policy::{Meta, Rank};
+
+/// Pages of a donor that are looked at for the one worth least.
+const PAGES_DRAWN: usize = 8;
+
+/// What was learnt of items.
+#[derive(Debug)]
+pub(super) struct Worth {
+    candidates: u8,
+    lived: Lived,
+    learner: Learner,
+    ranks: Ranks,
+    /// Items that left to make room.
+    evictions: u64,
+}
+
+impl Worth {
+    pub(super) fn new(candidates: u8, tenants: usize) -> Self {
+        Self {
+            candidates,
+            lived: Lived::new(tenants),
+            learner: Learner::new(tenants),
+            ranks: Ranks::default(),
+            evictions: 0,
+        }
+    }
+
+    fn density(&self, item: &Item, tenant: TenantId, size: u32, tick: u64) -> f32 {
+        let age = tick - item.last;
+        let meta = Meta { age, life: 0, hits: 0, size, penalty: Micros(0) };
+        self.ranks.rank_in(tenant, item.hit_class, &meta, Tick(tick))
+    }
+}
+
+/// Whose items a class has, and what one takes of its page.
+fn home(slabs: &Slabs, chunks: &[u32], class: usize) -> (TenantId, u32) {
+    let chunk = chunks[class % chunks.len()];
+    ((class / chunks.len()) as TenantId, slabs.page / (slabs.page / chunk))
+}
+
+impl SlabPlant {
+    fn items_held(&self) -> usize {
+        self.members.iter().map(|member| member.places.len()).sum()
+    }
+
+    /// Learns, if it is time.
+    pub(super) fn learn(&mut self) {
+        let objects = self.items_held();
+        let Some(worth) = &mut self.worth else { return };
+        if !worth.learner.is_due(self.tick, worth.evictions, objects as u64) {
+            return;
+        }
+        let (mut explorers, mut bytes) = (0.0, 0.0);
+        let mut lasting = vec![];
+        for &slot in self.members.iter().flat_map(|member| member.places.values()) {
+            let item = &self.items[slot as usize];
+            let (owner, size) = home(&self.slabs, &self.chunks, item.class as usize);
+            let age = self.tick - item.last;
+            bytes += f64::from(size);
+            if worth.ranks.explores(age, Tick(self.tick)) {
+                explorers += f64::from(size);
+            }
+            lasting.push((owner, item.hit_class, age as u32, 1.0));
+        }
+        worth.learner.take(&mut worth.lived);
+        let share = explorers / f64::max(bytes, 1.0);
+        worth.ranks = worth.learner.learn(self.tick, &lasting, objects, share);
+    }
+
+    /// An item is used again: one lifetime ends, in a hit or unread, and the next begins.
+    pub(super) fn lives_on(&mut self, slot: u32, hit: bool) {
+        let objects = self.items_held();
+        let Some(worth) = &mut self.worth else { return };
+        let item = &mut self.items[slot as usize];
+        let (owner, _) = home(&self.slabs, &self.chunks, item.class as usize);
+        let age = (self.tick - item.last) as u32;
+        worth.lived.count(owner, item.hit_class, age, hit);
+        item.hit_class = hit_class(age, objects);
+    }
+
+    /// An item leaves.
+    pub(super) fn ends(&mut self, slot: u32) {
+        let Some(worth) = &mut self.worth else { return };
+        let item = &self.items[slot as usize];
+        let (owner, _) = home(&self.slabs, &self.chunks, item.class as usize);
+        worth.lived.count(owner, item.hit_class, (self.tick - item.last) as u32, false);
+    }
+
+    /// Who leaves a class; none if nothing is there.
+    pub(super) fn victim(&mut self, class: usize) -> Option<u32> {
+        if self.worth.is_none() {
+            let oldest = self.classes[class].order.oldest();
+            return (oldest != NIL).then_some(oldest);
+        }
+        let (slot, density) = self.least(class)?;
+        self.classes[class].victims.add(density.into());
+        if let Some(worth) = &mut self.worth {
+            worth.evictions += 1;
+        }
+        Some(slot)
+    }
+
+    /// Asks a class in which nothing left of late what would leave.
+    pub(super) fn pretend(&mut self) {
+        if self.worth.is_none() {
+            return;
+        }
+        for class in 0..self.classes.len() {
+            let evicted = self.classes[class].evicted;
+            if std::mem::replace(&mut self.classes[class].told, evicted) == evicted
+                && let Some((_, density)) = self.least(class)
+            {
+                self.classes[class].victims.add(density.into());
+            }
+        }
+    }
+
+    /// The item of least density among some of a class.
+    fn least(&mut self, class: usize) -> Option<(u32, f32)> {
+        let (worth, pages) = (self.worth.as_ref()?, &self.classes[class].pages);
+        let (owner, size) = home(&self.slabs, &self.chunks, class);
+        let mut best: Option<(u32, f32)> = None;
+        for _ in 0..if pages.is_empty() { 0 } else { worth.candidates } {
+            let page = pages[self.prng.below(pages.len() as u64) as usize];
+            let held = &self.pages[page as usize].items;
+            if held.is_empty() {
+                continue;
+            }
+            let slot = held[self.prng.below(held.len() as u64) as usize];
+            let density = worth.density(&self.items[slot as usize], owner, size, self.tick);
+            if best.is_none_or(|(_, least)| density < least) {
+                best = Some((slot, density));
+            }
+        }
+        best
+    }
+
+    /// The page that a class gives: that of its oldest item, or of some that which is worth least.
+    pub(super) fn page_to_give(&mut self, class: usize) -> u32 {
+        let pages = &self.classes[class].pages;
+        let Some(worth) = &self.worth else {
+            return match self.classes[class].order.oldest() {
+                NIL => pages[0],
+                oldest => self.items[oldest as usize].page,
+            };
+        };
+        let (owner, size) = home(&self.slabs, &self.chunks, class);
+        let sum = |page: u32| -> f32 {
+            let held = self.pages[page as usize].items.iter();
+            let densities =
+                held.map(|&at| worth.density(&self.items[at as usize], owner, size, self.tick));
+            // Explorers are worth nothing yet.
+            densities.filter(|density| density.is_finite()).sum()
+        };
+        let drawn = (0..PAGES_DRAWN).map(|_| pages[self.prng.below(pages.len() as u64) as usize]);
+        let drawn: Vec<_> = drawn.map(|page| (page, sum(page))).collect();
+        let least = drawn.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        least.map_or(pages[0], |(page, _)| page)
+    }
+
+    /// Where items are ranked: those of the class that are worth least leave, as many as a page
+    /// less has no room for, and the others on the page move into their chunks.
+    pub(super) fn rescue(&mut self, class: usize, page: u32) {
+        if self.worth.is_none() {
+            return;
+        }
+        let others = self.per_page(class) * (self.classes[class].pages.len() - 1);
+        while self.classes[class].order.len() > others {
+            let Some((slot, _)) = self.least(class) else { return };
+            self.remove(slot);
+        }
+        self.pages[page as usize].class = NONE;
+        for slot in std::mem::take(&mut self.pages[page as usize].items) {
+            let Some(to) = self.open_page(class) else { return };
+            let held = &mut self.pages[to as usize].items;
+            let item = &mut self.items[slot as usize];
+            (item.page, item.at) = (to, held.len() as u32);
+            held.push(slot);
+        }
+    }
+}

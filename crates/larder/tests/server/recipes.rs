@@ -1,0 +1,77 @@
+//! What every recipe of the list keeps on the live server: a new one is tested by its name in the
+//! list.
+
+use crate::client::Client;
+use crate::process::serve;
+use serde_json::Value;
+use std::time::{Duration, Instant};
+use tune::recipe::{self, Pools};
+
+/// The memory of the servers here.
+const MEMORY: u64 = 4 << 20;
+
+/// Reads keys of three tenants through the cache, and holds each answer against what was written.
+/// The penalty of a miss is told with the write.
+fn read_through(client: &mut Client, recipe: &str, round: u64) {
+    for at in 0..600 {
+        for (tenant, keys, length, cost) in
+            [("web", 4_000, 300, 200), ("cart", 3_000, 900, 3_000), ("scan", 1 << 30, 500, 50)]
+        {
+            let key = base::hash::mix(600 * round + at) % keys;
+            let value = format!("{key:0length$}");
+            let found = client.ask(&format!("GET {tenant}:{key}"));
+            if found == "$-1\r\n" {
+                let set = format!("SET {tenant}:{key} {value} COST {cost}");
+                assert_eq!(client.ask(&set), "+OK\r\n", "{recipe}, round {round}");
+            } else {
+                assert_eq!(found, format!("${length}\r\n{value}\r\n"), "{recipe}: {tenant}:{key}");
+            }
+        }
+    }
+}
+
+fn document(client: &mut Client, command: &str) -> Value {
+    let reply = client.ask(command);
+    let body = reply.split_once("\r\n").unwrap().1;
+    serde_json::from_str(body.trim_end()).unwrap_or_else(|_| panic!("{command}: {reply}"))
+}
+
+#[test]
+fn each_recipe_steers_a_server() {
+    for recipe in recipe::ALL {
+        let name = recipe.name;
+        let layout = if recipe.pools == Pools::Slab { "slab" } else { "heap" };
+        let server = serve(&format!(
+            "--maxmemory {MEMORY} --layout {layout} --recipe {name}:epoch=0.1 \
+             --tenant web match prefix web: --tenant cart match prefix cart: \
+             --tenant scan match prefix scan:"
+        ));
+        let mut client = Client::new(server.addr());
+        let begun = Instant::now();
+        // A recipe that looks at nothing has no epochs.
+        let wanted = if recipe.steers() { 20 } else { 0 };
+        let epochs = (0..).find_map(|round| {
+            read_through(&mut client, name, round);
+            let history = document(&mut client, "LARDER HISTORY JSON");
+            let epochs = history.as_array().unwrap().clone();
+            let late = begun.elapsed() > Duration::from_secs(60);
+            assert!(!late, "{name}: {} epochs in a minute", epochs.len());
+            (epochs.len() >= wanted && round >= 5).then_some(epochs)
+        });
+        for epoch in epochs.unwrap() {
+            let pools = epoch["pools"].as_array().unwrap();
+            let budgets: u64 = pools.iter().map(|pool| pool["budget"].as_u64().unwrap()).sum();
+            assert!(budgets <= MEMORY, "{name}: {epoch}");
+        }
+        let info = client.ask("INFO memory");
+        let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
+        assert!(used.parse::<u64>().unwrap() <= MEMORY, "{name}: {used}");
+        // Away from it and back while the data stays.
+        let kept = client.ask("DBSIZE");
+        for next in ["static", name] {
+            assert_eq!(client.ask(&format!("CONFIG SET recipe {next}")), "+OK\r\n");
+        }
+        assert_eq!(client.ask("DBSIZE"), kept, "{name}");
+        read_through(&mut client, name, 0);
+    }
+}

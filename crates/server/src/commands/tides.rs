@@ -1,0 +1,117 @@
+//! LARDER DUMP, LOAD and TIDES: what is away on the disk, and whose load comes and goes.
+
+use super::larder::{lines, number_of, wants_json};
+use super::{Call, Done, Failure};
+use crate::tide::{Passage, Shown};
+use base::{Bytes, TenantId};
+use serde_json::{Value, json};
+use tune::tides::Turn;
+
+pub(super) fn dump(call: &mut Call<'_>) -> Done {
+    ask(call, Turn::Ebb, "Dumping has begun: LARDER TIDES shows what comes of it")
+}
+
+pub(super) fn load(call: &mut Call<'_>) -> Done {
+    ask(call, Turn::Flood, "Loading has begun: LARDER TIDES shows what comes of it")
+}
+
+/// Asks for a tenant's items, or everybody's, to leave or to come back.
+fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
+    if call.view.settings.dump_max == Bytes(0) {
+        return Err(Failure::err(
+            "nothing may be on the disk: CONFIG SET dump-max 1gb, in a dir of your choice",
+        ));
+    }
+    let tenants = match call.args.len() {
+        2 => 0..call.view.names.len() as TenantId,
+        3 => {
+            let tenant = number_of(call, &call.text(2))?;
+            tenant..tenant + 1
+        }
+        _ => return Err(super::SYNTAX.into()),
+    };
+    for tenant in tenants {
+        call.shared.tide.ask(tenant, turn);
+    }
+    call.out.simple(answer);
+    Ok(())
+}
+
+pub(super) fn tides(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    let all = call.view.names.iter().enumerate().map(|(number, name)| {
+        let number = number as TenantId;
+        (name, call.shared.tide.shown(number), call.shared.store.away(number))
+    });
+    if as_json {
+        let document: Vec<Value> = all
+            .map(|(name, shown, (away, index))| {
+                let mut value = serde_json::to_value(shown).unwrap_or_default();
+                value["name"] = json!(name);
+                value["away"] = json!(away);
+                value["index_bytes"] = json!(index.0);
+                value
+            })
+            .collect();
+        call.out.bulk(Value::from(document).to_string().as_bytes());
+        return Ok(());
+    }
+    let settings = &call.view.settings;
+    let mut text = vec![if settings.dump_max == Bytes(0) {
+        "nothing is dumped: CONFIG SET dump-max says how much of the disk may be taken".to_owned()
+    } else {
+        format!(
+            "dumps take up to {} in {}, {} a second; reads are counted in buckets of {} s",
+            settings.dump_max,
+            settings.dir,
+            settings.dump_rate,
+            settings.dump_bucket.as_f64() / 1e6
+        )
+    }];
+    for (name, shown, (away, index)) in all {
+        text.push(format!("tenant {name}: {}", state(&shown)));
+        text.push(format!(
+            "  {away} items have a copy on the disk, which takes {} there and {index} of memory",
+            Bytes(shown.disk)
+        ));
+        text.extend(shown.dump.iter().map(|dump| {
+            format!("  last dump: {}; {} left memory", passage(dump, "written"), dump.left)
+        }));
+        text.extend(shown.load.iter().map(|load| {
+            format!(
+                "  last load: {}; {} had not left, {} were out of date, {} found no room, \
+                 {} blocks were torn",
+                passage(load, "brought back"),
+                load.here,
+                load.outdated,
+                load.refused,
+                load.torn
+            )
+        }));
+    }
+    lines(call, &text);
+    Ok(())
+}
+
+fn state(shown: &Shown) -> String {
+    let doing = if shown.doing.is_empty() { String::new() } else { format!("{}; ", shown.doing) };
+    let period = match (shown.period_s, shown.reads_peak) {
+        (Some(period), Some(peak)) => {
+            format!("a period of {period:.1} s, its peak {peak:.0} reads a bucket")
+        }
+        _ => "no period".to_owned(),
+    };
+    format!(
+        "{doing}{period}, {:.0} in the last; {} ebbs and {} floods, {} dumps and {} loads",
+        shown.reads, shown.ebbs, shown.floods, shown.dumps, shown.loads
+    )
+}
+
+fn passage(passage: &Passage, what: &str) -> String {
+    let Passage { by, at_s, seconds, items, bytes, because, .. } = passage;
+    let because = because.as_ref().map_or(String::new(), |why| format!(", ended early: {why}"));
+    format!(
+        "{items} items {what}, {}, at {at_s:.1} s in {seconds:.2} s ({by}{because})",
+        Bytes(*bytes)
+    )
+}

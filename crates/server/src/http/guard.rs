@@ -1,0 +1,89 @@
+//! Who may see what HTTP shows: whoever may call INFO.
+//!
+//! Without a name it is the user `default`, if that needs no password. Otherwise name and password
+//! of a user come by HTTP's Basic authentication, and a wrong one is answered as late as by the
+//! other protocols, counted together with those.
+
+use crate::acl::What;
+use crate::clock::Clock;
+use crate::commands;
+use crate::config::DEFAULT_USER;
+use crate::shared::Shared;
+use std::net::SocketAddr;
+use std::time::Duration;
+use wire::memcached::decode_key;
+
+/// Why somebody sees nothing.
+pub(super) enum Refused {
+    /// No name, or a wrong password.
+    Unknown,
+    /// This user has not the right.
+    MayNot(String),
+}
+
+/// Lets those through who may see everything here. Waits where the password is wrong.
+pub(super) fn admit(
+    shared: &Shared,
+    authorization: Option<&str>,
+    peer: SocketAddr,
+) -> Result<(), Refused> {
+    let view = shared.view();
+    let settings = &view.settings;
+    let user = match authorization.and_then(credentials) {
+        Some((name, password)) => {
+            let user = settings.user(&name).filter(|user| user.admits(password.as_bytes()));
+            user.ok_or_else(|| {
+                slow_down(shared, name, peer);
+                Refused::Unknown
+            })?
+        }
+        None if settings.is_open() => settings.user(DEFAULT_USER).ok_or(Refused::Unknown)?,
+        None => return Err(Refused::Unknown),
+    };
+    let number = commands::find(b"info").ok_or(Refused::Unknown)?;
+    user.check(number, &[b"info"], 0).map_err(|_| Refused::MayNot(user.name.clone()))
+}
+
+/// Name and password of `Basic …`, in the base64 of meta commands.
+fn credentials(authorization: &str) -> Option<(String, String)> {
+    let (scheme, text) = authorization.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let text = String::from_utf8(decode_key(text.trim().as_bytes())?).ok()?;
+    let (name, password) = text.split_once(':')?;
+    Some((name.to_owned(), password.to_owned()))
+}
+
+/// Keeps in the ACL log that a password was wrong, and lets whoever tried it wait.
+fn slow_down(shared: &Shared, user: String, peer: SocketAddr) {
+    let (now_ms, address) = (shared.clock.micros().0 / 1_000, peer.to_string());
+    let settings = &shared.view().settings;
+    let (reason, context) = ("auth", "toplevel");
+    let what = What { reason, context, object: b"http".to_vec(), user };
+    let (unix_ms, max) = (Clock::unix_us() / 1_000, settings.acllog_max_len);
+    shared.acl_log.add(what, format!("addr={address} cmd=http"), unix_ms, max);
+    let mut left = shared.attempts.delay_ms(&address, now_ms, settings.auth_delay_max);
+    while left > 0 && !shared.is_stopping() {
+        let step = left.min(100);
+        std::thread::sleep(Duration::from_millis(step));
+        left -= step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_passwords_are_read() {
+        let pair = |name: &str, password: &str| Some((name.to_owned(), password.to_owned()));
+        assert_eq!(credentials("Basic YWxpY2U6c2VjcmV0"), pair("alice", "secret"));
+        assert_eq!(credentials("basic OmE6Yg=="), pair("", "a:b"));
+        for text in
+            ["", "Basic", "Bearer YWxpY2U6c2VjcmV0", "Basic !", "Basic YWxpY2U=", "Basic /w=="]
+        {
+            assert_eq!(credentials(text), None, "{text}");
+        }
+    }
+}

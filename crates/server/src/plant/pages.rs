@@ -1,0 +1,186 @@
+//! The pages of the slab layout, as the pilot sees them and has them moved.
+//!
+//! Pools are classes of sizes, of each tenant. A plan gives each so many bytes, that is so many
+//! pages; at every look what they hold is held against what they are to hold, and the difference
+//! becomes moves, which the store carries out a page at a time. While there are pages that nobody
+//! has, whoever needs one takes it, and nothing moves.
+//!
+//! All tenants are one pool of the store: a class that needs a chunk makes one of its own items
+//! leave. Only a class without any chunk takes a page from the others, as it did in memcached.
+//!
+//! What is too large for half a page has runs of its own. They are counted in pages, begun ones
+//! included, and plans treat them as a class of items of a page each.
+
+use base::{Bytes, Sample, TenantId};
+use store::{Move, Now, SizeClass, SizeClassStats, Store};
+use tune::{Part, PoolStep, Reading, SlabClass, Tenant};
+
+/// Free pages, as a share of all, below which all are taken.
+const FREE: f64 = 1.0 / 64.0;
+
+/// Changes of the memory in pages that are not worth telling, as a share of it.
+const DRIFT: f64 = 1.0 / 32.0;
+
+/// What classes are to hold.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// In pages, by class.
+    wanted: Vec<(SizeClass, f64)>,
+    /// How items leave.
+    pub(super) evictor: Option<tune::Evictor>,
+    limit: Bytes,
+}
+
+/// What a look saw of a class: shown to the pilot, and counted.
+struct Seen {
+    shown: SlabClass,
+    part: Part,
+}
+
+fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -> Seen {
+    let page = store.page();
+    let is_large = stats.chunk == Bytes(0);
+    let worth = stats.victims.density;
+    let pages = stats.bytes.0.div_ceil(page.0);
+    let part = Part {
+        class: class as u8,
+        used: Bytes(pages * page.0),
+        gets: stats.counts.gets,
+        misses: stats.counts.misses,
+        sets: stats.counts.sets,
+        penalty: None,
+    };
+    let shown = SlabClass {
+        tenant,
+        class: class as u8,
+        page,
+        chunk: if is_large { page } else { Bytes(page.0 / stats.slots.max(1)) },
+        pages,
+        free: if is_large { 0 } else { stats.free },
+        evicted: stats.evicted,
+        tail_hits: stats.counts.tail_hits,
+        // The rank of an age is less than nothing; ages are counted by each shard for itself.
+        tail_age: (-worth).max(0.0) as u64 * store.shards() as u64,
+        victims: if worth > 0.0 { stats.victims } else { policy::rank::Victims::default() },
+    };
+    Seen { shown, part }
+}
+
+impl Pages {
+    /// Takes what pools are to hold from a step.
+    pub(super) fn want(&mut self, pools: &[PoolStep], page: Bytes) {
+        let of = |pool: &PoolStep| {
+            let (tenant, class) = (*pool.tenants.first()?, usize::from(pool.class?));
+            Some((SizeClass { tenant, class }, pool.budget.as_f64() / page.as_f64()))
+        };
+        self.wanted = pools.iter().filter_map(of).collect();
+    }
+
+    /// Shows the pages in `reading`, in which everything else stands already, and has the store
+    /// move what is not where it is to be.
+    pub(super) fn look(&mut self, store: &Store, reading: &mut Reading, now: Now) {
+        for sample in &mut reading.samples {
+            *sample = Sample { size: store.share_of(sample), ..*sample };
+        }
+        for tenant in &mut reading.tenants {
+            show(store, tenant, &mut reading.slabs, now);
+        }
+        let page = store.page();
+        let held: u64 = reading.slabs.iter().map(|class| class.pages).sum();
+        let free = reading.limit.saturating_sub(store.used()).0 / page.0;
+        let limit = Bytes((held + free) * page.0);
+        if limit.0.abs_diff(self.limit.0) as f64 > DRIFT * limit.as_f64() {
+            self.limit = limit;
+        }
+        let is_limited = reading.limit > Bytes(0);
+        // Never less than there is, or what everybody holds would not add up.
+        let shown = self.limit.max(Bytes(held * page.0));
+        reading.limit = if is_limited { shown } else { Bytes(0) };
+        let is_full = is_limited && free as f64 <= FREE * held as f64;
+        store.move_pages(&if is_full { self.moves(&reading.slabs) } else { vec![] });
+    }
+
+    /// The moves from what classes hold to what they are to hold.
+    fn moves(&self, held: &[SlabClass]) -> Vec<Move> {
+        let find = |of: SizeClass| {
+            let is_it = |c: &&SlabClass| c.tenant == of.tenant && usize::from(c.class) == of.class;
+            held.iter().find(is_it).map_or(0, |class| class.pages) as f64
+        };
+        let known: Vec<_> =
+            self.wanted.iter().map(|&(of, wanted)| (of, wanted, find(of))).collect();
+        let wanted: f64 = known.iter().map(|(_, wanted, _)| wanted).sum();
+        let have: f64 = known.iter().map(|(.., have)| have).sum();
+        // The memory may be a little more or less than when the plan was made.
+        let scale = if wanted > 0.0 { have / wanted } else { 1.0 };
+        let mut off: Vec<_> =
+            known.into_iter().map(|(of, wanted, have)| (of, have - scale * wanted)).collect();
+        off.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut moves = vec![];
+        let (mut from, mut to) = (0, off.len().saturating_sub(1));
+        while from < to {
+            // Less than half a page is nothing, or it would go back and forth.
+            let whole = |pages: f64| (pages + 0.49).floor();
+            let pages = whole(off[from].1).min(whole(-off[to].1));
+            if pages < 1.0 {
+                break;
+            }
+            moves.push(Move { from: off[from].0, to: off[to].0, pages: pages as u64 });
+            off[from].1 -= pages;
+            off[to].1 += pages;
+            if whole(off[from].1) < 1.0 {
+                from += 1;
+            }
+            if whole(-off[to].1) < 1.0 {
+                to -= 1;
+            }
+        }
+        moves
+    }
+}
+
+/// Shows the classes of a tenant, which uses what they hold.
+fn show(store: &Store, tenant: &mut Tenant, slabs: &mut Vec<SlabClass>, now: Now) {
+    let classes = store.classes(tenant.id, now);
+    let met = |class: &&Seen| class.shown.pages > 0 || class.part.gets + class.part.sets > 0;
+    let all = classes.iter().enumerate().map(|(at, stats)| seen(store, tenant.id, at, stats));
+    let all: Vec<_> = all.collect();
+    tenant.used = all.iter().map(|class| class.part.used).sum();
+    tenant.classes = all
+        .iter()
+        .filter(met)
+        .map(|class| Part { penalty: tenant.penalty, ..class.part })
+        .collect();
+    slabs.extend(all.iter().filter(met).map(|class| class.shown));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(class: usize) -> SizeClass {
+        SizeClass { tenant: 0, class }
+    }
+
+    fn held(pages: &[u64]) -> Vec<SlabClass> {
+        let class = |(&pages, class)| SlabClass { class, pages, ..SlabClass::default() };
+        pages.iter().zip(0..).map(class).collect()
+    }
+
+    fn moves(wanted: &[f64], had: &[u64]) -> Vec<(usize, usize, u64)> {
+        let wanted = wanted.iter().enumerate().map(|(class, &pages)| (of(class), pages));
+        let pages = Pages { wanted: wanted.collect(), ..Pages::default() };
+        let moves = pages.moves(&held(had));
+        moves.iter().map(|step| (step.from.class, step.to.class, step.pages)).collect()
+    }
+
+    /// Whole pages, from the most above to the most below; what is half a page off stays.
+    #[test]
+    fn moves_lead_to_what_is_wanted() {
+        assert_eq!(moves(&[4.0, 4.0, 4.0], &[9, 2, 1]), [(0, 2, 3), (0, 1, 2)]);
+        assert_eq!(moves(&[4.5, 4.5], &[4, 5]), []);
+        assert_eq!(moves(&[4.0, 4.0], &[4, 4]), []);
+        assert_eq!(moves(&[], &[4, 4]), []);
+        // Memory for half of what was planned.
+        assert_eq!(moves(&[8.0, 8.0], &[6, 2]), [(0, 1, 2)]);
+    }
+}

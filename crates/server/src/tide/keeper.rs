@@ -1,0 +1,309 @@
+//! The thread that counts requests, sees tides turn, and dumps and loads at a bounded rate.
+
+use super::dump::Dumping;
+use super::file::DumpFile;
+use super::load::Loading;
+use super::{Passage, Shown, lock};
+use crate::shared::{Shared, View};
+use base::{Micros, TenantId};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tune::tides::{Tides, Turn};
+
+/// Looks at the counters in a bucket, and the least and most time between two.
+const LOOKS: u64 = 4;
+const LOOK_MIN: Duration = Duration::from_millis(10);
+const LOOK_MAX: Duration = Duration::from_secs(1);
+/// Longest time that an operator's wish waits.
+const REST_MAX: Duration = Duration::from_millis(100);
+/// Time of which the bytes may be moved at once, after a pause.
+const CREDIT: Duration = Duration::from_millis(20);
+/// A load is begun so many times earlier than the disk alone would need.
+const LEAD: f64 = 1.5;
+
+/// A dump or a load under way.
+#[derive(Debug)]
+enum Work {
+    Dump(Dumping),
+    Load(Loading),
+}
+
+/// One tenant.
+#[derive(Debug)]
+struct Kept {
+    tides: Tides,
+    /// Reads counted so far.
+    reads: u64,
+    files: Vec<DumpFile>,
+    work: Option<Work>,
+    /// What is to follow it.
+    next: Option<(Turn, &'static str)>,
+    shown: Shown,
+}
+
+impl Kept {
+    fn new(bucket: Micros) -> Self {
+        Self {
+            tides: Tides::new(bucket, bucket),
+            reads: 0,
+            files: vec![],
+            work: None,
+            next: None,
+            shown: Shown::default(),
+        }
+    }
+
+    fn disk(&self) -> u64 {
+        let work = match &self.work {
+            Some(Work::Dump(dump)) => dump.bytes(),
+            Some(Work::Load(load)) => load.bytes(),
+            None => 0,
+        };
+        work + self.files.iter().map(DumpFile::bytes).sum::<u64>()
+    }
+}
+
+/// All tenants.
+struct Keeper<'a> {
+    shared: &'a Shared,
+    view: Arc<View>,
+    tenants: Vec<Kept>,
+    bucket: Micros,
+    next_look: Instant,
+    /// When the next block may be moved.
+    due: Instant,
+    /// Blocks so far.
+    blocks: u64,
+}
+
+/// Keeps tides until the server ends.
+pub(crate) fn run(shared: &Shared) {
+    let (view, now) = (shared.view(), Instant::now());
+    let bucket = view.settings.dump_bucket;
+    let mut keeper =
+        Keeper { shared, view, tenants: vec![], bucket, next_look: now, due: now, blocks: 0 };
+    while !shared.is_stopping() {
+        let rest = keeper.round();
+        std::thread::park_timeout(rest);
+    }
+}
+
+impl Keeper<'_> {
+    /// What is due now; returns for how long nothing is.
+    fn round(&mut self) -> Duration {
+        if let Some(view) = self.shared.newer(&self.view) {
+            self.view = view;
+        }
+        let settings = &self.view.settings;
+        if settings.dump_max.0 == 0 {
+            self.close();
+            return REST_MAX;
+        }
+        if self.bucket != settings.dump_bucket {
+            self.bucket = settings.dump_bucket;
+            for kept in &mut self.tenants {
+                kept.tides = Tides::new(self.bucket, self.bucket);
+            }
+        }
+        let bucket = self.bucket;
+        self.tenants.resize_with(self.view.names.len(), || Kept::new(bucket));
+        if Instant::now() >= self.next_look {
+            self.look();
+            let look = Duration::from_micros(bucket.0 / LOOKS).clamp(LOOK_MIN, LOOK_MAX);
+            self.next_look = (self.next_look + look).max(Instant::now() + look / 2);
+        }
+        let asked = std::mem::take(&mut *lock(&self.shared.tide.asked));
+        for (tenant, turn) in asked {
+            self.want(tenant, turn, "command");
+        }
+        self.work();
+        self.show();
+        let now = Instant::now();
+        let mut rest = REST_MAX.min(self.next_look.saturating_duration_since(now));
+        if self.tenants.iter().any(|kept| kept.work.is_some()) {
+            rest = rest.min(self.due.saturating_duration_since(now));
+        }
+        rest.max(Duration::from_millis(1))
+    }
+
+    /// Forgets everything: nothing is to be dumped any more.
+    fn close(&mut self) {
+        if self.tenants.is_empty() {
+            return;
+        }
+        for tenant in 0..self.tenants.len() {
+            self.shared.store.forget_away(tenant as TenantId);
+        }
+        self.tenants.clear();
+        self.show();
+    }
+
+    /// Counts, and sees whose tide turns.
+    fn look(&mut self) {
+        let now = self.shared.clock.micros();
+        let rate = self.view.settings.dump_rate.as_f64().max(1.0);
+        for tenant in 0..self.tenants.len() {
+            let number = tenant as TenantId;
+            let stats = self.shared.store.tenant_stats(number);
+            let kept = &mut self.tenants[tenant];
+            let reads = stats.counters.gets();
+            // A tenant that is new to this thread may have been read before.
+            let before = if kept.reads == 0 { reads } else { kept.reads };
+            kept.reads = reads;
+            let disk = kept.disk();
+            if kept.work.is_none() && disk > 0 && self.shared.store.away(number).0 == 0 {
+                // Clients have gone beyond all of it.
+                kept.files.clear();
+                self.shared.store.forget_away(number);
+            }
+            let bytes = if disk > 0 { disk } else { stats.used.0 };
+            let lead = LEAD * bytes as f64 / rate * 1e6 + self.bucket.as_f64();
+            kept.tides.set_lead(Micros(lead as u64));
+            let turn = kept.tides.see(now, reads - before.min(reads));
+            let Some(turn) = turn else { continue };
+            match turn {
+                Turn::Ebb => kept.shown.ebbs += 1,
+                Turn::Flood => kept.shown.floods += 1,
+            }
+            lock(&self.shared.tide.turned).push((number, turn));
+            self.want(number, turn, if turn == Turn::Ebb { "ebb" } else { "flood" });
+        }
+    }
+
+    /// Begins a dump or a load, or lets it follow what is under way. A flood ends a dump.
+    fn want(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
+        let Some(kept) = self.tenants.get_mut(usize::from(tenant)) else { return };
+        match &mut kept.work {
+            None => self.begin(tenant, turn, by),
+            Some(Work::Dump(dump)) if turn == Turn::Flood => {
+                dump.passage.because = Some("the load comes back".into());
+                kept.next = Some((turn, by));
+            }
+            Some(_) => kept.next = Some((turn, by)),
+        }
+    }
+
+    fn begin(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
+        let kept = &mut self.tenants[usize::from(tenant)];
+        kept.next = None;
+        kept.work = match turn {
+            Turn::Ebb => match Dumping::begin(self.shared, tenant, by) {
+                Ok(dump) => Some(Work::Dump(dump)),
+                Err(why) => {
+                    tracing::warn!("nothing is dumped: {why}");
+                    let because = Some(why);
+                    kept.shown.dump = Some(Passage { by, because, ..Passage::default() });
+                    None
+                }
+            },
+            Turn::Flood => {
+                let files = std::mem::take(&mut kept.files);
+                Some(Work::Load(Loading::begin(self.shared, tenant, by, files)))
+            }
+        };
+    }
+
+    /// Moves the blocks that are due, each tenant's in turn.
+    fn work(&mut self) {
+        let rate = self.view.settings.dump_rate.as_f64().max(1.0);
+        let now = Instant::now();
+        self.due = self.due.max(now.checked_sub(CREDIT).unwrap_or(now));
+        for tenant in 0..self.tenants.len() {
+            if Instant::now() < self.due {
+                return;
+            }
+            let bytes = self.step(tenant);
+            self.due += Duration::from_secs_f64(bytes as f64 / rate);
+        }
+    }
+
+    /// Moves a block of a tenant; returns its bytes.
+    fn step(&mut self, tenant: usize) -> u64 {
+        let disk: u64 = self.tenants.iter().map(Kept::disk).sum();
+        let left = self.view.settings.dump_max.0.saturating_sub(disk);
+        let kept = &mut self.tenants[tenant];
+        let (before, passage, goes_on) = match &mut kept.work {
+            None => return 0,
+            Some(Work::Dump(dump)) => {
+                self.blocks += 1;
+                let before = dump.passage.bytes;
+                let goes_on =
+                    dump.passage.because.is_none() && dump.step(self.shared, self.blocks, left);
+                (before, &dump.passage, goes_on)
+            }
+            Some(Work::Load(load)) => {
+                let before = load.passage.bytes;
+                let goes_on = load.step(self.shared);
+                (before, &load.passage, goes_on)
+            }
+        };
+        let bytes = passage.bytes - before;
+        if !goes_on {
+            self.end(tenant);
+        }
+        bytes
+    }
+
+    /// A dump or a load is over.
+    fn end(&mut self, tenant: usize) {
+        let name = &self.view.names[tenant];
+        let kept = &mut self.tenants[tenant];
+        match kept.work.take() {
+            Some(Work::Dump(dump)) => {
+                let (passage, file) = dump.end();
+                kept.files.extend(file);
+                tell_dump(name, &passage);
+                kept.shown.dumps += 1;
+                kept.shown.dumped += passage.items;
+                kept.shown.dump = Some(passage);
+            }
+            Some(Work::Load(load)) => {
+                let passage = load.end(self.shared);
+                tell_load(name, &passage);
+                kept.shown.loads += 1;
+                kept.shown.loaded += passage.items;
+                kept.shown.load = Some(passage);
+            }
+            None => {}
+        }
+        if let Some((turn, by)) = kept.next.take() {
+            self.begin(tenant as TenantId, turn, by);
+        }
+    }
+
+    /// Publishes what there is to show.
+    fn show(&self) {
+        let shown = self.tenants.iter().map(|kept| Shown {
+            doing: match kept.work {
+                None => "",
+                Some(Work::Dump(_)) => "dumping",
+                Some(Work::Load(_)) => "loading",
+            },
+            period_s: kept.tides.period().map(|p| p.length as f64 * self.bucket.as_f64() / 1e6),
+            reads: kept.tides.last(),
+            reads_peak: kept.tides.period().map(tune::tides::Period::most),
+            disk: kept.disk(),
+            ..kept.shown.clone()
+        });
+        *lock(&self.shared.tide.shown) = shown.collect();
+    }
+}
+
+fn tell_dump(name: &str, passage: &Passage) {
+    let Passage { by, seconds, items, bytes, left, because, .. } = passage;
+    let because = because.as_ref().map_or(String::new(), |why| format!("; it ended early: {why}"));
+    tracing::info!(
+        "tenant {name} ({by}): {items} items dumped, {}, in {seconds:.2} s; {left} left memory\
+         {because}",
+        base::Bytes(*bytes)
+    );
+}
+
+fn tell_load(name: &str, passage: &Passage) {
+    let Passage { by, seconds, items, bytes, here, outdated, refused, torn, .. } = passage;
+    tracing::info!(
+        "tenant {name} ({by}): {items} items loaded, {}, in {seconds:.2} s; {here} had not left, \
+         {outdated} were out of date, {refused} found no room, {torn} blocks were torn",
+        base::Bytes(*bytes)
+    );
+}

@@ -1,0 +1,82 @@
+//! Reading: the last block of the last file first, so the warmest items come first.
+
+use super::Passage;
+use super::dump::each;
+use super::file::DumpFile;
+use crate::owners;
+use crate::shared::Shared;
+use base::TenantId;
+use std::time::Instant;
+use store::Loaded;
+
+/// A load under way.
+#[derive(Debug)]
+pub(super) struct Loading {
+    tenant: TenantId,
+    files: Vec<DumpFile>,
+    begun: Instant,
+    pub(super) passage: Passage,
+}
+
+impl Loading {
+    pub(super) fn begin(
+        shared: &Shared,
+        tenant: TenantId,
+        by: &'static str,
+        files: Vec<DumpFile>,
+    ) -> Self {
+        let at_s = shared.clock.micros().as_f64() / 1e6;
+        let passage = Passage { by, at_s, ..Passage::default() };
+        Self { tenant, files, begun: Instant::now(), passage }
+    }
+
+    /// Bytes on the disk still.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(DumpFile::bytes).sum()
+    }
+
+    /// Brings a block back. Whether there are more.
+    pub(super) fn step(&mut self, shared: &Shared) -> bool {
+        let Some(file) = self.files.last_mut() else { return false };
+        match file.take() {
+            None => _ = self.files.pop(),
+            Some((_, Err(why))) => {
+                tracing::warn!("a dump lost items: {why}");
+                self.passage.torn += 1;
+            }
+            Some((number, Ok(payload))) => self.bring_back(shared, number, &payload),
+        }
+        !self.files.is_empty()
+    }
+
+    /// Brings back the items of a block. No setting changes meanwhile, so that no item comes back
+    /// under a rule that has ceased to hold.
+    fn bring_back(&mut self, shared: &Shared, number: u64, payload: &[u8]) {
+        let _unchanged = shared.lock_changes();
+        let view = shared.view();
+        let tenants: Vec<_> = view.tenants().collect();
+        let Self { tenant, passage, .. } = self;
+        passage.bytes += payload.len() as u64;
+        each(shared, *tenant, payload, |key, entry| {
+            if !owners::is_findable(&tenants, *tenant, entry.db, entry.key) {
+                shared.store.revoke(key, number);
+                passage.outdated += 1;
+                return;
+            }
+            let saved = entry.saved(entry.idle);
+            match shared.store.load(key, number, &saved, shared.clock.now()) {
+                Ok(Loaded::Back) => passage.items += 1,
+                Ok(Loaded::Here) => passage.here += 1,
+                Ok(Loaded::Outdated) => passage.outdated += 1,
+                Err(_) => passage.refused += 1,
+            }
+        });
+    }
+
+    /// What came of it. What is left of the tenant's files is gone.
+    pub(super) fn end(mut self, shared: &Shared) -> Passage {
+        shared.store.forget_away(self.tenant);
+        self.passage.seconds = self.begun.elapsed().as_secs_f64();
+        self.passage
+    }
+}

@@ -1,0 +1,97 @@
+//! Classes of sizes: what is counted of them, and pages that move as told.
+
+use super::{at, audit, key};
+use crate::{Bounds, Config, Evictor, Move, SizeClass, SizeClassStats, Slab, Store};
+use base::{Bytes, Prng, TenantId};
+
+const MIB: u64 = 1 << 20;
+
+fn slabs(tenants: Vec<Bounds>) -> Store {
+    let slab = Some(Slab { page: 16 << 10, ..Slab::default() });
+    let store = Store::new(Config {
+        maxmemory: Bytes(2 * MIB),
+        shards: 2,
+        slab,
+        tenants,
+        evictor: Evictor::default(),
+        ..Config::default()
+    });
+    store.set_stopwatch(true);
+    store.count_sizes(true);
+    store
+}
+
+/// Reads a key, and writes a value of so many bytes where it missed.
+fn ask(store: &Store, tenant: TenantId, number: u64, len: usize) {
+    let bytes = number.to_le_bytes();
+    let key = key(store, tenant, &bytes);
+    if store.get(&key, at(1), |_| ()).is_none() {
+        store.set(&key, &vec![1; len], None, at(1)).unwrap();
+    }
+}
+
+fn of(store: &Store, tenant: TenantId, len: usize) -> (usize, SizeClassStats) {
+    let class = store.class_of(Bytes(crate::item::HEADER as u64 + 8 + len as u64));
+    (class, store.classes(tenant, at(1))[class])
+}
+
+/// A miss is of the class of what is written then, a hit of that of its item; what nobody writes
+/// is of none.
+#[test]
+fn misses_are_of_the_size_of_their_fill() {
+    let store = slabs(vec![]);
+    for number in 0..100 {
+        ask(&store, 0, number, 100);
+        ask(&store, 0, 1_000 + number % 10, 3_000);
+        store.get(&key(&store, 0, b"nothing"), at(1), |_| ());
+    }
+    let (small, large) = (of(&store, 0, 100).1, of(&store, 0, 3_000).1);
+    assert_eq!((small.counts.gets, small.counts.misses, small.counts.sets), (100, 100, 100));
+    assert_eq!((large.counts.gets, large.counts.misses, large.counts.sets), (100, 10, 10));
+    let all = store.classes(0, at(1));
+    assert_eq!(all.iter().map(|class| class.counts.gets).sum::<u64>(), 200);
+    store.count_sizes(false);
+    ask(&store, 0, 1, 100);
+    assert_eq!(of(&store, 0, 100).1.counts.gets, 100, "nobody asks any more");
+}
+
+/// Pages go where they are told to, a page a shard at a time, and no further than the min of the
+/// one tenant and the max of the other.
+#[test]
+fn pages_move_between_tenants_within_their_bounds() {
+    let mins = [Bytes(MIB), Bytes(0)].map(|min| Bounds { min, max: None });
+    let store = slabs(mins.to_vec());
+    let mut prng = Prng::new(1);
+    for _ in 0..40_000 {
+        ask(&store, 0, prng.below(20_000), 100);
+    }
+    ask(&store, 1, 1, 3_000);
+    let ((from, had), (to, _)) = (of(&store, 0, 100), of(&store, 1, 3_000));
+    let (from, to) = (SizeClass { tenant: 0, class: from }, SizeClass { tenant: 1, class: to });
+    store.move_pages(&[Move { from, to, pages: 10 }]);
+    let mut shards = vec![];
+    for _ in 0..10 {
+        store.sweep(at(1), 64);
+        store.each_shard(|shard| {
+            shards.push(shard.tenants[1].slabs.as_ref().map_or(0, crate::slab::Slabs::bytes));
+        });
+    }
+    let [.., one, other] = shards[..] else { panic!("two shards") };
+    assert!(one.abs_diff(other) <= 32 << 10, "each in its turn: {one} and {other}");
+    audit(&store);
+    let got = of(&store, 1, 3_000).1.pages;
+    assert!((10..=11).contains(&got), "{got} pages");
+    assert!(of(&store, 0, 100).1.pages <= had.pages - 10);
+    assert_eq!(store.pages_to_move(), 0);
+    store.move_pages(&[Move { from, to, pages: 1_000 }]);
+    for _ in 0..10 {
+        store.sweep(at(1), 1_024);
+    }
+    audit(&store);
+    assert!(store.tenant_stats(0).used >= Bytes(MIB), "{:?}", store.tenant_stats(0));
+    store.set_bounds(1, Bounds { min: Bytes(0), max: Some(store.tenant_stats(1).used) });
+    store.set_bounds(0, Bounds::default());
+    let held = store.tenant_stats(0).used;
+    store.sweep(at(1), 1_024);
+    assert_eq!(store.tenant_stats(0).used, held, "who cannot get it makes nobody lose it");
+}

@@ -1,0 +1,98 @@
+//! What a pilot hands to the one after it, when the server restarts.
+
+use super::{Pilot, Steered, THRESHOLD_MAX};
+use crate::budgets::members;
+use crate::known::{self, Known, KnownPool};
+use crate::{Evictor, Plant};
+use base::Bytes;
+
+impl Pilot {
+    /// Takes note of what came since the last tick, as the last thing it does: what it then knows
+    /// is all there is to know.
+    pub fn end(&mut self, plant: &mut dyn Plant) {
+        let mut reading = plant.read();
+        self.learn(&mut reading);
+        for pool in &mut self.pools {
+            let parts = members(&reading, &pool.tenants).map(|t| (t.id, t.part(pool.class)));
+            let gets = parts.map(|(tenant, part)| {
+                let old = self.counts.get(&(tenant, pool.class)).map_or(part.gets, |old| old.gets);
+                part.gets.saturating_sub(old)
+            });
+            let gets = gets.sum();
+            if let Some(watch) = &mut pool.watch {
+                watch.settle(gets);
+            }
+        }
+        let gets = reading.tenants.iter().map(|tenant| tenant.gets).sum::<u64>();
+        self.carried += self.begun.map_or(0, |(_, before)| gets.saturating_sub(before));
+    }
+
+    /// What it knows, for a pilot after it.
+    pub fn known(&self) -> Known {
+        let pool = |(at, pool): (usize, &Steered)| {
+            let goal = self.goal.as_ref().and_then(|goal| goal.get(at));
+            let known = KnownPool {
+                name: pool.name.clone(),
+                budget: pool.budget.0,
+                evictor: pool.evictor.to_string(),
+                goal: goal.map(|(budget, evictor)| (budget.0, evictor.to_string())),
+                reads_per_s: pool.reads_per_s,
+                ops_per_s: pool.ops_per_s,
+                penalty_us: pool.penalty_us,
+                ..KnownPool::default()
+            };
+            pool.watch.as_ref().map_or(known.clone(), |watch| watch.known(known))
+        };
+        Known {
+            recipe: self.recipe.name.to_owned(),
+            memory: self.limit.0,
+            epoch: self.epoch,
+            reads: self.carried,
+            samples: self.samples,
+            threshold: self.threshold,
+            pools: self.pools.iter().enumerate().map(pool).collect(),
+        }
+    }
+
+    /// Goes on, from the next tick, where an earlier pilot with the same recipe ended.
+    pub fn recall(&mut self, known: Known) {
+        if known.recipe == self.recipe.name {
+            self.pools.clear();
+            self.limit = Bytes(known.memory);
+            self.epoch = self.epoch.max(known.epoch);
+            self.samples += known.samples;
+            self.carried = known.reads;
+            self.threshold = known.threshold.clamp(self.recipe.gain_min, THRESHOLD_MAX);
+            self.recalled = Some(known);
+        }
+    }
+
+    /// Gives each pool the memory it had, and the fresh ones all that was known of them. The
+    /// division that was to be, if it names all of them.
+    pub(super) fn take_over(
+        &mut self,
+        known: &Known,
+        is_fresh: &[bool],
+    ) -> Option<Vec<(Bytes, Evictor)>> {
+        let mut goals = vec![];
+        for (pool, is_fresh) in self.pools.iter_mut().zip(is_fresh) {
+            let Some(old) = known.pools.iter().find(|old| old.name == pool.name) else {
+                goals.push(None);
+                continue;
+            };
+            let evictor = |name: &str| known::find(self.recipe.evictors, name);
+            pool.budget = Bytes(old.budget);
+            pool.evictor = evictor(&old.evictor).unwrap_or(pool.evictor);
+            if *is_fresh {
+                (pool.reads_per_s, pool.ops_per_s) = (old.reads_per_s, old.ops_per_s);
+                pool.penalty_us = old.penalty_us;
+                if let Some(watch) = &mut pool.watch {
+                    watch.recall(old);
+                }
+            }
+            let goal = old.goal.as_ref();
+            goals.push(goal.and_then(|(budget, name)| Some((Bytes(*budget), evictor(name)?))));
+        }
+        goals.into_iter().collect()
+    }
+}

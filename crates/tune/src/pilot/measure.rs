@@ -1,0 +1,148 @@
+//! What the pilot learns at every look, and measures at the end of an epoch.
+
+use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
+use crate::Reading;
+use crate::budgets::members;
+use crate::observe::Classes;
+use crate::watch::samples_per_s;
+use base::penalty::of_class;
+use base::{Bytes, Micros, MissRatio, Sample};
+
+/// More samples in a look than this many times what the models may see are an overrun: the load has
+/// risen since their rates were chosen, and they are not to wait for the end of the epoch.
+const OVERRUN: f64 = 3.0;
+
+/// The time that a look is taken for at least, so that a handful of samples is no overrun.
+const LOOK_MIN: Micros = Micros::from_millis(50);
+
+/// Weight of an epoch's rates against those before.
+const RATE_WEIGHT: f64 = 0.5;
+
+impl Pilot {
+    /// Lowers the rates of pools that sample far more than they may. True if any was lowered.
+    pub(super) fn brake(&mut self, reading: &Reading) -> bool {
+        let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
+        self.looked = reading.now;
+        let widest = self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max);
+        let is_shared = self.recipe.pools.classes() != Classes::None;
+        let ops = |pool: &Steered| {
+            let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty, s.size);
+            let rate = if is_shared { widest } else { pool.filter().rate() };
+            let samples = reading.samples.iter().filter(is_of);
+            samples.count() as f64 / rate.max(f64::MIN_POSITIVE) / look
+        };
+        if reading.samples.len() as f64 <= OVERRUN * samples_per_s(0.0) * look {
+            return false;
+        }
+        let ops: Vec<_> = self.pools.iter().map(ops).collect();
+        let active = ops.iter().filter(|&&ops| ops > 0.0).count();
+        let samples = if is_shared {
+            samples_per_s(ops.first().copied().unwrap_or_default())
+        } else {
+            samples_per_s(ops.iter().sum()) / active.max(1) as f64
+        };
+        let mut lowered = false;
+        for (pool, ops) in self.pools.iter_mut().zip(ops) {
+            lowered |= pool.watch.as_mut().is_some_and(|watch| watch.overrun(ops, samples));
+        }
+        lowered
+    }
+
+    pub(super) fn learn(&mut self, reading: &mut Reading) {
+        // Shards are drained one after the other; a stable sort joins them and keeps the order
+        // that each key has.
+        reading.samples.sort_by_key(|sample| sample.time);
+        self.samples += reading.samples.len() as u64;
+        self.dropped = reading.dropped;
+        let Self { observer, pools, recipe, .. } = self;
+        observer.classes = recipe.pools.classes();
+        let mut show = |access: base::Access| {
+            let of = |pool: &&mut Steered| pool.has(access.tenant, access.penalty, access.size);
+            let pool = pools.iter_mut().find(of);
+            if let Some(watch) = pool.and_then(|pool| pool.watch.as_mut()) {
+                watch.access(&access);
+            }
+        };
+        for sample in &reading.samples {
+            observer.see(sample, &mut show);
+        }
+        observer.settle(reading.now, &mut show);
+    }
+
+    /// Takes rates, outcomes and curves.
+    pub(super) fn measure(&mut self, reading: &Reading, length: Micros) {
+        let seconds = length.as_f64().max(1.0) / 1e6;
+        let last = self.history.back_mut();
+        let mut outcomes = last.map(|epoch| epoch.pools.iter_mut()).into_iter().flatten();
+        let mut counts = vec![];
+        for pool in &mut self.pools {
+            let (mut now, mut used) = (Counts::default(), Bytes(0));
+            for tenant in members(reading, &pool.tenants) {
+                let part = tenant.part(pool.class);
+                let seen = Counts::of(&part);
+                let old = self.counts.insert((tenant.id, pool.class), seen).unwrap_or(seen);
+                now.gets += seen.gets.saturating_sub(old.gets);
+                now.misses += seen.misses.saturating_sub(old.misses);
+                now.sets += seen.sets.saturating_sub(old.sets);
+                used += part.used;
+            }
+            let smooth = |old: f64, new: f64| {
+                if old > 0.0 { old + RATE_WEIGHT * (new - old) } else { new }
+            };
+            let fills = now.sets.min(now.misses);
+            pool.reads_per_s = smooth(pool.reads_per_s, now.gets as f64 / seconds);
+            pool.ops_per_s = smooth(pool.ops_per_s, (now.gets + now.sets - fills) as f64 / seconds);
+            pool.used = used;
+            if let Some(outcome) = outcomes.next().filter(|outcome| outcome.name == pool.name) {
+                let measured = MissRatio::of(now.misses as f64, now.gets as f64).0;
+                outcome.outcome = (now.gets > 0).then_some(measured);
+            }
+            counts.push(now);
+        }
+        let ops_per_s = self.pools.iter().map(|pool| pool.ops_per_s).sum();
+        let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
+        // The class of a key is not known before it is sampled, so all classes have one rate: were
+        // a rare one to have a higher, the others' requests would be sampled with it.
+        let is_shared = self.recipe.pools.classes() != Classes::None;
+        let shares = if is_shared { 1 } else { active.max(1) };
+        let samples = samples_per_s(ops_per_s) / shares as f64;
+        for (pool, counts) in self.pools.iter_mut().zip(counts) {
+            if counts.gets + counts.sets == 0 {
+                continue;
+            }
+            if let Some(watch) = &mut pool.watch {
+                let ops_per_s = if is_shared { ops_per_s } else { pool.ops_per_s };
+                watch.epoch(counts.gets, ops_per_s, samples, self.recipe.keep);
+            }
+        }
+        self.measure_penalties(reading);
+    }
+
+    /// The mean penalty of each pool by its reads; where none was measured, that of the others.
+    fn measure_penalties(&mut self, reading: &Reading) {
+        let mean = |pairs: &mut dyn Iterator<Item = (f64, f64)>| {
+            let (mut sum, mut weights) = (0.0, 0.0);
+            for (weight, value) in pairs {
+                sum += weight * value;
+                weights += weight;
+            }
+            (weights > 0.0).then_some(sum / weights)
+        };
+        let known = |pool: &Steered| {
+            let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
+            let measured =
+                parts.filter_map(|part| Some((part.gets.max(1) as f64, part.penalty?.as_f64())));
+            mean(&mut measured.collect::<Vec<_>>().into_iter())
+        };
+        let penalties: Vec<_> = self.pools.iter().map(known).collect();
+        let rates = self.pools.iter().map(|pool| pool.reads_per_s.max(1e-9));
+        let others = mean(&mut rates.zip(&penalties).filter_map(|(rate, p)| Some((rate, (*p)?))));
+        for (pool, penalty) in self.pools.iter_mut().zip(penalties) {
+            // What a class costs is known from its name, before anything was measured.
+            let class = pool.class.filter(|&class| class > 0 && pool.sizes.is_none());
+            let told = class.map(of_class);
+            let known = penalty.or(told.map(Micros::as_f64)).or(others);
+            pool.penalty_us = known.unwrap_or(PENALTY_DEFAULT_US);
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The pilot: observe, model, plan, apply, once an epoch.
+//!
+//! What keeps the loop from doing harm is here, and not in the recipes:
+//!
+//! - **Minimum gain.** A plan must promise to save a share θ of what the plan in force costs under
+//!   the same curves. Curves are noisy, and the best of many divisions always looks a little
+//!   better than it is.
+//! - **Hysteresis.** θ doubles when a plan takes back most of what the one before it moved, and
+//!   decays slowly.
+//! - **Cooling off.** After a plan, and for each pool after a change of policy, nothing new is
+//!   decided for some epochs: the effect takes a turnover of the memory to show.
+//! - **A bound on moves.** The division walks towards its plan, at most a share of the memory an
+//!   epoch, and no pool loses more than a quarter of its memory at once. The goal of the walk is
+//!   the best division overall, not the best within reach: curves have cliffs, and a walk that
+//!   looked only at the next step would stop before them.
+//! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
+//! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
+//!   that were measured beside them one epoch later.
+//! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately,
+//!   is given up for the last one that kept its word, and nothing new is tried for a while.
+//! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
+
+mod decide;
+mod handover;
+mod measure;
+mod pools;
+mod snapshot;
+
+use crate::budgets::{fit, natural};
+use crate::known::Known;
+use crate::observe::{Observer, class_of};
+use crate::planner;
+use crate::recipe::Pools;
+pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
+use crate::slab::{self, Windows};
+use crate::snapshot::Candidate;
+use crate::trust::Trust;
+use crate::watch::Watch;
+use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
+use base::{Bytes, Filter, Micros, TenantId};
+use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
+
+/// Epochs the pilot remembers.
+const HISTORY_MAX: usize = 240;
+
+/// The cost of a miss that nobody measured, anywhere: any number will do, for then only the
+/// proportions between pools count, and planning is by hits.
+const PENALTY_DEFAULT_US: f64 = 1_000.0;
+
+/// A plan of a recipe must promise at most this much, however often moves were taken back.
+const THRESHOLD_MAX: f64 = 0.32;
+
+/// Steers a plant by a recipe.
+#[derive(Debug)]
+pub struct Pilot {
+    recipe: Recipe,
+    seed: u64,
+    observer: Observer,
+    pools: Vec<Steered>,
+    counts: HashMap<(TenantId, Option<u8>), Counts>,
+    limit: Bytes,
+    /// When the epoch began and how many reads there had been; `None` before the first reading.
+    begun: Option<(Micros, u64)>,
+    /// Reads that an earlier pilot saw of the epoch.
+    carried: u64,
+    epoch: u64,
+    threshold: f64,
+    /// The division in force: what the walk goes to.
+    goal: Option<Vec<(Bytes, Evictor)>>,
+    /// What the last plan moved: for each pool, in bytes.
+    last_moves: Vec<f64>,
+    decided: u64,
+    trust: Trust,
+    plan: Option<Plan>,
+    history: VecDeque<Epoch>,
+    samples: u64,
+    dropped: u64,
+    looked: Micros,
+    /// What an earlier pilot knew, until the pools are formed.
+    recalled: Option<Known>,
+    /// The pages of slab classes, epoch by epoch.
+    windows: Windows,
+    /// Requests that the pools take to turn over, where that is known.
+    turnover: Option<u64>,
+}
+
+/// A pool as the pilot sees it.
+#[derive(Debug)]
+struct Steered {
+    name: String,
+    tenants: Vec<TenantId>,
+    /// The class its items are of, or any.
+    class: Option<u8>,
+    /// What samples of its items say for a size, where that is a class of sizes.
+    sizes: Option<RangeInclusive<u64>>,
+    budget: Bytes,
+    evictor: Evictor,
+    watch: Option<Watch>,
+    used: Bytes,
+    reads_per_s: f64,
+    ops_per_s: f64,
+    penalty_us: f64,
+    switched: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    gets: u64,
+    misses: u64,
+    sets: u64,
+}
+
+impl Steered {
+    /// The keys to sample.
+    fn filter(&self) -> Filter {
+        self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
+    }
+
+    /// Whether a key of this tenant, penalty and size is of the pool.
+    fn has(&self, tenant: TenantId, penalty: Micros, size: u32) -> bool {
+        let of_class = |class| match &self.sizes {
+            Some(sizes) => sizes.contains(&size.into()),
+            None => class == class_of(penalty),
+        };
+        self.tenants.contains(&tenant) && self.class.is_none_or(of_class)
+    }
+}
+
+impl Counts {
+    const fn of(part: &Part) -> Self {
+        Self { gets: part.gets, misses: part.misses, sets: part.sets }
+    }
+}
+
+impl Pilot {
+    /// A pilot that follows `recipe`.
+    pub fn new(recipe: Recipe, seed: u64) -> Self {
+        Self {
+            recipe,
+            seed,
+            observer: Observer::default(),
+            pools: vec![],
+            counts: HashMap::new(),
+            limit: Bytes(0),
+            begun: None,
+            carried: 0,
+            epoch: 0,
+            threshold: recipe.gain_min,
+            goal: None,
+            last_moves: vec![],
+            decided: 0,
+            trust: Trust::default(),
+            plan: None,
+            history: VecDeque::new(),
+            samples: 0,
+            dropped: 0,
+            looked: Micros(0),
+            recalled: None,
+            windows: Windows::default(),
+            turnover: None,
+        }
+    }
+
+    /// The recipe in force.
+    pub const fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Follows another recipe from the next tick on. What is cached stays.
+    pub fn set_recipe(&mut self, recipe: Recipe) {
+        *self = Self { epoch: self.epoch, ..Self::new(recipe, self.seed) };
+    }
+
+    /// One look at the plant, and at the end of an epoch a step. To be called several times an
+    /// epoch, so that the plant's queue of samples stays short. True if an epoch ended.
+    pub fn tick(&mut self, plant: &mut dyn Plant) -> bool {
+        let mut reading = plant.read();
+        if self.form_pools(&reading) {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        if self.brake(&reading) {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        self.learn(&mut reading);
+        let gets = reading.tenants.iter().map(|tenant| tenant.gets).sum::<u64>();
+        let (begun, gets_before) = *self.begun.get_or_insert((reading.now, gets));
+        let is_over = match self.recipe.interval {
+            0 => reading.now.saturating_sub(begun) >= self.recipe.epoch,
+            interval => {
+                // As often as the pools turn over, but not sixteen times as often as asked.
+                let reads = self.turnover.map_or(interval, |t| t.clamp(interval / 16, interval));
+                gets.saturating_sub(gets_before) + self.carried >= reads
+            }
+        };
+        if !is_over || reading.limit == Bytes(0) {
+            return false;
+        }
+        (self.begun, self.carried) = (Some((reading.now, gets)), 0);
+        self.epoch += 1;
+        let steered = self.end_epoch(&reading, reading.now.saturating_sub(begun));
+        if steered {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        true
+    }
+
+    /// The division in force, by names of pools.
+    pub fn division(&self) -> Vec<(String, Bytes)> {
+        self.pools.iter().map(|pool| (pool.name.clone(), pool.budget)).collect()
+    }
+
+    /// Returns at once to a division of before, because the load for which it was made is known to
+    /// come back; what comes of it is judged like a plan.
+    pub fn expect(&mut self, division: &[(String, Bytes)], plant: &mut dyn Plant) {
+        let of = |pool: &Steered| division.iter().find(|(name, _)| *name == pool.name);
+        let wanted: Vec<_> =
+            self.pools.iter().map(|pool| of(pool).map_or(pool.budget, |(_, was)| *was)).collect();
+        let bounds = vec![(Bytes(0), None); wanted.len()];
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&wanted, &bounds, self.limit)) {
+            pool.budget = budget;
+        }
+        self.goal = None;
+        self.decided = self.epoch;
+        plant.apply(&self.step());
+    }
+
+    /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
+    /// little was seen, or where each class of its sizes has its own.
+    pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
+        let own = |pool: &&Steered| pool.tenants.contains(&tenant) && pool.sizes.is_none();
+        let pool = self.pools.iter().find(own);
+        pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
+    }
+
+    /// The last epochs, oldest first.
+    pub const fn history(&self) -> &VecDeque<Epoch> {
+        &self.history
+    }
+
+    /// All there is to show.
+    pub fn status(&self) -> Status {
+        let watches = self.pools.iter().filter_map(|pool| pool.watch.as_ref());
+        Status {
+            recipe: self.recipe.to_string(),
+            epoch: self.epoch,
+            memory: self.limit,
+            rate: self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max),
+            samples: self.samples,
+            dropped: self.dropped,
+            model_bytes: watches.map(Watch::bytes).sum(),
+            plan: self.plan.clone(),
+            history: self.history.iter().cloned().collect(),
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        for pool in &mut self.pools {
+            if let Some(watch) = &mut pool.watch {
+                watch.resize(pool.budget);
+            }
+        }
+        let pools = self.pools.iter().map(|pool| PoolStep {
+            tenants: pool.tenants.clone(),
+            class: pool.class,
+            budget: pool.budget,
+            evictor: pool.evictor,
+            filter: if self.limit == Bytes(0) { Filter::NONE } else { pool.filter() },
+        });
+        Step { pools: pools.collect() }
+    }
+
+    /// Measures, plans, decides and walks. True if the plant has to be told.
+    fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
+        let before = self.step();
+        self.measure(reading, length);
+        self.windows.epoch(reading);
+        if self.goal.is_none() && self.recipe.pools == Pools::Slab {
+            // Until there is a plan, pages belong to whoever took them.
+            for pool in &mut self.pools {
+                pool.budget = natural(reading, &pool.tenants, pool.class);
+            }
+        }
+        let snapshot = self.snapshot(reading);
+        let planner = planner::find(self.recipe.planner)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name));
+        let plan = (planner.plan)(&snapshot);
+        self.judge();
+        let page = snapshot.pools.iter().find_map(|pool| Some(pool.slab.as_ref()?.page));
+        self.turnover = page.filter(|_| self.recipe.turnover).and_then(|page| {
+            let moved = self.recipe.move_max * self.limit.as_f64() / page.as_f64();
+            slab::turnover(&snapshot.pools, moved as u64)
+        });
+        let (decision, gain, threshold) = self.decide(&snapshot, &plan, planner.by_curves);
+        let moved = self.walk(planner.by_curves);
+        self.plan = Some(plan);
+        let pools = self.pools.iter().zip(&snapshot.pools).map(|(pool, known)| PoolEpoch {
+            name: pool.name.clone(),
+            budget: pool.budget,
+            evictor: pool.evictor,
+            used: pool.used,
+            pages: known.slab.as_ref().map(|slab| slab.pages),
+            reads_per_s: pool.reads_per_s,
+            penalty_us: pool.penalty_us,
+            forecast: known.miss_ratio(held(pool), pool.evictor).map(|ratio| ratio.0),
+            outcome: None,
+        });
+        let pools = pools.collect();
+        let at_s = reading.now.as_f64() / 1e6;
+        if self.history.len() == HISTORY_MAX {
+            self.history.pop_front();
+        }
+        self.history.push_back(Epoch {
+            epoch: self.epoch,
+            at_s,
+            decision,
+            gain,
+            threshold,
+            moved,
+            forecast: None,
+            outcome: None,
+            band: None,
+            pools,
+        });
+        self.step() != before
+    }
+
+    /// Holds the forecasts of the epoch before against what came.
+    fn judge(&mut self) {
+        let present = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
+        self.trust.begin(present);
+        let Some(last) = self.history.back_mut() else { return };
+        if let Some(verdict) = self.trust.judge(&last.pools, self.goal.as_ref()) {
+            last.forecast = Some(verdict.forecast);
+            last.outcome = Some(verdict.outcome);
+            last.band = Some(verdict.band);
+        }
+    }
+}
+
+/// The memory to forecast with: a pool that has not filled its budget yet misses as it is.
+fn held(pool: &Steered) -> Bytes {
+    if pool.used > Bytes(0) { pool.budget.min(pool.used) } else { pool.budget }
+}

@@ -1,0 +1,190 @@
+//! The pools a recipe wants of the tenants there are, and what they must and may have.
+
+use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
+use crate::budgets::{fit, members, natural};
+use crate::known::{KnownPool, RECALL_EPOCHS};
+use crate::recipe::Pools;
+use crate::trust::Trust;
+use crate::watch::Watch;
+use crate::{Reading, Tenant};
+use base::penalty::CLASSES;
+use base::{Bytes, Micros, TenantId};
+use std::ops::RangeInclusive;
+
+/// The least memory of a pool, so that it can be watched refilling: one megabyte, or less where
+/// that would be much.
+const FLOOR: Bytes = Bytes::MIB;
+
+/// A pool that a recipe wants.
+#[derive(Debug)]
+struct Wanted {
+    name: String,
+    tenants: Vec<TenantId>,
+    class: Option<u8>,
+    /// What samples of its items say for a size, of a class of sizes.
+    sizes: Option<RangeInclusive<u64>>,
+}
+
+impl Pilot {
+    /// Makes the pools that the recipe wants of the tenants there are. True if anything changed.
+    pub(super) fn form_pools(&mut self, reading: &Reading) -> bool {
+        let wanted = self.wanted(reading);
+        let is_there = |wanted: &Wanted, pool: &Steered| {
+            wanted.tenants == pool.tenants && wanted.class == pool.class
+        };
+        if wanted.len() == self.pools.len()
+            && wanted.iter().zip(&self.pools).all(|(wanted, pool)| is_there(wanted, pool))
+        {
+            return self.limit != reading.limit && self.resize(reading);
+        }
+        let mut old = std::mem::take(&mut self.pools);
+        let model = self.recipe.model.map(|name| {
+            curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
+        });
+        let count = wanted.len();
+        let mut is_fresh = vec![];
+        for wanted in wanted {
+            let known = old.iter().position(|pool| is_there(&wanted, pool));
+            is_fresh.push(known.is_none());
+            let Wanted { name, tenants, class, sizes } = wanted;
+            let fresh = || Steered {
+                name: name.clone(),
+                tenants: tenants.clone(),
+                class,
+                sizes: sizes.clone(),
+                budget: natural(reading, &tenants, class),
+                evictor: self.recipe.evictors[0],
+                watch: model.map(|spec| {
+                    let budget = natural(reading, &tenants, class);
+                    Watch::new(spec, &self.recipe, count, budget, self.seed)
+                }),
+                used: Bytes(0),
+                reads_per_s: 0.0,
+                ops_per_s: 0.0,
+                penalty_us: PENALTY_DEFAULT_US,
+                switched: 0,
+            };
+            let mut pool = known.map_or_else(fresh, |at| old.swap_remove(at));
+            pool.name = name;
+            self.pools.push(pool);
+        }
+        self.goal = self.recalled.take().and_then(|known| {
+            let goal = self.take_over(&known, &is_fresh);
+            // A class has its pool when the first of its items is back.
+            let is_there = |old: &KnownPool| self.pools.iter().any(|pool| pool.name == old.name);
+            let is_young = self.epoch < known.epoch + u64::from(RECALL_EPOCHS);
+            let is_wanted = is_young && !known.pools.iter().all(is_there);
+            self.recalled = is_wanted.then_some(known);
+            goal
+        });
+        for pool in &self.pools {
+            for tenant in members(reading, &pool.tenants) {
+                let part = tenant.part(pool.class);
+                self.counts.entry((tenant.id, pool.class)).or_insert_with(|| Counts::of(&part));
+            }
+        }
+        self.last_moves = vec![];
+        self.trust = Trust::default();
+        self.resize(reading)
+    }
+
+    /// The pools that the recipe wants. A class that was met once keeps its pool; the unknown has
+    /// one from the start.
+    fn wanted(&self, reading: &Reading) -> Vec<Wanted> {
+        let everybody = || reading.tenants.iter().map(|tenant| tenant.id).collect::<Vec<_>>();
+        match self.recipe.pools {
+            Pools::Whole => {
+                let name = "all".to_owned();
+                vec![Wanted { name, tenants: everybody(), class: None, sizes: None }]
+            }
+            Pools::Tenant => {
+                let single = |tenant: &Tenant| Wanted {
+                    name: tenant.name.clone(),
+                    tenants: vec![tenant.id],
+                    class: None,
+                    sizes: None,
+                };
+                reading.tenants.iter().map(single).collect()
+            }
+            Pools::Class => {
+                let met = |class: &u8| {
+                    *class == 0
+                        || self.pools.iter().any(|pool| pool.class == Some(*class))
+                        || reading.tenants.iter().any(|tenant| {
+                            let part = tenant.part(Some(*class));
+                            part.gets > 0 || part.used > Bytes(0)
+                        })
+                };
+                let pool = |class| Wanted {
+                    name: class_name(class),
+                    tenants: everybody(),
+                    class: Some(class),
+                    sizes: None,
+                };
+                (0..=CLASSES).filter(met).map(pool).collect()
+            }
+            Pools::Slab => {
+                let name = |tenant: TenantId| reading.tenants.iter().find(|t| t.id == tenant);
+                let pool = |slab: &crate::SlabClass| Wanted {
+                    name: format!("{} {}", name(slab.tenant).map_or("", |t| &t.name), slab.chunk),
+                    tenants: vec![slab.tenant],
+                    class: Some(slab.class),
+                    sizes: Some(slab.sizes()),
+                };
+                reading.slabs.iter().map(pool).collect()
+            }
+        }
+    }
+
+    /// Takes note of another limit. Budgets and goal keep their proportions.
+    fn resize(&mut self, reading: &Reading) -> bool {
+        let old = std::mem::replace(&mut self.limit, reading.limit);
+        if old == Bytes(0) {
+            self.goal = None;
+        }
+        // Pages go to whoever comes first until something is decided: what classes held when they
+        // were first met says nothing of what they will take.
+        if old == Bytes(0) || self.recipe.pools == Pools::Slab && self.decided == 0 {
+            for pool in &mut self.pools {
+                pool.budget = natural(reading, &pool.tenants, pool.class);
+            }
+        }
+        let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
+        let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&had, &bounds, self.limit)) {
+            pool.budget = budget;
+        }
+        for (budget, _) in self.goal.iter_mut().flatten() {
+            *budget = Bytes((budget.as_f64() / old.as_f64() * self.limit.as_f64()) as u64);
+        }
+        if old > Bytes(0) {
+            self.trust.scale(self.limit.as_f64() / old.as_f64());
+        }
+        true
+    }
+
+    /// What a pool must and may have.
+    pub(super) fn bounds(&self, reading: &Reading, pool: &Steered) -> (Bytes, Option<Bytes>) {
+        let members = || members(reading, &pool.tenants);
+        // What a tenant must and may have is a matter of all its classes; the plant sees to it.
+        let is_whole = pool.class.is_none();
+        if let Some(class) = pool.class.filter(|_| pool.sizes.is_some()) {
+            // An item needs a page to be in.
+            let slab = pool.tenants.first().and_then(|&tenant| self.windows.slab(tenant, class));
+            return (slab.map_or(Bytes(0), |slab| slab.page), None);
+        }
+        let cap = members().map(|t| t.max.filter(|_| is_whole)).sum::<Option<Bytes>>();
+        let own: Bytes = members().filter(|_| is_whole).map(|tenant| tenant.min).sum();
+        let least = FLOOR.min(Bytes(reading.limit.0 / (20 * self.pools.len().max(1) as u64)));
+        (cap.map_or(own.max(least), |cap| own.max(least.min(cap))), cap)
+    }
+}
+
+/// A class by what its cheapest misses cost.
+fn class_name(class: u8) -> String {
+    match class {
+        0 => "unmeasured".to_owned(),
+        1 => "below 10 µs".to_owned(),
+        class => format!("from {}", Micros(10 * ((1 << (class - 1)) - 1))),
+    }
+}
