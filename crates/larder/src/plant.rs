@@ -39,6 +39,7 @@ impl Plant for Live<'_> {
         Reading {
             now: self.shared.clock.now().micros,
             limit: store.limit(),
+            model_memory: live::model_memory(store),
             tenants: self.shared.names.iter().enumerate().map(tenant).collect(),
             samples,
             dropped: *self.dropped,

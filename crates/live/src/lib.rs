@@ -16,9 +16,18 @@ pub const PENALTY_KEEP: f64 = 0.95;
 /// Fetches below which their mean cost is not used.
 const FETCHES_MIN: f64 = 16.0;
 
+/// What models may take, as a divisor of the limit. In a small cache memory is what plans gain, and
+/// models that took a third of it would lose more than any plan could bring.
+const MODELS: u64 = 16;
+
 /// Candidates that stand for an order that the store does not keep: with so many the item idle
 /// longest of all is seldom far.
 const LRU_CANDIDATES: u8 = 16;
+
+/// What the models may take of the memory there is.
+pub fn model_memory(store: &Store) -> Option<Bytes> {
+    Some(Bytes(store.limit().0 / MODELS))
+}
 
 fn mean(penalty: &PenaltyStats) -> Option<Micros> {
     (penalty.count >= FETCHES_MIN && penalty.mean > Micros(0)).then_some(penalty.mean)

@@ -128,6 +128,7 @@ impl Plant for Live<'_> {
         let mut reading = Reading {
             now: self.shared.clock.micros(),
             limit: store.limit().saturating_sub(store.reserve()),
+            model_memory: live::model_memory(store),
             tenants: numbers.clone().map(tenant).collect(),
             samples,
             dropped: self.dropped,

@@ -19,7 +19,7 @@
 //! A second miss of a key whose fill is awaited is the same want (many clients may ask at once),
 //! and is not a second access.
 
-use base::{Access, Micros, Op, Sample, Sighting, TenantId};
+use base::{Access, Bytes, Micros, Op, Sample, Sighting, TenantId};
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
 
@@ -35,9 +35,15 @@ const KNOWN_MAX: usize = 1 << 18;
 
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    size: u32,
     expires: Micros,
-    penalty: Micros,
+    size: u32,
+    penalty_us: u32,
+}
+
+impl Known {
+    const fn penalty(self) -> Micros {
+        Micros(self.penalty_us as u64)
+    }
 }
 
 /// What makes classes of the items of a tenant.
@@ -53,17 +59,48 @@ pub enum Classes {
 }
 
 /// Joins misses with their fills.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Observer {
     /// What tells pools apart beside their tenants.
     pub classes: Classes,
     pending: HashMap<(TenantId, u64), Micros>,
     /// The pending misses by age, and some that were filled since.
     order: VecDeque<(Micros, TenantId, u64)>,
-    known: HashMap<(TenantId, u64), Known>,
+    /// By tenant and key, in one number.
+    known: HashMap<u64, Known>,
+    known_max: usize,
+}
+
+impl Default for Observer {
+    fn default() -> Self {
+        Self {
+            classes: Classes::None,
+            pending: HashMap::new(),
+            order: VecDeque::new(),
+            known: HashMap::new(),
+            known_max: KNOWN_MAX,
+        }
+    }
 }
 
 impl Observer {
+    /// So many keys are watched at most. Those watched before are remembered for a while.
+    pub fn allow(&mut self, keys: usize) {
+        self.known_max = keys.saturating_mul(2).min(KNOWN_MAX);
+        if self.known.len() > self.known_max {
+            self.known = HashMap::new();
+        }
+    }
+
+    /// Memory it holds.
+    pub fn bytes(&self) -> Bytes {
+        let known = self.known.capacity() * size_of::<(u64, Known)>();
+        let pending = self.pending.capacity() * size_of::<((TenantId, u64), Micros)>();
+        Bytes(
+            (known + pending + self.order.capacity() * size_of::<(Micros, TenantId, u64)>()) as u64,
+        )
+    }
+
     /// Takes one sample; `out` gets the accesses that are now complete.
     pub fn see(&mut self, sample: &Sample, mut out: impl FnMut(Access)) {
         let name = (sample.tenant, sample.key);
@@ -87,8 +124,8 @@ impl Observer {
                 if self.pending.remove(&name).is_some() {
                     self.never_filled(sample.time, sample.tenant, sample.key, &mut out);
                 }
-                let known = self.known.remove(&name);
-                let penalty = known.map_or(sample.penalty, |known| known.penalty);
+                let known = self.known.remove(&number(sample.tenant, sample.key));
+                let penalty = known.map_or(sample.penalty, Known::penalty);
                 out(Access { penalty, ..access(sample, Op::Delete) });
             }
         }
@@ -99,12 +136,13 @@ impl Observer {
     pub fn settle(&mut self, now: Micros, mut out: impl FnMut(Access)) {
         while let Some(&(time, tenant, key)) = self.order.front() {
             let late = now.saturating_sub(time) > FILL_WINDOW;
-            if !late && self.order.len() <= PENDING_MAX {
+            // It may have been filled, and have missed again since: then it waits at a later place.
+            let waits = self.pending.get(&(tenant, key)) == Some(&time);
+            if waits && !late && self.order.len() <= PENDING_MAX {
                 break;
             }
             self.order.pop_front();
-            // The same key may have missed again since, and wait at a later place.
-            if self.pending.get(&(tenant, key)) == Some(&time) {
+            if waits {
                 self.pending.remove(&(tenant, key));
                 self.never_filled(now, tenant, key, &mut out);
             }
@@ -117,34 +155,41 @@ impl Observer {
     }
 
     fn learn(&mut self, sample: &Sample, out: &mut impl FnMut(Access)) {
-        if self.known.len() >= KNOWN_MAX {
+        if self.known.len() >= self.known_max {
             self.known.clear();
         }
         let expires = match sample.ttl {
             Micros(0) => Micros(u64::MAX),
             ttl => sample.time + ttl,
         };
-        let known = Known { size: sample.size, expires, penalty: sample.penalty };
-        let before = self.known.insert((sample.tenant, sample.key), known);
+        let penalty_us = u32::try_from(sample.penalty.0).unwrap_or(u32::MAX);
+        let known = Known { expires, size: sample.size, penalty_us };
+        let before = self.known.insert(number(sample.tenant, sample.key), known);
         let classes = self.classes;
         let moved = |before: &Known| match classes {
             Classes::None => false,
-            Classes::Penalties => class_of(before.penalty) != class_of(sample.penalty),
+            Classes::Penalties => class_of(before.penalty()) != class_of(sample.penalty),
             Classes::Sizes => before.size != sample.size,
         };
-        if let Some(Known { penalty, size, .. }) = before.filter(moved) {
+        if let Some(before) = before.filter(moved) {
+            let (size, penalty) = (before.size, before.penalty());
             out(Access { penalty, size, ..access(sample, Op::Delete) });
         }
     }
 
     fn never_filled(&self, time: Micros, tenant: TenantId, key: u64, out: &mut impl FnMut(Access)) {
-        let known = self.known.get(&(tenant, key)).filter(|known| known.expires > time);
-        let (size, penalty) = known.map_or_else(Default::default, |k| (k.size, k.penalty));
+        let known = self.known.get(&number(tenant, key)).filter(|known| known.expires > time);
+        let (size, penalty) = known.map_or_else(Default::default, |k| (k.size, k.penalty()));
         out(Access { time, tenant, penalty, ..Access::get(key, size) });
         if known.is_none() {
             out(Access { time, tenant, penalty, ..Access::delete(key) });
         }
     }
+}
+
+/// A key of a tenant as a number: a key is a hash already.
+fn number(tenant: TenantId, key: u64) -> u64 {
+    key ^ base::hash::mix(tenant.into())
 }
 
 /// The class of a penalty that may be unknown.

@@ -23,6 +23,8 @@ pub struct Reading {
     pub now: Micros,
     /// Memory to divide; zero where there is no limit, and nothing to plan.
     pub limit: Bytes,
+    /// What the models may take beside it; as much as helps where nobody pays for it.
+    pub model_memory: Option<Bytes>,
     /// Who competes for it.
     pub tenants: Vec<Tenant>,
     /// Sampled requests, per key in the order they came.

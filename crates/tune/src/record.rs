@@ -94,6 +94,9 @@ pub struct Status {
     /// Memory the models take.
     #[serde(serialize_with = "crate::bytes")]
     pub model_bytes: Bytes,
+    /// Memory of what joins misses with their fills for them.
+    #[serde(serialize_with = "crate::bytes")]
+    pub observer_bytes: Bytes,
     /// The last plan, adopted or not.
     pub plan: Option<Plan>,
     /// The last epochs, oldest first.

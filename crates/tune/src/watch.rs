@@ -14,10 +14,13 @@ use curve::{Bytes, Model, Params, Remembered};
 use std::collections::HashSet;
 
 /// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
-/// on the mean error of a curve is below half a percent. A key costs some 300 bytes for four
-/// models.
+/// on the mean error of a curve is below half a percent.
 const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
+
+/// What a watched key costs: in each model, and in the observer, which knows keys of before too.
+const KEY_BYTES_MODEL: u64 = 100;
+const KEY_BYTES_OBSERVER: u64 = 90;
 
 /// Sampled requests a second that the models of all pools together see, where the plant has time to
 /// spare: two percent of a core, since each costs about five microseconds for four models.
@@ -69,6 +72,19 @@ pub(crate) fn samples_per_s(ops_per_s: f64) -> f64 {
     (ops_per_s * SAMPLES_PER_OP).clamp(least, SAMPLES_PER_S)
 }
 
+/// Keys that the models of one pool of `pools` watch at most under `recipe`, where all models may
+/// take `memory`. What it does not bound is bounded by what more keys would teach.
+pub(crate) fn keys_max(recipe: &Recipe, pools: usize, memory: Option<Bytes>) -> usize {
+    if recipe.rate.is_some() {
+        // The number of keys is a matter of the rate, where the recipe names one: what the models
+        // then hold is the share of the residents.
+        return usize::MAX;
+    }
+    let of_key = KEY_BYTES_OBSERVER + KEY_BYTES_MODEL * recipe.evictors.len() as u64;
+    let paid = memory.map_or(KEYS_MAX, |memory| KEYS_MAX.min((memory.0 / of_key) as usize));
+    (paid / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL)
+}
+
 #[derive(Debug)]
 pub(crate) struct Watch {
     spec: &'static curve::Spec,
@@ -101,22 +117,19 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// The models that `recipe` asks for, of one pool of `pools`.
+    /// The models that `recipe` asks for, of one pool, of which they watch `keys_max` keys.
     pub(crate) fn new(
         spec: &'static curve::Spec,
         recipe: &Recipe,
-        pools: usize,
+        keys_max: usize,
         budget: Bytes,
         seed: u64,
     ) -> Self {
-        // The number of keys is a matter of the rate, where the recipe names one: what the models
-        // then hold is the share of the residents.
-        let keys_max = (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL);
         let mut watch = Self {
             spec,
             evictors: recipe.evictors,
             seed,
-            keys_max: if recipe.rate.is_some() { usize::MAX } else { keys_max },
+            keys_max,
             budget,
             asked: recipe.rate,
             warm: if recipe.rate.is_some() { 1 } else { WARM_EPOCHS },
@@ -140,6 +153,15 @@ impl Watch {
         if self.budget != budget {
             self.budget = budget;
             self.models.iter_mut().for_each(|model| model.resize(budget));
+        }
+    }
+
+    /// The models may watch so many keys now. Where that is less than half as many as they may
+    /// already, or more than twice, they begin anew.
+    pub(crate) fn allow(&mut self, keys_max: usize) {
+        if keys_max < self.keys_max / 2 || keys_max / 2 > self.keys_max {
+            self.keys_max = keys_max;
+            self.begin(self.rate);
         }
     }
 
@@ -344,11 +366,11 @@ mod tests {
     fn what_a_recipe_asks_for_is_granted() {
         let recipe = crate::recipe::parse("dlru").unwrap();
         let spec = curve::find("miniature").unwrap();
-        let mut watch = Watch::new(spec, &recipe, 1, Bytes(1 << 20), 1);
+        let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(1 << 20), 1);
         assert!(!watch.overrun(260_000.0, samples_per_s(260_000.0)));
         assert!((watch.filter().rate() - RATE_GRANTED).abs() < 1e-6);
         let recipe = crate::recipe::parse("dlru:rate=1").unwrap();
-        let mut watch = Watch::new(spec, &recipe, 1, Bytes(1 << 20), 1);
+        let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(1 << 20), 1);
         assert!(watch.overrun(260_000.0, samples_per_s(260_000.0)));
         assert!((watch.filter().rate() - 1.0 / 256.0).abs() < 1e-6);
     }
@@ -358,7 +380,7 @@ mod tests {
     fn an_interval_of_few_reads_goes_on() {
         let recipe = crate::recipe::parse("dlru:rate=1").unwrap();
         let spec = curve::find("miniature").unwrap();
-        let mut watch = Watch::new(spec, &recipe, 1, Bytes(1_000), 1);
+        let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(1_000), 1);
         let mut prng = base::Prng::new(1);
         for interval in 1..=6 {
             for _ in 0..150 {
@@ -377,7 +399,7 @@ mod tests {
     fn few_reads_are_kept_for_longer() {
         let recipe = crate::recipe::parse("kredis").unwrap();
         let spec = curve::find("krr").unwrap();
-        let mut watch = Watch::new(spec, &recipe, 1, Bytes(1 << 20), 1);
+        let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(1 << 20), 1);
         watch.begin(1.0);
         let mut prng = base::Prng::new(1);
         for epoch in 1..=20 {

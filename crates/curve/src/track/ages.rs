@@ -144,7 +144,9 @@ impl Ages {
 
     fn close(&mut self) {
         let live = self.snapshot();
-        let window = Window { live, ..std::mem::take(&mut self.open) };
+        let mut window = Window { live, ..std::mem::take(&mut self.open) };
+        window.hits.shrink_to_fit();
+        window.live.shrink_to_fit();
         self.windows.push(window);
         let all: f64 = self.windows.iter().map(|window| window.ticks).sum();
         self.length = (all / WINDOWS as f64).max(FIRST_WINDOW);
@@ -392,6 +394,7 @@ impl Window {
 
 fn add(to: &mut Vec<Hits>, more: &[Hits]) {
     if more.len() > to.len() {
+        to.reserve_exact(more.len() - to.len());
         to.resize(more.len(), Hits::default());
     }
     for (sum, more) in to.iter_mut().zip(more) {

@@ -127,6 +127,7 @@ fn plan(call: &mut Call<'_>) -> Done {
                 "samples": 0,
                 "dropped": 0,
                 "model_bytes": 0,
+                "observer_bytes": 0,
                 "plan": null,
                 "history": [],
             }),
@@ -151,7 +152,7 @@ fn plan(call: &mut Call<'_>) -> Done {
                 status.epoch,
                 status.memory,
                 100.0 * status.rate,
-                status.model_bytes
+                status.model_bytes + status.observer_bytes
             ));
             if status.memory == Bytes(0) {
                 text.push("There is no limit to divide: set maxmemory.".to_owned());

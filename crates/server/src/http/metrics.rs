@@ -286,6 +286,8 @@ fn pilot(shown: &Shown, page: &mut Page) {
     page.counter("samples_total", "Requests the models saw.", status.samples);
     page.counter("samples_dropped_total", "Samples lost to full queues.", status.dropped);
     page.gauge("model_bytes", "Memory of the models.", status.model_bytes.0);
+    let observer = status.observer_bytes.0;
+    page.gauge("observer_bytes", "Memory of what joins misses with their fills.", observer);
     if let Some(epoch) = status.history.last() {
         let help = "What the last plan promised to save, as a share of the cost.";
         page.gauge("plan_gain_ratio", help, epoch.gain);

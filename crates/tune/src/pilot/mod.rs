@@ -26,11 +26,10 @@ mod measure;
 mod pools;
 mod snapshot;
 
-use crate::budgets::{fit, natural};
+use crate::budgets::fit;
 use crate::known::Known;
 use crate::observe::{Observer, class_of};
 use crate::planner;
-use crate::recipe::Pools;
 pub use crate::record::{Decision, Epoch, PoolEpoch, Status};
 use crate::slab::{self, Windows};
 use crate::snapshot::Candidate;
@@ -252,6 +251,7 @@ impl Pilot {
             samples: self.samples,
             dropped: self.dropped,
             model_bytes: watches.map(Watch::bytes).sum(),
+            observer_bytes: self.observer.bytes(),
             plan: self.plan.clone(),
             history: self.history.iter().cloned().collect(),
         }
@@ -278,11 +278,8 @@ impl Pilot {
         let before = self.step();
         self.measure(reading, length);
         self.windows.epoch(reading);
-        if self.goal.is_none() && self.recipe.pools == Pools::Slab {
-            // Until there is a plan, pages belong to whoever took them.
-            for pool in &mut self.pools {
-                pool.budget = natural(reading, &pool.tenants, pool.class);
-            }
+        if self.is_first_come() {
+            self.take_natural(reading);
         }
         let snapshot = self.snapshot(reading);
         let planner = planner::find(self.recipe.planner)

@@ -5,7 +5,7 @@ use crate::budgets::{fit, members, natural};
 use crate::known::{KnownPool, RECALL_EPOCHS};
 use crate::recipe::Pools;
 use crate::trust::Trust;
-use crate::watch::Watch;
+use crate::watch::{Watch, keys_max};
 use crate::{Reading, Tenant};
 use base::penalty::CLASSES;
 use base::{Bytes, Micros, TenantId};
@@ -41,7 +41,7 @@ impl Pilot {
         let model = self.recipe.model.map(|name| {
             curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
         });
-        let count = wanted.len();
+        let keys_max = keys_max(&self.recipe, wanted.len(), reading.model_memory);
         let mut is_fresh = vec![];
         for wanted in wanted {
             let known = old.iter().position(|pool| is_there(&wanted, pool));
@@ -56,7 +56,7 @@ impl Pilot {
                 evictor: self.recipe.evictors[0],
                 watch: model.map(|spec| {
                     let budget = natural(reading, &tenants, class);
-                    Watch::new(spec, &self.recipe, count, budget, self.seed)
+                    Watch::new(spec, &self.recipe, keys_max, budget, self.seed)
                 }),
                 used: Bytes(0),
                 reads_per_s: 0.0,
@@ -142,12 +142,14 @@ impl Pilot {
         if old == Bytes(0) {
             self.goal = None;
         }
-        // Pages go to whoever comes first until something is decided: what classes held when they
-        // were first met says nothing of what they will take.
-        if old == Bytes(0) || self.recipe.pools == Pools::Slab && self.decided == 0 {
-            for pool in &mut self.pools {
-                pool.budget = natural(reading, &pool.tenants, pool.class);
-            }
+        if old == Bytes(0) || self.is_first_come() {
+            self.take_natural(reading);
+        }
+        if reading.model_memory.is_some() {
+            let keys = keys_max(&self.recipe, self.pools.len(), reading.model_memory);
+            self.observer.allow(keys.saturating_mul(self.pools.len()));
+            let watches = self.pools.iter_mut().filter_map(|pool| pool.watch.as_mut());
+            watches.for_each(|watch| watch.allow(keys));
         }
         let bounds: Vec<_> = self.pools.iter().map(|pool| self.bounds(reading, pool)).collect();
         let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
@@ -161,6 +163,19 @@ impl Pilot {
             self.trust.scale(self.limit.as_f64() / old.as_f64());
         }
         true
+    }
+
+    /// Whether pages still go to whoever comes first: until something is decided, what classes held
+    /// when they were first met says nothing of what they will take.
+    pub(super) fn is_first_come(&self) -> bool {
+        self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
+    }
+
+    /// Gives each pool what it holds.
+    pub(super) fn take_natural(&mut self, reading: &Reading) {
+        for pool in &mut self.pools {
+            pool.budget = natural(reading, &pool.tenants, pool.class);
+        }
     }
 
     /// What a pool must and may have.

@@ -1,0 +1,109 @@
+//! Models keep to the memory that they are given, whatever they have to watch.
+
+use base::{Bytes, Filter, Micros, Sample, Sighting, hash::mix};
+use tune::plant::Part;
+use tune::{Pilot, Plant, Reading, Recipe, Step, Tenant, recipe};
+
+const LOOK: Micros = Micros::from_millis(100);
+const READS_OF_A_LOOK: u64 = 250;
+const KEYS: u64 = 80_000;
+
+/// What misses cost, by the key.
+const PENALTIES: [u64; 5] = [5, 150, 700, 3_000, 20_000];
+
+/// Two tenants whose reads miss and are filled, all in a cache of some size.
+struct Fills {
+    now: Micros,
+    at: u64,
+    memory: Option<Bytes>,
+    filters: [Filter; 2],
+}
+
+impl Plant for Fills {
+    fn read(&mut self) -> Reading {
+        let mut samples = vec![];
+        for at in self.at..self.at + READS_OF_A_LOOK {
+            let (name, tenant) = (mix(at) % KEYS, (at % 2) as u16);
+            let key = mix(name);
+            if self.filters[usize::from(tenant)].keeps(key) {
+                let penalty = Micros(PENALTIES[(name % 5) as usize]);
+                let miss = Sample {
+                    time: self.now,
+                    key,
+                    tenant,
+                    sighting: Sighting::Miss,
+                    size: 500,
+                    ttl: Micros(0),
+                    penalty: Micros(0),
+                };
+                samples.extend([miss, Sample { sighting: Sighting::Write, penalty, ..miss }]);
+            }
+        }
+        self.at += READS_OF_A_LOOK;
+        self.now += LOOK;
+        let gets = self.at / 2;
+        let part = |class| Part { class, gets: gets / 5, sets: gets / 5, ..Part::default() };
+        let tenant = |id| Tenant {
+            id,
+            name: format!("tenant{id}"),
+            gets,
+            sets: gets,
+            weight: 1.0,
+            classes: PENALTIES.map(|cost| part(base::penalty::class_of(Micros(cost)))).into(),
+            ..Tenant::default()
+        };
+        Reading {
+            now: self.now,
+            limit: Bytes(16 << 20),
+            model_memory: self.memory,
+            tenants: [0, 1].map(tenant).into(),
+            samples,
+            ..Reading::default()
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.filters = [Filter::NONE; 2];
+        for pool in &step.pools {
+            for &tenant in &pool.tenants {
+                let widest = &mut self.filters[usize::from(tenant)];
+                if pool.filter.threshold() > widest.threshold() {
+                    *widest = pool.filter;
+                }
+            }
+        }
+    }
+}
+
+/// A model of ages keeps histograms beside its keys.
+const HISTOGRAMS: u64 = 300 << 10;
+
+/// What models and observer take after two minutes.
+fn taken(recipe: Recipe, memory: Option<Bytes>) -> (Bytes, Pilot) {
+    let mut pilot = Pilot::new(recipe, 1);
+    let mut fills = Fills { now: Micros(0), at: 0, memory, filters: [Filter::NONE; 2] };
+    for _ in 0..1_200 {
+        pilot.tick(&mut fills);
+    }
+    let status = pilot.status();
+    (status.model_bytes + status.observer_bytes, pilot)
+}
+
+/// Whatever the recipe: as much as it likes where nobody pays, and what it is given where somebody
+/// does, with curves all the same.
+#[test]
+fn models_keep_to_their_memory() {
+    for text in ["kredis", "kredis:model=kaet", "kredis:k=5", "predis", "predis:model=krr"] {
+        let recipe = recipe::parse(text).unwrap();
+        let (free, _) = taken(recipe, None);
+        let (bounded, pilot) = taken(recipe, Some(Bytes(1 << 20)));
+        let pools = &pilot.history().back().unwrap().pools;
+        let models = (pools.len() * recipe.evictors.len()) as u64;
+        let of_ages = recipe.model.is_some_and(|model| model != "krr");
+        let given = Bytes((1 << 20) + if of_ages { models * HISTOGRAMS } else { 0 });
+        assert!(bounded < given, "{text}: {bounded} of {given}");
+        assert!(free > bounded + bounded, "{text}: {free} without a bound");
+        let known = pools.iter().filter(|pool| pool.forecast.is_some()).count();
+        assert!(known >= 2, "{text}: {known} pools have a forecast");
+    }
+}
