@@ -21,7 +21,7 @@
 //!
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
-use crate::item::{Parts, Stamps};
+use crate::item::Parts;
 use crate::key::hash_of;
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
@@ -32,6 +32,7 @@ use crate::{Error, Key, Now, ScanItem, Store};
 use base::hash::KeyMap;
 use base::penalty::CLASSES;
 use base::{Bytes, TenantId};
+use policy::rank::Stamps;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of a place of the index.

@@ -20,14 +20,14 @@
 //! whatever its rank.
 
 use crate::classes::Ghosts;
-use crate::item::{Owned, Ref, Stamps};
+use crate::item::{Owned, Ref};
 use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
 use crate::table::{END, Place, Table};
 use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
-use base::{Prng, TenantId, Tick, penalty};
-use policy::Meta;
+use base::{Prng, TenantId, Tick};
+use policy::rank::Stamps;
 use policy::rank::lhd::{Lived, Ranks};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -356,23 +356,9 @@ impl Of for OfClass<'_> {
     }
 }
 
-/// The rank of an item that takes so many bytes.
-#[inline]
-pub(crate) fn score(
-    evictor: &Evictor,
-    tenant: TenantId,
-    size: u64,
-    stamps: Stamps,
-    tick: u64,
-) -> f32 {
-    let meta = Meta {
-        age: u64::from(stamps.age(tick)),
-        life: u64::from(stamps.life(tick)),
-        hits: u32::from(stamps.hits()),
-        size: size.try_into().unwrap_or(u32::MAX),
-        penalty: penalty::of_class(stamps.penalty_class()),
-    };
-    evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(tick))
+/// Bytes, as ranks count them.
+pub(crate) fn saturated(bytes: u64) -> u32 {
+    bytes.try_into().unwrap_or(u32::MAX)
 }
 
 /// One eviction from one pool.
@@ -430,7 +416,9 @@ impl<O: Of> Round<'_, O> {
                 if !self.of.has(|| stamps) {
                     continue;
                 }
-                let rank = score(self.evictor, share.tenant, size, stamps, self.tick);
+                let meta = stamps.meta(saturated(size), self.tick);
+                let (rank, now) = (&self.evictor.rank, Tick(self.tick));
+                let rank = rank.rank_in(share.tenant, stamps.hit_class(), &meta, now);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
                     self.keep(&candidate, stamps.last());

@@ -10,10 +10,8 @@
 //! ```
 //!
 //! The header holds what every eviction policy may ask for, whichever is active, so a change of
-//! policy touches no item. `last` counts accesses to the shard; `born` counts them in steps of
-//! 4096; both wrap, and the sweep refreshes stamps long before they would be read wrongly. `class`
-//! has two: five bits for what a fetch of the key took, three for the age at the last hit, which a
-//! rank that learns goes by.
+//! policy touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]; ticks count the
+//! accesses to the shard, and the sweep refreshes them.
 //!
 //! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is
 //! charged is what is taken, and a value may change within its class where it stands. In the heap
@@ -22,6 +20,7 @@
 //! the lengths in the header alone; it is never stored.
 
 use crate::sizes::{Sizes, heap_class};
+use policy::rank::Stamps;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
@@ -38,18 +37,6 @@ const LONG_KEY: u8 = 2;
 const CHUNK: u8 = 4;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
-
-/// Of `class`, the bits of the penalty.
-const PENALTY_BITS: u32 = 5;
-
-const _: () = assert!(base::penalty::CLASSES < (1 << PENALTY_BITS) - 1, "no class has all bits");
-
-/// One step of `born`, in accesses, as a power of two.
-const BORN_STEP: u32 = 12;
-/// Beyond this age `last` is moved on: half of what it can tell apart.
-const AGE_MAX: u32 = 1 << 31;
-/// The same for `born`, in its steps.
-const LIFE_MAX: u16 = 1 << 15;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -122,114 +109,6 @@ impl<'a> Parts<'a> {
     pub(crate) const fn contents(&self) -> u64 {
         let len = self.value[0].len() + self.value[1].len();
         contents(self.key.len(), len, self.expires.is_some())
-    }
-}
-
-/// When an item was used and made, how often used, and what its fetch cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Stamps {
-    last: u32,
-    born: u16,
-    class: u8,
-    hits: u8,
-}
-
-impl Stamps {
-    /// Those of an item made at `tick`.
-    pub(crate) const fn new(tick: u64, penalty_class: u8) -> Self {
-        Self { last: tick as u32, born: (tick >> BORN_STEP) as u16, class: penalty_class, hits: 0 }
-    }
-
-    /// What a fetch took; 0 where none was timed.
-    #[inline]
-    pub(crate) const fn penalty_class(self) -> u8 {
-        self.class & ((1 << PENALTY_BITS) - 1)
-    }
-
-    pub(crate) const fn set_penalty_class(&mut self, class: u8) {
-        self.class = self.class & !((1 << PENALTY_BITS) - 1) | class;
-    }
-
-    /// The class of the age at the last hit, where a rank learns; 0 before there was one.
-    #[inline]
-    pub(crate) const fn hit_class(self) -> u8 {
-        self.class >> PENALTY_BITS
-    }
-
-    pub(crate) const fn set_hit_class(&mut self, class: u8) {
-        self.class = self.penalty_class() | class << PENALTY_BITS;
-    }
-
-    /// The tag of a chunk with these: never that of one without, in which all bits of the class are
-    /// set, and which is stored as zero.
-    pub(crate) const fn tagged(self) -> Self {
-        Self { class: !self.class, ..self }
-    }
-
-    /// What [`Stamps::tagged`] was made of; none if it is the tag of a chunk without an item.
-    #[inline]
-    pub(crate) const fn untagged(self) -> Option<Self> {
-        if self.class == 0 { None } else { Some(self.tagged()) }
-    }
-
-    /// The tag of a chunk without an item, with a number for whoever lists them.
-    pub(crate) const fn linked(next: u32) -> Self {
-        Self { last: next, born: 0, class: 0, hits: 0 }
-    }
-
-    /// The number of [`Stamps::linked`].
-    pub(crate) const fn link(self) -> u32 {
-        self.last
-    }
-
-    /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
-    pub(crate) fn aged(tick: u64, idle: u32, penalty_class: u8, hits: u8) -> Self {
-        let idle = idle.min(AGE_MAX);
-        let life = (idle >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
-        let born = ((tick >> BORN_STEP) as u16).wrapping_sub(life);
-        let class = penalty_class & ((1 << PENALTY_BITS) - 1);
-        Self { last: (tick as u32).wrapping_sub(idle), born, class, hits }
-    }
-
-    /// Used at `tick`; counted once, however often a command asks for it.
-    #[inline]
-    pub(crate) fn hit(&mut self, tick: u64) {
-        self.hits = self.hits.saturating_add(u8::from(self.last != tick as u32));
-        self.last = tick as u32;
-    }
-
-    pub(crate) const fn last(self) -> u32 {
-        self.last
-    }
-
-    pub(crate) const fn hits(self) -> u8 {
-        self.hits
-    }
-
-    /// Accesses since the last one.
-    #[inline]
-    pub(crate) const fn age(self, tick: u64) -> u32 {
-        (tick as u32).wrapping_sub(self.last)
-    }
-
-    /// Accesses since it was made, to a step.
-    #[inline]
-    pub(crate) const fn life(self, tick: u64) -> u32 {
-        let steps = ((tick >> BORN_STEP) as u16).wrapping_sub(self.born);
-        let (life, age) = ((steps as u32) << BORN_STEP, self.age(tick));
-        if life < age { age } else { life }
-    }
-
-    /// Moves stamps on that are so old that they would soon seem young.
-    pub(crate) fn refresh(&mut self, tick: u64) {
-        if self.age(tick) > AGE_MAX {
-            self.last = (tick as u32).wrapping_sub(AGE_MAX);
-        }
-        let step = (tick >> BORN_STEP) as u16;
-        if step.wrapping_sub(self.born) > LIFE_MAX {
-            self.born = step.wrapping_sub(LIFE_MAX);
-        }
     }
 }
 
@@ -666,19 +545,6 @@ mod tests {
             let item = Owned::made_of(Some(scrap), &parts, Stamps::new(77, 5));
             shows(&item, b"another", b"value", Some(1));
         }
-    }
-
-    /// Stamps that wrapped would make the oldest item look like the newest.
-    #[test]
-    fn old_stamps_are_moved_on_before_they_wrap() {
-        let mut stamps = Stamps::new(5, 0);
-        for tick in (0..1u64 << 36).step_by(1 << 26) {
-            stamps.refresh(tick + 5);
-            assert!(u64::from(stamps.age(tick + 5)) >= tick.min(1 << 31), "{tick}");
-            assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 27), "{tick}");
-        }
-        stamps.hit(1 << 36);
-        assert_eq!((stamps.age((1 << 36) + 3), stamps.hits()), (3, 1));
     }
 
     proptest! {

@@ -6,19 +6,20 @@
 
 use crate::classes::Ghosts;
 use crate::evict::{Kept, Pools, Share};
-use crate::item::{Owned, Parts, Ref, Stamps};
+use crate::item::{Owned, Parts, Ref};
 use crate::learn;
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::restore::Notes;
 use crate::sizes::{Sizes, heap_class};
-use crate::slab::Candidate;
+use crate::slab::Draws;
 use crate::table::{END, Place};
 use crate::tap::Tap;
 use crate::tenant::Tenant;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
+use policy::rank::Stamps;
 use policy::rank::lhd::Lived;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -44,7 +45,7 @@ pub(crate) struct Shard {
     /// Room for the tenants of an eviction.
     pub(crate) shares: Vec<Share>,
     /// Room for the candidates of an eviction from a page.
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) draws: Draws,
     /// The item last evicted for a write that is under way; its bytes are that write's.
     pub(crate) scrap: Option<Owned>,
     /// Up to this time no wheel has an entry.

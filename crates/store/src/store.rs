@@ -35,7 +35,7 @@ use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
 use crate::shard::{Shard, view};
 use crate::sizes::Sizes;
-use crate::slab::{Arena, Classes, Moves, Slabs};
+use crate::slab::{Arena, Classes, Draws, Moves, Slabs};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, yield_now};
 use crate::table::END;
 use crate::tap::Tap;
@@ -114,7 +114,7 @@ impl Store {
         let shard = |at: usize| Shard {
             tick: 0,
             sizes: sizes.clone(),
-            candidates: vec![],
+            draws: Draws::default(),
             tenants: vec![],
             tap: Tap::new((SAMPLES_MAX / shards).max(256)),
             stopwatch: Stopwatch::default(),

@@ -16,10 +16,12 @@ pub mod lfu;
 pub mod lhd;
 pub mod random;
 mod sampled;
+mod stamps;
 mod victims;
 
 pub(crate) use dense::Dense;
 pub use sampled::Sampled;
+pub use stamps::Stamps;
 pub use victims::Victims;
 
 use base::{Micros, TenantId, Tick};
@@ -57,6 +59,27 @@ pub trait Rank: Debug + Send + Sync {
     #[inline]
     fn rank_in(&self, _tenant: TenantId, _class: u8, item: &Meta, now: Tick) -> f32 {
         self.rank(item, now)
+    }
+
+    /// The scores of several items of one tenant and size, but for those that are
+    /// [spared](Rank::spares), and without end where there is no item: the call is paid once.
+    fn rank_all(
+        &self,
+        tenant: TenantId,
+        items: &[Stamps],
+        size: u32,
+        now: Tick,
+        into: &mut [f32],
+    ) {
+        for (score, stamps) in into.iter_mut().zip(items) {
+            let rank = self.rank_in(tenant, stamps.hit_class(), &stamps.meta(size, now.0), now);
+            *score = if stamps.is_item() { rank } else { f32::INFINITY };
+        }
+    }
+
+    /// Whether an item stays for now, whatever [`Rank::rank_all`] says.
+    fn spares(&self, _item: Stamps, _now: Tick) -> bool {
+        false
     }
 
     /// Whether it goes by nothing but the age.

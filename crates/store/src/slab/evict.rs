@@ -160,7 +160,7 @@ impl Shard {
     }
 
     fn choose(&mut self, tenant: TenantId, class: usize, want: &Want) -> Option<Chosen> {
-        let Self { pools, tenants, prng, tick, seed, candidates, .. } = self;
+        let Self { pools, tenants, prng, tick, seed, draws, .. } = self;
         let choice = Choice {
             evictor: pools.evictor(tenant),
             tenant,
@@ -169,7 +169,7 @@ impl Shard {
             spare: address_of(want.spare),
             seed: *seed,
         };
-        tenants[tenant as usize].pages().choose(class, &choice, prng, candidates)
+        tenants[tenant as usize].pages().choose(class, &choice, prng, draws)
     }
 
     /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.

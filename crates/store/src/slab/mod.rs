@@ -33,10 +33,11 @@ pub(crate) use classes::Classes;
 pub use count::SizeCounts;
 pub(crate) use mover::Moves;
 pub use mover::{Move, SizeClass, SizeClassStats};
-pub(crate) use sample::Candidate;
+pub(crate) use sample::Draws;
 
-use crate::item::{Owned, Parts, Ref, Stamps};
+use crate::item::{Owned, Parts, Ref};
 use page::Page;
+use policy::rank::Stamps;
 use policy::rank::Victims;
 use std::sync::Arc;
 

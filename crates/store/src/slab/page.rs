@@ -24,7 +24,9 @@
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
 use super::arena::Run;
-use crate::item::{Owned, Parts, Ref, Stamps};
+use crate::item::{Owned, Parts, Ref};
+use policy::rank::Stamps;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Bytes in front of the tags: one line.
@@ -126,7 +128,19 @@ impl Page {
     #[inline]
     pub(super) fn tag(&self, slot: u32) -> Option<Stamps> {
         // SAFETY: `new` cleared the tags, and only this page writes them.
-        unsafe { self.tag_at(slot).read() }.untagged()
+        Some(unsafe { self.tag_at(slot).read() }).filter(|tag| tag.is_item())
+    }
+
+    /// The tags of some slots, of which not all need hold an item.
+    #[inline]
+    pub(super) fn tags(&self, slots: Range<u32>) -> &[Stamps] {
+        assert!(slots.start <= slots.end && slots.end <= self.slots);
+        // SAFETY: within the tags, which `new` cleared, and which change only while the page is
+        // borrowed mutably.
+        unsafe {
+            let first = self.run.base.add((HEAD + u64::from(slots.start) * TAG) as usize);
+            std::slice::from_raw_parts(first.cast().as_ptr(), slots.len())
+        }
     }
 
     fn chunk_at(&self, slot: u32) -> NonNull<u8> {
@@ -159,7 +173,7 @@ impl Page {
         // SAFETY: the tag is the page's. The slot holds no item, so its chunk is nobody's; it is
         // large enough; until the item is given to `free` the page neither uses it nor gives it up.
         unsafe {
-            self.tag_at(slot).write(stamps.tagged());
+            self.tag_at(slot).write(stamps);
             Owned::in_chunk(self.chunk_at(slot), parts, stamps)
         }
     }
@@ -187,7 +201,7 @@ impl Page {
     pub(super) fn set_tag(&mut self, slot: u32, stamps: Stamps) {
         assert!(self.tag(slot).is_some(), "a free slot has no stamps");
         // SAFETY: the tag is the page's.
-        unsafe { self.tag_at(slot).write(stamps.tagged()) };
+        unsafe { self.tag_at(slot).write(stamps) };
     }
 
     /// Gives up the memory.

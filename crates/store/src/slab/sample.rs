@@ -7,23 +7,55 @@
 use super::page::Page;
 use super::{Class, Classes, Slabs};
 use crate::Evictor;
-use crate::evict::score;
-use crate::item::Stamps;
+use crate::evict::saturated;
 use crate::key::hash_of;
-use base::{Prng, TenantId};
+use base::{Prng, TenantId, Tick};
+use policy::rank::Stamps;
 
 /// Candidates that are drawn one by one.
 const APART: usize = 16;
 /// Tags in a line.
 const LINE: u32 = 8;
-/// An item drawn by its tag.
+
+/// Items drawn by their tags.
+#[derive(Debug, Default)]
+pub(crate) struct Draws {
+    lines: Vec<Line>,
+    /// Slots of a line, a power of two.
+    step: u32,
+    /// Of each slot of each line; without end where no item is, or one that stays.
+    ranks: Vec<f32>,
+}
+
+/// Slots side by side.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    rank: f32,
+struct Line {
     page: u32,
-    slot: u32,
-    /// Whether its item was looked at.
-    known: bool,
+    first: u32,
+}
+
+impl Draws {
+    /// Adds the slots of a page that have these tags, from `first` on. How many items are there.
+    #[inline]
+    fn add(&mut self, line: Line, tags: &[Stamps], size: u32, choice: &Choice) -> usize {
+        let start = self.ranks.len();
+        self.lines.push(line);
+        self.ranks.resize(start + self.step as usize, f32::INFINITY);
+        let Choice { evictor, tenant, tick, .. } = *choice;
+        evictor.rank.rank_all(tenant, tags, size, Tick(tick), &mut self.ranks[start..]);
+        tags.iter().map(|tag| usize::from(tag.is_item())).sum()
+    }
+
+    /// The first of the lowest rank: its place among the ranks, its page and its slot.
+    fn lowest(&self) -> Option<(usize, usize, u32)> {
+        // No rank is NaN.
+        let lower = |least, &rank| if rank < least { rank } else { least };
+        let least = self.ranks.iter().fold(f32::INFINITY, lower);
+        let lowest = self.ranks.iter().position(|&rank| rank == least && least < f32::INFINITY)?;
+        let shift = self.step.trailing_zeros();
+        let line = self.lines[lowest >> shift];
+        Some((lowest, line.page as usize, line.first + (lowest as u32 & (self.step - 1))))
+    }
 }
 
 /// What a choice goes by.
@@ -39,8 +71,8 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    fn rank(&self, size: u64, stamps: Stamps) -> f32 {
-        score(self.evictor, self.tenant, size, stamps, self.tick)
+    fn spares(&self, stamps: Stamps) -> bool {
+        self.evictor.rank.spares(stamps, Tick(self.tick))
     }
 }
 
@@ -57,26 +89,24 @@ pub(super) struct Chosen {
 
 impl Slabs {
     /// Draws candidates of a class by their tags.
-    fn draw(&self, class: usize, choice: &Choice, prng: &mut Prng, into: &mut Vec<Candidate>) {
-        into.clear();
+    fn draw(&self, class: usize, choice: &Choice, prng: &mut Prng, draws: &mut Draws) {
         let held = &self.held[class];
         // Candidates kept double the sample in the heap layout; here twice as many are drawn.
         let k = usize::from(choice.evictor.k) << u32::from(choice.evictor.pool);
         let step = if k > APART { LINE } else { 1 };
-        for _ in 0..(2 * k).div_ceil(step as usize) {
-            if into.len() >= k || held.pages.is_empty() {
-                break;
-            }
+        draws.lines.clear();
+        draws.ranks.clear();
+        draws.step = step;
+        let (mut found, mut left) = (0, (2 * k).div_ceil(step as usize));
+        while found < k && left > 0 && !held.pages.is_empty() {
+            left -= 1;
             let at = prng.below(held.pages.len() as u64) as usize;
             let page = &held.pages[at];
-            let line = prng.below(u64::from(page.slots().div_ceil(step))) as u32 * step;
+            let slots = page.slots();
+            let first = prng.below(u64::from(slots.div_ceil(step))) as u32 * step;
+            let tags = page.tags(first..(first + step).min(slots));
             let size = charge(&self.classes, class, page);
-            for slot in line..(line + step).min(page.slots()) {
-                if let Some(stamps) = page.tag(slot) {
-                    let rank = choice.rank(size, stamps);
-                    into.push(Candidate { rank, page: at as u32, slot, known: false });
-                }
-            }
+            found += draws.add(Line { page: at as u32, first }, tags, size, choice);
         }
     }
 
@@ -86,26 +116,27 @@ impl Slabs {
         class: usize,
         choice: &Choice,
         prng: &mut Prng,
-        candidates: &mut Vec<Candidate>,
+        draws: &mut Draws,
     ) -> Option<Chosen> {
         if self.held[class].items == 0 || choice.evictor.k == 0 {
             return None;
         }
-        self.draw(class, choice, prng, candidates);
+        self.draw(class, choice, prng, draws);
         let held = &mut self.held[class];
-        while let Some(at) = lowest(candidates) {
-            let Candidate { rank, page, slot, known } = candidates[at];
-            let page = page as usize;
+        while let Some((at, page, slot)) = draws.lowest() {
             let (chosen, stamps) = held.look(page, slot, choice.seed, choice.unix_ms)?;
-            if chosen.addr == choice.spare {
-                candidates.swap_remove(at);
-            } else if known || chosen.is_dead || held.pages[page].tag(slot) == Some(stamps) {
-                return Some(Chosen { rank: Some(rank).filter(|_| !chosen.is_dead), ..chosen });
-            } else {
+            let is_known = held.pages[page].tag(slot) == Some(stamps);
+            if !is_known && !chosen.is_dead {
                 held.pages[page].set_tag(slot, stamps);
-                candidates[at].rank =
-                    choice.rank(charge(&self.classes, class, &held.pages[page]), stamps);
-                candidates[at].known = true;
+                let size = charge(&self.classes, class, &held.pages[page]);
+                let rank = std::slice::from_mut(&mut draws.ranks[at]);
+                let Choice { evictor, tenant, tick, .. } = *choice;
+                evictor.rank.rank_all(tenant, &[stamps], size, Tick(tick), rank);
+            } else if chosen.addr == choice.spare || !chosen.is_dead && choice.spares(stamps) {
+                draws.ranks[at] = f32::INFINITY;
+            } else {
+                let rank = Some(draws.ranks[at]).filter(|_| !chosen.is_dead);
+                return Some(Chosen { rank, ..chosen });
             }
         }
         self.search(class, choice, prng)
@@ -141,20 +172,9 @@ impl Class {
 }
 
 /// What an item of the page is charged.
-fn charge(classes: &Classes, class: usize, page: &Page) -> u64 {
-    match classes.chunk(class) {
+fn charge(classes: &Classes, class: usize, page: &Page) -> u32 {
+    saturated(match classes.chunk(class) {
         0 => page.bytes,
         chunk => chunk,
-    }
-}
-
-fn lowest(candidates: &[Candidate]) -> Option<usize> {
-    let mut lowest = 0;
-    for (at, candidate) in candidates.iter().enumerate() {
-        // No rank is NaN.
-        if candidate.rank < candidates[lowest].rank {
-            lowest = at;
-        }
-    }
-    (!candidates.is_empty()).then_some(lowest)
+    })
 }

@@ -168,7 +168,8 @@ impl Drop for Bucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{Parts, Stamps};
+    use crate::item::Parts;
+    use policy::rank::Stamps;
 
     fn item(key: &[u8]) -> Owned {
         let parts = Parts { db: 0, key, value: [b"value", b""], expires: None, kind: 0 };

@@ -1,7 +1,8 @@
 //! The table against a map: look-ups, growth, shrinking, walks, draws, and the shape of its chains.
 
 use super::*;
-use crate::item::{Parts, Stamps};
+use crate::item::Parts;
+use policy::rank::Stamps;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 

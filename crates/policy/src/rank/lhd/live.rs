@@ -20,7 +20,7 @@ use super::model::{AGES, APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 use super::{
     DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
 };
-use crate::rank::{Meta, Rank};
+use crate::rank::{Meta, Rank, Stamps};
 use base::Tick;
 use base::hash::mix;
 
@@ -80,8 +80,8 @@ impl Lived {
 pub struct Ranks {
     apps: usize,
     densities: Box<[f32]>,
-    /// One time in so many makes an explorer.
-    explore_one_in: f64,
+    /// What the hash of an explorer's last use is below.
+    explore_below: u64,
     explorer_age_max: u64,
 }
 
@@ -90,8 +90,13 @@ impl Ranks {
     #[inline]
     pub fn explores(&self, age: u64, now: Tick) -> bool {
         let last_use = now.0 - age.min(now.0);
-        age < self.explorer_age_max
-            && (mix(last_use) as f64) * self.explore_one_in < u64::MAX as f64
+        age < self.explorer_age_max && mix(last_use) < self.explore_below
+    }
+
+    /// The density of a class of a tenant.
+    #[inline]
+    fn density(&self, row: usize, age: u32, size: u32) -> f32 {
+        self.densities[row * AGES + bucket(age)] / size.max(1) as f32
     }
 }
 
@@ -113,8 +118,27 @@ impl Rank for Ranks {
         if self.explores(age, now) {
             return f32::INFINITY;
         }
-        let at = row(self.apps, tenant, class) * AGES + bucket(age as u32);
-        self.densities[at] / item.size.max(1) as f32
+        self.density(row(self.apps, tenant, class), age as u32, item.size)
+    }
+
+    fn rank_all(
+        &self,
+        tenant: u16,
+        items: &[Stamps],
+        size: u32,
+        now: Tick,
+        into: &mut [f32],
+    ) {
+        let first = row(self.apps, tenant, 0);
+        for (score, stamps) in into.iter_mut().zip(items) {
+            let row = first + usize::from(stamps.hit_class()) % KEPT;
+            let rank = self.density(row, stamps.age(now.0), size);
+            *score = if stamps.is_item() { rank } else { f32::INFINITY };
+        }
+    }
+
+    fn spares(&self, item: Stamps, now: Tick) -> bool {
+        self.explores(item.age(now.0).into(), now)
     }
 
     fn learns(&self) -> bool {
@@ -185,8 +209,8 @@ impl Learner {
         let of_row = |row| (0..AGES).map(move |age| self.model.density(class_of(row), age));
         let densities = (0..self.apps * KEPT).flat_map(of_row).collect();
         let explorer_age_max = u64::from(EXPLORE_AGE).saturating_mul(objects as u64);
-        let explore_one_in = self.explore_one_in;
-        Ranks { apps: self.apps, densities, explore_one_in, explorer_age_max }
+        let explore_below = (u64::MAX as f64 / self.explore_one_in) as u64;
+        Ranks { apps: self.apps, densities, explore_below, explorer_age_max }
     }
 }
 

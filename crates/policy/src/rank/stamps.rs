@@ -1,0 +1,173 @@
+//! What a store knows of an item besides its size, in eight bytes: all that [`Meta`] holds, to a
+//! step.
+//!
+//! A store keeps them in the item's header, or apart from it where many are looked at to choose
+//! one. Ticks count accesses: `last` one by one, `born` in steps of 4096. Both wrap, and whoever
+//! keeps them refreshes them long before they would be read wrongly. `class` has two: five bits for
+//! what a fetch of the key took, one more than the class, and three for the age at the last hit,
+//! which a rank that learns goes by. So it is zero of no item, and a list of stamps needs nothing
+//! else to say where there is none.
+
+use super::Meta;
+use base::penalty;
+
+/// Of `class`, the bits of the penalty.
+const PENALTY_BITS: u32 = 5;
+
+const PENALTY: u8 = (1 << PENALTY_BITS) - 1;
+
+const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
+
+/// One step of `born`, in accesses, as a power of two.
+const BORN_STEP: u32 = 12;
+/// Beyond this age `last` is moved on: half of what it can tell apart.
+const AGE_MAX: u32 = 1 << 31;
+/// The same for `born`, in its steps.
+const LIFE_MAX: u16 = 1 << 15;
+
+/// When an item was used and made, how often used, and what its fetch cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Stamps {
+    /// The tick of the last access, wrapping.
+    pub last: u32,
+    /// That of the first, in steps, wrapping.
+    pub born: u16,
+    /// The class of the penalty and that of the age at the last hit.
+    pub class: u8,
+    /// Hits, as far as they are counted.
+    pub hits: u8,
+}
+
+impl Default for Stamps {
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
+}
+
+impl Stamps {
+    /// Those of an item made at `tick`.
+    pub const fn new(tick: u64, penalty_class: u8) -> Self {
+        let born = (tick >> BORN_STEP) as u16;
+        Self { last: tick as u32, born, class: (penalty_class & PENALTY) + 1, hits: 0 }
+    }
+
+    /// What a fetch took; 0 where none was timed.
+    #[inline]
+    pub const fn penalty_class(self) -> u8 {
+        (self.class & PENALTY).saturating_sub(1)
+    }
+
+    /// Puts another in its place.
+    pub const fn set_penalty_class(&mut self, class: u8) {
+        self.class = self.class & !PENALTY | (class + 1);
+    }
+
+    /// The class of the age at the last hit, where a rank learns; 0 before there was one.
+    #[inline]
+    pub const fn hit_class(self) -> u8 {
+        self.class >> PENALTY_BITS
+    }
+
+    /// Puts another in its place.
+    pub const fn set_hit_class(&mut self, class: u8) {
+        self.class = self.class & PENALTY | class << PENALTY_BITS;
+    }
+
+    /// Whether they are an item's, and not [`Stamps::linked`] or zeros.
+    #[inline]
+    pub const fn is_item(self) -> bool {
+        self.class != 0
+    }
+
+    /// Those of no item, with a number for whoever lists them.
+    pub const fn linked(next: u32) -> Self {
+        Self { last: next, born: 0, class: 0, hits: 0 }
+    }
+
+    /// The number of [`Stamps::linked`].
+    pub const fn link(self) -> u32 {
+        self.last
+    }
+
+    /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
+    pub fn aged(tick: u64, idle: u32, penalty_class: u8, hits: u8) -> Self {
+        let idle = idle.min(AGE_MAX);
+        let life = (idle >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
+        let born = ((tick >> BORN_STEP) as u16).wrapping_sub(life);
+        let last = (tick as u32).wrapping_sub(idle);
+        Self { last, born, hits, ..Self::new(tick, penalty_class) }
+    }
+
+    /// Used at `tick`; counted once, however often a command asks for it.
+    #[inline]
+    pub fn hit(&mut self, tick: u64) {
+        self.hits = self.hits.saturating_add(u8::from(self.last != tick as u32));
+        self.last = tick as u32;
+    }
+
+    /// The tick of the last access, wrapping.
+    pub const fn last(self) -> u32 {
+        self.last
+    }
+
+    /// Hits, as far as they are counted.
+    pub const fn hits(self) -> u8 {
+        self.hits
+    }
+
+    /// Accesses since the last one.
+    #[inline]
+    pub const fn age(self, tick: u64) -> u32 {
+        (tick as u32).wrapping_sub(self.last)
+    }
+
+    /// Accesses since it was made, to a step.
+    #[inline]
+    pub const fn life(self, tick: u64) -> u32 {
+        let steps = ((tick >> BORN_STEP) as u16).wrapping_sub(self.born);
+        let (life, age) = ((steps as u32) << BORN_STEP, self.age(tick));
+        if life < age { age } else { life }
+    }
+
+    /// What a rank goes by, of an item that takes so many bytes.
+    #[inline]
+    pub fn meta(self, size: u32, tick: u64) -> Meta {
+        Meta {
+            age: u64::from(self.age(tick)),
+            life: u64::from(self.life(tick)),
+            hits: u32::from(self.hits),
+            size,
+            penalty: penalty::of_class(self.penalty_class()),
+        }
+    }
+
+    /// Moves stamps on that are so old that they would soon seem young.
+    pub fn refresh(&mut self, tick: u64) {
+        if self.age(tick) > AGE_MAX {
+            self.last = (tick as u32).wrapping_sub(AGE_MAX);
+        }
+        let step = (tick >> BORN_STEP) as u16;
+        if step.wrapping_sub(self.born) > LIFE_MAX {
+            self.born = step.wrapping_sub(LIFE_MAX);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stamps that wrapped would make the oldest item look like the newest.
+    #[test]
+    fn old_stamps_are_moved_on_before_they_wrap() {
+        let mut stamps = Stamps::new(5, 0);
+        for tick in (0..1u64 << 36).step_by(1 << 26) {
+            stamps.refresh(tick + 5);
+            assert!(u64::from(stamps.age(tick + 5)) >= tick.min(1 << 31), "{tick}");
+            assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 27), "{tick}");
+        }
+        stamps.hit(1 << 36);
+        assert_eq!((stamps.age((1 << 36) + 3), stamps.hits()), (3, 1));
+    }
+}
