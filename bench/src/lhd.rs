@@ -5,9 +5,9 @@
 //! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
 //! live beside them shows what there is to gain.
 //!
-//! In the slab layout each class evicts by LHD among its own, and rank balance moves a page now and
-//! then from the class whose victims are worth least to the one whose victims are worth most;
-//! *alone* is without that. All layouts have the same memory.
+//! In the slab layout each class evicts by LHD among its own, and rank balance moves a page of a
+//! shard now and then from the class whose victims are worth least to the one whose victims are
+//! worth most; *alone* is without that. All layouts have the same memory.
 //!
 //! ```text
 //! cargo x bench lhd TRACE…
@@ -17,15 +17,12 @@ use base::{Access, Bytes, Micros, Op};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read};
-use store::{Config, Evictor, Move, Now, Scope, SizeClass, SizeClassStats, Slab, Store, charge};
-use tune::planner::rank_balance::{self, Class};
+use store::{Config, Evictor, Now, Scope, Slab, Store, charge};
 
 const REQUESTS: usize = 2_000_000;
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
-/// Requests between two looks of the background.
-const SWEEP_EVERY: usize = 1_000;
-/// And between two looks at what victims are worth.
-const BALANCE_EVERY: usize = 1_000;
+/// Requests between two looks of the background, each at a shard.
+const SWEEP_EVERY: usize = 64;
 
 struct Request {
     key: Vec<u8>,
@@ -77,10 +74,10 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
     let slab = (layout != Layout::Heap).then(Slab::default);
     let maxmemory = Bytes(maxmemory);
     let store = Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() });
+    store.balance_pages(layout == Layout::Slab { balanced: true });
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
     let (mut reads, mut misses) = (0u64, 0u64);
-    let mut evicted = vec![];
     for (at, request) in requests.iter().enumerate() {
         let key = store.key(0, 0, &request.key);
         let found = request.is_read && store.get(&key, NOW, |_| ()).is_some();
@@ -90,31 +87,11 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
             // An item too large for the store is not kept.
             let _ = store.set(&key, &value[..request.len], None, NOW);
         }
-        if at % BALANCE_EVERY == 0 && layout == (Layout::Slab { balanced: true }) {
-            balance(&store, &mut evicted);
-        }
         if at % SWEEP_EVERY == 0 {
-            store.sweep(NOW, 8);
+            store.sweep(NOW, 1);
         }
     }
     (misses as f64 / reads as f64, store)
-}
-
-/// Lets one page move, if one should; `evicted` is what had left each class at the last look.
-fn balance(store: &Store, evicted: &mut Vec<u64>) {
-    let classes = store.classes(0, NOW);
-    evicted.resize(classes.len(), 0);
-    let class = |(class, before): (&SizeClassStats, &mut u64)| Class {
-        pages: class.pages,
-        free: class.free as f64 / class.slots.max(1) as f64,
-        evicts: std::mem::replace(before, class.evicted) < class.evicted,
-        victims: class.victims,
-    };
-    let known: Vec<_> = classes.iter().zip(evicted).map(class).collect();
-    if let Some((from, to)) = rank_balance::balance(&known) {
-        let of = |class| SizeClass { tenant: 0, class };
-        store.move_pages(&[Move { from: of(from), to: of(to), pages: 1 }]);
-    }
 }
 
 fn items_bytes(store: &Store) -> u64 {

@@ -150,6 +150,8 @@ impl Builder {
             slab: self.slab,
             nanos: self.clock.nanos(),
         });
+        // Has an effect in the slab layout under a rank that learns.
+        store.balance_pages(true);
         let pilot = recipe.model.is_some().then(|| Pilot::new(recipe, self.seed));
         let is_timed = pilot.is_some();
         let shared = Arc::new(Shared {

@@ -31,6 +31,8 @@ const DRAWS: usize = 64;
 pub(crate) struct Shard {
     /// Accesses so far.
     pub(crate) tick: u64,
+    /// When ranks were last balanced.
+    pub(crate) balanced: u64,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,

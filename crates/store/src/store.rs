@@ -73,6 +73,7 @@ pub struct Store {
     pub(crate) learns: AtomicBool,
     /// Whether requests are counted by size.
     pub(crate) counts_sizes: AtomicBool,
+    pub(crate) balances: AtomicBool,
     elsewhere: Mutex<()>,
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
@@ -133,6 +134,7 @@ impl Store {
             notes: None,
             is_watched: false,
             counts_sizes: false,
+            balanced: 0,
             ghosts: None,
             told: 0,
         };
@@ -152,6 +154,7 @@ impl Store {
             }),
             learns: AtomicBool::new(false),
             counts_sizes: AtomicBool::new(false),
+            balances: AtomicBool::new(false),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),

@@ -7,6 +7,7 @@
 //! Two need more than a rank of the metadata and say why in their head comments: `gdsf` and `lfu`
 //! age by a priority that is fixed when an object is used, and `lhd` learns.
 
+pub mod balance;
 pub mod cost_lhd;
 mod dense;
 pub mod gdsf;

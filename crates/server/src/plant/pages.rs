@@ -8,6 +8,9 @@
 //! All tenants are one pool of the store: a class that needs a chunk makes one of its own items
 //! leave. Only a class without any chunk takes a page from the others, as it did in memcached.
 //!
+//! Where ranks are balanced ([`Store::balance_pages`]) each shard moves its own pages, by what its
+//! own victims are worth: the plan is to keep what there is, and what is shown is what comes of it.
+//!
 //! What is too large for half a page has runs of its own. They are counted in pages, begun ones
 //! included, and plans treat them as a class of items of a page each.
 
@@ -61,7 +64,11 @@ fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -
         tail_hits: stats.counts.tail_hits,
         // The rank of an age is less than nothing; ages are counted by each shard for itself.
         tail_age: (-worth).max(0.0) as u64 * store.shards() as u64,
-        victims: if worth > 0.0 { stats.victims } else { policy::rank::Victims::default() },
+        victims: if worth > 0.0 && !store.balances() {
+            stats.victims
+        } else {
+            policy::rank::Victims::default()
+        },
     };
     Seen { shown, part }
 }
@@ -96,7 +103,8 @@ impl Pages {
         // Never less than there is, or what everybody holds would not add up.
         let shown = self.limit.max(Bytes(held * page.0));
         reading.limit = if is_limited { shown } else { Bytes(0) };
-        let is_full = is_limited && free as f64 <= FREE * held as f64;
+        // A store that balances its shards for itself is not to be put back to what it held.
+        let is_full = is_limited && free as f64 <= FREE * held as f64 && !store.balances();
         store.move_pages(&if is_full { self.moves(&reading.slabs) } else { vec![] });
     }
 

@@ -98,6 +98,8 @@ struct Class {
     evicted: u64,
     /// As many as had left when it was last told of.
     told: u64,
+    /// As many as had left when the shard's classes were last balanced.
+    balanced: u64,
     victims: Victims,
     counts: SizeCounts,
 }

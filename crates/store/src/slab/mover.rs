@@ -1,10 +1,15 @@
-//! Pages on their way between classes: moved as told, one at a time, never chosen here.
+//! Pages on their way between classes, one at a time: as a plan says, or, where ranks are balanced,
+//! as each shard's victims do.
 //!
 //! A plan names the classes and how many pages. The sweep carries it out, a page for each shard
 //! that it comes by: the page's items move to free chunks of their class or leave, and the page is
 //! cut anew. Between tenants it may move as far as the min of the one and the max of the other
 //! allow. Where tenants are pools of their own, pages also move by themselves, when budgets change
 //! and a tenant writes.
+//!
+//! Ranks are balanced by each shard for itself, as its own victims tell
+//! ([`policy::rank::balance`]): what they are worth on the mean of all shards is true of none, and
+//! pages moved by it do more harm than good.
 
 use super::{SizeCounts, Slabs};
 use crate::evict::Want;
@@ -15,10 +20,19 @@ use crate::table::SHARE;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use policy::rank::Victims;
+use policy::rank::balance::{Class, balance};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
 /// time that it takes.
 const RESCUED_MAX: u32 = 128;
+
+/// A shard moves a page at most for so many requests to it, and for a part of the items that it
+/// holds: where pages moved ten times as seldom more was missed than where none did.
+const BALANCE_EVERY: u64 = 64;
+const BALANCE_PART: u64 = 64;
+/// Pages moved at once, where the sweep comes by seldom.
+const BALANCE_MOST: u64 = 8;
 
 /// A class of sizes, of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +132,17 @@ impl Store {
         lock(&self.moves.0).0 = moves.to_vec();
     }
 
+    /// Whether [`Store::sweep`] moves pages to classes whose victims are worth more, where the rank
+    /// is one that learns.
+    pub fn balance_pages(&self, on: bool) {
+        self.balances.store(on && self.slab.is_some(), Relaxed);
+    }
+
+    /// Whether it does.
+    pub fn balances(&self) -> bool {
+        self.balances.load(Relaxed)
+    }
+
     /// How many pages are still to be moved.
     pub fn pages_to_move(&self) -> u64 {
         lock(&self.moves.0).0.iter().map(|step| step.pages).sum()
@@ -127,6 +152,9 @@ impl Store {
     pub(crate) fn move_page(&self, shard: &mut Shard, now: Now) -> bool {
         if self.slab.is_none() {
             return false;
+        }
+        if self.balances() {
+            return shard.balance(self, now);
         }
         let (moves, turn) = &mut *lock(&self.moves.0);
         if moves.is_empty() || shard.at != *turn % self.shards.len() {
@@ -191,6 +219,58 @@ impl Shard {
             && self.holds(to).is_some()
             && self.holds(from).is_some_and(|bytes| bytes >= page)
             && may_get()
+    }
+
+    /// Moves pages from the class whose victims are worth least to the one whose victims are worth
+    /// most, as many as it is time for. Whether any moved.
+    fn balance(&mut self, store: &Store, now: Now) -> bool {
+        let items = self.tenants.iter().map(|tenant| tenant.table.len() as u64).sum::<u64>();
+        let due = (self.tick - self.balanced) / BALANCE_EVERY.max(items / BALANCE_PART);
+        if due == 0 {
+            return false;
+        }
+        self.balanced = self.tick;
+        let all = self.look_at_victims(now);
+        let mut moved = false;
+        for _ in 0..due.min(BALANCE_MOST) {
+            let known: Vec<_> = all.iter().map(|&(of, evicts)| self.known(of, evicts)).collect();
+            let Some((from, to)) = balance(&known) else { break };
+            let step = Move { from: all[from].0, to: all[to].0, pages: 1 };
+            if !self.can_move(&step, store.page().0) {
+                break;
+            }
+            self.move_page(store, &step, now);
+            moved = true;
+        }
+        moved
+    }
+
+    /// The classes of tenants whose rank learns, and whether anything left since this was asked
+    /// last; where nothing did something is looked for that would.
+    fn look_at_victims(&mut self, now: Now) -> Vec<(SizeClass, bool)> {
+        let mut all = vec![];
+        for tenant in 0..self.tenants.len() as TenantId {
+            let learns = self.pools.evictor(tenant).rank.learns();
+            let large = self.tenants[usize::from(tenant)].pages().classes.large();
+            for class in 0..if learns { large } else { 0 } {
+                let held = &mut self.tenants[usize::from(tenant)].pages().held[class];
+                let evicts = held.evicted > held.balanced;
+                held.balanced = held.evicted;
+                if !evicts && held.items > 0 {
+                    self.pretend(tenant, class, now);
+                }
+                all.push((SizeClass { tenant, class }, evicts));
+            }
+        }
+        all
+    }
+
+    fn known(&mut self, of: SizeClass, evicts: bool) -> Class {
+        let slabs = self.tenants[usize::from(of.tenant)].pages();
+        let (held, slots) = (&slabs.held[of.class], u64::from(slabs.classes.slots(of.class)));
+        let pages = held.pages.len() as u64;
+        let free = (slots * pages - held.items) as f64 / slots as f64;
+        Class { pages, free, evicts, victims: held.victims }
     }
 
     /// Makes those items of a class leave that are worth least, until the others find room in a

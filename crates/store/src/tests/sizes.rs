@@ -1,4 +1,4 @@
-//! Classes of sizes: what is counted of them, and pages that move as told.
+//! Classes of sizes: what is counted of them, and pages that move as told or as victims tell.
 
 use super::{at, audit, key};
 use crate::{Bounds, Config, Evictor, Move, SizeClass, SizeClassStats, Slab, Store};
@@ -6,14 +6,14 @@ use base::{Bytes, Prng, TenantId};
 
 const MIB: u64 = 1 << 20;
 
-fn slabs(tenants: Vec<Bounds>) -> Store {
+fn slabs(tenants: Vec<Bounds>, evictor: Evictor) -> Store {
     let slab = Some(Slab { page: 16 << 10, ..Slab::default() });
     let store = Store::new(Config {
         maxmemory: Bytes(2 * MIB),
         shards: 2,
         slab,
         tenants,
-        evictor: Evictor::default(),
+        evictor,
         ..Config::default()
     });
     store.set_stopwatch(true);
@@ -39,7 +39,7 @@ fn of(store: &Store, tenant: TenantId, len: usize) -> (usize, SizeClassStats) {
 /// is of none.
 #[test]
 fn misses_are_of_the_size_of_their_fill() {
-    let store = slabs(vec![]);
+    let store = slabs(vec![], Evictor::default());
     for number in 0..100 {
         ask(&store, 0, number, 100);
         ask(&store, 0, 1_000 + number % 10, 3_000);
@@ -60,7 +60,7 @@ fn misses_are_of_the_size_of_their_fill() {
 #[test]
 fn pages_move_between_tenants_within_their_bounds() {
     let mins = [Bytes(MIB), Bytes(0)].map(|min| Bounds { min, max: None });
-    let store = slabs(mins.to_vec());
+    let store = slabs(mins.to_vec(), Evictor::default());
     let mut prng = Prng::new(1);
     for _ in 0..40_000 {
         ask(&store, 0, prng.below(20_000), 100);
@@ -94,4 +94,31 @@ fn pages_move_between_tenants_within_their_bounds() {
     let held = store.tenant_stats(0).used;
     store.sweep(at(1), 1_024);
     assert_eq!(store.tenant_stats(0).used, held, "who cannot get it makes nobody lose it");
+}
+
+/// Small items that are read again and again, of which memory holds a half, and large ones that
+/// are read once and came first: the pages of these go to those, or stay where they are.
+#[test]
+fn balanced_pages_go_where_victims_are_worth_most() {
+    let run = |is_on| {
+        let store = slabs(vec![], Evictor::lhd(32));
+        store.balance_pages(is_on);
+        assert_eq!(store.balances(), is_on);
+        let mut prng = Prng::new(1);
+        for step in 0..150_000 {
+            if step < 1_000 || step % 4 == 0 {
+                ask(&store, 0, 1_000_000 + step, 1_500);
+            } else {
+                ask(&store, 0, prng.below(15_000), 100);
+            }
+            if step % 64 == 0 {
+                store.sweep(at(1), 1);
+            }
+        }
+        let small = of(&store, 0, 100).1;
+        (small.pages, small.counts.misses as f64 / small.counts.gets as f64)
+    };
+    let ((alone, before), (balanced, after)) = (run(false), run(true));
+    assert!(balanced > alone + alone / 2, "{balanced} pages, {alone} without balance");
+    assert!(after < 0.7 * before, "{after} of the reads miss, {before} without balance");
 }

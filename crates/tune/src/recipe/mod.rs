@@ -81,6 +81,11 @@ impl Recipe {
         self.model.is_some() || self.pools == Pools::Slab
     }
 
+    /// Whether pages go where victims are worth most.
+    pub fn balances_ranks(&self) -> bool {
+        self.planner == crate::planner::rank_balance::SPEC.name
+    }
+
     /// What recipes have in common, so that each says only what sets it apart.
     const COMMON: Self = Self {
         name: "",

@@ -1,0 +1,100 @@
+//! Rank balance: memory goes where the victims are worth most [1].
+//!
+//! One cache ranked by hit density evicts whatever is worth least of all. Where memory is divided
+//! in classes each evicts its own least, and those are worth the same everywhere only if the
+//! division is right: the worth of the victims is what a page more would save. So a page moves from
+//! the class whose victims are worth least to the one whose victims are worth most.
+//!
+//! Worth is hit density by byte. (The paper says that slabs move "from the highest average victim
+//! rank to the lowest": its rank grows with badness there, as an age does.) A class that evicts
+//! seldom is asked what it would evict: a *fake* eviction counts like a true one.
+//!
+//! A cache of several parts, each with pages and victims of its own, is balanced part by part: the
+//! mean over the parts is of no part, and a page moved by it is as often taken from the wrong one.
+//!
+//! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18,
+//!     section 5.
+
+use super::Victims;
+
+/// Victims below which nothing is known of a class.
+const VICTIMS_MIN: u64 = 32;
+
+/// Pages that a donor keeps at least.
+const PAGES_MIN: u64 = 1;
+
+/// Free chunks, in pages, from which on a class gets no more.
+const FREE_MAX: f64 = 0.5;
+
+/// How much more the receiver's victims must be worth.
+const BETTER: f64 = 1.1;
+
+/// What is known of a class.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Class {
+    /// Pages it holds.
+    pub pages: u64,
+    /// Of those, how many its free chunks would make.
+    pub free: f64,
+    /// Whether anything left of late for want of a chunk.
+    pub evicts: bool,
+    /// What left, or would have.
+    pub victims: Victims,
+}
+
+/// From which class to which a page is to move, if any is to.
+pub fn balance(classes: &[Class]) -> Option<(usize, usize)> {
+    let known = || classes.iter().enumerate().filter(|(_, c)| c.victims.count >= VICTIMS_MIN);
+    // What a page more would save: nothing where there are chunks to spare. Where a class is spread
+    // over shards one evicts and another has just been given a page: that is to be filled first.
+    let needs = |class: &Class| class.evicts && class.free < FREE_MAX;
+    let gain = |class: &Class| if needs(class) { class.victims.density } else { 0.0 };
+    // What a page less costs: its items move to free chunks as far as there are any.
+    let loss = |class: &Class| class.victims.density * (1.0 - class.free).max(0.0);
+    let (to, best) = known().max_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)))?;
+    let givers = known().filter(|(at, class)| class.pages > PAGES_MIN && *at != to);
+    let (from, least) = givers.min_by(|(_, a), (_, b)| loss(a).total_cmp(&loss(b)))?;
+    (gain(best) > BETTER * loss(least)).then_some((from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(density: f64) -> Victims {
+        Victims { count: 100, density }
+    }
+
+    fn class(pages: u64, density: f64) -> Class {
+        Class { pages, free: 0.0, evicts: true, victims: of(density) }
+    }
+
+    /// By density, not by age or badness: the worst victims give.
+    #[test]
+    fn a_page_goes_where_victims_are_worth_most() {
+        assert_eq!(balance(&[class(5, 2.0), class(5, 1.0), class(5, 3.0)]), Some((1, 2)));
+    }
+
+    #[test]
+    fn who_gives_nothing() {
+        // Nearly equal: it would only go back and forth.
+        assert_eq!(balance(&[class(5, 1.0), class(5, 1.09)]), None);
+        // The last page, and classes of which little is known.
+        assert_eq!(balance(&[class(1, 1.0), class(5, 2.0)]), None);
+        assert_eq!(balance(&[class(1, 1.0), class(5, 2.0), class(5, 3.0)]), Some((1, 2)));
+        let few = Victims { count: VICTIMS_MIN - 1, density: 9.0 };
+        assert_eq!(balance(&[class(5, 1.0), Class { victims: few, ..class(5, 0.0) }]), None);
+        assert_eq!(balance(&[]), None);
+    }
+
+    /// However much its items are worth: it has chunks that nobody uses.
+    #[test]
+    fn who_has_room_gets_nothing() {
+        let roomy = Class { evicts: false, free: 0.5, ..class(5, 9.0) };
+        assert_eq!(balance(&[class(5, 1.0), roomy, class(5, 2.0)]), Some((0, 2)));
+        let given = Class { evicts: true, ..roomy };
+        assert_eq!(balance(&[class(5, 1.0), given, class(5, 2.0)]), Some((0, 2)));
+        let empty = Class { free: 1.5, ..roomy };
+        assert_eq!(balance(&[class(5, 1.0), empty, class(5, 2.0)]), Some((1, 2)));
+    }
+}
