@@ -31,8 +31,9 @@ const RESCUED_MAX: u32 = 128;
 /// holds: where pages moved ten times as seldom more was missed than where none did.
 const BALANCE_EVERY: u64 = 64;
 const BALANCE_PART: u64 = 64;
-/// Pages moved at once, where the sweep comes by seldom.
-const BALANCE_MOST: u64 = 8;
+/// Bytes of the pages moved at once, where the sweep comes by seldom: what takes far less than a
+/// millisecond.
+const BALANCE_MOST: u64 = 64 << 10;
 
 /// A class of sizes, of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,7 +233,7 @@ impl Shard {
         self.balanced = self.tick;
         let all = self.look_at_victims(now);
         let mut moved = false;
-        for _ in 0..due.min(BALANCE_MOST) {
+        for _ in 0..due.min((BALANCE_MOST / store.page().0).max(1)) {
             let known: Vec<_> = all.iter().map(|&(of, evicts)| self.known(of, evicts)).collect();
             let Some((from, to)) = balance(&known) else { break };
             let step = Move { from: all[from].0, to: all[to].0, pages: 1 };

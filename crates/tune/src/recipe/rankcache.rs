@@ -3,7 +3,8 @@
 //! Nothing is sampled: what is planned by is what left.
 //!
 //! The paper looks every 500 000 requests, at caches of some thousands of pages of a megabyte; a
-//! smaller cache turns over sooner. A hundredth of the items is a good number of reads.
+//! smaller cache turns over sooner. A hundredth of the items is a good number of reads. A store of
+//! several shards balances each for itself, and tells the pilot what came of it.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
