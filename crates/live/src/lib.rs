@@ -16,8 +16,8 @@ pub const PENALTY_KEEP: f64 = 0.95;
 /// Fetches below which their mean cost is not used.
 const FETCHES_MIN: f64 = 16.0;
 
-/// What models may take, as a divisor of the limit. In a small cache memory is what plans gain, and
-/// models that took a third of it would lose more than any plan could bring.
+/// What models may take, as a divisor of the limit, beyond the least that they need. In a small
+/// cache memory is what plans gain, and models that took a third of it would lose more than that.
 const MODELS: u64 = 16;
 
 /// Candidates that stand for an order that the store does not keep: with so many the item idle

@@ -18,6 +18,10 @@ use std::collections::HashSet;
 const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
+/// Keys that the models of a pool may watch, however little memory they are given: with fewer their
+/// curves are not worth having.
+const KEYS_FLOOR: usize = 4_096;
+
 /// What a watched key costs: in each model, and in the observer, which knows keys of before too.
 const KEY_BYTES_MODEL: u64 = 100;
 const KEY_BYTES_OBSERVER: u64 = 90;
@@ -82,7 +86,8 @@ pub(crate) fn keys_max(recipe: &Recipe, pools: usize, memory: Option<Bytes>) -> 
     }
     let of_key = KEY_BYTES_OBSERVER + KEY_BYTES_MODEL * recipe.evictors.len() as u64;
     let paid = memory.map_or(KEYS_MAX, |memory| KEYS_MAX.min((memory.0 / of_key) as usize));
-    (paid / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL)
+    let free = (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL);
+    (paid / pools.max(1)).max(KEYS_FLOOR).min(free)
 }
 
 #[derive(Debug)]
