@@ -61,8 +61,21 @@ fn main() {
         ["policies"] => policies::run(),
         ["evictions"] => evictions::run(),
         ["eviction", evictor, layout] => evictions::one(evictor, layout),
+        ["play", name, skew] => one(name, skew.parse().expect("a skew")),
         [] => all(),
         _ => panic!("the arguments are none, or: policies, evictions, lhd TRACE…"),
+    }
+}
+
+/// One cache alone, for a profiler.
+fn one(name: &str, skew: f64) {
+    let (_, make) = CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list");
+    let cache = make(KEYS as u64 / 4 * 176, 44, KEYS / 4);
+    let zipf = Zipf::new(KEYS, skew);
+    for seed in 1..6 {
+        let order = zipf.order(OPS, seed);
+        let Played { ns, hits } = play(&*cache, &order, 0);
+        println!("{hits:.4} {:.0} ns", ns / OPS as f64);
     }
 }
 

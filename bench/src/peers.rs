@@ -1,6 +1,7 @@
 //! Every cache, behind one face. A new one is a type here and a line in the list.
 
 use crate::Text;
+use crate::policies::fine;
 use larder::Evictor;
 
 /// A cache of byte strings.
@@ -25,9 +26,7 @@ pub(crate) const CACHES: [(&str, Make); 5] = [
         Box::new(Larder(cache.expect("static is a recipe")))
     }),
     ("larder, slab", |capacity, _, _| {
-        // Finer than memcached's factor, which takes 176 bytes for 148.
-        let slab = larder::Slab { factor: 1.08, ..larder::Slab::default() };
-        let builder = larder::Cache::builder(capacity).slab(slab);
+        let builder = larder::Cache::builder(capacity).slab(fine());
         Box::new(Larder(builder.evictor(Evictor::lhd(32)).tended().build().expect("as above")))
     }),
     ("quick_cache", |capacity, overhead, items| {

@@ -72,9 +72,9 @@ fn store(evictor: Evictor, slab: bool) -> Box<dyn Held> {
     Box::new(Larder(builder.build().expect("static is a recipe")))
 }
 
-/// Finer than memcached's factor, which takes 176 bytes for 148.
+/// Finer than memcached's factor: 148 bytes for 145, and 152 with that.
 pub(crate) fn fine() -> larder::Slab {
-    larder::Slab { factor: 1.08, ..larder::Slab::default() }
+    larder::Slab { factor: 1.05, ..larder::Slab::default() }
 }
 
 /// The next number of a key that nobody has asked for.

@@ -60,7 +60,7 @@ impl Departures {
             key: item.key().to_vec(),
             evicted: tick.is_some(),
             idle: tick.map_or(0, |tick| item.stamps().age(tick)),
-            hits: item.stamps().hits(),
+            hits: item.stamps().hits,
             size: item.value().len(),
             expires: item.expires(),
         });

@@ -421,7 +421,7 @@ impl<O: Of> Round<'_, O> {
                 let rank = rank.rank_in(share.tenant, stamps.hit_class(), &meta, now);
                 let candidate = Candidate { rank, share: at, place, word };
                 if self.evictor.pool {
-                    self.keep(&candidate, stamps.last());
+                    self.keep(&candidate, stamps.last);
                 }
                 if best.is_none_or(|best| rank < best.rank) {
                     best = Some(candidate);
@@ -513,7 +513,7 @@ impl<O: Of> Round<'_, O> {
     /// Whether a kept candidate is still in its place and was not used since it was drawn.
     fn is_current(&self, kept: &Kept) -> bool {
         let table = &self.tenants[kept.tenant as usize].table;
-        table.is_at(kept.place, kept.word) && table.get(kept.place).stamps().last() == kept.last
+        table.is_at(kept.place, kept.word) && table.get(kept.place).stamps().last == kept.last
     }
 
     /// Drops the best of those kept as long as it is not what it was.

@@ -2,16 +2,18 @@
 //! fits a few cache lines touches no more than those.
 //!
 //! ```text
-//!   0        4           8         10      12   13      14      15     16
-//!  ┌────────┬───────────┬─────────┬───────┬────┬───────┬───────┬──────┬─────────┬───────┐
-//!  │ last   │ value_len │ key_len │ born  │ db │ flags │ class │ hits │ options │ key…  │ value…
-//!  └────────┴───────────┴─────────┴───────┴────┴───────┴───────┴──────┴─────────┴───────┘
-//!     options, each only where its flag is set:  8 bytes expiry (Unix ms), 8 bytes key length
+//!   0      4      6       7      8           10        11   12      13
+//!  ┌──────┬──────┬───────┬──────┬───────────┬─────────┬────┬───────┬─────────┬──────┐
+//!  │ last │ born │ class │ hits │ value_len │ key_len │ db │ flags │ options │ key… │ value…
+//!  └──────┴──────┴───────┴──────┴───────────┴─────────┴────┴───────┴─────────┴──────┘
+//!     options, each only where its flag is set:  8 bytes expiry (Unix ms);  4 bytes value length
+//!     and 4 bytes key length, where the header has not enough for one of them
 //! ```
 //!
 //! The header holds what every eviction policy may ask for, whichever is active, so a change of
 //! policy touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]; ticks count the
-//! accesses to the shard, and the sweep refreshes them.
+//! accesses to the shard, and the sweep refreshes them. Most keys are shorter than 256 bytes and
+//! most values than 64 KB: those that are not pay for their lengths.
 //!
 //! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is
 //! charged is what is taken, and a value may change within its class where it stands. In the heap
@@ -25,42 +27,41 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
 
-pub(crate) const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 13;
 const OPTION: usize = 8;
-/// Headers are read unaligned, which costs nothing where items are aligned after all, and they
-/// are: asked for 8, jemalloc would take the next larger class for any but powers of two.
+/// Headers are read unaligned. Asked for 8, jemalloc would take the next larger class for any but
+/// powers of two.
 const ALIGN: usize = 1;
 
 const EXPIRES: u8 = 1;
-const LONG_KEY: u8 = 2;
+/// The lengths are among the options.
+const LONG: u8 = 2;
 /// The memory is a chunk of the slab layout.
 const CHUNK: u8 = 4;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
-#[repr(C)]
+#[repr(C, packed)]
 #[derive(Clone, Copy)]
 struct Header {
-    last: u32,
-    value_len: u32,
-    key_len: u16,
-    born: u16,
+    stamps: Stamps,
+    value_len: u16,
+    key_len: u8,
     db: u8,
     flags: u8,
-    class: u8,
-    hits: u8,
 }
 
 // The drawing above, and what a usual item comes to.
 const _: () = {
     use std::mem::offset_of;
     assert!(size_of::<Header>() == HEADER);
-    assert!(offset_of!(Header, last) == 0 && offset_of!(Header, value_len) == 4);
-    assert!(offset_of!(Header, key_len) == 8 && offset_of!(Header, born) == 10);
-    assert!(offset_of!(Header, db) == 12 && offset_of!(Header, flags) == 13);
-    assert!(offset_of!(Header, class) == 14 && offset_of!(Header, hits) == 15);
-    assert!(contents(32, 100, false) == 148 && charge(32, 100, false) == 160);
-    assert!(contents(32, 10, true) == 66 && charge(32, 10, true) == 80);
+    assert!(offset_of!(Stamps, last) == 0 && offset_of!(Stamps, born) == 4);
+    assert!(offset_of!(Stamps, class) == 6 && offset_of!(Stamps, hits) == 7);
+    assert!(offset_of!(Header, stamps) == 0 && offset_of!(Header, value_len) == 8);
+    assert!(offset_of!(Header, key_len) == 10 && offset_of!(Header, db) == 11);
+    assert!(offset_of!(Header, flags) == 12);
+    assert!(contents(32, 100, false) == 145 && charge(32, 100, false) == 160);
+    assert!(contents(32, 10, true) == 63 && charge(32, 10, true) == 64);
 };
 
 /// Bytes charged for an item: its header, options, key and value, rounded up to the size class that
@@ -73,13 +74,13 @@ pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
 
 #[inline]
 const fn contents(key_len: usize, value_len: usize, expires: bool) -> u64 {
-    (HEADER + OPTION * (expires as usize + is_long(key_len) as usize)) as u64
+    (HEADER + OPTION * (expires as usize + is_long(key_len, value_len) as usize)) as u64
         + key_len as u64
         + value_len as u64
 }
 
-const fn is_long(key_len: usize) -> bool {
-    key_len > u16::MAX as usize
+const fn is_long(key_len: usize, value_len: usize) -> bool {
+    key_len > u8::MAX as usize || value_len > u16::MAX as usize
 }
 
 /// What an item is made of.
@@ -131,18 +132,17 @@ impl Raw {
     /// `base` has room for the contents of `parts`, and nobody else reaches it.
     unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps, chunk: u8) -> Self {
         let [head, tail] = parts.value;
+        let (key_len, value_len) = (parts.key.len(), head.len() + tail.len());
+        let is_long = is_long(key_len, value_len);
         let header = Header {
-            last: stamps.last,
-            value_len: (head.len() + tail.len()) as u32,
-            key_len: parts.key.len() as u16,
-            born: stamps.born,
+            stamps,
+            value_len: if is_long { 0 } else { value_len as u16 },
+            key_len: if is_long { 0 } else { key_len as u8 },
             db: parts.db,
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
-                | if is_long(parts.key.len()) { LONG_KEY } else { 0 }
+                | if is_long { LONG } else { 0 }
                 | chunk
                 | parts.kind << KIND_SHIFT,
-            class: stamps.class,
-            hits: stamps.hits,
         };
         let raw = Self(base);
         // SAFETY: there is room for the header, the options that `header.flags` names, the key and
@@ -153,16 +153,26 @@ impl Raw {
             if let Some(expires) = parts.expires {
                 base.add(HEADER).cast::<u64>().write_unaligned(expires);
             }
-            if is_long(parts.key.len()) {
-                let at = HEADER + OPTION * usize::from(parts.expires.is_some());
-                base.add(at).cast::<u64>().write_unaligned(parts.key.len() as u64);
+            if is_long {
+                raw.write_lens(key_len, value_len);
             }
             let key_at = raw.key_at();
             raw.write(key_at, parts.key);
-            raw.write(key_at + parts.key.len(), head);
-            raw.write(key_at + parts.key.len() + head.len(), tail);
+            raw.write(key_at + key_len, head);
+            raw.write(key_at + key_len + head.len(), tail);
         }
         raw
+    }
+
+    /// Writes the lengths among the options.
+    ///
+    /// # Safety
+    /// The flags say that they are there, and nothing aliases the item.
+    unsafe fn write_lens(self, key_len: usize, value_len: usize) {
+        let at = HEADER + OPTION * usize::from(self.header().flags & EXPIRES);
+        let lens = [value_len as u32, key_len as u32];
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(at).cast::<[u32; 2]>().write_unaligned(lens) }
     }
 
     #[inline]
@@ -182,15 +192,22 @@ impl Raw {
         HEADER + OPTION * usize::from(flags & EXPIRES) + OPTION * usize::from(flags >> 1 & 1)
     }
 
+    /// The lengths of value and key.
     #[inline]
-    fn key_len(self) -> usize {
+    fn lens(self) -> [usize; 2] {
         let header = self.header();
-        if header.flags & LONG_KEY == 0 {
-            return usize::from(header.key_len);
+        if header.flags & LONG == 0 {
+            return [header.value_len.into(), header.key_len.into()];
         }
         let at = HEADER + OPTION * usize::from(header.flags & EXPIRES);
-        // SAFETY: the flag says that the length of the key stands here.
-        unsafe { self.0.add(at).cast::<u64>().read_unaligned() as usize }
+        // SAFETY: the flag says that the lengths stand here.
+        let lens = unsafe { self.0.add(at).cast::<[u32; 2]>().read_unaligned() };
+        lens.map(|len| len as usize)
+    }
+
+    #[inline]
+    fn key_len(self) -> usize {
+        self.lens()[1]
     }
 
     #[inline]
@@ -202,8 +219,8 @@ impl Raw {
 
     #[inline]
     fn contents(self) -> u64 {
-        let header = self.header();
-        self.key_at() as u64 + self.key_len() as u64 + u64::from(header.value_len)
+        let [value_len, key_len] = self.lens();
+        (self.key_at() + key_len + value_len) as u64
     }
 
     /// # Safety
@@ -317,9 +334,9 @@ impl<'a> Ref<'a> {
 
     #[inline]
     pub(crate) fn value(self) -> &'a [u8] {
-        let at = self.raw.key_at() + self.raw.key_len();
+        let [value_len, key_len] = self.raw.lens();
         // SAFETY: the value follows the key, initialised; `'a` is a shared borrow of the item.
-        unsafe { self.raw.slice(at, self.raw.header().value_len as usize) }
+        unsafe { self.raw.slice(self.raw.key_at() + key_len, value_len) }
     }
 
     #[inline]
@@ -361,8 +378,7 @@ impl<'a> Ref<'a> {
 
     #[inline]
     pub(crate) fn stamps(self) -> Stamps {
-        let header = self.raw.header();
-        Stamps { last: header.last, born: header.born, class: header.class, hits: header.hits }
+        self.raw.header().stamps
     }
 
     /// The same contents with another value or expiry.
@@ -392,14 +408,8 @@ impl Mut<'_> {
 
     #[inline]
     pub(crate) fn set_stamps(&mut self, stamps: Stamps) {
-        let header = Header {
-            last: stamps.last,
-            born: stamps.born,
-            class: stamps.class,
-            hits: stamps.hits,
-            ..self.raw.header()
-        };
-        self.raw.set_header(header);
+        // SAFETY: the stamps are the first of the header, and only this reaches the item.
+        unsafe { self.raw.0.cast::<Stamps>().write_unaligned(stamps) }
     }
 
     /// Says what the value means from here on.
@@ -413,11 +423,12 @@ impl Mut<'_> {
     /// Replaces value and expiry if the class stays the same; says whether it did.
     #[inline]
     pub(crate) fn overwrite(&mut self, sizes: &Sizes, value: &[u8], expires: Option<u64>) -> bool {
-        let (key_len, header) = (self.raw.key_len(), self.raw.header());
-        let same = value.len() == header.value_len as usize
-            && expires.is_some() == (header.flags & EXPIRES != 0);
+        let [value_len, key_len] = self.raw.lens();
+        let had_expiry = self.raw.header().flags & EXPIRES != 0;
+        let same = value.len() == value_len && expires.is_some() == had_expiry;
         let new = contents(key_len, value.len(), expires.is_some());
-        if !same && !sizes.are_one(new, self.raw.contents()) {
+        let fits = || self.keeps_lens(value.len()) && sizes.are_one(new, self.raw.contents());
+        if !same && !fits() {
             return false;
         }
         self.move_key(expires);
@@ -425,27 +436,44 @@ impl Mut<'_> {
         // SAFETY: the class has room for the key where it now stands and `value` behind it;
         // `value` is borrowed from elsewhere, as this is the only way to the item.
         unsafe { self.raw.write(at, value) };
-        let header = Header { value_len: value.len() as u32, ..self.raw.header() };
-        self.raw.set_header(header);
+        self.set_value_len(value.len());
         true
+    }
+
+    /// Whether the lengths stay where they are with a value that is so long.
+    #[inline]
+    fn keeps_lens(&self, value_len: usize) -> bool {
+        let is = self.raw.header().flags & LONG != 0;
+        is == is_long(self.raw.key_len(), value_len)
+    }
+
+    #[inline]
+    fn set_value_len(&mut self, value_len: usize) {
+        let header = self.raw.header();
+        if header.flags & LONG == 0 {
+            self.raw.set_header(Header { value_len: value_len as u16, ..header });
+        } else {
+            // SAFETY: the flag is set, and only this reaches the item.
+            unsafe { self.raw.write_lens(self.raw.key_len(), value_len) }
+        }
     }
 
     /// Adds to the end of the value if the class stays the same; says whether it did.
     pub(crate) fn append(&mut self, sizes: &Sizes, more: &[u8]) -> bool {
         let size = self.raw.contents();
-        if !sizes.are_one(size + more.len() as u64, size) {
+        let value_len = self.raw.lens()[0] + more.len();
+        if !self.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
             return false;
         }
         // SAFETY: the class has room for `more` behind the contents; `more` is from elsewhere.
         unsafe { self.raw.write(size as usize, more) };
-        let header = self.raw.header();
-        self.raw.set_header(Header { value_len: header.value_len + more.len() as u32, ..header });
+        self.set_value_len(value_len);
         true
     }
 
     /// Replaces the expiry if the class stays the same; says whether it did.
     pub(crate) fn set_expires(&mut self, sizes: &Sizes, expires: Option<u64>) -> bool {
-        let (key_len, value_len) = (self.raw.key_len(), self.raw.header().value_len as usize);
+        let [value_len, key_len] = self.raw.lens();
         if !sizes.are_one(contents(key_len, value_len, expires.is_some()), self.raw.contents()) {
             return false;
         }
@@ -461,7 +489,7 @@ impl Mut<'_> {
             let base = self.raw.0.as_ptr();
             copy(base.add(from), base.add(to), len);
         }
-        self.write_options(expires, key_len);
+        self.write_options(expires, [value_len, key_len]);
         true
     }
 
@@ -474,18 +502,18 @@ impl Mut<'_> {
             }
             return;
         }
-        let (from, key_len) = (self.raw.key_at(), self.raw.key_len());
+        let (from, lens) = (self.raw.key_at(), self.raw.lens());
         let to = if expires.is_some() { from + OPTION } else { from - OPTION };
         // SAFETY: the key lies at `from`; the caller saw to it that the class has room for the
         // key at `to`; `copy` allows the two to overlap.
         unsafe {
             let base = self.raw.0.as_ptr();
-            copy(base.add(from), base.add(to), key_len);
+            copy(base.add(from), base.add(to), lens[1]);
         }
-        self.write_options(expires, key_len);
+        self.write_options(expires, lens);
     }
 
-    fn write_options(&mut self, expires: Option<u64>, key_len: usize) {
+    fn write_options(&mut self, expires: Option<u64>, [value_len, key_len]: [usize; 2]) {
         let mut header = self.raw.header();
         header.flags = header.flags & !EXPIRES | if expires.is_some() { EXPIRES } else { 0 };
         self.raw.set_header(header);
@@ -495,9 +523,8 @@ impl Mut<'_> {
             if let Some(when) = expires {
                 self.raw.0.add(HEADER).cast::<u64>().write_unaligned(when);
             }
-            if header.flags & LONG_KEY != 0 {
-                let at = HEADER + OPTION * usize::from(expires.is_some());
-                self.raw.0.add(at).cast::<u64>().write_unaligned(key_len as u64);
+            if header.flags & LONG != 0 {
+                self.raw.write_lens(key_len, value_len);
             }
         }
     }
@@ -524,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_longer_than_two_bytes_can_count() {
+    fn lengths_that_the_header_has_no_room_for() {
         let key = vec![7; 70_000];
         let mut item = made(&key, b"value", None);
         shows(&item, &key, b"value", None);
@@ -532,6 +559,23 @@ mod tests {
         shows(&item, &key, b"value", Some(9));
         assert!(change(&mut item).overwrite(&Sizes::Heap, b"other", None));
         shows(&item, &key, b"other", None);
+        assert!(change(&mut item).append(&Sizes::Heap, b" one"));
+        shows(&item, &key, b"other one", None);
+    }
+
+    /// Where the lengths move among the options or back, the item has to be made anew.
+    #[test]
+    fn lengths_stay_where_they_are() {
+        let (short, long) = (vec![1; 65_535], vec![2; 65_536]);
+        let mut item = made(b"key", &short, None);
+        assert!(!change(&mut item).append(&Sizes::Heap, b"2"));
+        assert!(!change(&mut item).overwrite(&Sizes::Heap, &long, None));
+        shows(&item, b"key", &short, None);
+        let mut item = made(b"key", &long, None);
+        assert!(!change(&mut item).overwrite(&Sizes::Heap, &short, None));
+        assert!(change(&mut item).append(&Sizes::Heap, &[2, 2]));
+        assert!(change(&mut item).set_expires(&Sizes::Heap, Some(4)));
+        shows(&item, b"key", &vec![2; 65_538], Some(4));
     }
 
     /// Scrap of another class must not be written into: it would be too small, or freed as what it

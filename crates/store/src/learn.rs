@@ -21,8 +21,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Items drawn in a shard for the lifetimes that still last.
 const DRAWS: usize = 512;
-/// Bytes of the model of hit densities beside what the shards count, about.
-const MODEL_BYTES: u64 = 1 << 20;
 
 /// What was learnt.
 #[derive(Debug)]
@@ -36,7 +34,7 @@ pub(crate) struct Lessons {
 
 impl Lessons {
     fn new(tenants: usize, shards: usize) -> Self {
-        let bytes = MODEL_BYTES + shards as u64 * Lived::bytes(tenants);
+        let bytes = Learner::bytes(tenants) + shards as u64 * Lived::bytes(tenants);
         let (learner, ranks) = (Learner::new(tenants), Arc::new(Ranks::default()));
         Self { learner, ranks, tenants, bytes }
     }

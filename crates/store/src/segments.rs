@@ -48,22 +48,28 @@ impl<T: Default> Segments<T> {
         self.capacity() as u64 * Self::ELEMENT + self.segments.capacity() as u64 * HANDLE
     }
 
-    /// Bytes that [`Segments::push`] would take, counting what it gives back only afterwards.
+    /// Bytes that so many times [`Segments::push`] would take, counting what is given back on the
+    /// way only afterwards.
     #[inline]
-    pub(crate) fn push_cost(&self) -> u64 {
-        if self.len < self.capacity() { 0 } else { self.grow_cost() }
+    pub(crate) fn push_cost(&self, count: usize) -> u64 {
+        if self.len + count <= self.capacity() { 0 } else { self.grow_cost(count) }
     }
 
-    fn grow_cost(&self) -> u64 {
-        let (elements, handles) = match self.capacity() {
-            0 => (1, 1),
-            small if small < Self::SEGMENT => (2 * small, 0),
-            _ if self.segments.len() == self.segments.capacity() => {
-                (Self::SEGMENT, 2 * self.segments.len())
-            }
-            _ => (Self::SEGMENT, 0),
-        };
-        elements as u64 * Self::ELEMENT + handles as u64 * HANDLE
+    fn grow_cost(&self, count: usize) -> u64 {
+        let (mut capacity, mut cost) = (self.capacity(), 0);
+        while capacity < self.len + count {
+            let (elements, handles) = match capacity {
+                0 => (1, 1),
+                small if small < Self::SEGMENT => (2 * small, 0),
+                _ if self.segments.len() == self.segments.capacity() => {
+                    (Self::SEGMENT, 2 * self.segments.len())
+                }
+                _ => (Self::SEGMENT, 0),
+            };
+            cost += elements as u64 * Self::ELEMENT + handles as u64 * HANDLE;
+            capacity = if capacity < Self::SEGMENT { elements } else { capacity + elements };
+        }
+        cost
     }
 
     /// Adds an element and returns its index.
@@ -133,7 +139,7 @@ mod tests {
     fn a_push_takes_what_it_said() {
         let mut list = Segments::<[u64; 8]>::default();
         for at in 0..Segments::<[u64; 8]>::SEGMENT * 9 {
-            let (before, cost, room) = (list.bytes(), list.push_cost(), list.capacity());
+            let (before, cost, room) = (list.bytes(), list.push_cost(1), list.capacity());
             assert_eq!(list.push(), at);
             assert!(list.bytes() <= before + cost, "at {at}");
             assert!(cost > 0 || list.capacity() == room, "at {at}");

@@ -81,7 +81,7 @@ pub(crate) fn view<'a>(item: Ref<'a>, sizes: &Sizes, tick: u64) -> Item<'a> {
         expires: item.expires(),
         key_len: item.key().len(),
         idle: stamps.age(tick),
-        hits: stamps.hits(),
+        hits: stamps.hits,
         penalty_class: stamps.penalty_class(),
     }
 }
@@ -116,7 +116,7 @@ impl Shard {
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
-                let last = stamps.last();
+                let last = stamps.last;
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
@@ -197,7 +197,7 @@ impl Shard {
             Some(place) => {
                 if self.lived.is_some() {
                     // The value that was there ends its life unread.
-                    let last = self.get(key, place).stamps().last();
+                    let last = self.get(key, place).stamps().last;
                     self.lives_on(key, place, last, false);
                 }
                 match parts.expires {

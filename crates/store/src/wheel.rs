@@ -102,7 +102,7 @@ impl Wheel {
 
     /// Bytes that one entry more may take.
     pub(crate) fn enter_cost(&self) -> u64 {
-        if self.has_spare() { 0 } else { self.entries.push_cost() }
+        if self.has_spare() { 0 } else { self.entries.push_cost(1) }
     }
 
     /// Takes the memory of [`Wheel::enter_cost`], so that the next entry needs none.

@@ -4,8 +4,9 @@
 //! (`pool=16`): with it nothing younger than the recency rank 1 - 1/K is ever evicted, and K = 5
 //! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
 
-use super::{Meta, Rank, Sampled};
+use super::{Meta, Rank, Sampled, Tag};
 use crate::{Spec, Tick};
+use base::TenantId;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -24,6 +25,20 @@ pub struct Klru;
 impl Rank for Klru {
     fn rank(&self, item: &Meta, _: Tick) -> f32 {
         -(item.age as f32)
+    }
+
+    fn rank_tags(
+        &self,
+        _: TenantId,
+        tags: &[Tag],
+        _: u32,
+        now: Tick,
+        into: &mut [f32],
+    ) -> bool {
+        for (score, tag) in into.iter_mut().zip(tags) {
+            *score = if tag.is_item() { -(tag.age(now.0) as f32) } else { f32::INFINITY };
+        }
+        true
     }
 
     fn is_of_age(&self) -> bool {

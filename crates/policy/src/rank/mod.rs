@@ -18,11 +18,13 @@ pub mod lhd;
 pub mod random;
 mod sampled;
 mod stamps;
+mod tag;
 mod victims;
 
 pub(crate) use dense::Dense;
 pub use sampled::Sampled;
 pub use stamps::Stamps;
+pub use tag::Tag;
 pub use victims::Victims;
 
 use base::{Micros, TenantId, Tick};
@@ -62,24 +64,17 @@ pub trait Rank: Debug + Send + Sync {
         self.rank(item, now)
     }
 
-    /// The scores of several items of one tenant and size, but for those that are
-    /// [spared](Rank::spares), and without end where there is no item: the call is paid once.
-    fn rank_all(
+    /// The scores of several items of one tenant and size by their tags, without end where there is
+    /// no item: the call is paid once. Who is to leave for it is looked at and scored by
+    /// [`Rank::rank_in`] before it goes. False if tags do not tell enough; then nothing is written.
+    fn rank_tags(
         &self,
-        tenant: TenantId,
-        items: &[Stamps],
-        size: u32,
-        now: Tick,
-        into: &mut [f32],
-    ) {
-        for (score, stamps) in into.iter_mut().zip(items) {
-            let rank = self.rank_in(tenant, stamps.hit_class(), &stamps.meta(size, now.0), now);
-            *score = if stamps.is_item() { rank } else { f32::INFINITY };
-        }
-    }
-
-    /// Whether an item stays for now, whatever [`Rank::rank_all`] says.
-    fn spares(&self, _item: Stamps, _now: Tick) -> bool {
+        _tenant: TenantId,
+        _tags: &[Tag],
+        _size: u32,
+        _now: Tick,
+        _into: &mut [f32],
+    ) -> bool {
         false
     }
 

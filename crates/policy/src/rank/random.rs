@@ -3,8 +3,9 @@
 //! No worse than LRU on a loop larger than the cache, where LRU never hits: the share of the loop
 //! that survives is what a random victim spares.
 
-use super::{Meta, Rank, Sampled};
+use super::{Meta, Rank, Sampled, Tag};
 use crate::{Spec, Tick};
+use base::TenantId;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -20,5 +21,12 @@ pub struct Random;
 impl Rank for Random {
     fn rank(&self, _: &Meta, _: Tick) -> f32 {
         0.0
+    }
+
+    fn rank_tags(&self, _: TenantId, tags: &[Tag], _: u32, _: Tick, into: &mut [f32]) -> bool {
+        for (score, tag) in into.iter_mut().zip(tags) {
+            *score = if tag.is_item() { 0.0 } else { f32::INFINITY };
+        }
+        true
     }
 }

@@ -1,20 +1,16 @@
 //! What a store knows of an item besides its size, in eight bytes: all that [`Meta`] holds, to a
 //! step.
 //!
-//! A store keeps them in the item's header, or apart from it where many are looked at to choose
-//! one. Ticks count accesses: `last` one by one, `born` in steps of 4096. Both wrap, and whoever
-//! keeps them refreshes them long before they would be read wrongly. `class` has two: five bits for
-//! what a fetch of the key took, one more than the class, and three for the age at the last hit,
-//! which a rank that learns goes by. So it is zero of no item, and a list of stamps needs nothing
-//! else to say where there is none.
+//! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
+//! steps of 4096. Both wrap, and whoever keeps them refreshes them long before they would be read
+//! wrongly. `class` has two: five bits for what a fetch of the key took, one more than the class,
+//! and three for the age at the last hit, which a rank that learns goes by. So it is zero of no
+//! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
 
 use super::Meta;
 use base::penalty;
 
-/// Of `class`, the bits of the penalty.
-const PENALTY_BITS: u32 = 5;
-
-const PENALTY: u8 = (1 << PENALTY_BITS) - 1;
+const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
@@ -46,6 +42,9 @@ impl Default for Stamps {
 }
 
 impl Stamps {
+    /// Of `class`, the bits of the penalty.
+    pub(super) const PENALTY_BITS: u32 = 5;
+
     /// Those of an item made at `tick`.
     pub const fn new(tick: u64, penalty_class: u8) -> Self {
         let born = (tick >> BORN_STEP) as u16;
@@ -66,28 +65,12 @@ impl Stamps {
     /// The class of the age at the last hit, where a rank learns; 0 before there was one.
     #[inline]
     pub const fn hit_class(self) -> u8 {
-        self.class >> PENALTY_BITS
+        self.class >> Self::PENALTY_BITS
     }
 
     /// Puts another in its place.
     pub const fn set_hit_class(&mut self, class: u8) {
-        self.class = self.class & PENALTY | class << PENALTY_BITS;
-    }
-
-    /// Whether they are an item's, and not [`Stamps::linked`] or zeros.
-    #[inline]
-    pub const fn is_item(self) -> bool {
-        self.class != 0
-    }
-
-    /// Those of no item, with a number for whoever lists them.
-    pub const fn linked(next: u32) -> Self {
-        Self { last: next, born: 0, class: 0, hits: 0 }
-    }
-
-    /// The number of [`Stamps::linked`].
-    pub const fn link(self) -> u32 {
-        self.last
+        self.class = self.class & PENALTY | class << Self::PENALTY_BITS;
     }
 
     /// Those of an item that at `tick` was idle for so many accesses, and used so often before.
@@ -104,16 +87,6 @@ impl Stamps {
     pub fn hit(&mut self, tick: u64) {
         self.hits = self.hits.saturating_add(u8::from(self.last != tick as u32));
         self.last = tick as u32;
-    }
-
-    /// The tick of the last access, wrapping.
-    pub const fn last(self) -> u32 {
-        self.last
-    }
-
-    /// Hits, as far as they are counted.
-    pub const fn hits(self) -> u8 {
-        self.hits
     }
 
     /// Accesses since the last one.
@@ -168,6 +141,6 @@ mod tests {
             assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 27), "{tick}");
         }
         stamps.hit(1 << 36);
-        assert_eq!((stamps.age((1 << 36) + 3), stamps.hits()), (3, 1));
+        assert_eq!((stamps.age((1 << 36) + 3), stamps.hits), (3, 1));
     }
 }

@@ -1,16 +1,16 @@
 //! The chunks that pages are cut into.
 //!
-//! From the smallest on each class is larger by the growth factor, in steps of eight bytes, as in
-//! memcached; then each is stretched until its chunks fill the page. Below two chunks to a page
+//! From the smallest on each class is larger by the growth factor, as in memcached, in steps of four
+//! bytes; then each is stretched until its chunks fill the page. Below two chunks to a page
 //! there are no classes: what is larger has a run of pages to itself, charged by blocks of the
 //! system, of which only those written take memory.
 
-use super::page::{HEAD, TAG};
+use super::page::{HEAD, STEP, TAG, chunk_of};
 
 /// What the system gives memory by.
 pub(crate) const BLOCK: u64 = 4 << 10;
-/// Sizes up to this many steps of eight find their class in a table.
-const STEPS: u64 = 512;
+/// Sizes up to this many steps find their class in a table.
+const STEPS: u64 = 1024;
 
 /// Size classes of a store, the smallest first, then the one of what is larger.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Classes {
     page: u64,
     /// Bytes of a chunk, and chunks to a page.
     cuts: Box<[(u64, u32)]>,
-    /// The class, by eighths of the contents.
+    /// The class, by the contents in steps.
     small: Box<[u8]>,
 }
 
@@ -28,19 +28,19 @@ impl Classes {
     pub(crate) fn new(page: u64, least: u64, factor: f64) -> Self {
         let cut = |chunk: u64| (page - HEAD) / (chunk + TAG);
         let mut cuts = vec![];
-        let mut size = least.max(HEAD).next_multiple_of(8);
+        let mut size = least.next_multiple_of(STEP);
         while cut(size) >= 2 && cuts.len() < 200 {
             let slots = cut(size);
-            let chunk = ((page - HEAD) / slots - TAG) & !7;
+            let chunk = chunk_of(page, slots);
             cuts.push((chunk, slots as u32));
-            size = ((chunk as f64 * factor) as u64).max(chunk + 8).next_multiple_of(8);
+            size = ((chunk as f64 * factor) as u64).max(chunk + STEP).next_multiple_of(STEP);
         }
-        let (last, two) = (cuts.last().map_or(0, |cut| cut.0), ((page - HEAD) / 2 - TAG) & !7);
+        let (last, two) = (cuts.last().map_or(0, |cut| cut.0), chunk_of(page, 2));
         if two > last {
             cuts.push((two, 2));
         }
         let class = |size| cuts.partition_point(|&(chunk, _)| chunk < size) as u8;
-        let small = (0..=STEPS).map(|step| class(step * 8)).collect();
+        let small = (0..=STEPS).map(|step| class(step * STEP)).collect();
         Self { page, cuts: cuts.into(), small }
     }
 
@@ -57,7 +57,7 @@ impl Classes {
     /// The class for contents of so many bytes.
     #[inline]
     pub(crate) fn of(&self, contents: u64) -> usize {
-        match self.small.get(contents.div_ceil(8) as usize) {
+        match self.small.get(contents.div_ceil(STEP) as usize) {
             Some(&class) => class.into(),
             None => self.cuts.partition_point(|&(chunk, _)| chunk < contents),
         }
@@ -111,7 +111,7 @@ mod tests {
             for class in 0..classes.large() {
                 let (chunk, slots) = (classes.chunk(class), u64::from(classes.slots(class)));
                 assert!(HEAD + slots * (chunk + TAG) <= page && slots >= 2);
-                assert!(HEAD + slots * (chunk + 8 + TAG) > page, "stretched to fill the page");
+                assert!(HEAD + slots * (chunk + STEP + TAG) > page, "stretched to fill the page");
             }
         }
     }

@@ -37,8 +37,7 @@ pub(crate) use sample::Draws;
 
 use crate::item::{Owned, Parts, Ref};
 use page::Page;
-use policy::rank::Stamps;
-use policy::rank::Victims;
+use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
 
 /// No place among the pages that have room.
@@ -242,7 +241,7 @@ impl Slabs {
         let (class, index) = Page::of(item, self.classes.page());
         let page = &mut self.held[class].pages[index];
         let slot = page.slot_of(item);
-        page.set_tag(slot, item.stamps());
+        page.set_tag(slot, Tag::of(item.stamps()));
     }
 }
 

@@ -1,15 +1,15 @@
 //! A page: a head, the tags of its chunks side by side, then the chunks.
 //!
 //! ```text
-//!   0             64               64 + 8 n
+//!   0             64               64 + 4 n
 //!  ┌─────────────┬────────────────┬─────────┬─────────┬─
-//!  │ class index │ n tags, 8 each │ chunk 0 │ chunk 1 │ …
+//!  │ class index │ n tags, 4 each │ chunk 0 │ chunk 1 │ …
 //!  └─────────────┴────────────────┴─────────┴─────────┴─
 //! ```
 //!
-//! A *tag* is what eviction wants to know of an item: when it was last used, when made, how often
-//! used, what its fetch took. Eight tags are a cache line, so 64 candidates cost eight lines where
-//! their items would cost 64. A hit does not write the tag: it writes the item, whose line it has
+//! A *tag* ([`Tag`]) is what eviction wants to know of an item: when it was last used, in which
+//! class, what its fetch took. Sixteen tags are a cache line, so 64 candidates cost four lines
+//! where their items would cost 64. A hit does not write the tag: it writes the item, whose line it has
 //! anyway, so that a tag is what was known when the item was written or last looked at. An item
 //! that seems the worst by its tag is looked at before it goes; was it used since, then its tag is
 //! brought up to date and the choice made again. That happens once for a use between two looks, as
@@ -25,16 +25,24 @@
 
 use super::arena::Run;
 use crate::item::{Owned, Parts, Ref};
-use policy::rank::Stamps;
+use policy::rank::{Stamps, Tag};
 use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Bytes in front of the tags: one line.
 pub(crate) const HEAD: u64 = 64;
 /// Bytes of a tag.
-pub(crate) const TAG: u64 = 8;
+pub(crate) const TAG: u64 = 4;
 
-const _: () = assert!(size_of::<Stamps>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
+/// Chunks are multiples of this: whatever is read in them is read unaligned.
+pub(super) const STEP: u64 = 4;
+
+const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
+
+/// Bytes of a chunk where a page of so many bytes has so many slots.
+pub(super) const fn chunk_of(page: u64, slots: u64) -> u64 {
+    ((page - HEAD) / slots - TAG) & !(STEP - 1)
+}
 
 /// No slot.
 const NIL: u32 = u32::MAX;
@@ -68,8 +76,7 @@ pub(crate) struct Page {
 impl Page {
     /// Cuts a run of `bytes` into `slots` chunks.
     pub(super) fn new(run: Run, bytes: u64, class: usize, index: usize, slots: u32) -> Self {
-        let chunk = (bytes - HEAD) / u64::from(slots) - TAG;
-        let chunk = if slots == 1 { chunk } else { chunk & !7 } as u32;
+        let chunk = chunk_of(bytes, slots.into()) as u32;
         // SAFETY: the run has more bytes than the head and the tags, is aligned to a page, and is
         // ours alone.
         unsafe {
@@ -118,7 +125,7 @@ impl Page {
         self.used == self.slots
     }
 
-    fn tag_at(&self, slot: u32) -> NonNull<Stamps> {
+    fn tag_at(&self, slot: u32) -> NonNull<Tag> {
         assert!(slot < self.slots);
         // SAFETY: within the tags, which are aligned as the head is.
         unsafe { self.run.base.add((HEAD + u64::from(slot) * TAG) as usize).cast() }
@@ -126,14 +133,14 @@ impl Page {
 
     /// What the tag of a slot says; none if it holds no item.
     #[inline]
-    pub(super) fn tag(&self, slot: u32) -> Option<Stamps> {
+    pub(super) fn tag(&self, slot: u32) -> Option<Tag> {
         // SAFETY: `new` cleared the tags, and only this page writes them.
         Some(unsafe { self.tag_at(slot).read() }).filter(|tag| tag.is_item())
     }
 
     /// The tags of some slots, of which not all need hold an item.
     #[inline]
-    pub(super) fn tags(&self, slots: Range<u32>) -> &[Stamps] {
+    pub(super) fn tags(&self, slots: Range<u32>) -> &[Tag] {
         assert!(slots.start <= slots.end && slots.end <= self.slots);
         // SAFETY: within the tags, which `new` cleared, and which change only while the page is
         // borrowed mutably.
@@ -173,7 +180,7 @@ impl Page {
         // SAFETY: the tag is the page's. The slot holds no item, so its chunk is nobody's; it is
         // large enough; until the item is given to `free` the page neither uses it nor gives it up.
         unsafe {
-            self.tag_at(slot).write(stamps);
+            self.tag_at(slot).write(Tag::of(stamps));
             Owned::in_chunk(self.chunk_at(slot), parts, stamps)
         }
     }
@@ -184,7 +191,7 @@ impl Page {
         assert!(self.tag(slot).is_some(), "the item stands here");
         _ = item.into_raw();
         // SAFETY: the tag is the page's.
-        unsafe { self.tag_at(slot).write(Stamps::linked(self.free)) };
+        unsafe { self.tag_at(slot).write(Tag::linked(self.free)) };
         self.free = slot;
         self.used -= 1;
     }
@@ -198,10 +205,10 @@ impl Page {
     }
 
     /// Brings a tag up to date.
-    pub(super) fn set_tag(&mut self, slot: u32, stamps: Stamps) {
-        assert!(self.tag(slot).is_some(), "a free slot has no stamps");
+    pub(super) fn set_tag(&mut self, slot: u32, tag: Tag) {
+        assert!(self.tag(slot).is_some(), "a free slot keeps its link");
         // SAFETY: the tag is the page's.
-        unsafe { self.tag_at(slot).write(stamps) };
+        unsafe { self.tag_at(slot).write(tag) };
     }
 
     /// Gives up the memory.

@@ -1,60 +1,106 @@
 //! Who leaves a class: the lowest rank among tags drawn.
 //!
-//! Up to sixteen candidates are drawn one by one. Of more, eight that lie side by side come for the
-//! cost of one: they were written at about the same time, so that eight of them tell less than
-//! eight drawn apart, and more than one.
+//! Up to sixteen candidates are drawn one by one. Of more, sixteen that lie side by side come for
+//! the cost of one: they were written at about the same time, so that sixteen of them tell less
+//! than sixteen drawn apart, and more than one.
+//!
+//! A rank that goes by more than tags tell reads the items, a line or two for each.
 
 use super::page::Page;
 use super::{Class, Classes, Slabs};
 use crate::Evictor;
 use crate::evict::saturated;
+use crate::item::Ref;
 use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
-use policy::rank::Stamps;
+use policy::rank::{Stamps, Tag};
 
 /// Candidates that are drawn one by one.
 const APART: usize = 16;
 /// Tags in a line.
-const LINE: u32 = 8;
+const LINE: u32 = 16;
 
 /// Items drawn by their tags.
 #[derive(Debug, Default)]
-pub(crate) struct Draws {
-    lines: Vec<Line>,
-    /// Slots of a line, a power of two.
-    step: u32,
-    /// Of each slot of each line; without end where no item is, or one that stays.
-    ranks: Vec<f32>,
-}
+pub(crate) struct Draws(Vec<Line>);
 
-/// Slots side by side.
+/// Slots side by side, a line of tags at most.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     page: u32,
     first: u32,
+    /// Without end where no item is, or one that stays.
+    ranks: [f32; LINE as usize],
+    /// The lowest of them.
+    least: f32,
+}
+
+impl Line {
+    /// Up to `step` slots of a page from `first` on, each item of which takes `size`; with them, how
+    /// many items are there.
+    #[inline]
+    fn of(
+        at: u32,
+        page: &Page,
+        first: u32,
+        step: u32,
+        size: u32,
+        choice: &Choice,
+    ) -> (Self, usize) {
+        let slots = first..(first + step).min(page.slots());
+        let tags = page.tags(slots.clone());
+        let mut ranks = [f32::INFINITY; LINE as usize];
+        let Choice { evictor, tenant, tick, .. } = *choice;
+        if !evictor.rank.rank_tags(tenant, tags, size, Tick(tick), &mut ranks) {
+            for (rank, slot) in ranks.iter_mut().zip(slots) {
+                let rank_of = |item: Ref<'_>| choice.rank(item.stamps(), size);
+                *rank = page.look(slot, rank_of).unwrap_or(f32::INFINITY);
+            }
+        }
+        let found = if page.is_full() {
+            tags.len()
+        } else {
+            tags.iter().filter(|tag| tag.is_item()).count()
+        };
+        let mut line = Self { page: at, first, ranks, least: f32::INFINITY };
+        if step == 1 {
+            line.least = ranks[0];
+        } else {
+            line.settle();
+        }
+        (line, found)
+    }
+
+    /// Finds the lowest.
+    fn settle(&mut self) {
+        // No rank is NaN. Four side by side, or each comparison would wait for the one before.
+        let (fours, _) = self.ranks.as_chunks::<4>();
+        let lower = |a: f32, b: f32| if b < a { b } else { a };
+        let least = fours.iter().fold([f32::INFINITY; 4], |least, four| {
+            std::array::from_fn(|at| lower(least[at], four[at]))
+        });
+        self.least = least.into_iter().fold(f32::INFINITY, lower);
+    }
 }
 
 impl Draws {
-    /// Adds the slots of a page that have these tags, from `first` on. How many items are there.
-    #[inline]
-    fn add(&mut self, line: Line, tags: &[Stamps], size: u32, choice: &Choice) -> usize {
-        let start = self.ranks.len();
-        self.lines.push(line);
-        self.ranks.resize(start + self.step as usize, f32::INFINITY);
-        let Choice { evictor, tenant, tick, .. } = *choice;
-        evictor.rank.rank_all(tenant, tags, size, Tick(tick), &mut self.ranks[start..]);
-        tags.iter().map(|tag| usize::from(tag.is_item())).sum()
+    /// The first of the lowest rank: its line, and where it is there.
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let mut best: Option<(usize, f32)> = None;
+        for (at, line) in self.0.iter().enumerate() {
+            if line.least < best.map_or(f32::INFINITY, |best| best.1) {
+                best = Some((at, line.least));
+            }
+        }
+        let (line, least) = best?;
+        let at = self.0[line].ranks.iter().position(|&rank| rank == least)?;
+        Some((line, at))
     }
 
-    /// The first of the lowest rank: its place among the ranks, its page and its slot.
-    fn lowest(&self) -> Option<(usize, usize, u32)> {
-        // No rank is NaN.
-        let lower = |least, &rank| if rank < least { rank } else { least };
-        let least = self.ranks.iter().fold(f32::INFINITY, lower);
-        let lowest = self.ranks.iter().position(|&rank| rank == least && least < f32::INFINITY)?;
-        let shift = self.step.trailing_zeros();
-        let line = self.lines[lowest >> shift];
-        Some((lowest, line.page as usize, line.first + (lowest as u32 & (self.step - 1))))
+    fn set(&mut self, (line, at): (usize, usize), rank: f32) {
+        let line = &mut self.0[line];
+        line.ranks[at] = rank;
+        line.settle();
     }
 }
 
@@ -71,8 +117,10 @@ pub(super) struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    fn spares(&self, stamps: Stamps) -> bool {
-        self.evictor.rank.spares(stamps, Tick(self.tick))
+    /// The rank of an item that takes `size`.
+    fn rank(&self, stamps: Stamps, size: u32) -> f32 {
+        let (class, meta) = (stamps.hit_class(), stamps.meta(size, self.tick));
+        self.evictor.rank.rank_in(self.tenant, class, &meta, Tick(self.tick))
     }
 }
 
@@ -94,19 +142,17 @@ impl Slabs {
         // Candidates kept double the sample in the heap layout; here twice as many are drawn.
         let k = usize::from(choice.evictor.k) << u32::from(choice.evictor.pool);
         let step = if k > APART { LINE } else { 1 };
-        draws.lines.clear();
-        draws.ranks.clear();
-        draws.step = step;
+        draws.0.clear();
         let (mut found, mut left) = (0, (2 * k).div_ceil(step as usize));
         while found < k && left > 0 && !held.pages.is_empty() {
             left -= 1;
             let at = prng.below(held.pages.len() as u64) as usize;
             let page = &held.pages[at];
-            let slots = page.slots();
-            let first = prng.below(u64::from(slots.div_ceil(step))) as u32 * step;
-            let tags = page.tags(first..(first + step).min(slots));
+            let first = prng.below(u64::from(page.slots().div_ceil(step))) as u32 * step;
             let size = charge(&self.classes, class, page);
-            found += draws.add(Line { page: at as u32, first }, tags, size, choice);
+            let (line, items) = Line::of(at as u32, page, first, step, size, choice);
+            draws.0.push(line);
+            found += items;
         }
     }
 
@@ -123,20 +169,27 @@ impl Slabs {
         }
         self.draw(class, choice, prng, draws);
         let held = &mut self.held[class];
-        while let Some((at, page, slot)) = draws.lowest() {
-            let (chosen, stamps) = held.look(page, slot, choice.seed, choice.unix_ms)?;
-            let is_known = held.pages[page].tag(slot) == Some(stamps);
-            if !is_known && !chosen.is_dead {
-                held.pages[page].set_tag(slot, stamps);
-                let size = charge(&self.classes, class, &held.pages[page]);
-                let rank = std::slice::from_mut(&mut draws.ranks[at]);
-                let Choice { evictor, tenant, tick, .. } = *choice;
-                evictor.rank.rank_all(tenant, &[stamps], size, Tick(tick), rank);
-            } else if chosen.addr == choice.spare || !chosen.is_dead && choice.spares(stamps) {
-                draws.ranks[at] = f32::INFINITY;
+        while let Some(lowest) = draws.lowest() {
+            let line = draws.0[lowest.0];
+            let (page, slot) = (line.page as usize, line.first + lowest.1 as u32);
+            let (stamps, is_dead) = held.pages[page]
+                .look(slot, |item| (item.stamps(), item.is_dead(choice.unix_ms)))?;
+            if is_dead {
+                return held.met(page, slot, choice.seed, choice.unix_ms);
+            }
+            // By its tag alone it is not known whether it was used since, nor all that a rank goes
+            // by.
+            let rank = choice.rank(stamps, charge(&self.classes, class, &held.pages[page]));
+            if held.pages[page].tag(slot) != Some(Tag::of(stamps)) {
+                held.pages[page].set_tag(slot, Tag::of(stamps));
+                draws.set(lowest, rank);
+                continue;
+            }
+            let chosen = held.met(page, slot, choice.seed, choice.unix_ms)?;
+            if chosen.addr == choice.spare || rank == f32::INFINITY {
+                draws.set(lowest, f32::INFINITY);
             } else {
-                let rank = Some(draws.ranks[at]).filter(|_| !chosen.is_dead);
-                return Some(Chosen { rank, ..chosen });
+                return Some(Chosen { rank: Some(rank), ..chosen });
             }
         }
         self.search(class, choice, prng)
@@ -156,18 +209,13 @@ impl Slabs {
 }
 
 impl Class {
-    /// The item of a slot, and when it was used.
-    fn look(&self, page: usize, slot: u32, seed: u64, unix_ms: u64) -> Option<(Chosen, Stamps)> {
+    /// The item of a slot, about to leave or met on a walk.
+    pub(super) fn met(&self, page: usize, slot: u32, seed: u64, unix_ms: u64) -> Option<Chosen> {
         self.pages[page].look(slot, |item| {
             let hash = hash_of(seed, item.db(), item.key());
             let (addr, is_dead) = (item.base().addr().get(), item.is_dead(unix_ms));
-            (Chosen { page, addr, hash, rank: None, is_dead }, item.stamps())
+            Chosen { page, addr, hash, rank: None, is_dead }
         })
-    }
-
-    /// The item of a slot, met on a walk.
-    pub(super) fn met(&self, page: usize, slot: u32, seed: u64, unix_ms: u64) -> Option<Chosen> {
-        self.look(page, slot, seed, unix_ms).map(|(chosen, _)| chosen)
     }
 }
 

@@ -1,41 +1,45 @@
-//! One bucket, one cache line: seven items and two links.
+//! One bucket, one cache line: eight entries, of which the first and the last may be links.
 //!
 //! ```text
-//!   0                                                        56      60      64
-//!  ┌───────────────────────────────────────────────────────┬───────┬───────┐
-//!  │ 7 entries: 16 bits of fingerprint, 48 bits of address │ next  │ prev  │
-//!  └───────────────────────────────────────────────────────┴───────┴───────┘
+//!   63          48 47 46                        0
+//!  ┌──────────────┬──┬───────────────────────────┐
+//!  │ fingerprint  │ 0│ address of an item        │   an item
+//!  │ 0            │ 1│ 0 … number of a bucket    │   a link: from the last entry to the bucket
+//!  └──────────────┴──┴───────────────────────────┘   behind, from the first to the one before
 //! ```
 //!
 //! The fingerprint stands in the upper bits of the item's pointer, which user space leaves zero,
-//! so a look-up dereferences the item it seeks and, once in 65536 entries, another. Entries fill
-//! a bucket from the left without gaps; a null pointer ends them.
+//! so a look-up dereferences the item it seeks and, once in 65536 entries, another. Items fill
+//! a bucket from the left without gaps; nothing is behind a null but a link. A bucket without a
+//! chain has room for eight items, and the link to an overflow bucket takes the place of one.
 
 use crate::item::{Mut, Owned, Ref};
 use std::ptr::NonNull;
 
 /// Entries in a bucket.
-pub(super) const ENTRIES: usize = 7;
+pub(super) const ENTRIES: usize = 8;
+/// The entry that links to the bucket behind.
+const NEXT: usize = ENTRIES - 1;
+/// The entry that links to the bucket before: in overflow buckets, always.
+const PREV: usize = 0;
 
 /// No bucket.
 pub(super) const NIL: u32 = u32::MAX;
 
 const SHIFT: u32 = 48;
 const ADDRESS: usize = (1 << SHIFT) - 1;
+/// Set in a link, and in no address of user space.
+const LINK: usize = 1 << (SHIFT - 1);
 
 const _: () = assert!(size_of::<Bucket>() == 64 && align_of::<Bucket>() == 64);
 const _: () =
     assert!(size_of::<usize>() == 8, "fingerprints need the upper bits of 64-bit pointers");
 
-/// Seven entries and the links of a chain.
+/// Eight entries.
 #[repr(C, align(64))]
 pub(super) struct Bucket {
-    /// Each null, or made by [`Entry::new`] and owned by this bucket.
+    /// Each null, a link, or made by [`Entry::new`] and owned by this bucket.
     entries: [*mut u8; ENTRIES],
-    /// The next overflow bucket of the chain.
-    pub(super) next: u32,
-    /// What links to this overflow bucket; [`NIL`] in a primary one.
-    pub(super) prev: u32,
 }
 
 // SAFETY: the pointers own the items they point to; an item is plain bytes without ties to a
@@ -51,7 +55,7 @@ impl Entry {
     #[inline]
     pub(super) fn new(fingerprint: u16, item: Owned) -> Self {
         let base = item.into_raw();
-        assert!(base.addr().get() >> SHIFT == 0, "user space ends below 2^48");
+        assert!(base.addr().get() < LINK, "user space ends below 2^47");
         Self(base.map_addr(|addr| addr | usize::from(fingerprint) << SHIFT))
     }
 
@@ -86,16 +90,73 @@ fn address(tagged: NonNull<u8>) -> NonNull<u8> {
     unsafe { NonNull::new_unchecked(address) }
 }
 
+/// Whether this is an item's entry.
+#[inline]
+fn is_item(entry: *mut u8) -> bool {
+    !entry.is_null() && entry.addr() & LINK == 0
+}
+
+/// The bucket that a link names.
+#[inline]
+fn linked(entry: *mut u8) -> u32 {
+    if entry.addr() & LINK == 0 { NIL } else { (entry.addr() & (LINK - 1)) as u32 }
+}
+
+fn link(id: u32) -> *mut u8 {
+    match id {
+        NIL => std::ptr::null_mut(),
+        id => std::ptr::without_provenance_mut(LINK | id as usize),
+    }
+}
+
 impl Bucket {
     /// A bucket without entries.
     pub(super) const fn empty() -> Self {
-        Self { entries: [std::ptr::null_mut(); ENTRIES], next: NIL, prev: NIL }
+        Self { entries: [std::ptr::null_mut(); ENTRIES] }
     }
 
-    /// How many entries there are.
+    /// The next overflow bucket of the chain.
     #[inline]
+    pub(super) fn next(&self) -> u32 {
+        linked(self.entries[NEXT])
+    }
+
+    /// Links to a bucket behind, or to none. No item may be there.
+    pub(super) fn set_next(&mut self, id: u32) {
+        debug_assert!(!is_item(self.entries[NEXT]), "an entry would be lost");
+        self.entries[NEXT] = link(id);
+    }
+
+    /// What links to this overflow bucket; [`NIL`] in a primary one.
+    pub(super) fn prev(&self) -> u32 {
+        linked(self.entries[PREV])
+    }
+
+    /// Links to the bucket before. No item may be there.
+    pub(super) fn set_prev(&mut self, id: u32) {
+        debug_assert!(!is_item(self.entries[PREV]), "an entry would be lost");
+        self.entries[PREV] = link(id);
+    }
+
+    /// How many items there are.
     pub(super) fn len(&self) -> usize {
-        self.entries.iter().take_while(|entry| !entry.is_null()).count()
+        self.entries.iter().filter(|&&entry| is_item(entry)).count()
+    }
+
+    /// The first place without an entry.
+    #[inline]
+    pub(super) fn room(&self) -> Option<usize> {
+        // Mostly there is room, and if not the last place tells.
+        if self.entries[NEXT].is_null() {
+            return self.entries.iter().position(|entry| entry.is_null());
+        }
+        None
+    }
+
+    /// The place of the last item.
+    #[inline]
+    pub(super) fn last(&self) -> Option<usize> {
+        self.entries.iter().rposition(|&entry| is_item(entry))
     }
 
     /// The place of the item with this key.
@@ -112,35 +173,42 @@ impl Bucket {
         (0..ENTRIES).find(|&at| self.entries[at].addr() == word)
     }
 
-    /// Address and fingerprint of an entry as a number, 0 where there is none: tells entries
-    /// apart, and cannot be followed.
+    /// Address and fingerprint of an item's entry as a number, 0 where there is none: tells
+    /// entries apart, and cannot be followed.
     #[inline]
     pub(super) fn word(&self, at: usize) -> usize {
-        self.entries[at].addr()
+        let word = self.entries[at].addr();
+        if word & LINK == 0 { word } else { 0 }
     }
 
     /// The item of an entry.
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<Ref<'_>> {
-        let entry = NonNull::new(self.entries[at])?;
+        let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
         // SAFETY: the bucket owns the item and is borrowed; items change only through `get_mut`,
         // which borrows it mutably.
         Some(unsafe { Ref::from_raw(address(entry)) })
     }
 
+    /// The items, and where they are.
+    pub(super) fn items(&self) -> impl Iterator<Item = (usize, Ref<'_>)> {
+        (0..ENTRIES).filter_map(|at| Some((at, self.get(at)?)))
+    }
+
     /// The item of an entry, to change.
     #[inline]
     pub(super) fn get_mut(&mut self, at: usize) -> Option<Mut<'_>> {
-        let entry = NonNull::new(self.entries[at])?;
+        let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
         // SAFETY: the bucket owns the item and is borrowed mutably.
         Some(unsafe { Mut::from_raw(address(entry)) })
     }
 
-    /// Takes an entry out and leaves a gap, which the caller fills.
+    /// Takes an item's entry out and leaves a gap, which the caller fills.
     #[inline]
     pub(super) fn take(&mut self, at: usize) -> Option<Entry> {
-        let entry = std::mem::replace(&mut self.entries[at], std::ptr::null_mut());
-        NonNull::new(entry).map(Entry)
+        let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
+        self.entries[at] = std::ptr::null_mut();
+        Some(Entry(entry))
     }
 
     /// Puts an entry where none is.
@@ -184,6 +252,10 @@ mod tests {
         bucket.put(1, Entry::new(0, item(b"b")));
         bucket.put(2, Entry::new(u16::MAX, item(b"c")));
         assert_eq!(bucket.len(), 3);
+        bucket.set_next(7);
+        assert_eq!((bucket.len(), bucket.next(), bucket.prev()), (3, 7, NIL));
+        assert_eq!((bucket.find(0, 0, b""), bucket.room(), bucket.last()), (None, None, Some(2)));
+        bucket.set_next(NIL);
         assert_eq!(bucket.find(0, 0, b"b"), Some(1));
         assert_eq!(bucket.find(0, 0, b"c"), None);
         assert_eq!(bucket.find(0, 1, b"b"), None, "another database");
@@ -191,7 +263,7 @@ mod tests {
         assert_eq!(bucket.find_word(bucket.word(2)), Some(2));
         let taken = bucket.take(1).map(Entry::into_item);
         assert_eq!(taken.as_ref().map(|item| item.view().key()), Some(&b"b"[..]));
-        assert_eq!(bucket.len(), 1, "the gap ends the entries until it is filled");
+        assert_eq!((bucket.len(), bucket.room()), (2, Some(1)), "a gap until it is filled");
         bucket.put(1, Entry::new(9, item(b"d")));
         bucket.get_mut(1).unwrap().set_stamps(Stamps::new(4, 0));
         assert_eq!(bucket.get(1).unwrap().stamps(), Stamps::new(4, 0));

@@ -15,9 +15,8 @@
 //! some point has met every item before it that was there all the time, whatever happened to the
 //! buckets, and meets none twice.
 //!
-//! At 5.5 items a bucket, a sixth of the chains has an overflow bucket, a tenth of the items lives
-//! in one, and an item takes 14 bytes of table. At 4.5 it would take 16, at 6.5 it would take 13
-//! and every sixth look-up a second bucket.
+//! At 6.5 items a bucket, a fifth of the chains has an overflow bucket, a tenth of the items lives
+//! in one, and an item takes 12 bytes of table. At 5.5 it would take 13, and at 7.5 hardly less.
 //!
 //! [1] Litwin. Linear Hashing: A New Tool for File and Table Addressing. VLDB '80.
 
@@ -33,7 +32,7 @@ pub(crate) use bucket::address_of;
 use bucket::{Bucket, ENTRIES, Entry, NIL};
 
 /// Twice the items to a primary bucket above which one is split.
-const SPLIT_ABOVE: usize = 11;
+const SPLIT_ABOVE: usize = 13;
 /// Twice the items to a primary bucket below which two are merged: far from the above, so that
 /// a table that only fluctuates does neither.
 const MERGE_BELOW: usize = 5;
@@ -42,7 +41,7 @@ const MERGE_BELOW: usize = 5;
 const OVERFLOW: u32 = 1 << 31;
 
 /// Bytes of table that an item takes, about.
-pub(crate) const SHARE: u64 = 14;
+pub(crate) const SHARE: u64 = 12;
 
 /// The end of a walk: positions are reversed 32-bit hashes, and this is one more than the last.
 pub(crate) const END: u64 = 1 << 32;
@@ -138,7 +137,7 @@ impl Table {
 
     fn chain(&self, home: u32) -> impl Iterator<Item = u32> {
         std::iter::successors((self.primary.len() > 0).then_some(home), |&id| {
-            let next = self.bucket(id).next;
+            let next = self.bucket(id).next();
             (next != NIL).then_some(next)
         })
     }
@@ -146,7 +145,7 @@ impl Table {
     fn last_of_chain(&self, from: u32) -> u32 {
         let mut id = from;
         loop {
-            match self.bucket(id).next {
+            match self.bucket(id).next() {
                 NIL => return id,
                 next => id = next,
             }
@@ -165,7 +164,7 @@ impl Table {
             if let Some(at) = bucket.find(fingerprint(hash), db, key) {
                 return Some(Place { bucket: id, at: at as u8 });
             }
-            id = bucket.next;
+            id = bucket.next();
             if id == NIL {
                 return None;
             }
@@ -210,12 +209,11 @@ impl Table {
     #[inline]
     pub(crate) fn insert_cost(&self, hash: u64) -> u64 {
         if self.primary.len() == 0 {
-            return self.primary.push_cost();
+            return self.primary.push_cost(1);
         }
         let last = self.last_of_chain(self.home(hash));
-        let chain =
-            if self.bucket(last).word(ENTRIES - 1) == 0 { 0 } else { self.overflow.push_cost() };
-        chain + if self.is_dense(self.len + 1) { self.primary.push_cost() } else { 0 }
+        let chain = if self.bucket(last).room().is_some() { 0 } else { self.overflow.push_cost(1) };
+        chain + if self.is_dense(self.len + 1) { self.primary.push_cost(1) } else { 0 }
     }
 
     /// Inserts an item whose key is not in the table, and splits a bucket if they have become
@@ -235,17 +233,19 @@ impl Table {
     #[inline]
     fn place(&mut self, hash: u64, entry: Entry) {
         let last = self.last_of_chain(self.home(hash));
-        let at = self.bucket(last).len();
-        if at < ENTRIES {
+        if let Some(at) = self.bucket(last).room() {
             self.bucket_mut(last).put(at, entry);
             return;
         }
         let new = self.overflow.push();
-        let id = new as u32 | OVERFLOW;
-        self.bucket_mut(last).next = id;
-        let bucket = &mut self.overflow[new];
-        bucket.prev = last;
-        bucket.put(0, entry);
+        self.overflow[new].set_prev(last);
+        let (id, full) = (new as u32 | OVERFLOW, self.bucket_mut(last));
+        let moved = full.take(ENTRIES - 1);
+        full.set_next(id);
+        for entry in moved.into_iter().chain([entry]) {
+            let bucket = &mut self.overflow[new];
+            bucket.put(bucket.room().expect("it is new"), entry);
+        }
     }
 
     /// Finds the item that stands at an address.
@@ -283,39 +283,43 @@ impl Table {
         let at = usize::from(place.at);
         let taken = self.bucket_mut(place.bucket).take(at)?;
         let last = self.last_of_chain(place.bucket);
-        let end = if last == place.bucket {
-            // The gap itself does not count, and what is behind it does.
-            (at + 1..ENTRIES).take_while(|&i| self.bucket(last).word(i) != 0).last()
-        } else {
-            self.bucket(last).len().checked_sub(1)
-        };
+        let end = self.bucket(last).last().filter(|&end| last != place.bucket || end > at);
         if let Some(filler) = end.and_then(|end| self.bucket_mut(last).take(end)) {
             self.bucket_mut(place.bucket).put(at, filler);
         }
-        let is_empty = last >= OVERFLOW && self.bucket(last).word(0) == 0;
-        Some((taken, if is_empty { self.free_overflow(last) } else { 0 }))
+        if last < OVERFLOW || self.bucket(last).len() > 1 {
+            return Some((taken, 0));
+        }
+        // Its only item finds room where the link was.
+        let before = self.bucket(last).prev();
+        let end = self.bucket(last).last();
+        let only = end.and_then(|end| self.bucket_mut(last).take(end));
+        let bytes = self.overflow.bytes();
+        let before = self.free_overflow(last, before);
+        if let Some(only) = only {
+            self.bucket_mut(before).put(ENTRIES - 1, only);
+        }
+        Some((taken, bytes - self.overflow.bytes()))
     }
 
-    /// Gives back an empty overflow bucket at the end of its chain; returns the bytes of it that
-    /// are free now.
-    fn free_overflow(&mut self, id: u32) -> u64 {
-        let bytes = self.overflow.bytes();
-        let before = self.bucket(id).prev;
-        self.bucket_mut(before).next = NIL;
+    /// Gives back an empty overflow bucket at the end of its chain, which `before` links to;
+    /// returns where that is now.
+    fn free_overflow(&mut self, id: u32, before: u32) -> u32 {
+        self.bucket_mut(before).set_next(NIL);
         let last = self.overflow.len() - 1;
         let last_id = last as u32 | OVERFLOW;
         if last_id != id {
             let moved = std::mem::take(&mut self.overflow[last]);
-            let (next, prev) = (moved.next, moved.prev);
+            let (next, prev) = (moved.next(), moved.prev());
             *self.bucket_mut(id) = moved;
-            self.bucket_mut(prev).next = id;
+            self.bucket_mut(prev).set_next(id);
             if next != NIL {
-                self.bucket_mut(next).prev = id;
+                self.bucket_mut(next).set_prev(id);
             }
         }
         debug_assert!(self.overflow[last].len() == 0, "items would be lost");
         self.overflow.pop();
-        bytes - self.overflow.bytes()
+        if before == last_id { id } else { before }
     }
 
     /// Takes out all entries of a chain.
@@ -328,7 +332,8 @@ impl Table {
             if last == home {
                 return all;
             }
-            self.free_overflow(last);
+            let before = bucket.prev();
+            self.free_overflow(last, before);
         }
     }
 
@@ -352,9 +357,9 @@ impl Table {
         2 * self.len < MERGE_BELOW * n && (n > 1 || self.len == 0)
     }
 
-    /// Bytes a merge may take: the one overflow bucket that two chains may need more as one.
+    /// Bytes a merge may take: the two overflow buckets that two chains may need more as one.
     pub(crate) fn merge_cost(&self) -> u64 {
-        if self.len == 0 { 0 } else { self.overflow.push_cost() }
+        if self.len == 0 { 0 } else { self.overflow.push_cost(2) }
     }
 
     /// Merges the last primary bucket into the one it was split from.
@@ -424,7 +429,7 @@ impl Table {
         let Some((home, from, to)) = self.interval(position) else { return END };
         for id in self.chain(home) {
             let bucket = self.bucket(id);
-            for item in (0..ENTRIES).map_while(|at| bucket.get(at)) {
+            for (_, item) in bucket.items() {
                 // A walk begun before a merge may stand in the middle of a bucket.
                 if position == from || reversed(hash_of(seed, item.db(), item.key())) >= position {
                     visit(item);
@@ -478,8 +483,8 @@ impl Table {
     ) -> Option<Place> {
         self.chain(home).find_map(|id| {
             let bucket = self.bucket(id);
-            (0..ENTRIES)
-                .map_while(|at| Some((at, bucket.get(at)?)))
+            bucket
+                .items()
                 .find(|&(at, item)| is_wanted(item, bucket.word(at)))
                 .map(|(at, _)| Place { bucket: id, at: at as u8 })
         })
@@ -502,10 +507,11 @@ impl Table {
         while id != NIL {
             let bucket = self.bucket_mut(id);
             for at in 0..ENTRIES {
-                let Some(item) = bucket.get_mut(at) else { break };
-                visit(item);
+                if let Some(item) = bucket.get_mut(at) {
+                    visit(item);
+                }
             }
-            id = bucket.next;
+            id = bucket.next();
         }
         to
     }

@@ -20,7 +20,7 @@ use super::model::{AGES, APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 use super::{
     DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
 };
-use crate::rank::{Meta, Rank, Stamps};
+use crate::rank::{Meta, Rank, Tag};
 use base::Tick;
 use base::hash::mix;
 
@@ -75,11 +75,45 @@ impl Lived {
     }
 }
 
+/// Bits of an age's binary fraction that make its step: those of the model's buckets.
+const FRACTION: u32 = 5;
+/// Steps of a row: as many octaves of ages as there are, and to a power of two.
+const STEPS: usize = 32 << FRACTION;
+/// Younger and older ages are as these.
+const AGE_MIN: u32 = 8;
+const AGE_MAX: u32 = i32::MAX as u32;
+/// Tags ranked side by side.
+const SIDE: usize = 16;
+
+/// The step of an age between the two: its exponent and the first bits of its fraction, as they
+/// stand in a float. A processor does that to several at once.
+#[inline]
+const fn step(age: u32) -> u32 {
+    const fn top(age: f32) -> u32 {
+        age.to_bits() >> (f32::MANTISSA_DIGITS - 1 - FRACTION)
+    }
+    top(age as i32 as f32) - top(AGE_MIN as f32)
+}
+
+const _: () = assert!(step(AGE_MAX) < STEPS as u32 && step(16) == 1 << FRACTION);
+
+/// The youngest age of a step.
+const fn age_of(step: usize) -> u32 {
+    let (octave, fraction) = (step >> FRACTION, step as u64 % (1 << FRACTION));
+    let age = ((1 << FRACTION) + fraction) * AGE_MIN as u64;
+    let age = (age << octave) >> FRACTION;
+    if age < AGE_MAX as u64 { age as u32 } else { AGE_MAX }
+}
+
+/// The densities of a tenant, by class and step.
+#[derive(Debug)]
+struct Table(Box<[f32; KEPT * STEPS]>);
+
 /// Hit densities as of one moment.
 #[derive(Debug)]
 pub struct Ranks {
-    apps: usize,
-    densities: Box<[f32]>,
+    /// By tenant.
+    tables: Box<[Table]>,
     /// What the hash of an explorer's last use is below.
     explore_below: u64,
     explorer_age_max: u64,
@@ -93,10 +127,21 @@ impl Ranks {
         age < self.explorer_age_max && mix(last_use) < self.explore_below
     }
 
-    /// The density of a class of a tenant.
+    fn table(&self, tenant: u16) -> &Table {
+        &self.tables[usize::from(tenant) % self.tables.len()]
+    }
+}
+
+/// Where a class has the density of an age.
+#[inline]
+const fn place(class: u8, age: u32) -> u32 {
+    class as u32 * STEPS as u32 + step(age)
+}
+
+impl Table {
     #[inline]
-    fn density(&self, row: usize, age: u32, size: u32) -> f32 {
-        self.densities[row * AGES + bucket(age)] / size.max(1) as f32
+    fn at(&self, place: u32) -> f32 {
+        self.0[place as usize % (KEPT * STEPS)]
     }
 }
 
@@ -118,27 +163,37 @@ impl Rank for Ranks {
         if self.explores(age, now) {
             return f32::INFINITY;
         }
-        self.density(row(self.apps, tenant, class), age as u32, item.size)
+        let age = (age as u32).clamp(AGE_MIN, AGE_MAX);
+        self.table(tenant).at(place(class, age)) / item.size.max(1) as f32
     }
 
-    fn rank_all(
+    fn rank_tags(
         &self,
         tenant: u16,
-        items: &[Stamps],
+        tags: &[Tag],
         size: u32,
         now: Tick,
         into: &mut [f32],
-    ) {
-        let first = row(self.apps, tenant, 0);
-        for (score, stamps) in into.iter_mut().zip(items) {
-            let row = first + usize::from(stamps.hit_class()) % KEPT;
-            let rank = self.density(row, stamps.age(now.0), size);
-            *score = if stamps.is_item() { rank } else { f32::INFINITY };
+    ) -> bool {
+        let (table, by_byte) = (self.table(tenant), 1.0 / size.max(1) as f32);
+        let place = |tag: Tag| place(tag.hit_class(), tag.age(now.0));
+        let score = |tag: Tag, place: u32| {
+            let density = table.at(place) * by_byte;
+            if tag.is_item() { density } else { f32::INFINITY }
+        };
+        let (lines, rest) = tags.as_chunks::<SIDE>();
+        let mut into = into.iter_mut();
+        for line in lines {
+            // First all places, by what the processor does to several at once.
+            let places = line.map(place);
+            for ((&tag, place), into) in line.iter().zip(places).zip(&mut into) {
+                *into = score(tag, place);
+            }
         }
-    }
-
-    fn spares(&self, item: Stamps, now: Tick) -> bool {
-        self.explores(item.age(now.0).into(), now)
+        for (&tag, into) in rest.iter().zip(into) {
+            *into = score(tag, place(tag));
+        }
+        true
     }
 
     fn learns(&self) -> bool {
@@ -158,9 +213,10 @@ pub struct Learner {
 impl Learner {
     /// Knows nothing yet.
     pub fn new(tenants: usize) -> Self {
+        let apps = tenants.clamp(1, APP_CLASSES);
         Self {
-            model: Model::new(),
-            apps: tenants.clamp(1, APP_CLASSES),
+            model: Model::new(apps),
+            apps,
             look_at: FIRST_LOOK,
             explore_one_in: EXPLORE_SHARE as f64,
         }
@@ -170,6 +226,14 @@ impl Learner {
     pub const fn is_due(&self, requests: u64, evictions: u64, objects: u64) -> bool {
         let turned_over = 4 * evictions >= 3 * objects || requests >= PATIENCE * objects;
         requests >= self.look_at && turned_over
+    }
+
+    /// Bytes that it and its ranks take, for so many tenants.
+    pub const fn bytes(tenants: usize) -> u64 {
+        let apps = if tenants > APP_CLASSES { APP_CLASSES } else { tenants };
+        // Counts and densities, and two tables of ranks while one takes the other's place.
+        let table = size_of::<[f32; KEPT * STEPS]>();
+        (apps * (3 * HIT_CLASSES * AGES * size_of::<f32>() + 2 * table)) as u64
     }
 
     /// Takes the counts of a shard, which begins anew.
@@ -206,11 +270,18 @@ impl Learner {
     }
 
     fn ranks(&self, objects: usize) -> Ranks {
-        let of_row = |row| (0..AGES).map(move |age| self.model.density(class_of(row), age));
-        let densities = (0..self.apps * KEPT).flat_map(of_row).collect();
+        let table = |app: usize| {
+            let of_place = |at| {
+                let class = class_of(app * KEPT + at / STEPS);
+                self.model.density(class, bucket(age_of(at % STEPS)))
+            };
+            let all: Box<[f32]> = (0..KEPT * STEPS).map(of_place).collect();
+            Table(all.try_into().expect("all places"))
+        };
         let explorer_age_max = u64::from(EXPLORE_AGE).saturating_mul(objects as u64);
         let explore_below = (u64::MAX as f64 / self.explore_one_in) as u64;
-        Ranks { apps: self.apps, densities, explore_below, explorer_age_max }
+        let tables = (0..self.apps).map(table).collect();
+        Ranks { tables, explore_below, explorer_age_max }
     }
 }
 
@@ -223,6 +294,18 @@ const fn class_of(row: usize) -> Class {
 mod tests {
     use super::*;
     use base::Micros;
+
+    #[test]
+    fn steps_are_the_buckets_of_the_model() {
+        for age in (8..5_000).chain([1 << 20, (1 << 28) - 1, 1 << 30, AGE_MAX]) {
+            let first = age_of(step(age) as usize);
+            // A float of many bits may be rounded up.
+            assert!(first <= age.saturating_add(age >> 24), "{age} {first}");
+            assert!(age.saturating_sub(first) <= age >> FRACTION, "{age} {first}");
+            let is_exact = (64..1 << 24).contains(&age);
+            assert!(!is_exact || bucket(first) == bucket(age), "{age} {first}");
+        }
+    }
 
     /// Quick hits make high classes, whatever the number of items.
     #[test]

@@ -113,7 +113,7 @@ pub struct Lhd {
 impl Lhd {
     pub(crate) fn new(params: &Params, cost: bool) -> Self {
         Self {
-            model: Model::new(),
+            model: Model::new(APP_CLASSES),
             dense: Dense::default(),
             prng: Prng::new(params.seed),
             k: (params.get("k") as usize).max(1),

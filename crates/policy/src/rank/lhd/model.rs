@@ -76,8 +76,9 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Before anything is known: old is bad, and not to have been hit is worse.
-    pub(super) fn new() -> Self {
+    /// Before anything is known, of so many app classes: old is bad, and not to have been hit is
+    /// worse.
+    pub(super) fn new(apps: usize) -> Self {
         let row = |class: usize| {
             let worth = (class % HIT_CLASSES + 1) as f32;
             let mut age = 0.0;
@@ -88,7 +89,7 @@ impl Model {
         };
         Self {
             counts: Default::default(),
-            densities: (0..APP_CLASSES * HIT_CLASSES).flat_map(row).collect(),
+            densities: (0..apps * HIT_CLASSES).flat_map(row).collect(),
             reach: REACH << 12,
         }
     }
@@ -156,8 +157,8 @@ impl Model {
             self.count(class, age).ends += weight;
         }
         let whole = self.aggregate();
-        for app in 0..APP_CLASSES {
-            let Some(counts) = &self.counts[app] else { continue };
+        for (app, counts) in self.counts.iter().enumerate() {
+            let Some(counts) = counts else { continue };
             for hit in 0..HIT_CLASSES {
                 let into = row((app * HIT_CLASSES + hit) as Class);
                 let own = with_neighbours(counts, hit);
