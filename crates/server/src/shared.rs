@@ -183,6 +183,7 @@ impl Shared {
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
         }
+        let shards = store.shards();
         let shared = Self {
             store: Arc::new(store),
             clock,

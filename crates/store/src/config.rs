@@ -14,7 +14,8 @@ pub struct Config {
     /// Bytes it may take for items and tables; 0 for no limit.
     pub maxmemory: Bytes,
     /// Parts with a lock each: a power of two up to 256, or it is rounded up to one. More than
-    /// four a thread gains nothing, and each takes a table per tenant.
+    /// four a thread gains nothing, and each takes a table per tenant. In the slab layout a store
+    /// of less than 256 MiB has one for each 32 MiB at most, unless the length of a page is given.
     pub shards: usize,
     /// Seeds the hash and the draws.
     pub seed: u64,

@@ -11,6 +11,7 @@
 
 use crate::item::Ref;
 use crate::shard::Shard;
+use crate::slab::Slabs;
 use crate::store::{Admin, lock};
 use crate::table::Place;
 use crate::{Key, Store};
@@ -117,7 +118,9 @@ impl Store {
             if let Some(lived) = &mut shard.lived {
                 lessons.learner.take(lived);
             }
-            for (at, tenant) in shard.tenants.iter().enumerate() {
+            for (at, tenant) in shard.tenants.iter_mut().enumerate() {
+                // What victims were worth was told by the ranks that are replaced now.
+                tenant.slabs.iter_mut().for_each(Slabs::forget_victims);
                 let first = lasting.len();
                 let len = tenant.table.len();
                 let (mut spared, mut drawn) = (0, 0);

@@ -102,7 +102,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Store {
     /// An empty store.
     pub fn new(config: Config) -> Self {
-        let shards = config.shards.clamp(1, 256).next_power_of_two();
+        let asked = config.shards.clamp(1, 256).next_power_of_two();
+        let shards = config.slab.map_or(asked, |slab| slab.shards(config.maxmemory.0, asked));
         let databases = usize::from(config.databases.clamp(1, 256));
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };

@@ -1,7 +1,7 @@
 //! Room in pages: by an item that leaves its chunk to the next of its class, or by a whole page.
 
-use super::Slabs;
 use super::sample::{Choice, Chosen};
+use super::{SizeClass, Slabs};
 use crate::evict::Want;
 use crate::item::Owned;
 use crate::shard::Shard;
@@ -53,12 +53,9 @@ impl Tenant {
     }
 }
 
-/// A class that may lose a page.
-struct Donor {
-    tenant: TenantId,
-    class: usize,
-    bytes: u64,
-}
+/// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
+/// time that it takes.
+const RESCUED_MAX: u32 = 128;
 
 impl Shard {
     /// Whether an item of these contents finds a chunk.
@@ -120,12 +117,14 @@ impl Shard {
         if self.bury_for_chunk(store, tenant, contents, &want) {
             return Ok(());
         }
-        if is_chunk
-            && self.is_full(store, tenant, need)
-            && self.leave_chunk(store, tenant, class, &want)
-        {
-            self.pausing.victim();
-            return Ok(());
+        if is_chunk && self.is_full(store, tenant, need) {
+            let gains = self.gains_page(store, SizeClass { tenant, class }, &want);
+            if gains && self.has_chunk(tenant, contents)
+                || self.leave_chunk(store, tenant, class, &want)
+            {
+                self.pausing.victim();
+                return Ok(());
+            }
         }
         self.make_room(store, tenant, need, spare, now)?;
         if self.tenants[tenant as usize].pages().add_page(class, need) {
@@ -153,10 +152,34 @@ impl Shard {
         class: usize,
         want: &Want,
     ) -> bool {
-        let Some(chosen) = self.choose(at, class, want) else { return false };
-        let bytes = self.leaves(at, class, &chosen);
+        let Some(bytes) = self.leaves_chunk(at, class, want) else { return false };
         self.give(&store.memory, at, bytes);
         true
+    }
+
+    /// An item of a class leaves its chunk, if there is one, as [`Shard::leaves`].
+    fn leaves_chunk(&mut self, at: TenantId, class: usize, want: &Want) -> Option<u64> {
+        let chosen = self.choose(at, class, want)?;
+        Some(self.leaves(at, class, &chosen))
+    }
+
+    /// Makes those items of a class leave that are worth least, until the others find room in a
+    /// page less: what stands on the page that goes is no worse than the rest. Returns the bytes
+    /// of buckets that are free now.
+    pub(super) fn make_chunks(&mut self, of: SizeClass, want: &Want) -> u64 {
+        let mut bytes = 0;
+        for _ in 0..RESCUED_MAX {
+            let slabs = self.tenants[usize::from(of.tenant)].pages();
+            let (held, slots) = (&slabs.held[of.class], slabs.classes.slots(of.class));
+            let room = (held.pages.len() as u64).saturating_sub(1) * u64::from(slots);
+            if held.items <= room || of.class == slabs.classes.large() {
+                break;
+            }
+            let Some(freed) = self.leaves_chunk(of.tenant, of.class, want) else { break };
+            bytes += freed;
+        }
+        self.tenants[usize::from(of.tenant)].account.give(bytes);
+        bytes
     }
 
     fn choose(&mut self, tenant: TenantId, class: usize, want: &Want) -> Option<Chosen> {
@@ -206,20 +229,14 @@ impl Shard {
         bytes
     }
 
-    /// Makes a page, or a large item, of a pool's tenants leave, each byte with the same chance; as
-    /// [`Shard::evict`].
+    /// Makes a page, or a large item, of a pool's tenants leave, from the class in which it is
+    /// worth least; as [`Shard::evict`]. So what is large competes with all that is small, too.
     pub(crate) fn evict_page(&mut self, pool: usize, want: &Want) -> u64 {
         let mut donors = self.donors(pool, want);
         while !donors.is_empty() {
-            let total = donors.iter().map(|donor| donor.bytes).sum();
-            let mut r = self.prng.below(total);
-            let drawn = donors.iter().position(|donor| {
-                let is_here = r < donor.bytes;
-                r = r.wrapping_sub(donor.bytes);
-                is_here
-            });
-            let Donor { tenant, class, .. } = donors.swap_remove(drawn.unwrap_or(0));
-            let freed = self.take_from(tenant, class, want);
+            let from = donors.swap_remove(self.least(&donors, want.now));
+            let buckets = self.make_chunks(from, want);
+            let freed = buckets + self.take_from(from.tenant, from.class, want);
             if freed > 0 {
                 return freed;
             }
@@ -227,8 +244,27 @@ impl Shard {
         0
     }
 
+    /// The place of the class whose memory is worth least. One that is quiet tells what would leave
+    /// it.
+    fn least(&mut self, donors: &[SizeClass], now: Now) -> usize {
+        let mut least = (f64::INFINITY, 0);
+        for (at, &of) in donors.iter().enumerate() {
+            let held = &mut self.tenants[usize::from(of.tenant)].pages().held[of.class];
+            let is_quiet = held.evicted == held.weighed;
+            held.weighed = held.evicted;
+            if is_quiet && held.items > 0 {
+                self.pretend(of.tenant, of.class, now);
+            }
+            let loss = self.known(of, false).loss();
+            if loss < least.0 {
+                least = (loss, at);
+            }
+        }
+        least.1
+    }
+
     /// The classes of a pool's tenants that may lose a page.
-    fn donors(&mut self, pool: usize, want: &Want) -> Vec<Donor> {
+    fn donors(&mut self, pool: usize, want: &Want) -> Vec<SizeClass> {
         let Self { pools, tenants, .. } = self;
         let mut donors = vec![];
         for tenant in pools.tenants_that_evict(pool) {
@@ -241,7 +277,7 @@ impl Shard {
             };
             if may_lose {
                 let held = slabs.held.iter().enumerate().filter(|(_, held)| held.bytes > 0);
-                donors.extend(held.map(|(class, held)| Donor { tenant, class, bytes: held.bytes }));
+                donors.extend(held.map(|(class, _)| SizeClass { tenant, class }));
             }
         }
         donors
@@ -273,12 +309,16 @@ impl Shard {
     fn victim_page(&mut self, at: TenantId, class: usize, want: &Want) -> Option<usize> {
         let spare = address_of(want.spare);
         let chosen = match self.tenants[at as usize].pages().classes.chunk(class) {
-            0 => Some(self.choose(at, class, want)?.page),
+            0 => Some(self.choose(at, class, want)?),
             _ => None,
         };
-        let held = &self.tenants[at as usize].slabs.as_ref()?.held[class];
-        if chosen.is_some() {
-            return chosen;
+        let held = &mut self.tenants[at as usize].slabs.as_mut()?.held[class];
+        if let Some(Chosen { page, rank, .. }) = chosen {
+            // One that is dead is worth nothing to anybody.
+            if let Some(rank) = rank {
+                held.victims.add(rank.into());
+            }
+            return Some(page);
         }
         let count = held.pages.len() as u64;
         let drawn = (0..PAGES_TRIED.min(count)).map(|_| self.prng.below(count) as usize);

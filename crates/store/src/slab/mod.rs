@@ -66,17 +66,41 @@ impl Default for Slab {
 /// millisecond.
 const PAGE_MIN: u64 = 4 << 10;
 const PAGE_MAX: u64 = 64 << 10;
-/// Pages that a shard should have, by default.
+/// Pages that a shard has at least, by default, and of more than so many bytes so many more: with
+/// fewer some of thirty classes have one or two, and cannot lose a half.
 const PAGES: u64 = 128;
+const PAGE_MID: u64 = 16 << 10;
+const PAGES_WANTED: u64 = 1024;
+
+/// Bytes of a store from which on it has the shards that it is asked for. Below, each has this
+/// much: in less, divided among classes, there are too few items of each to tell what they are
+/// worth.
+const SHARDED: u64 = 256 << 20;
+const SHARD_MIN: u64 = 32 << 20;
 
 impl Slab {
+    /// Bytes of a page that suit a shard of so many.
+    fn suits(shard: u64) -> u64 {
+        let page = (shard / PAGES_WANTED).max(PAGE_MID.min(shard / PAGES)).max(1);
+        page.next_power_of_two().min(PAGE_MAX)
+    }
+
+    /// How many of the shards that are asked for a store of so many bytes has, 0 for no limit:
+    /// where there are few pages all classes need to be balanced at once.
+    pub(crate) fn shards(&self, limit: u64, asked: usize) -> usize {
+        if self.page > 0 || limit == 0 || limit >= SHARDED {
+            return asked;
+        }
+        asked.min(1 << (limit / SHARD_MIN).max(1).ilog2())
+    }
+
     /// The classes for a store of so many bytes, 0 for no limit, and shards.
     pub(crate) fn classes(&self, limit: u64, shards: usize) -> Classes {
         let suits = match limit {
             0 => PAGE_MAX,
-            limit => (limit / shards as u64 / PAGES).max(1).next_power_of_two(),
+            limit => Self::suits(limit / shards as u64),
         };
-        let page = if self.page == 0 { suits.min(PAGE_MAX) } else { self.page };
+        let page = if self.page == 0 { suits } else { self.page };
         Classes::new(
             page.next_power_of_two().max(PAGE_MIN),
             self.chunk_min.clamp(32, 1 << 16),
@@ -99,6 +123,10 @@ struct Class {
     told: u64,
     /// As many as had left when the shard's classes were last balanced.
     balanced: u64,
+    /// As many as had left when it last looked for a page of another class.
+    asked: u64,
+    /// As many as had left when it was last asked what a page of it is worth.
+    weighed: u64,
     victims: Victims,
     counts: SizeCounts,
 }
@@ -125,6 +153,11 @@ impl Slabs {
     /// Bytes that a tenant's slabs take in a shard before there is a page.
     pub(crate) fn fixed_bytes(classes: &Classes) -> u64 {
         ((classes.large() + 1) * size_of::<Class>()) as u64
+    }
+
+    /// What is known of victims is out of date.
+    pub(crate) fn forget_victims(&mut self) {
+        self.held.iter_mut().for_each(|held| held.victims.count = 0);
     }
 
     pub(crate) fn classes(&self) -> &Classes {

@@ -9,7 +9,8 @@
 //!
 //! Ranks are balanced by each shard for itself, as its own victims tell
 //! ([`policy::rank::balance`]): what they are worth on the mean of all shards is true of none, and
-//! pages moved by it do more harm than good.
+//! pages moved by it do more harm than good. A page moves when a class that is full needs a chunk,
+//! and, so that quiet classes are heard of, when the sweep comes by.
 
 use super::{SizeCounts, Slabs};
 use crate::evict::Want;
@@ -20,12 +21,8 @@ use crate::table::SHARE;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use policy::rank::Victims;
-use policy::rank::balance::{Class, balance};
+use policy::rank::balance::{Class, balance, giver};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
-/// time that it takes.
-const RESCUED_MAX: u32 = 128;
 
 /// A shard moves a page at most for so many requests to it, and for a part of the items that it
 /// holds: where pages moved ten times as seldom more was missed than where none did.
@@ -34,6 +31,13 @@ const BALANCE_PART: u64 = 64;
 /// Bytes of the pages moved at once, where the sweep comes by seldom: what takes far less than a
 /// millisecond.
 const BALANCE_MOST: u64 = 64 << 10;
+
+/// A class that is full looks for a page of another whenever so many of its items have left, or the
+/// part of those that fill a page: what victims are worth is told by some.
+const ASKS_EVERY: u64 = 8;
+const ASKS_PART: u64 = 4;
+/// Fake evictions of a class of which too little is known, at each look.
+const FAKES: u64 = 8;
 
 /// A class of sizes, of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +171,16 @@ impl Store {
         else {
             return false;
         };
-        shard.move_page(self, step, now);
+        shard.move_page(self, step, &want_of(step, now));
         step.pages -= 1;
         moves.retain(|step| step.pages > 0);
         true
     }
+}
+
+/// A page is moved for who gets it.
+const fn want_of(step: &Move, now: Now) -> Want {
+    Want { tenant: Some(step.to.tenant), own: false, spare: 0, now }
 }
 
 impl super::Class {
@@ -240,33 +249,82 @@ impl Shard {
             if !self.can_move(&step, store.page().0) {
                 break;
             }
-            self.move_page(store, &step, now);
+            self.move_page(store, &step, &want_of(&step, now));
             moved = true;
         }
         moved
     }
 
-    /// The classes of tenants whose rank learns, and whether anything left since this was asked
-    /// last; where nothing did something is looked for that would.
+    /// Moves a page to a class that is full from the one whose victims are worth least, if they are
+    /// worth less than its own. Looks for one whenever enough have left to know better than at the
+    /// last look. Whether one moved.
+    pub(super) fn gains_page(&mut self, store: &Store, to: SizeClass, want: &Want) -> bool {
+        if !store.balances() {
+            return false;
+        }
+        let slabs = self.tenants[usize::from(to.tenant)].pages();
+        let every = ASKS_EVERY.max(u64::from(slabs.classes.slots(to.class)) / ASKS_PART);
+        let held = &mut slabs.held[to.class];
+        if held.evicted - held.asked < every {
+            return false;
+        }
+        held.asked = held.evicted;
+        let all = self.ranked();
+        let Some(at) = all.iter().position(|&of| of == to) else { return false };
+        let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
+        let Some(from) = giver(&known, at) else { return false };
+        let step = Move { from: all[from], to, pages: 1 };
+        let moves = self.can_move(&step, store.page().0);
+        if moves {
+            self.move_page(store, &step, want);
+        }
+        moves
+    }
+
+    /// The classes of tenants whose rank learns.
+    fn ranked(&mut self) -> Vec<SizeClass> {
+        let Self { pools, tenants, .. } = self;
+        let tenants =
+            tenants.iter_mut().zip(0..).filter(|&(_, at)| pools.evictor(at).rank.learns());
+        let classes = tenants.flat_map(|(tenant, at)| {
+            let large = tenant.pages().classes.large();
+            (0..=large).map(move |class| SizeClass { tenant: at, class })
+        });
+        classes.collect()
+    }
+
+    /// The same, and whether anything left since this was asked last; where nothing did something
+    /// is looked for that would. What is large is not told to evict, so that it gets no page here:
+    /// it takes what it needs from whose memory is worth least.
     fn look_at_victims(&mut self, now: Now) -> Vec<(SizeClass, bool)> {
         let mut all = vec![];
-        for tenant in 0..self.tenants.len() as TenantId {
-            let learns = self.pools.evictor(tenant).rank.learns();
-            let large = self.tenants[usize::from(tenant)].pages().classes.large();
-            for class in 0..if learns { large } else { 0 } {
-                let held = &mut self.tenants[usize::from(tenant)].pages().held[class];
-                let evicts = held.evicted > held.balanced;
-                held.balanced = held.evicted;
-                if !evicts && held.items > 0 {
-                    self.pretend(tenant, class, now);
-                }
-                all.push((SizeClass { tenant, class }, evicts));
+        for of in self.ranked() {
+            let slabs = self.tenants[usize::from(of.tenant)].pages();
+            let is_chunk = of.class < slabs.classes.large();
+            let held = &mut slabs.held[of.class];
+            let evicts = held.evicted > held.balanced;
+            held.balanced = held.evicted;
+            if !evicts && held.items > 0 {
+                self.pretend(of.tenant, of.class, now);
             }
+            all.push((of, evicts && is_chunk));
         }
         all
     }
 
-    fn known(&mut self, of: SizeClass, evicts: bool) -> Class {
+    /// What is known of a class, which is asked what would leave it where that is little.
+    fn asked(&mut self, of: SizeClass, evicts: bool, now: Now) -> Class {
+        for _ in 0..FAKES {
+            let known = self.known(of, evicts);
+            if known.is_known() || known.pages == 0 {
+                return known;
+            }
+            self.pretend(of.tenant, of.class, now);
+        }
+        self.known(of, evicts)
+    }
+
+    pub(super) fn known(&mut self, of: SizeClass, evicts: bool) -> Class {
         let slabs = self.tenants[usize::from(of.tenant)].pages();
         let (held, slots) = (&slabs.held[of.class], u64::from(slabs.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
@@ -274,30 +332,12 @@ impl Shard {
         Class { pages, free, evicts, victims: held.victims }
     }
 
-    /// Makes those items of a class leave that are worth least, until the others find room in a
-    /// page less: what stands on the page that goes is no worse than the rest.
-    fn make_chunks(&mut self, store: &Store, of: SizeClass, want: &Want) {
-        for _ in 0..RESCUED_MAX {
-            let slabs = self.tenants[usize::from(of.tenant)].pages();
-            let (held, slots) = (&slabs.held[of.class], slabs.classes.slots(of.class));
-            let room = (held.pages.len() as u64).saturating_sub(1) * u64::from(slots);
-            if held.items <= room
-                || of.class == slabs.classes.large()
-                || !self.leave_chunk(store, of.tenant, of.class, want)
-            {
-                return;
-            }
-        }
-    }
-
-    fn move_page(&mut self, store: &Store, step: &Move, now: Now) {
+    fn move_page(&mut self, store: &Store, step: &Move, want: &Want) {
         let Move { from, to, .. } = *step;
-        let want = Want { tenant: Some(to.tenant), own: false, spare: 0, now };
         let page = store.page().0;
-        self.make_chunks(store, from, &want);
-        let mut freed = 0;
+        let mut freed = self.make_chunks(from, want);
         while freed < page {
-            match self.take_from(from.tenant, from.class, &want) {
+            match self.take_from(from.tenant, from.class, want) {
                 0 => break,
                 bytes => freed += bytes,
             }
