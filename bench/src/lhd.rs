@@ -20,18 +20,18 @@ use std::io::{BufReader, Cursor, Read};
 use store::{Config, Evictor, Now, Scope, Slab, Store, charge};
 
 const REQUESTS: usize = 2_000_000;
-const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
+pub(crate) const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
 /// Requests between two looks of the background, each at a shard.
 const SWEEP_EVERY: usize = 64;
 
-struct Request {
+pub(crate) struct Request {
     key: Vec<u8>,
     hash: u64,
     len: usize,
     is_read: bool,
 }
 
-fn requests(path: &str) -> Vec<Request> {
+pub(crate) fn requests(path: &str) -> Vec<Request> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let mut reader: Box<dyn Read + Send> = match path.strip_suffix(".zst") {
         Some(_) => Box::new(zstd::Decoder::new(file).expect("a frame")),
@@ -65,15 +65,32 @@ fn requests(path: &str) -> Vec<Request> {
 
 /// How items lie, and what becomes of their pages.
 #[derive(Clone, Copy, PartialEq)]
-enum Layout {
+pub(crate) enum Layout {
     Heap,
     Slab { balanced: bool },
 }
 
-fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) -> (f64, Store) {
+fn store_of(maxmemory: u64, evictor: Evictor, layout: Layout) -> Store {
     let slab = (layout != Layout::Heap).then(Slab::default);
     let maxmemory = Bytes(maxmemory);
-    let store = Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() });
+    Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() })
+}
+
+/// What learning takes: it is on top, so that all have the same for items.
+pub(crate) fn lessons(maxmemory: u64, layout: Layout) -> u64 {
+    let used = |evictor| store_of(maxmemory, evictor, layout).used().0;
+    used(Evictor::lhd(64)) - used(Evictor::default())
+}
+
+/// Plays requests and shows the store after each.
+pub(crate) fn play(
+    requests: &[Request],
+    maxmemory: u64,
+    evictor: Evictor,
+    layout: Layout,
+    mut look: impl FnMut(usize, &Store),
+) -> (f64, Store) {
+    let store = store_of(maxmemory, evictor, layout);
     store.balance_pages(layout == Layout::Slab { balanced: true });
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
@@ -90,6 +107,7 @@ fn play(requests: &[Request], maxmemory: u64, evictor: Evictor, layout: Layout) 
         if at % SWEEP_EVERY == 0 {
             store.sweep(NOW, 1);
         }
+        look(at, &store);
     }
     (misses as f64 / reads as f64, store)
 }
@@ -116,6 +134,13 @@ fn simulated(requests: &[Request], capacity: u64) -> f64 {
     cache.stats().miss_ratio()
 }
 
+/// Bytes that all items would take.
+pub(crate) fn footprint(requests: &[Request]) -> u64 {
+    let charge = |request: &Request| charge(request.key.len(), request.len, false);
+    let sizes: HashMap<_, _> = requests.iter().map(|r| (r.hash, charge(r))).collect();
+    sizes.values().sum()
+}
+
 /// The table for these traces.
 pub(crate) fn run(paths: &[String]) {
     println!(
@@ -133,23 +158,17 @@ pub(crate) fn run(paths: &[String]) {
     );
     for path in paths {
         let requests = requests(path);
-        let sizes: HashMap<_, _> = requests
-            .iter()
-            .map(|request| (request.hash, charge(request.key.len(), request.len, false)))
-            .collect();
-        let footprint: u64 = sizes.values().sum();
+        let footprint = footprint(&requests);
         let name = path.rsplit('/').next().unwrap_or(path);
         for tenths in [1, 3] {
             let maxmemory = footprint * tenths / 10;
-            let (klru, plain) = play(&requests, maxmemory, Evictor::default(), Layout::Heap);
-            // What learning takes is on top, so that both have the same for items.
-            let lessons =
-                Store::new(Config { evictor: Evictor::lhd(32), shards: 8, ..Config::default() })
-                    .used()
-                    .0
-                    .saturating_sub(Store::new(Config { shards: 8, ..Config::default() }).used().0);
+            let (klru, plain) =
+                play(&requests, maxmemory, Evictor::default(), Layout::Heap, |_, _| ());
             drop(plain);
-            let live = |layout| play(&requests, maxmemory + lessons, Evictor::lhd(64), layout);
+            let live = |layout| {
+                let with = maxmemory + lessons(maxmemory, layout);
+                play(&requests, with, Evictor::lhd(64), layout, |_, _| ())
+            };
             let (heap, store) = live(Layout::Heap);
             let free = store.limit().0 - store.used().0;
             let simulated = simulated(&requests, items_bytes(&store) + free);

@@ -28,6 +28,7 @@ mod lhd;
 mod peers;
 mod policies;
 mod table;
+mod victims;
 mod zipf;
 
 use peers::{CACHES, Held};
@@ -58,6 +59,7 @@ fn main() {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bytes", name, len] => println!("{}", bytes(name, len.parse().expect("a length"))),
         ["lhd", ..] => lhd::run(&args[1..]),
+        ["victims", path] => victims::run(path),
         ["policies"] => policies::run(),
         ["evictions"] => evictions::run(),
         ["eviction", evictor, layout] => evictions::one(evictor, layout),

@@ -84,17 +84,18 @@ fn main() -> Result<()> {
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
-            Some("lhd") => {
+            Some(what @ ("lhd" | "victims")) => {
                 let traces = words.collect::<Vec<_>>().join(" ");
-                let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml -- lhd";
-                run(&format!("{line} {traces}"), &[])
+                let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
+                run(&format!("{line} {what} {traces}"), &[])
             }
             Some(what @ ("policies" | "evictions")) => {
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say store, policies, evictions, lhd TRACE… or nothing"
+                "'{other}' is not measured: say store, policies, evictions, lhd TRACE…, \
+                 victims TRACE or nothing"
             ),
         },
         Some("curves") => {
