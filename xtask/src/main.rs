@@ -18,6 +18,8 @@ Usage: cargo x <chore>
   ci       everything CI runs: format, lints, tests, documentation, licences
   golden   write the golden files anew; then look at the diff
   bench    processor time a request, beside redis-server, with the loop on and off
+  bench redis
+           the first of these alone
   bench store
            the library beside quick_cache and moka: bytes an entry, operations a second, hits
   bench policies
@@ -80,7 +82,8 @@ fn main() -> Result<()> {
             )
         }
         Some("bench") => match words.next().as_deref() {
-            None => bench_server::run(),
+            None => bench_server::run(false),
+            Some("redis") => bench_server::run(true),
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
@@ -94,7 +97,7 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say store, policies, evictions, lhd TRACE…, \
+                "'{other}' is not measured: say redis, store, policies, evictions, lhd TRACE…, \
                  victims TRACE or nothing"
             ),
         },

@@ -1,7 +1,7 @@
 //! The chunks that pages are cut into.
 //!
-//! From the smallest on each class is larger by the growth factor, as in memcached, in steps of four
-//! bytes; then each is stretched until its chunks fill the page. Below two chunks to a page
+//! From the smallest on each class is larger by the growth factor, as in memcached, in steps of
+//! four bytes; then each is stretched until its chunks fill the page. Below two chunks to a page
 //! there are no classes: what is larger has a run of pages to itself, charged by blocks of the
 //! system, of which only those written take memory.
 

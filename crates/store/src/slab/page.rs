@@ -9,8 +9,8 @@
 //!
 //! A *tag* ([`Tag`]) is what eviction wants to know of an item: when it was last used, in which
 //! class, what its fetch took. Sixteen tags are a cache line, so 64 candidates cost four lines
-//! where their items would cost 64. A hit does not write the tag: it writes the item, whose line it has
-//! anyway, so that a tag is what was known when the item was written or last looked at. An item
+//! where their items would cost 64. A hit does not write the tag: it writes the item, whose line it
+//! has anyway, so that a tag is what was known when the item was written or last looked at. An item
 //! that seems the worst by its tag is looked at before it goes; was it used since, then its tag is
 //! brought up to date and the choice made again. That happens once for a use between two looks, as
 //! with the second chance of CLOCK [1].

@@ -36,8 +36,8 @@ struct Line {
 }
 
 impl Line {
-    /// Up to `step` slots of a page from `first` on, each item of which takes `size`; with them, how
-    /// many items are there.
+    /// Up to `step` slots of a page from `first` on, each item of which takes `size`; with them,
+    /// how many items are there.
     #[inline]
     fn of(
         at: u32,
