@@ -8,6 +8,7 @@
 //!
 //! The clock is read once for the commands of one read.
 
+mod ahead;
 mod attention;
 mod group;
 mod mail;
@@ -24,6 +25,7 @@ use crate::pubsub::{Place, Publication};
 use crate::session::{Mute, Session};
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
+use ahead::Ahead;
 use attention::Attention;
 use group::Group;
 use mio::{Events, Poll, Token};
@@ -454,8 +456,10 @@ impl Worker {
         let is_paid = attention.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
+        let mut ahead = Ahead::ALONE;
         while connection.session.goes_on() {
             let session = &mut connection.session;
+            ahead.next(&self.shared.store, session, &bytes[consumed..]);
             let limits = Limits {
                 bulk_max: self.view.settings.proto_max_bulk_len.0,
                 stranger: session.user.is_none(),

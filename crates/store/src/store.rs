@@ -181,9 +181,14 @@ impl Store {
     }
 
     #[inline]
+    fn shard_of(&self, hash: u64) -> &Mutex<Shard> {
+        let at = (hash >> 32) as usize & (self.shards.len() - 1);
+        &self.shards[at].0
+    }
+
+    #[inline]
     pub(crate) fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
-        let at = (key.hash >> 32) as usize & (self.shards.len() - 1);
-        lock(&self.shards[at].0)
+        lock(self.shard_of(key.hash))
     }
 
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
@@ -192,6 +197,22 @@ impl Store {
         let mut shard = self.shard(key);
         let place = shard.read(key, now, &self.memory)?;
         Some(read(&shard.view(key, place)))
+    }
+
+    /// Says what is asked for next, by tenants and hashes of a dozen keys or so: what is known of
+    /// them is brought from memory meanwhile, which takes longer than most calls. Changes nothing.
+    pub fn expect(&self, keys: &[(TenantId, u64)]) {
+        // First all buckets, then all items: of each kind none waits for another.
+        for &(tenant, hash) in keys {
+            if let Ok(shard) = self.shard_of(hash).try_lock() {
+                shard.tenants[usize::from(tenant)].table.expect(hash);
+            }
+        }
+        for &(tenant, hash) in keys {
+            if let Ok(shard) = self.shard_of(hash).try_lock() {
+                shard.tenants[usize::from(tenant)].table.expect_item(hash);
+            }
+        }
     }
 
     /// Looks at an item without a trace: no recency, no counters, no tap.

@@ -109,7 +109,42 @@ fn link(id: u32) -> *mut u8 {
     }
 }
 
+/// Bytes of an item that a look-up reads: most have no more.
+const EXPECTED: usize = 256;
+/// Bytes of a line.
+const LINE: usize = 64;
+
+/// Has the processor bring the line at `address`, whatever is there, without waiting for it.
+#[inline]
+fn fetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint, which reads nothing and never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}
+
 impl Bucket {
+    /// Has the bucket brought from memory.
+    #[inline]
+    pub(super) fn expect(&self) {
+        fetch(std::ptr::from_ref(self).cast());
+    }
+
+    /// Has the item with this fingerprint brought from memory.
+    #[inline]
+    pub(super) fn expect_item(&self, fingerprint: u16) {
+        for entry in self.entries {
+            if entry.addr() >> SHIFT == usize::from(fingerprint) && is_item(entry) {
+                let first = entry.map_addr(|addr| addr & ADDRESS).cast_const();
+                (0..EXPECTED / LINE).for_each(|line| fetch(first.wrapping_add(line * LINE)));
+            }
+        }
+    }
+
     /// A bucket without entries.
     pub(super) const fn empty() -> Self {
         Self { entries: [std::ptr::null_mut(); ENTRIES] }

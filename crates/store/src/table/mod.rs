@@ -152,6 +152,23 @@ impl Table {
         }
     }
 
+    /// Has the first bucket of a hash brought from memory.
+    #[inline]
+    pub(crate) fn expect(&self, hash: u64) {
+        if self.len > 0 {
+            self.bucket(self.home(hash)).expect();
+        }
+    }
+
+    /// Has the item of a hash brought from memory, if it is in the first bucket, which should be
+    /// here.
+    #[inline]
+    pub(crate) fn expect_item(&self, hash: u64) {
+        if self.len > 0 {
+            self.bucket(self.home(hash)).expect_item(fingerprint(hash));
+        }
+    }
+
     /// Finds a key.
     #[inline]
     pub(crate) fn find(&self, hash: u64, db: u8, key: &[u8]) -> Option<Place> {

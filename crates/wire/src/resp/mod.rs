@@ -13,6 +13,7 @@
 mod command;
 mod decode;
 mod encode;
+mod glance;
 mod inline;
 mod number;
 mod reply;
@@ -20,6 +21,7 @@ mod reply;
 pub use command::encode_command;
 pub use decode::{Command, Decoder, Limits, Malformed};
 pub use encode::{Encoder, Protocol};
+pub use glance::second_words;
 pub use inline::split_line;
 pub use number::parse_integer;
 pub use reply::{BadReply, Reply};

@@ -1,0 +1,97 @@
+//! What the next commands are about, at a glance.
+//!
+//! Of a pipeline a server knows the next commands before it carries them out, and mostly their keys:
+//! the second word of each. What is asked for soon can be fetched from memory meanwhile. A glance
+//! reads arrays as clients send them; whatever looks different ends it, for nothing rests on it.
+
+/// The second words of the commands at the front of `bytes`, of those that have one.
+pub fn second_words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    Glance(bytes).flatten()
+}
+
+struct Glance<'a>(&'a [u8]);
+
+impl<'a> Glance<'a> {
+    /// The number behind `mark`, and the end of its line.
+    #[inline]
+    fn number(&mut self, mark: u8) -> Option<usize> {
+        let rest = self.0.strip_prefix(&[mark])?;
+        let mut number = 0usize;
+        for (at, &byte) in rest.iter().enumerate().take(10) {
+            match byte {
+                b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+                b'\r' => {
+                    self.0 = rest.get(at + 2..)?;
+                    return Some(number);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn word(&mut self) -> Option<&'a [u8]> {
+        let len = self.number(b'$')?;
+        let word = self.0.get(..len)?;
+        self.0 = self.0.get(len + 2..).unwrap_or_default();
+        Some(word)
+    }
+}
+
+impl<'a> Iterator for Glance<'a> {
+    type Item = Option<&'a [u8]>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let count = self.number(b'*')?;
+        self.word()?;
+        if count < 2 {
+            return Some(None);
+        }
+        let second = self.word()?;
+        for _ in 2..count {
+            if self.word().is_none() {
+                // The rest has not arrived.
+                self.0 = &[];
+                break;
+            }
+        }
+        Some(Some(second))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn seen(bytes: &[u8]) -> Vec<String> {
+        second_words(bytes).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
+    #[test]
+    fn keys_of_a_pipeline() {
+        let whole = b"*2\r\n$3\r\nGET\r\n$2\r\nab\r\n*1\r\n$4\r\nPING\r\n\
+                      *3\r\n$3\r\nSET\r\n$1\r\nc\r\n$5\r\nvalue\r\n*2\r\n$3\r\nGET\r\n$0\r\n\r\n";
+        assert_eq!(seen(whole), ["ab", "c", ""]);
+        for end in 0..whole.len() {
+            let part = seen(&whole[..end]);
+            assert!(["ab", "c", ""].iter().zip(&part).all(|(whole, part)| whole == part));
+        }
+        assert!(seen(b"GET key\r\n").is_empty());
+    }
+
+    proptest! {
+        /// Whatever comes, it is only looked at.
+        #[test]
+        fn nothing_is_too_strange(bytes in prop::collection::vec(
+            prop::sample::select(b"*$0129\r\nGET".to_vec()), 0..60),
+        ) {
+            let within = bytes.as_ptr_range();
+            for word in second_words(&bytes) {
+                prop_assert!(word.is_empty() || within.contains(&word.as_ptr()));
+            }
+        }
+    }
+}
