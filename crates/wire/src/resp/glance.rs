@@ -1,8 +1,9 @@
 //! What the next commands are about, at a glance.
 //!
-//! Of a pipeline a server knows the next commands before it carries them out, and mostly their keys:
-//! the second word of each. What is asked for soon can be fetched from memory meanwhile. A glance
-//! reads arrays as clients send them; whatever looks different ends it, for nothing rests on it.
+//! Of a pipeline a server knows the next commands before it carries them out, and mostly their
+//! keys: the second word of each. What is asked for soon can be fetched from memory meanwhile. A
+//! glance reads arrays as clients send them; whatever looks different ends it, for nothing rests on
+//! it.
 
 /// The second words of the commands at the front of `bytes`, of those that have one.
 pub fn second_words(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
