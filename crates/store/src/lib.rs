@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod classes;
+mod compact;
 mod config;
 mod departed;
 mod dump;
@@ -37,6 +38,7 @@ mod tenant;
 mod view;
 mod wheel;
 
+pub use compact::Compacted;
 pub use config::{Bounds, Config, Evictor, Pool};
 pub use departed::Departed;
 pub use dump::{Dump, Loaded};

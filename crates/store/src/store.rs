@@ -20,12 +20,15 @@
 //! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
 //!   for the turn; and then it found nothing to evict in it either. So memory is called full when
 //!   no more shards are locked than threads wait for the turn.
+//! - Where compaction stands is held while it locks one shard after the other; nobody takes that
+//!   with a shard in hand.
 //! - The fetches measured of a tenant are a leaf: nothing is locked under it.
 //!
 //! Byte counters are atomics of their own (`memory.rs`, `tenant.rs`): reserved before memory is
 //! taken and given back after it is freed, so that they are never below the truth, and a limit on
 //! them is a limit on memory at every instant.
 
+use crate::compact::Compactor;
 use crate::evict::{Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
@@ -78,6 +81,7 @@ pub struct Store {
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
     sweep_at: AtomicUsize,
+    pub(crate) compactor: Mutex<Compactor>,
 }
 
 const _: () = {
@@ -159,6 +163,7 @@ impl Store {
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
+            compactor: Mutex::default(),
         };
         for &bounds in &config.tenants {
             store.add_tenant(bounds);

@@ -246,6 +246,14 @@ impl Bucket {
         Some(Entry(entry))
     }
 
+    /// Puts another item with the same key in the place of one, and returns that.
+    pub(super) fn renew(&mut self, at: usize, new: Owned) -> Option<Owned> {
+        let fingerprint = (self.word(at) >> SHIFT) as u16;
+        let old = self.take(at)?.into_item();
+        self.put(at, Entry::new(fingerprint, new));
+        Some(old)
+    }
+
     /// Puts an entry where none is.
     #[inline]
     pub(super) fn put(&mut self, at: usize, Entry(tagged): Entry) {

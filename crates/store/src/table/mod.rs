@@ -532,6 +532,24 @@ impl Table {
         }
         to
     }
+
+    /// Shows the items of the nth bucket of all, and puts the copies that are made of some in their
+    /// places. Whether there is such a bucket.
+    #[inline]
+    pub(crate) fn renew(&mut self, n: usize, mut copy: impl FnMut(Ref) -> Option<Owned>) -> bool {
+        if n >= self.all_buckets() {
+            return false;
+        }
+        let bucket = self.bucket_mut(self.nth(n));
+        for at in 0..ENTRIES {
+            // The first entry of an overflow bucket is a link.
+            let Some(item) = bucket.get(at) else { continue };
+            if let Some(copy) = copy(item) {
+                drop(bucket.renew(at, copy));
+            }
+        }
+        true
+    }
 }
 
 /// The position of a hash in a walk.

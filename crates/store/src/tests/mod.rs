@@ -2,6 +2,7 @@
 
 mod bounds;
 mod classes;
+mod compact;
 mod dump;
 mod expiry;
 mod model;

@@ -20,6 +20,7 @@ enum Op {
     FlushTenant,
     Wait { ms: u64 },
     Sweep { budget: usize },
+    Compact { bytes: u64 },
 }
 
 type Name = (TenantId, u8, u16);
@@ -38,6 +39,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Delete),
         1 => (0u64..30).prop_map(|ms| Op::Wait { ms }),
         1 => (0usize..100).prop_map(|budget| Op::Sweep { budget }),
+        1 => (0u64..20_000).prop_map(|bytes| Op::Compact { bytes }),
     ]
 }
 
@@ -149,6 +151,7 @@ impl Pair {
             }
             Op::Wait { ms } => self.ms += ms,
             Op::Sweep { budget } => _ = store.sweep(now, budget),
+            Op::Compact { bytes } => store.compact(Bytes(bytes)),
         }
         self.bury();
         audit(&self.store);

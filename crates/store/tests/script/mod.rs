@@ -80,6 +80,7 @@ impl Pair {
                 let pages = self.may_forget.into();
                 self.store.move_pages(&[Move { from, to, pages }]);
                 _ = self.store.sweep(self.now(), usize::from(x));
+                self.store.compact(Bytes(u64::from(y)));
                 _ = self.store.classes(name.0, self.now());
             }
             13 => self.look(name),
