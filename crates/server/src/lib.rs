@@ -30,6 +30,7 @@ mod ping;
 mod plant;
 mod pools;
 mod pubsub;
+mod resident;
 mod serve;
 mod session;
 mod shared;
@@ -126,6 +127,8 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     }
     let shared = handle.shared.clone();
     handle.spawn("housekeeping", move || housekeeping::run(&shared))?;
+    let shared = handle.shared.clone();
+    handle.spawn("resident", move || resident::run(&shared))?;
     let shared = handle.shared.clone();
     handle.spawn("pilot", move || plant::run(&shared))?;
     let shared = handle.shared.clone();

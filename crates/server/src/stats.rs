@@ -90,6 +90,8 @@ pub(crate) struct Stats {
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
     pub(crate) resident: AtomicU64,
+    /// Bytes that workers are to free by compaction for each KB that they read.
+    pub(crate) help: AtomicU64,
     /// Time spent looking for dead items.
     pub(crate) expire_us: AtomicU64,
     pub(crate) used_peak: AtomicU64,
@@ -181,6 +183,7 @@ impl Stats {
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             resident: AtomicU64::new(0),
+            help: AtomicU64::new(0),
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             per_second: Default::default(),

@@ -22,6 +22,7 @@ use crate::connection::{Codec, Connection, Stream, give_back};
 use crate::listen::Speaks;
 use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
+use crate::resident;
 use crate::session::{Mute, Session};
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
@@ -288,6 +289,7 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.received(at, connection, read)?;
+            resident::help(&self.shared, read);
             if connection.session.closing
                 || connection.session.rests_until_ms > 0
                 || read < self.input.len() && !read_closed

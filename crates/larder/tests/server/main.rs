@@ -22,6 +22,8 @@ mod recipes;
 mod replies;
 mod robust;
 mod settings;
+#[cfg(all(target_os = "linux", not(debug_assertions)))]
+mod shifts;
 mod signals;
 mod sockets;
 mod strangers;

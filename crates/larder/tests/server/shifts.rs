@@ -1,0 +1,64 @@
+//! Sizes that shift: memory freed by one size must serve another, in both layouts.
+//! `cargo x soak 130 shift` does it for longer, and compares hits. Only with optimisation, or the
+//! server would be too slow to tell anything.
+
+use crate::client::Client;
+use crate::process::serve;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const LIMIT: u64 = 256 << 20;
+const PAGE: u64 = 4096;
+/// Written at each range of sizes, by all writers: more than memory holds.
+const VOLUME: u64 = 3 * LIMIT / 2;
+/// The longest value of each range; the shortest has 16 bytes.
+const LONGEST: [u32; 4] = [10, 13, 16, 10];
+
+/// Writes values of log-uniform sizes until `VOLUME` was written at each range.
+fn write(client: &mut Client, seed: u64, written: &AtomicU64) {
+    let mut prng = base::Prng::new(seed);
+    let body = "x".repeat(1 << 16);
+    for (phase, longest) in LONGEST.into_iter().enumerate() {
+        while written.load(Ordering::Relaxed) < (phase as u64 + 1) * VOLUME {
+            let mut bytes = 0;
+            let lines: Vec<_> = (0..16)
+                .map(|_| {
+                    let octave = 4 + prng.below(u64::from(longest) - 4);
+                    let len = (1 << octave) + prng.below(1 << octave);
+                    bytes += len;
+                    format!("SET key:{longest}:{} {}", prng.below(1 << 21), &body[..len as usize])
+                })
+                .collect();
+            client.ask_all(lines.into_iter());
+            written.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Resident memory at its highest, as a share of the limit.
+fn peak(layout: &str) -> f64 {
+    let server = serve(&format!("--maxmemory {LIMIT} --layout {layout}"));
+    let pid = Client::new(server.addr()).info("process_id");
+    let (written, mut most) = (AtomicU64::new(0), 0);
+    std::thread::scope(|scope| {
+        for seed in 0..2 {
+            let (mut client, written) = (Client::new(server.addr()), &written);
+            scope.spawn(move || write(&mut client, seed, written));
+        }
+        while written.load(Ordering::Relaxed) < LONGEST.len() as u64 * VOLUME {
+            let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
+            let pages = statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap();
+            most = most.max(pages * PAGE);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    println!("{layout}: resident memory {:.3} x limit", most as f64 / LIMIT as f64);
+    most as f64 / LIMIT as f64
+}
+
+#[test]
+fn resident_memory_stays_near_the_limit_when_sizes_shift() {
+    let (heap, slab) = (peak("heap"), peak("slab"));
+    assert!(heap <= 1.15, "heap: {heap:.3} x limit");
+    assert!(slab <= 1.05, "slab: {slab:.3} x limit");
+}

@@ -1,0 +1,183 @@
+//! The thread that keeps resident memory near the limit.
+//!
+//! `maxmemory` bounds what the store takes, and what it charges is what it asks of the allocator.
+//! The allocator takes more from the machine: pages half used, caches of its own. Two things are
+//! done about it, both as much as measured resident memory asks for.
+//!
+//! *Compaction* empties pages that are half used (`store::Store::compact`), in the heap layout. It
+//! begins where resident memory comes to the limit, and soon takes all the time of this
+//! thread. Writers that are faster still must help: a worker that read so many bytes of commands
+//! frees up to 16 times as many before it reads on. After a pass that found next to
+//! nothing to win there is a rest, unless resident memory grows.
+//!
+//! The *reserve* is what is set aside for what remains. Ten times a second resident memory is
+//! compared with what is used: if the store were as full as it may be and the ratio stayed, would
+//! it be within 5 % of the limit? If not, the reserve grows; otherwise it melts.
+
+use crate::housekeeping::resident;
+use crate::shared::Shared;
+use base::Bytes;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How often resident memory is measured while it is near what it may be.
+const BEAT: Duration = Duration::from_millis(5);
+/// How often it is otherwise, and the reserve is set.
+const PERIOD: Duration = Duration::from_millis(100);
+/// Resident memory may be so much of the limit, that of the server itself not counted.
+const RESIDENT_MAX: f64 = 1.05;
+/// In the slab layout, where nothing is lost between items, the server itself is counted.
+const RESIDENT_MAX_SLAB: f64 = 1.03;
+/// It is, where the limit is so many times what the empty server takes.
+const SMALL: u64 = 16;
+/// The reserve is never more than this share of the limit: beyond that it is not the allocator.
+const RESERVE_MAX: f64 = 0.4;
+/// The reserve to begin with, as a divisor of the limit: what the C library's allocator takes
+/// beyond what is asked for, with values of mixed sizes, is about a tenth.
+const RESERVE_FIRST: u64 = 12;
+/// What is left of a reserve that is not needed, each time: half of it in five seconds.
+const MELT: f64 = 0.986;
+/// Resident memory that is not held against the limit: that of the empty server, and so much for
+/// models and buffers.
+const BASE_MAX: u64 = 16 << 20;
+const MODELS: u64 = 8 << 20;
+
+/// Resident memory, as a share of the limit, above which memory is compacted, and how far above it
+/// this is all that the thread does.
+const COMPACT_FROM: f64 = 0.99;
+const COMPACT_RANGE: f64 = 0.03;
+/// Where workers begin to help, and how far above it they do so the most.
+const HELP_FROM: f64 = 1.0;
+const HELP_RANGE: f64 = 0.04;
+/// Bytes that they then free for each that they read.
+const HELP_MAX: f64 = 16.0;
+/// After a pass that won nothing, so many times as long as it took nothing is done, unless resident
+/// memory has grown by this share of the limit.
+const RESTS: u32 = 10;
+const FUTILE_RISE: f64 = 0.005;
+/// Above this share of the limit there are no rests.
+const REST_BELOW: f64 = 1.055;
+/// The limit divided by this is what is to be freed between two looks at the clock.
+const STEPS: u64 = 16 << 10;
+
+/// Watches until the server ends.
+pub(crate) fn run(shared: &Arc<Shared>) {
+    let empty = resident().min(BASE_MAX);
+    let owns_process = shared.owns_process.load(Relaxed);
+    if owns_process {
+        // Until there is something to measure, the first filling must not overshoot.
+        shared.store.set_reserve(Bytes(shared.memory().1.0 / RESERVE_FIRST));
+    }
+    let compacts = owns_process && shared.store.page().0 == 0;
+    let (mut period, mut last, mut pass) = (Instant::now(), Bytes(0), 0);
+    let (mut rests_until, mut rests_below, mut pass_began) = (period, 0.0, period);
+    let mut futile_at = Bytes(u64::MAX);
+    while !shared.is_stopping() {
+        let begun = Instant::now();
+        if begun >= period {
+            watch_memory(shared, empty);
+            period = begun + PERIOD;
+        }
+        let (used, limit) = shared.memory();
+        let (mut work, mut help) = (0.0, 0.0);
+        if compacts && limit.0 > 0 {
+            let share = resident().saturating_sub(empty + MODELS) as f64 / limit.as_f64();
+            let compacted = shared.store.compacted();
+            if compacted.pass != pass {
+                if compacted.is_futile() {
+                    let rest = PERIOD.max(RESTS * (begun.saturating_duration_since(pass_began)));
+                    (rests_until, rests_below) =
+                        (begun + rest, REST_BELOW.min(share + FUTILE_RISE));
+                    futile_at = used;
+                }
+                (pass, pass_began) = (compacted.pass, begun.max(rests_until));
+            }
+            // Where nothing is written nothing is left behind.
+            let is_rested = begun >= rests_until && used != futile_at;
+            if is_rested || share > rests_below {
+                work = ((share - COMPACT_FROM) / COMPACT_RANGE).clamp(0.0, 1.0);
+                help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
+            }
+        }
+        shared.stats.help.store((help * HELP_MAX * 1024.0) as u64, Relaxed);
+        while work > 0.0 && begun.elapsed() < BEAT.mul_f64(work) {
+            shared.store.compact(Bytes(limit.0 / STEPS));
+            if shared.store.compacted().pass != pass {
+                break;
+            }
+        }
+        // Where nothing is written nothing grows.
+        let rest = if used == last && work == 0.0 || !compacts { PERIOD } else { BEAT };
+        last = used;
+        std::thread::park_timeout(rest.saturating_sub(begun.elapsed()));
+    }
+}
+
+/// Lets a worker that read so many bytes help.
+#[inline]
+pub(crate) fn help(shared: &Shared, read: usize) {
+    let help = shared.stats.help.load(Relaxed);
+    if help > 0 {
+        shared.store.compact(Bytes(help * read as u64 / 1024));
+    }
+}
+
+/// Measures resident memory, and sets the reserve that follows.
+fn watch_memory(shared: &Shared, empty: u64) {
+    let (used, limit) = shared.memory();
+    let is_slab = shared.store.page().0 > 0;
+    let (base, most) = if is_slab && limit.0 >= SMALL * empty {
+        (0, RESIDENT_MAX_SLAB)
+    } else {
+        (empty + MODELS, RESIDENT_MAX)
+    };
+    shared.stats.used_peak.fetch_max(used.0, Relaxed);
+    let resident = resident();
+    shared.stats.resident.store(resident, Relaxed);
+    let reserve = shared.store.reserve();
+    let next = if shared.owns_process.load(Relaxed) {
+        next_reserve(reserve, resident.saturating_sub(base), used, limit, most)
+    } else {
+        Bytes(0)
+    };
+    if next != reserve {
+        shared.store.set_reserve(next);
+    }
+}
+
+/// The reserve that follows from resident memory, of which `used` is accounted, and the limit.
+fn next_reserve(reserve: Bytes, resident: u64, used: Bytes, limit: Bytes, most: f64) -> Bytes {
+    let (limit, resident) = (limit.as_f64(), resident as f64);
+    let (bound, room) = (most * limit, limit - reserve.as_f64());
+    // What would be resident with all of the room in use.
+    let expected = resident + (room - used.as_f64()).max(0.0);
+    let needed = if expected > bound { limit - room * bound / expected } else { 0.0 };
+    let melted = reserve.as_f64() * MELT - 1.0;
+    Bytes(needed.max(melted).clamp(0.0, RESERVE_MAX * limit) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An allocator that takes 20 % more than it is asked for must end at what the limit allows.
+    #[test]
+    fn the_reserve_finds_its_level() {
+        let limit = Bytes(1_000 << 20);
+        let mut reserve = Bytes(0);
+        for _ in 0..200 {
+            let used = limit - reserve;
+            reserve = next_reserve(reserve, used.0 * 12 / 10, used, limit, RESIDENT_MAX);
+        }
+        let resident = (limit - reserve).0 * 12 / 10;
+        assert!(resident < limit.0 * 108 / 100, "{resident}");
+        assert!(resident > limit.0 * 104 / 100, "more was set aside than needed: {resident}");
+        for _ in 0..2_000 {
+            reserve = next_reserve(reserve, limit.0 / 2, Bytes(limit.0 / 2), limit, RESIDENT_MAX);
+        }
+        assert_eq!(reserve, Bytes(0), "what is no longer needed is given back");
+        let unlimited = next_reserve(Bytes(0), 1 << 30, Bytes(1 << 30), Bytes(0), 1.06);
+        assert_eq!(unlimited, Bytes(0), "no limit, no reserve");
+    }
+}
