@@ -34,7 +34,8 @@ Usage: cargo x <chore>
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
   soak [S] [shift] [slab]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds, `slab` serves from the slab layout
+           changes the sizes every 20 seconds and compares hits with those of fresh servers,
+           `slab` serves from the slab layout
   parsers [S]
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
