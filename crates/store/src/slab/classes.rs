@@ -95,7 +95,8 @@ mod tests {
     /// A chunk that were too small would be written beyond, one of another class would be lost.
     #[test]
     fn every_size_has_the_smallest_chunk_that_holds_it() {
-        for (page, factor) in [(4 << 10, 1.25), (64 << 10, 1.08), (1 << 20, 1.25), (1 << 20, 2.0)] {
+        let cuts = [(4 << 10, 1.25), (64 << 10, 1.08), (1 << 20, 1.25), (1 << 20, 2.0)];
+        for (page, factor) in cuts.into_iter().take(if cfg!(miri) { 1 } else { cuts.len() }) {
             let classes = Classes::new(page, 48, factor);
             for contents in 1..page {
                 let class = classes.of(contents);

@@ -199,7 +199,12 @@ impl Bucket {
     pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<usize> {
         (0..ENTRIES).find(|&at| {
             self.entries[at].addr() >> SHIFT == usize::from(fingerprint)
-                && self.get(at).is_some_and(|item| item.db() == db && item.key() == key)
+                && self.get(at).is_some_and(|item| {
+                    // The value is on its way while the key is compared.
+                    fetch(item.base().as_ptr().wrapping_add(LINE));
+                    fetch(item.base().as_ptr().wrapping_add(2 * LINE));
+                    item.db() == db && item.key() == key
+                })
         })
     }
 
