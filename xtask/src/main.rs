@@ -51,7 +51,10 @@ fn main() -> Result<()> {
     match words.next().as_deref() {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
-        Some("miri") => run("cargo +nightly miri test -p store --lib -- item table", &[]),
+        Some("miri") => {
+            run("cargo +nightly miri test -p store --lib -- item table slab segments wheel", &[])?;
+            run("cargo +nightly miri test -p store --test forget", &[])
+        }
         Some("parsers") => {
             let seconds = words.next().unwrap_or_else(|| "1800".to_owned());
             let fuzz = "cargo test -p wire --test fuzz -- --nocapture";
