@@ -3,15 +3,15 @@
 use super::{at, audit, key};
 use crate::{Config, Pauses, Slab, Store};
 use base::{Bytes, Prng};
-use std::sync::LazyLock;
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
 
 const FULL: u64 = 64 << 20;
 
+/// What this thread has worked: a machine that does other things meanwhile does not count.
 fn nanos() -> u64 {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGAN.elapsed().as_nanos() as u64
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 fn store(slab: Option<Slab>) -> Store {
@@ -45,8 +45,7 @@ fn since(now: &Pauses, then: &Pauses) -> (u64, u64) {
 }
 
 /// Memory is cut to a tenth while two threads write and a third sweeps: the limit is reached, and
-/// no write pays for more than a few victims. What that takes is printed; on a machine that does
-/// other things as well the count says more than the longest time.
+/// no write pays for more than a few victims, nor works for a millisecond because of them.
 #[test]
 fn a_cut_to_a_tenth_costs_no_write_much() {
     let slab = Some(Slab { page: 16 << 10, ..Slab::default() });
@@ -100,6 +99,8 @@ fn a_cut_to_a_tenth_costs_no_write_much() {
             cut.spikes.len()
         );
         assert!(cut.victims_max <= most, "{name}: {} victims of one write", cut.victims_max);
+        // What interrupts a thread counts as its work.
+        assert!(cut.spikes.len() <= 3, "{name}: {:?}", cut.spikes);
     }
 }
 
