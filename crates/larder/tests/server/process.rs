@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use wire::resp::split_line;
 
@@ -58,10 +59,12 @@ pub(crate) fn start(command: &mut Command) -> Server {
     Server { child, document, log }
 }
 
-/// A port that was free a moment ago.
+/// A port that is free, and below those that the system gives to whoever asks for any.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = 12_000 + std::process::id() % 10_000;
+    let mut ports = (0..1_000).map(|_| (first + NEXT.fetch_add(1, Ordering::Relaxed)) as u16);
+    ports.find(|&port| TcpListener::bind(("127.0.0.1", port)).is_ok()).expect("one is free")
 }
 
 impl Server {
