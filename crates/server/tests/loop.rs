@@ -2,9 +2,11 @@
 
 use base::Bytes;
 use server::{Handle, Settings, start};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A client that speaks version 2 of the protocol.
@@ -108,8 +110,22 @@ fn settings_in(layout: &str, recipe: &str) -> Settings {
     settings
 }
 
+thread_local! {
+    static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
+/// One test at a time, until its thread ends: what is forecast of requests a second is true only as
+/// long as nobody else takes the machine.
+fn take_turn() {
+    static TURNS: Mutex<()> = Mutex::new(());
+    TURN.with_borrow_mut(|turn| {
+        turn.get_or_insert_with(|| TURNS.lock().unwrap_or_else(PoisonError::into_inner));
+    });
+}
+
 /// Starts a server beside others in the same process, whose memory says nothing of its own.
 fn begin(settings: Settings) -> Handle {
+    take_turn();
     let handle = start(settings).unwrap();
     handle.share_process();
     // What was set aside for others by then is free again.
