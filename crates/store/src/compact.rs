@@ -2,9 +2,9 @@
 //!
 //! Victims of evictions lie scattered, and an allocator gives memory back by runs of pages. So
 //! where sizes change, what the old ones took stays taken: without compaction resident memory
-//! comes to 1.4 times the limit (`cargo x soak 130 shift`). Compaction empties a few *blocks* of addresses at a time. Good
-//! allocators put the copies into the holes of what is oldest, if their caches of freed memory are
-//! off, which would hand out again what was freed a moment ago.
+//! comes to 1.4 times the limit (`cargo x soak 130 shift`). Compaction empties a few *blocks* of
+//! addresses at a time. Good allocators put the copies into the holes of what is oldest, if their
+//! caches of freed memory are off, which would hand out again what was freed a moment ago.
 //!
 //! Nothing else is asked of an allocator, not even where it looks for holes first: a block to which
 //! copies come is being filled, so the next blocks to be emptied are those to which none came for
