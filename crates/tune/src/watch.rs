@@ -109,8 +109,8 @@ pub(crate) struct Watch {
     keys: HashSet<u64>,
     /// Reads watched, with the same weights as the models'.
     reads: f64,
-    /// Reads shown in this epoch, watched or not.
-    shown: u64,
+    /// Reads shown to the models before they were counted.
+    ahead: u64,
     /// Epochs with requests since the models began.
     age: u32,
     rate_is_known: bool,
@@ -142,7 +142,7 @@ impl Watch {
             models: vec![],
             keys: HashSet::new(),
             reads: 0.0,
-            shown: 0,
+            ahead: 0,
             age: 0,
             rate_is_known: false,
             peak_ops_per_s: 0.0,
@@ -185,7 +185,7 @@ impl Watch {
         };
         self.models = self.evictors.iter().map(build).collect();
         self.keys = HashSet::new();
-        (self.reads, self.age, self.shown) = (0.0, 0, 0);
+        (self.reads, self.age, self.ahead) = (0.0, 0, 0);
     }
 
     /// Adds what it knows of its pool.
@@ -200,11 +200,29 @@ impl Watch {
         }
     }
 
-    /// Tells the models of the reads that the pool had so far in this epoch, of which they were
-    /// shown some.
-    pub(crate) fn settle(&mut self, gets: u64) {
-        let unseen = gets.saturating_sub(std::mem::take(&mut self.shown));
-        self.models.iter_mut().for_each(|model| model.skip(unseen));
+    /// Shows the models what was sampled of the `gets` reads that the pool had since the last call.
+    /// The others are told between the samples, as if they had come evenly: to models that tell the
+    /// time by reads, samples alone would be a stretch of time that is too short, and the others at
+    /// its end one in which nothing happens.
+    pub(crate) fn learn(&mut self, accesses: &[Access], gets: u64) {
+        let shown = accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
+        let seen = shown + std::mem::take(&mut self.ahead);
+        let unseen = gets.saturating_sub(seen);
+        self.ahead = seen.saturating_sub(gets);
+        let mut told = 0;
+        for (place, access) in (1..).zip(accesses) {
+            let before = unseen * place / (accesses.len() as u64 + 1);
+            self.skip(before - told);
+            told = before;
+            self.access(access);
+        }
+        self.skip(unseen - told);
+    }
+
+    fn skip(&mut self, gets: u64) {
+        if gets > 0 {
+            self.models.iter_mut().for_each(|model| model.skip(gets));
+        }
     }
 
     /// Begins with the curves and the rate of an earlier run.
@@ -245,9 +263,8 @@ impl Watch {
         is_done
     }
 
-    pub(crate) fn access(&mut self, access: &Access) {
+    fn access(&mut self, access: &Access) {
         let read = access.op == Op::Get;
-        self.shown += u64::from(read);
         if self.filter().keeps(access.key) {
             self.reads += f64::from(u8::from(read));
             if self.keys.len() < KEYS_MIN {
@@ -257,13 +274,12 @@ impl Watch {
         self.models.iter_mut().for_each(|model| model.access(access));
     }
 
-    /// Ends an epoch in which the pool had `gets` reads and, smoothed, `ops_per_s` requests: takes
-    /// the curves, forgets a little, and looks whether the rate still fits the samples it may see.
-    /// To be called only where there were requests: in a lull nothing is learned or forgotten.
-    pub(crate) fn epoch(&mut self, gets: u64, ops_per_s: f64, samples_per_s: f64, keep: f64) {
+    /// Ends an epoch in which the pool had, smoothed, `ops_per_s` requests: takes the curves,
+    /// forgets a little, and looks whether the rate still fits the samples it may see. To be called
+    /// only where there were requests: in a lull nothing is learned or forgotten.
+    pub(crate) fn epoch(&mut self, ops_per_s: f64, samples_per_s: f64, keep: f64) {
         self.age += 1;
         self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
-        self.settle(gets);
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
         if self.age > RECALL_EPOCHS || self.recalled.is_some_and(|reads| self.reads >= reads) {
             self.recalled = None;
@@ -366,6 +382,10 @@ fn octave(rate: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn reads(prng: &mut base::Prng, count: u64, keys: u64) -> Vec<Access> {
+        (0..count).map(|_| Access::get(base::hash::mix(prng.below(keys)), 10)).collect()
+    }
+
     /// The published rate is no overrun on a busy server; every key is.
     #[test]
     fn what_a_recipe_asks_for_is_granted() {
@@ -380,6 +400,27 @@ mod tests {
         assert!((watch.filter().rate() - 1.0 / 256.0).abs() < 1e-6);
     }
 
+    /// A loop over two thousand keys hits in a cache of all of them and in none that is smaller,
+    /// however few looks there are at a sample of it.
+    #[test]
+    fn what_is_not_sampled_takes_its_time() {
+        let recipe = crate::recipe::parse("lama:rate=0.25").unwrap();
+        let spec = curve::find("aet").unwrap();
+        let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(10_000), 1);
+        let round: Vec<_> = (0..2_000).map(|key| Access::get(base::hash::mix(key), 10)).collect();
+        let mut requests = round.iter().cycle();
+        for _ in 0..40 {
+            let look: Vec<_> = requests.by_ref().take(1_400).copied().collect();
+            let filter = watch.filter();
+            let sampled = look.iter().filter(|access| filter.keeps(access.key)).copied();
+            watch.learn(&sampled.collect::<Vec<_>>(), look.len() as u64);
+        }
+        watch.epoch(1_000.0, SAMPLES_PER_S, 0.5);
+        let curve = &watch.curves()[0].curve;
+        let (less, more) = (curve.at(Bytes(18_000)).0, curve.at(Bytes(22_000)).0);
+        assert!(less > 0.95 && more < 0.1, "{less} {more}");
+    }
+
     /// Intervals of 150 reads say nothing each; the third has enough together with those before.
     #[test]
     fn an_interval_of_few_reads_goes_on() {
@@ -388,10 +429,8 @@ mod tests {
         let mut watch = Watch::new(spec, &recipe, usize::MAX, Bytes(1_000), 1);
         let mut prng = base::Prng::new(1);
         for interval in 1..=6 {
-            for _ in 0..150 {
-                watch.access(&Access::get(base::hash::mix(prng.below(400)), 10));
-            }
-            watch.epoch(150, 1_000.0, SAMPLES_PER_S, 0.0);
+            watch.learn(&reads(&mut prng, 150, 400), 150);
+            watch.epoch(1_000.0, SAMPLES_PER_S, 0.0);
             assert_eq!(watch.curves().is_empty(), interval < 3, "{interval}");
         }
         // And the next begins anew: each counts the misses of three, 100 of 400 keys fit.
@@ -408,10 +447,8 @@ mod tests {
         watch.begin(1.0);
         let mut prng = base::Prng::new(1);
         for epoch in 1..=20 {
-            for _ in 0..40 {
-                watch.access(&Access::get(base::hash::mix(prng.below(1_000)), 10));
-            }
-            watch.epoch(40, 40.0, SAMPLES_PER_S, 0.85);
+            watch.learn(&reads(&mut prng, 40, 1_000), 40);
+            watch.epoch(40.0, SAMPLES_PER_S, 0.85);
             assert_eq!(watch.curves().is_empty(), epoch < 10, "{epoch}");
         }
     }

@@ -1,7 +1,6 @@
 //! What a pilot hands to the one after it, when the server restarts.
 
 use super::{Pilot, Steered, THRESHOLD_MAX};
-use crate::budgets::members;
 use crate::known::{self, Known, KnownPool};
 use crate::{Evictor, Plant};
 use base::Bytes;
@@ -12,17 +11,6 @@ impl Pilot {
     pub fn end(&mut self, plant: &mut dyn Plant) {
         let mut reading = plant.read();
         self.learn(&mut reading);
-        for pool in &mut self.pools {
-            let parts = members(&reading, &pool.tenants).map(|t| (t.id, t.part(pool.class)));
-            let gets = parts.map(|(tenant, part)| {
-                let old = self.counts.get(&(tenant, pool.class)).map_or(part.gets, |old| old.gets);
-                part.gets.saturating_sub(old)
-            });
-            let gets = gets.sum();
-            if let Some(watch) = &mut pool.watch {
-                watch.settle(gets);
-            }
-        }
         let gets = reading.tenants.iter().map(|tenant| tenant.gets).sum::<u64>();
         self.carried += self.begun.map_or(0, |(_, before)| gets.saturating_sub(before));
     }

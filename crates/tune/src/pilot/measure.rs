@@ -56,17 +56,25 @@ impl Pilot {
         self.dropped = reading.dropped;
         let Self { observer, pools, recipe, .. } = self;
         observer.classes = recipe.pools.classes();
+        let mut accesses = vec![vec![]; pools.len()];
         let mut show = |access: base::Access| {
-            let of = |pool: &&mut Steered| pool.has(access.tenant, access.penalty, access.size);
-            let pool = pools.iter_mut().find(of);
-            if let Some(watch) = pool.and_then(|pool| pool.watch.as_mut()) {
-                watch.access(&access);
+            let of = |pool: &Steered| pool.has(access.tenant, access.penalty, access.size);
+            if let Some(at) = pools.iter().position(of) {
+                accesses[at].push(access);
             }
         };
         for sample in &reading.samples {
             observer.see(sample, &mut show);
         }
         observer.settle(reading.now, &mut show);
+        for (pool, accesses) in pools.iter_mut().zip(accesses) {
+            let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
+            let gets = parts.map(|part| part.gets).sum();
+            let before = pool.gets.replace(gets).unwrap_or(gets);
+            if let Some(watch) = &mut pool.watch {
+                watch.learn(&accesses, gets.saturating_sub(before));
+            }
+        }
     }
 
     /// Takes rates, outcomes and curves.
@@ -112,7 +120,7 @@ impl Pilot {
             }
             if let Some(watch) = &mut pool.watch {
                 let ops_per_s = if is_shared { ops_per_s } else { pool.ops_per_s };
-                watch.epoch(counts.gets, ops_per_s, samples, self.recipe.keep);
+                watch.epoch(ops_per_s, samples, self.recipe.keep);
             }
         }
         self.measure_penalties(reading);

@@ -96,6 +96,8 @@ struct Steered {
     budget: Bytes,
     evictor: Evictor,
     watch: Option<Watch>,
+    /// Reads so far, as of the last look.
+    gets: Option<u64>,
     used: Bytes,
     reads_per_s: f64,
     ops_per_s: f64,

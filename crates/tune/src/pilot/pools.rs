@@ -58,6 +58,7 @@ impl Pilot {
                     let budget = natural(reading, &tenants, class);
                     Watch::new(spec, &self.recipe, keys_max, budget, self.seed)
                 }),
+                gets: None,
                 used: Bytes(0),
                 reads_per_s: 0.0,
                 ops_per_s: 0.0,
