@@ -1,15 +1,16 @@
 //! The library beside other caches that live in process: bytes an entry, operations a second, hits.
 //!
-//! All hold byte strings, `Vec<u8>` in and out, in one process with one allocator (jemalloc, set up
-//! as for the server). Keys have 32 bytes.
+//! All hold byte strings, `Vec<u8>` in and out, in one process with one allocator: jemalloc as it
+//! comes, with caches of threads. Keys have 32 bytes.
 //!
 //! *Bytes* are what a process of its own grows by for two million entries, beyond their keys and
-//! values. *Speed* is a million keys drawn by Zipf's law, read through: a read that misses is
+//! values, with jemalloc set up as for the server. *Speed* is a million keys drawn by Zipf's law, read through: a read that misses is
 //! followed by an insertion, and in the second mix every tenth operation is an insertion anyway.
 //! Values have 100 bytes, and the memory is a quarter of what all entries would take. It is equal
 //! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
 //! the others are told to count, while ours counts what it takes by itself.
 //!
+//! Each round has its own draws, the same for all caches; before the first, all see four million.
 //! A round runs all caches in turn; a ratio is of two runs of one round, and the figure is the
 //! median of five. Time is processor time of the threads, user and system, so that a busy machine
 //! does not decide: a thread that sleeps for a lock costs nothing here but its going to sleep. So
@@ -54,10 +55,25 @@ fn text(n: usize) -> Text {
     text
 }
 
+/// What jemalloc reads its settings from, and those that it has if nobody says anything.
+const SETTINGS: (&str, &str) = ("_RJEM_MALLOC_CONF", "tcache:true,dirty_decay_ms:10000,narenas:8");
+
+/// This program, with jemalloc as it comes.
+fn as_it_comes() -> Command {
+    let own = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new(own);
+    command.env(SETTINGS.0, SETTINGS.1).args(std::env::args().skip(1));
+    command
+}
+
 fn main() {
     let args: Vec<_> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["bytes", name, len] => println!("{}", bytes(name, len.parse().expect("a length"))),
+        _ if std::env::var_os(SETTINGS.0).is_none() => {
+            let status = as_it_comes().status().expect("it runs");
+            std::process::exit(status.code().unwrap_or(1));
+        }
         ["lhd", ..] => lhd::run(&args[1..]),
         ["victims", path] => victims::run(path),
         ["policies"] => policies::run(),
@@ -72,13 +88,23 @@ fn main() {
 /// One cache alone, for a profiler.
 fn one(name: &str, skew: f64) {
     let (_, make) = CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list");
-    let cache = make(KEYS as u64 / 4 * 176, 44, KEYS / 4);
+    let overheads = [CACHES[0].0, name].map(|name| bytes_in_a_process(name, VALUE));
+    let (capacity, fitting) = room(&overheads, overheads[1]);
+    let cache = make(capacity, overheads[1].max(0.0) as u64, fitting);
     let zipf = Zipf::new(KEYS, skew);
     for seed in 1..6 {
         let order = zipf.order(OPS, seed);
         let Played { ns, hits } = play(&*cache, &order, 0);
         println!("{hits:.4} {:.0} ns", ns / OPS as f64);
     }
+}
+
+/// The memory, if the first takes so many bytes of an entry beyond key and value, and the entries of
+/// another that fit.
+fn room(overheads: &[f64], overhead: f64) -> (u64, usize) {
+    let entry = (KEY + VALUE) as f64;
+    let capacity = KEYS as f64 / 4.0 * (entry + overheads[0]);
+    (capacity as u64, (capacity / (entry + overhead)) as usize)
 }
 
 fn all() {
@@ -92,11 +118,11 @@ fn all() {
             large
         })
         .collect();
-    let capacity = KEYS as f64 / 4.0 * ((KEY + VALUE) as f64 + overheads[0]);
-    println!("\nspeed with {:.1} MB, ratios to larder's operations", capacity / 1e6);
+    let megabytes = room(&overheads, 0.0).0 as f64 / 1e6;
+    println!("\nspeed with {megabytes:.1} MB, ratios to larder's operations");
     for skew in [0.99, 1.2] {
         for inserts in [0, 10] {
-            race(skew, inserts, capacity as u64, &overheads);
+            race(skew, inserts, &overheads);
         }
     }
 }
@@ -113,7 +139,8 @@ fn bytes(name: &str, len: usize) -> f64 {
 
 fn bytes_in_a_process(name: &str, len: usize) -> f64 {
     let own = std::env::current_exe().expect("this program has a path");
-    let output = Command::new(own).args(["bytes", name, &len.to_string()]).output();
+    let mut own = Command::new(own);
+    let output = own.env_remove(SETTINGS.0).args(["bytes", name, &len.to_string()]).output();
     let text = String::from_utf8(output.expect("it runs").stdout).expect("it prints a number");
     text.trim().parse().expect("it prints a number")
 }
@@ -131,22 +158,23 @@ fn cpu_ns() -> f64 {
 }
 
 /// One way of asking, all caches in turn.
-fn race(skew: f64, inserts: usize, capacity: u64, overheads: &[f64]) {
+fn race(skew: f64, inserts: usize, overheads: &[f64]) {
     let zipf = Zipf::new(KEYS, skew);
-    let orders = [zipf.order(OPS, 1), zipf.order(OPS / 2, 2), zipf.order(OPS / 2, 3)];
     let caches: Vec<_> = CACHES
         .iter()
         .zip(overheads)
         .map(|((_, make), overhead)| {
-            let fitting = capacity as f64 / ((KEY + VALUE) as f64 + overhead);
-            make(capacity, overhead.max(0.0) as u64, fitting as usize)
+            let (capacity, fitting) = room(overheads, *overhead);
+            make(capacity, overhead.max(0.0) as u64, fitting)
         })
         .collect();
     for cache in &caches {
-        (4..6).for_each(|seed| _ = play(&**cache, &zipf.order(OPS, seed), inserts));
+        (1..5).for_each(|seed| _ = play(&**cache, &zipf.order(OPS, seed), inserts));
     }
     let mut rounds = vec![];
-    for _ in 0..ROUNDS {
+    for round in 1..=ROUNDS as u64 {
+        let order = |ops, at| zipf.order(ops, 10 * round + at);
+        let orders = [order(OPS, 1), order(OPS / 2, 2), order(OPS / 2, 3)];
         let round: Vec<_> = caches.iter().map(|cache| lap(&**cache, &orders, inserts)).collect();
         rounds.push(round);
     }

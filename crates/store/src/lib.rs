@@ -17,6 +17,8 @@ mod error;
 mod evict;
 mod expire;
 #[allow(unsafe_code)]
+mod fetch;
+#[allow(unsafe_code)]
 mod item;
 mod key;
 mod learn;

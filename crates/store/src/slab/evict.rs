@@ -192,7 +192,12 @@ impl Shard {
             spare: address_of(want.spare),
             seed: *seed,
         };
-        tenants[tenant as usize].pages().choose(class, &choice, prng, draws)
+        let tenant = &mut tenants[tenant as usize];
+        let chosen = tenant.pages().choose(class, &choice, prng, draws);
+        if let Some(hash) = tenant.pages().next_hash(class) {
+            tenant.table.expect(hash);
+        }
+        chosen
     }
 
     /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.

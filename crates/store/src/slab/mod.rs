@@ -16,6 +16,7 @@
 //! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard, `evict.rs`
 //! finds room in them.
 
+mod ahead;
 #[allow(unsafe_code)]
 mod arena;
 mod classes;
@@ -36,6 +37,7 @@ pub use mover::{Move, SizeClass, SizeClassStats};
 pub(crate) use sample::Draws;
 
 use crate::item::{Owned, Parts, Ref};
+use ahead::Ahead;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
@@ -129,6 +131,7 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
+    ahead: Ahead,
 }
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.

@@ -24,6 +24,7 @@
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
 use super::arena::Run;
+use crate::fetch::fetch;
 use crate::item::{Owned, Parts, Ref};
 use policy::rank::{Stamps, Tag};
 use std::ops::Range;
@@ -43,6 +44,10 @@ const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= H
 pub(super) const fn chunk_of(page: u64, slots: u64) -> u64 {
     ((page - HEAD) / slots - TAG) & !(STEP - 1)
 }
+
+/// Bytes of a line, and those of an item that are brought at once.
+const LINE: u64 = 64;
+const EXPECTED: u64 = 256;
 
 /// No slot.
 const NIL: u32 = u32::MAX;
@@ -147,6 +152,22 @@ impl Page {
         unsafe {
             let first = self.run.base.add((HEAD + u64::from(slots.start) * TAG) as usize);
             std::slice::from_raw_parts(first.cast().as_ptr(), slots.len())
+        }
+    }
+
+    /// Has the tags from a slot on brought from memory.
+    #[inline]
+    pub(super) fn expect_tags(&self, first: u32) {
+        fetch(self.tag_at(first).as_ptr().cast());
+    }
+
+    /// Has the first `bytes` of what stands in a slot brought from memory, and no more than a few
+    /// lines.
+    #[inline]
+    pub(super) fn expect(&self, slot: u32, bytes: u64) {
+        let chunk = self.chunk_at(slot).as_ptr();
+        for line in 0..=bytes.min(EXPECTED) / LINE {
+            fetch(chunk.wrapping_add((line * LINE) as usize));
         }
     }
 

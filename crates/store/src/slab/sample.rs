@@ -1,8 +1,8 @@
 //! Who leaves a class: the lowest rank among tags drawn.
 //!
-//! Up to sixteen candidates are drawn one by one. Of more, sixteen that lie side by side come for
-//! the cost of one: they were written at about the same time, so that sixteen of them tell less
-//! than sixteen drawn apart, and more than one.
+//! Fewer than sixteen candidates are drawn one by one. From there on, sixteen that lie side by side
+//! come for the cost of one: they were written at about the same time, so that sixteen of them tell
+//! less than sixteen drawn apart, and more than one.
 //!
 //! A rank that goes by more than tags tell reads the items, a line or two for each.
 
@@ -15,7 +15,7 @@ use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
 use policy::rank::{Stamps, Tag};
 
-/// Candidates that are drawn one by one.
+/// Candidates from which on they are drawn by lines.
 const APART: usize = 16;
 /// Tags in a line.
 const LINE: u32 = 16;
@@ -83,24 +83,36 @@ impl Line {
     }
 }
 
+/// A slot of a page of a class.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct At {
+    pub(super) page: u32,
+    pub(super) slot: u32,
+}
+
 impl Draws {
-    /// The first of the lowest rank: its line, and where it is there.
-    fn lowest(&self) -> Option<(usize, usize)> {
-        let mut best: Option<(usize, f32)> = None;
-        for (at, line) in self.0.iter().enumerate() {
-            if line.least < best.map_or(f32::INFINITY, |best| best.1) {
-                best = Some((at, line.least));
-            }
-        }
-        let (line, least) = best?;
-        let at = self.0[line].ranks.iter().position(|&rank| rank == least)?;
-        Some((line, at))
+    /// The lowest rank of all, without end if there is none.
+    pub(super) fn least(&self) -> f32 {
+        self.0.iter().map(|line| line.least).fold(f32::INFINITY, f32::min)
     }
 
-    fn set(&mut self, (line, at): (usize, usize), rank: f32) {
-        let line = &mut self.0[line];
-        line.ranks[at] = rank;
+    /// Takes out the first of the lowest rank.
+    pub(super) fn pop(&mut self) -> Option<(At, f32)> {
+        let least = self.least();
+        let line = self.0.iter_mut().find(|line| line.least == least && least < f32::INFINITY)?;
+        let at = line.ranks.iter().position(|&rank| rank == least)?;
+        line.ranks[at] = f32::INFINITY;
         line.settle();
+        Some((At { page: line.page, slot: line.first + at as u32 }, least))
+    }
+
+    /// Puts back a slot that was taken out, with another rank.
+    fn put(&mut self, at: At, rank: f32) {
+        let is_in = |line: &&mut Line| line.page == at.page && at.slot - line.first < LINE;
+        if let Some(line) = self.0.iter_mut().filter(|line| line.first <= at.slot).find(is_in) {
+            line.ranks[(at.slot - line.first) as usize] = rank;
+            line.settle();
+        }
     }
 }
 
@@ -136,21 +148,33 @@ pub(super) struct Chosen {
 }
 
 impl Slabs {
-    /// Draws candidates of a class by their tags.
-    fn draw(&self, class: usize, choice: &Choice, prng: &mut Prng, draws: &mut Draws) {
-        let held = &self.held[class];
+    /// Slots looked at to choose from, and how many of them lie side by side.
+    pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
         // Candidates kept double the sample in the heap layout; here twice as many are drawn.
-        let k = usize::from(choice.evictor.k) << u32::from(choice.evictor.pool);
-        let step = if k > APART { LINE } else { 1 };
+        let k = usize::from(evictor.k) << u32::from(evictor.pool);
+        (k, if k < APART { 1 } else { LINE })
+    }
+
+    /// Draws candidates of a class by their tags, first those of `lines`: page and first slot.
+    pub(super) fn draw(
+        &self,
+        class: usize,
+        lines: &[(u32, u32)],
+        choice: &Choice,
+        prng: &mut Prng,
+        draws: &mut Draws,
+    ) {
+        let held = &self.held[class];
+        let (k, step) = Self::width(choice.evictor);
         draws.0.clear();
         let (mut found, mut left) = (0, (2 * k).div_ceil(step as usize));
+        let mut lines = lines.iter().filter(|(at, first)| held.has(*at, *first));
         while found < k && left > 0 && !held.pages.is_empty() {
             left -= 1;
-            let at = prng.below(held.pages.len() as u64) as usize;
-            let page = &held.pages[at];
-            let first = prng.below(u64::from(page.slots().div_ceil(step))) as u32 * step;
+            let (at, first) = lines.next().copied().unwrap_or_else(|| held.line(step, prng));
+            let page = &held.pages[at as usize];
             let size = charge(&self.classes, class, page);
-            let (line, items) = Line::of(at as u32, page, first, step, size, choice);
+            let (line, items) = Line::of(at, page, first, step, size, choice);
             draws.0.push(line);
             found += items;
         }
@@ -167,32 +191,51 @@ impl Slabs {
         if self.held[class].items == 0 || choice.evictor.k == 0 {
             return None;
         }
-        self.draw(class, choice, prng, draws);
-        let held = &mut self.held[class];
-        while let Some(lowest) = draws.lowest() {
-            let line = draws.0[lowest.0];
-            let (page, slot) = (line.page as usize, line.first + lowest.1 as u32);
-            let (stamps, is_dead) = held.pages[page]
-                .look(slot, |item| (item.stamps(), item.is_dead(choice.unix_ms)))?;
-            if is_dead {
-                return held.met(page, slot, choice.seed, choice.unix_ms);
+        if self.looks_ahead(class, choice.evictor) {
+            let chosen = self.choose_next(class, choice);
+            self.look_ahead(class, choice, prng, draws);
+            if chosen.is_some() {
+                return chosen;
             }
-            // By its tag alone it is not known whether it was used since, nor all that a rank goes
-            // by.
-            let rank = choice.rank(stamps, charge(&self.classes, class, &held.pages[page]));
-            if held.pages[page].tag(slot) != Some(Tag::of(stamps)) {
-                held.pages[page].set_tag(slot, Tag::of(stamps));
-                draws.set(lowest, rank);
-                continue;
-            }
-            let chosen = held.met(page, slot, choice.seed, choice.unix_ms)?;
-            if chosen.addr == choice.spare || rank == f32::INFINITY {
-                draws.set(lowest, f32::INFINITY);
-            } else {
-                return Some(Chosen { rank: Some(rank), ..chosen });
+        }
+        self.draw(class, &[], choice, prng, draws);
+        while let Some((at, rank)) = draws.pop() {
+            let now = self.rank_now(class, at, choice);
+            if now > rank {
+                draws.put(at, now);
+            } else if let Some(chosen) = self.take(class, at, now, choice) {
+                return Some(chosen);
             }
         }
         self.search(class, choice, prng)
+    }
+
+    /// The rank of what stands in a slot now, with its tag brought up to date; that of what is dead
+    /// is below all, that of nothing above.
+    pub(super) fn rank_now(&mut self, class: usize, at: At, choice: &Choice) -> f32 {
+        let held = &mut self.held[class];
+        let Some(page) = held.pages.get_mut(at.page as usize) else { return f32::INFINITY };
+        let look = |item: Ref<'_>| (item.stamps(), item.is_dead(choice.unix_ms));
+        let Some((stamps, is_dead)) = page.look(at.slot, look) else { return f32::INFINITY };
+        if is_dead {
+            return f32::NEG_INFINITY;
+        }
+        // A tag does not know whether its item was used since, nor all that a rank may go by.
+        if page.tag(at.slot) != Some(Tag::of(stamps)) {
+            page.set_tag(at.slot, Tag::of(stamps));
+        }
+        choice.rank(stamps, charge(&self.classes, class, page))
+    }
+
+    /// What stands in a slot, chosen by its rank, if it may leave.
+    pub(super) fn take(&self, class: usize, at: At, rank: f32, choice: &Choice) -> Option<Chosen> {
+        if rank == f32::INFINITY {
+            return None;
+        }
+        let (page, slot) = (at.page as usize, at.slot);
+        let chosen = self.held[class].met(page, slot, choice.seed, choice.unix_ms)?;
+        let rank = (!chosen.is_dead).then_some(rank);
+        (chosen.is_dead || chosen.addr != choice.spare).then_some(Chosen { rank, ..chosen })
     }
 
     /// The first item from a random page on: for classes with so few items that draws met none.
@@ -209,6 +252,18 @@ impl Slabs {
 }
 
 impl Class {
+    /// Slots side by side, drawn at random: their page, and the first.
+    pub(super) fn line(&self, step: u32, prng: &mut Prng) -> (u32, u32) {
+        let at = prng.below(self.pages.len() as u64) as u32;
+        let lines = self.pages[at as usize].slots().div_ceil(step);
+        (at, prng.below(lines.into()) as u32 * step)
+    }
+
+    /// Whether there is such a page with such a slot.
+    fn has(&self, page: u32, slot: u32) -> bool {
+        self.pages.get(page as usize).is_some_and(|page| slot < page.slots())
+    }
+
     /// The item of a slot, about to leave or met on a walk.
     pub(super) fn met(&self, page: usize, slot: u32, seed: u64, unix_ms: u64) -> Option<Chosen> {
         self.pages[page].look(slot, |item| {

@@ -13,6 +13,7 @@
 //! a bucket from the left without gaps; nothing is behind a null but a link. A bucket without a
 //! chain has room for eight items, and the link to an overflow bucket takes the place of one.
 
+use crate::fetch::fetch;
 use crate::item::{Mut, Owned, Ref};
 use std::ptr::NonNull;
 
@@ -113,19 +114,6 @@ fn link(id: u32) -> *mut u8 {
 const EXPECTED: usize = 256;
 /// Bytes of a line.
 const LINE: usize = 64;
-
-/// Has the processor bring the line at `address`, whatever is there, without waiting for it.
-#[inline]
-fn fetch(address: *const u8) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a hint, which reads nothing and never faults.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = address;
-}
 
 impl Bucket {
     /// Has the bucket brought from memory.
