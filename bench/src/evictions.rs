@@ -14,10 +14,9 @@
 //! ```
 
 use crate::policies::{CHARGE, LESSONS, fine, fresh, random};
-use crate::{Text, VALUE, median};
+use crate::{Text, VALUE, callgrind, median};
 use base::Prng;
 use larder::Evictor;
-use std::process::Command;
 
 const ITEMS: usize = 50_000;
 /// New keys that are written once the cache is full.
@@ -67,28 +66,11 @@ pub(crate) fn one(evictor: &str, layout: &str) {
 
 /// Instructions, misses of the first cache and of the last, an eviction.
 fn counted(evictor: &str, layout: &str) -> [f64; 3] {
-    let own = std::env::current_exe().expect("this program has a path");
     let make_room = match layout {
         "slab" => "*clear_chunk*",
         _ => "*evict_for",
     };
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"])
-        .args(["--D1=32768,8,64", "--LL=2097152,16,64", "--collect-atstart=no"])
-        .arg(format!("--toggle-collect={make_room}"))
-        .arg(own)
-        .args(["eviction", evictor, layout])
-        .output()
-        .expect("valgrind could not be started: is it installed?");
-    let said = String::from_utf8(output.stdout).expect("it prints a number");
-    let evictions: f64 = said.trim().parse().expect("it prints a number");
-    let report = String::from_utf8_lossy(&output.stderr);
-    ["I   refs:", "D1  misses:", "LLd misses:"].map(|what| {
-        let line = report.lines().find_map(|line| line.split_once(what));
-        let number = line.expect("callgrind says it").1.split_whitespace().next();
-        let number = number.expect("callgrind says how many").replace(',', "");
-        number.parse::<f64>().expect("a number") / evictions
-    })
+    callgrind(make_room, &["eviction", evictor, layout])
 }
 
 /// The table.

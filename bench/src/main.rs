@@ -4,8 +4,9 @@
 //! comes, with caches of threads. Keys have 32 bytes.
 //!
 //! *Bytes* are what a process of its own grows by for two million entries, beyond their keys and
-//! values, with jemalloc set up as for the server. *Speed* is a million keys drawn by Zipf's law, read through: a read that misses is
-//! followed by an insertion, and in the second mix every tenth operation is an insertion anyway.
+//! values, with jemalloc set up as for the server. *Speed* is a million keys drawn by Zipf's law,
+//! read through: a read that misses is followed by an insertion, and in the second mix every tenth
+//! operation is an insertion anyway.
 //! Values have 100 bytes, and the memory is a quarter of what all entries would take. It is equal
 //! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
 //! the others are told to count, while ours counts what it takes by itself.
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod evictions;
+mod hits;
 mod lhd;
 mod peers;
 mod policies;
@@ -79,9 +81,11 @@ fn main() {
         ["policies"] => policies::run(),
         ["evictions"] => evictions::run(),
         ["eviction", evictor, layout] => evictions::one(evictor, layout),
+        ["hits"] => hits::run(),
+        ["hit", name] => hits::one(name),
         ["play", name, skew] => one(name, skew.parse().expect("a skew")),
         [] => all(),
-        _ => panic!("the arguments are none, or: policies, evictions, lhd TRACE…"),
+        _ => panic!("the arguments are none, or: policies, evictions, hits, lhd TRACE…"),
     }
 }
 
@@ -99,8 +103,8 @@ fn one(name: &str, skew: f64) {
     }
 }
 
-/// The memory, if the first takes so many bytes of an entry beyond key and value, and the entries of
-/// another that fit.
+/// The memory, if the first takes so many bytes of an entry beyond key and value, and the entries
+/// of another that fit.
 fn room(overheads: &[f64], overhead: f64) -> (u64, usize) {
     let entry = (KEY + VALUE) as f64;
     let capacity = KEYS as f64 / 4.0 * (entry + overheads[0]);
@@ -195,6 +199,30 @@ fn race(skew: f64, inserts: usize, overheads: &[f64]) {
             of(&|r| r[at].two / r[at].one),
         );
     }
+}
+
+/// What this program does when it is asked for `words`, in a simulated machine with caches of 32 KB
+/// and 2 MB: instructions, misses of the first cache and of the last, in the functions of this name
+/// and what they call, by the number that it prints.
+fn callgrind(functions: &str, words: &[&str]) -> [f64; 3] {
+    let own = std::env::current_exe().expect("this program has a path");
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null", "--cache-sim=yes"])
+        .args(["--D1=32768,8,64", "--LL=2097152,16,64", "--collect-atstart=no"])
+        .arg(format!("--toggle-collect={functions}"))
+        .arg(own)
+        .args(words)
+        .output()
+        .expect("valgrind could not be started: is it installed?");
+    let said = String::from_utf8(output.stdout).expect("it prints a number");
+    let times: f64 = said.trim().parse().expect("it prints a number");
+    let report = String::from_utf8_lossy(&output.stderr);
+    ["I   refs:", "D1  misses:", "LLd misses:"].map(|what| {
+        let line = report.lines().find_map(|line| line.split_once(what));
+        let number = line.expect("callgrind says it").1.split_whitespace().next();
+        let number = number.expect("callgrind says how many").replace(',', "");
+        number.parse::<f64>().expect("a number") / times
+    })
 }
 
 fn median(figures: impl Iterator<Item = f64>) -> f64 {

@@ -26,6 +26,8 @@ Usage: cargo x <chore>
            six orders of eviction: operations a second by threads and hits, GET and SET
   bench evictions
            instructions, cache misses and time of the store's evictions (valgrind)
+  bench hits
+           instructions and cache misses of a hit, beside quick_cache and moka (valgrind)
   bench lhd TRACE…
            miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
@@ -96,13 +98,13 @@ fn main() -> Result<()> {
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
                 run(&format!("{line} {what} {traces}"), &[])
             }
-            Some(what @ ("policies" | "evictions")) => {
+            Some(what @ ("policies" | "evictions" | "hits")) => {
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say redis, store, policies, evictions, lhd TRACE…, \
-                 victims TRACE or nothing"
+                "'{other}' is not measured: say redis, store, policies, evictions, hits, \
+                 lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {

@@ -9,13 +9,12 @@
 //! Ages are in requests to a shard, and so are those of other shards: each has the same share of
 //! the requests, near enough.
 
+use crate::Store;
 use crate::item::Ref;
-use crate::shard::Shard;
 use crate::slab::Slabs;
 use crate::store::{Admin, lock};
-use crate::table::Place;
-use crate::{Key, Store};
 use base::{TenantId, Tick};
+use policy::rank::Stamps;
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -59,20 +58,21 @@ pub(crate) fn ends(lived: &mut Option<Box<Lived>>, tenant: TenantId, item: Ref, 
     }
 }
 
-impl Shard {
-    /// An item that was last used at `last` is used again: one lifetime ends, in a hit or unread,
-    /// and the next begins. Apart from the hot path, which must not pay for it.
-    #[cold]
-    pub(crate) fn lives_on(&mut self, key: &Key, place: Place, last: u32, hit: bool) {
-        let Some(lived) = &mut self.lived else { return };
-        let table = &mut self.tenants[key.tenant as usize].table;
-        let items = table.len();
-        let mut item = table.get_mut(place);
-        let mut stamps = item.view().stamps();
-        let age = (self.tick as u32).wrapping_sub(last);
-        lived.count(key.tenant, stamps.hit_class(), age, hit);
+/// An item, one of so many, is used again at `tick`: one lifetime ends, in a hit or unread, and the
+/// next begins.
+#[inline]
+pub(crate) fn lives_on(
+    lived: &mut Option<Box<Lived>>,
+    tenant: TenantId,
+    items: usize,
+    stamps: &mut Stamps,
+    tick: u64,
+    hit: bool,
+) {
+    if let Some(lived) = lived {
+        let age = stamps.age(tick);
+        lived.count(tenant, stamps.hit_class(), age, hit);
         stamps.set_hit_class(hit_class(age, items));
-        item.set_stamps(stamps);
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Shard {
     pub(crate) lived: Option<Box<Lived>>,
     /// What was written or removed, while items of an earlier run come back.
     pub(crate) notes: Option<Box<Notes>>,
-    /// Whether lifetimes or classes are counted: what a read that hits looks at.
+    /// Whether classes are counted: what a read that hits looks at.
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
     pub(crate) counts_sizes: bool,
@@ -71,7 +71,8 @@ pub(crate) struct Shard {
 }
 
 /// How a caller sees an item.
-#[inline]
+#[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
+#[inline(always)]
 pub(crate) fn view<'a>(item: Ref<'a>, sizes: &Sizes, tick: u64) -> Item<'a> {
     let stamps = item.stamps();
     Item {
@@ -88,7 +89,8 @@ pub(crate) fn view<'a>(item: Ref<'a>, sizes: &Sizes, tick: u64) -> Item<'a> {
 
 impl Shard {
     /// How a caller sees the item at a place.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
     pub(crate) fn view(&self, key: &Key, place: Place) -> Item<'_> {
         view(self.get(key, place), &self.sizes, self.tick)
     }
@@ -113,10 +115,12 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes);
         if let Some(place) = place {
+            let items = tenant.table.len();
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
                 let last = stamps.last;
+                learn::lives_on(&mut self.lived, key.tenant, items, &mut stamps, self.tick, true);
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
@@ -131,7 +135,6 @@ impl Shard {
                         let age = (self.tick as u32).wrapping_sub(last);
                         self.size_is_read(key.tenant, place, age);
                     }
-                    self.lives_on(key, place, last, true);
                 }
                 return Some(place);
             }
@@ -197,8 +200,18 @@ impl Shard {
             Some(place) => {
                 if self.lived.is_some() {
                     // The value that was there ends its life unread.
-                    let last = self.get(key, place).stamps().last;
-                    self.lives_on(key, place, last, false);
+                    let table = &mut self.tenants[key.tenant as usize].table;
+                    let (items, mut item) = (table.len(), table.get_mut(place));
+                    let mut stamps = item.view().stamps();
+                    learn::lives_on(
+                        &mut self.lived,
+                        key.tenant,
+                        items,
+                        &mut stamps,
+                        self.tick,
+                        false,
+                    );
+                    item.set_stamps(stamps);
                 }
                 match parts.expires {
                     None => self.overwrite::<false>(store, key, place, parts, now),

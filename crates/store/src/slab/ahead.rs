@@ -9,9 +9,9 @@
 //!   draw ── tags ──▶ rank, keep four ── items ──▶ look, keep one ── bucket ──▶ it leaves
 //! ```
 //!
-//! In the meantime an item may be used, or leave, and another take its place. So each step ranks what
-//! stands there then, which goes on if it is no better than what was not kept; else, as where nothing
-//! is under way, the victim is drawn there and then.
+//! In the meantime an item may be used, or leave, and another take its place. So each step ranks
+//! what stands there then, which goes on if it is no better than what was not kept; else, as where
+//! nothing is under way, the victim is drawn there and then.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Slabs};

@@ -101,6 +101,6 @@ impl Shard {
     /// Whether requests are counted by size.
     pub(crate) fn set_counts_sizes(&mut self, on: bool) {
         self.counts_sizes = on;
-        self.is_watched = self.lived.is_some() || self.ghosts.is_some() || on;
+        self.is_watched = self.ghosts.is_some() || on;
     }
 }
