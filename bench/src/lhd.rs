@@ -7,7 +7,8 @@
 //!
 //! In the slab layout each class evicts by LHD among its own, and rank balance moves a page of a
 //! shard now and then from the class whose victims are worth least to the one whose victims are
-//! worth most; *alone* is without that. All layouts have the same memory.
+//! worth most; *alone* is without that. All layouts have the same memory. The growth factor of the
+//! classes is 1.08: with memcached's 1.25 a tenth of the memory lies behind the ends of items.
 //!
 //! ```text
 //! cargo x bench lhd TRACE…
@@ -71,7 +72,8 @@ pub(crate) enum Layout {
 }
 
 fn store_of(maxmemory: u64, evictor: Evictor, layout: Layout) -> Store {
-    let slab = (layout != Layout::Heap).then(Slab::default);
+    let slab = Slab { factor: 1.08, ..Slab::default() };
+    let slab = (layout != Layout::Heap).then_some(slab);
     let maxmemory = Bytes(maxmemory);
     Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() })
 }

@@ -307,7 +307,7 @@ fn pages(status: &serde_json::Value, tenant: &str) -> Vec<u64> {
     own.map(|pool| pool["pages"].as_u64().unwrap()).collect()
 }
 
-/// Small items take all of some 480 pages, then large ones are asked for: pages follow, class by
+/// Small items take all of some 120 pages, then large ones are asked for: pages follow, class by
 /// class, from one tenant to the other, and no further than the min of who gives.
 fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
     let handle = begin(settings_in("slab", recipe));
@@ -352,7 +352,7 @@ fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
 
 #[test]
 fn pages_follow_curves() {
-    let status = pages_follow("lama:interval=16000:keep=0.95", 80);
+    let status = pages_follow("lama:interval=16000:keep=0.95", 40);
     let pools = || each(&status, "history").flat_map(|epoch| each(epoch, "pools"));
     assert!(pools().any(|pool| pool["forecast"].is_number() && pool["outcome"].is_number()));
     assert!(each(&status, "history").any(|epoch| epoch["moved"].as_u64() > Some(0)));
@@ -362,8 +362,8 @@ fn pages_follow_curves() {
 /// By what is counted, without a sample: by the ages of victims, by their worth.
 #[test]
 fn pages_follow_counts() {
-    pages_follow("lama:planner=automove:interval=200", 20);
-    let status = pages_follow("rankcache:interval=200", 20);
+    pages_follow("lama:planner=automove:interval=200", 10);
+    let status = pages_follow("rankcache:interval=200", 10);
     assert_eq!(status["samples"], 0);
     let last = each(&status, "history").last().unwrap();
     assert!(each(last, "pools").all(|pool| pool["evictor"] == "lhd:k=64"), "{last:#}");

@@ -70,8 +70,8 @@ const PAGE_MIN: u64 = 4 << 10;
 const PAGE_MAX: u64 = 64 << 10;
 /// Pages that a shard has at least, by default, and of more than so many bytes so many more: with
 /// fewer some of thirty classes have one or two, and cannot lose a half.
-const PAGES: u64 = 128;
-const PAGE_MID: u64 = 16 << 10;
+const PAGES: u64 = 64;
+const PAGE_MID: u64 = 32 << 10;
 const PAGES_WANTED: u64 = 1024;
 
 /// Bytes of a store from which on it has the shards that it is asked for. Below, each has this
