@@ -84,6 +84,11 @@ fn main() {
         ["hits"] => hits::run(),
         ["hit", name] => hits::one(name),
         ["play", name, skew] => one(name, skew.parse().expect("a skew")),
+        ["race", skew, inserts] => {
+            let overheads = CACHES.map(|(name, _)| bytes_in_a_process(name, VALUE));
+            let (skew, inserts) = (skew.parse(), inserts.parse());
+            race(skew.expect("a skew"), inserts.expect("inserts in a hundred"), &overheads);
+        }
         [] => all(),
         _ => panic!("the arguments are none, or: policies, evictions, hits, lhd TRACE…"),
     }

@@ -54,7 +54,10 @@ fn main() -> Result<()> {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
         Some("miri") => {
-            run("cargo +nightly miri test -p store --lib -- item table slab segments wheel", &[])?;
+            run(
+                "cargo +nightly miri test -p store --lib -- item table slab segments wheel lanes",
+                &[],
+            )?;
             run("cargo +nightly miri test -p store --test forget", &[])
         }
         Some("parsers") => {
@@ -67,7 +70,9 @@ fn main() -> Result<()> {
             run(&format!("{tests} -- --nocapture --test-threads=1"), &[])
         }
         Some("loom") => {
-            run("cargo test --release -p store --test loom", &[("RUSTFLAGS", "--cfg loom")])
+            let loom = [("RUSTFLAGS", "--cfg loom")];
+            run("cargo test --release -p store --lib -- lanes", &loom)?;
+            run("cargo test --release -p store --test loom", &loom)
         }
         Some("tsan") => {
             let calls = words.next().unwrap_or_else(|| "10000000".to_owned());

@@ -142,6 +142,7 @@ impl Builder {
             maxmemory: self.capacity,
             // Rounded down where the capacity asks for few, and Store::new rounds up.
             shards: if shards.is_power_of_two() { shards } else { shards.next_power_of_two() / 2 },
+            lanes: 0,
             seed: self.seed,
             tenants: vec![Bounds::default(); names.len()],
             databases: 1,

@@ -25,7 +25,6 @@ use crate::item::Parts;
 use crate::key::hash_of;
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
-use crate::store::lock;
 use crate::table::END;
 use crate::tenant::Tenant;
 use crate::{Error, Key, Now, ScanItem, Store};
@@ -186,7 +185,7 @@ impl Store {
         let (at, mut position) = ((cursor >> 32) as usize, cursor & (END - 1));
         let Some(shard) = self.shards.get(at) else { return Ok(None) };
         let next = Ok(Some((at as u64 + 1) << 32));
-        let mut shard = lock(&shard.0);
+        let mut shard = shard.write();
         if shard.tenants.get(usize::from(dump.tenant)).is_none_or(|tenant| tenant.table.len() == 0)
         {
             return next;
@@ -212,7 +211,9 @@ impl Store {
                 copied += 1;
                 bytes += item.key().len() + item.value().len();
                 let (tenant, db, key) = (dump.tenant, item.db(), item.key());
-                visit(&ScanItem { tenant, db, key, item: view(item, sizes, *tick) });
+                let stamps = item.stamps();
+                let item = view(item, stamps, stamps.age(*tick), sizes);
+                visit(&ScanItem { tenant, db, key, item });
             });
             if position >= END {
                 return next;
@@ -274,7 +275,7 @@ impl Store {
     pub fn away(&self, tenant: TenantId) -> (u64, Bytes) {
         let (mut items, mut bytes) = (0, 0);
         for shard in &self.shards {
-            let shard = lock(&shard.0);
+            let shard = shard.write();
             let away = shard.tenants.get(usize::from(tenant)).and_then(|t| t.away.as_ref());
             items += away.map_or(0, |away| away.index.len() as u64);
             bytes += away.map_or(0, |away| away.bytes);
@@ -285,7 +286,7 @@ impl Store {
     /// No copy of a tenant's items is good any more.
     pub fn forget_away(&self, tenant: TenantId) {
         for shard in &self.shards {
-            let mut shard = lock(&shard.0);
+            let mut shard = shard.write();
             if usize::from(tenant) < shard.tenants.len() {
                 shard.drop_index(self, tenant);
             }

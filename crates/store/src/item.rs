@@ -12,7 +12,9 @@
 //!
 //! The header holds what every eviction policy may ask for, whichever is active, so a change of
 //! policy touches no item. `last`, `born`, `class` and `hits` are its [`Stamps`]; ticks count the
-//! accesses to the shard, and the sweep refreshes them. Most keys are shorter than 256 bytes and
+//! accesses to the shard, and the sweep refreshes them. Threads that read the item at once write
+//! them, as two words that are each whole: of two hits one may be lost. All else changes only while
+//! nobody else sees the item. Most keys are shorter than 256 bytes and
 //! most values than 64 KB: those that are not pay for their lengths.
 //!
 //! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is
@@ -26,12 +28,12 @@ use policy::rank::Stamps;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 pub(crate) const HEADER: usize = 13;
 const OPTION: usize = 8;
-/// Headers are read unaligned. Asked for 8, jemalloc would take the next larger class for any but
-/// powers of two.
-const ALIGN: usize = 1;
+/// That of a word of stamps; what follows them is read unaligned.
+const ALIGN: usize = 4;
 
 const EXPIRES: u8 = 1;
 /// The lengths are among the options.
@@ -41,25 +43,27 @@ const CHUNK: u8 = 4;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
+/// What follows the stamps.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 struct Header {
-    stamps: Stamps,
     value_len: u16,
     key_len: u8,
     db: u8,
     flags: u8,
 }
 
+const STAMPS: usize = size_of::<Stamps>();
+
 // The drawing above, and what a usual item comes to.
 const _: () = {
     use std::mem::offset_of;
-    assert!(size_of::<Header>() == HEADER);
+    assert!(STAMPS == 2 * ALIGN && align_of::<Stamps>() == ALIGN);
+    assert!(STAMPS + size_of::<Header>() == HEADER);
     assert!(offset_of!(Stamps, last) == 0 && offset_of!(Stamps, born) == 4);
     assert!(offset_of!(Stamps, class) == 6 && offset_of!(Stamps, hits) == 7);
-    assert!(offset_of!(Header, stamps) == 0 && offset_of!(Header, value_len) == 8);
-    assert!(offset_of!(Header, key_len) == 10 && offset_of!(Header, db) == 11);
-    assert!(offset_of!(Header, flags) == 12);
+    assert!(offset_of!(Header, value_len) == 0 && offset_of!(Header, key_len) == 2);
+    assert!(offset_of!(Header, db) == 3 && offset_of!(Header, flags) == 4);
     assert!(contents(32, 100, false) == 145 && charge(32, 100, false) == 160);
     assert!(contents(32, 10, true) == 63 && charge(32, 10, true) == 64);
 };
@@ -135,7 +139,6 @@ impl Raw {
         let (key_len, value_len) = (parts.key.len(), head.len() + tail.len());
         let is_long = is_long(key_len, value_len);
         let header = Header {
-            stamps,
             value_len: if is_long { 0 } else { value_len as u16 },
             key_len: if is_long { 0 } else { key_len as u8 },
             db: parts.db,
@@ -149,7 +152,8 @@ impl Raw {
         // both pieces of the value, in this order; nobody else reaches the memory, so nothing
         // overlaps.
         unsafe {
-            base.cast::<Header>().write_unaligned(header);
+            base.cast::<Stamps>().write(stamps);
+            raw.set_header(header);
             if let Some(expires) = parts.expires {
                 base.add(HEADER).cast::<u64>().write_unaligned(expires);
             }
@@ -177,13 +181,21 @@ impl Raw {
 
     #[inline]
     fn header(self) -> Header {
-        // SAFETY: the item is live, and a header stands at its base.
-        unsafe { self.0.cast::<Header>().read_unaligned() }
+        // SAFETY: the item is live, and a header stands behind its stamps.
+        unsafe { self.0.add(STAMPS).cast::<Header>().read_unaligned() }
     }
 
     fn set_header(self, header: Header) {
         // SAFETY: as in `header`; only `Mut` and `Owned`, which nothing else aliases, call this.
-        unsafe { self.0.cast::<Header>().write_unaligned(header) }
+        unsafe { self.0.add(STAMPS).cast::<Header>().write_unaligned(header) }
+    }
+
+    /// The two words of the stamps.
+    #[inline]
+    fn words<'a>(self) -> [&'a AtomicU32; 2] {
+        // SAFETY: the item is live and aligned to a word, and while it is shared nobody reads or
+        // writes its stamps but through these.
+        [0, 1].map(|word| unsafe { AtomicU32::from_ptr(self.0.cast().add(word).as_ptr()) })
     }
 
     #[inline]
@@ -248,6 +260,8 @@ pub(crate) struct Owned(Raw);
 
 // SAFETY: the item is plain bytes without ties to a thread, and has one owner.
 unsafe impl Send for Owned {}
+// SAFETY: shared, nothing of it changes but its stamps, which are atomic.
+unsafe impl Sync for Owned {}
 
 impl Owned {
     /// An item in an allocation of its own.
@@ -320,7 +334,8 @@ pub(crate) struct Ref<'a> {
 
 impl<'a> Ref<'a> {
     /// # Safety
-    /// `base` came from [`Owned::into_raw`], and during `'a` the item is neither freed nor changed.
+    /// `base` came from [`Owned::into_raw`], and during `'a` the item is not freed, and of it nothing
+    /// is changed but its stamps, by [`Ref::stamp`].
     #[inline]
     pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
         Self { raw: Raw(base), lifetime: PhantomData }
@@ -376,9 +391,21 @@ impl<'a> Ref<'a> {
         self.raw.header().flags & CHUNK != 0
     }
 
+    /// Each word of them is whole; another thread may write one between the two.
     #[inline]
     pub(crate) fn stamps(self) -> Stamps {
-        self.raw.header().stamps
+        let [last, rest] = self.raw.words().map(|word| word.load(Relaxed));
+        let [b0, b1, class, hits] = rest.to_ne_bytes();
+        Stamps { last, born: u16::from_ne_bytes([b0, b1]), class, hits }
+    }
+
+    /// Writes the stamps, though others may look at the item.
+    #[inline]
+    pub(crate) fn stamp(self, stamps: Stamps) {
+        let [last, rest] = self.raw.words();
+        let [b0, b1] = stamps.born.to_ne_bytes();
+        last.store(stamps.last, Relaxed);
+        rest.store(u32::from_ne_bytes([b0, b1, stamps.class, stamps.hits]), Relaxed);
     }
 
     /// The same contents with another value or expiry.
@@ -408,8 +435,7 @@ impl Mut<'_> {
 
     #[inline]
     pub(crate) fn set_stamps(&mut self, stamps: Stamps) {
-        // SAFETY: the stamps are the first of the header, and only this reaches the item.
-        unsafe { self.raw.0.cast::<Stamps>().write_unaligned(stamps) }
+        self.view().stamp(stamps);
     }
 
     /// Says what the value means from here on.

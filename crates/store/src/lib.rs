@@ -5,7 +5,8 @@
 //! and tells who locks what.
 //!
 //! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
-//! pointers to items, and in `slab/` one page and where pages come from. All else is safe code.
+//! pointers to items, `lanes.rs`, the lock of a shard, and in `slab/` one page and where pages come
+//! from. All else is safe code.
 #![deny(unsafe_code)]
 
 mod classes;
@@ -21,10 +22,13 @@ mod fetch;
 #[allow(unsafe_code)]
 mod item;
 mod key;
+#[allow(unsafe_code)]
+mod lanes;
 mod learn;
 mod memory;
 mod pause;
 mod penalty;
+mod read;
 mod restore;
 mod room;
 mod segments;
@@ -33,6 +37,7 @@ mod sizes;
 mod slab;
 mod stats;
 mod store;
+#[allow(unsafe_code)]
 mod sync;
 mod table;
 mod tap;

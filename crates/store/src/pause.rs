@@ -9,7 +9,6 @@
 //! Each shard counts under its own lock; a reader merges them.
 
 use crate::shard::Shard;
-use crate::store::lock;
 use crate::{Now, Store};
 use base::histogram::{BUCKETS, bucket, left_edge, width};
 use std::collections::VecDeque;
@@ -188,7 +187,7 @@ impl Store {
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {
-            let mut shard = lock(&shard.0);
+            let mut shard = shard.write();
             shard.pausing.close();
             sum.merge(&shard.pausing.all);
         }
@@ -198,7 +197,7 @@ impl Store {
     /// Forgets the long pauses that are remembered one by one.
     pub fn forget_spikes(&self) {
         for shard in &self.shards {
-            lock(&shard.0).pausing.all.spikes.clear();
+            shard.write().pausing.all.spikes.clear();
         }
     }
 }

@@ -1,8 +1,9 @@
 //! One part of the store: what a lock guards.
 //!
-//! A shard has a table for each tenant, and all that the hot path writes: its counter of accesses
+//! A shard has a table for each tenant, and all that requests write: its counter of accesses
 //! (items age by it), the tap's queue, the stopwatch. So a request takes one lock and nothing
-//! else, but for the byte counters when bytes change.
+//! else, but for the byte counters when bytes change. What is here holds the shard alone; most reads
+//! need not (`read.rs`).
 
 use crate::classes::Ghosts;
 use crate::evict::{Kept, Pools, Share};
@@ -73,26 +74,33 @@ pub(crate) struct Shard {
 /// How a caller sees an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
 #[inline(always)]
-pub(crate) fn view<'a>(item: Ref<'a>, sizes: &Sizes, tick: u64) -> Item<'a> {
-    let stamps = item.stamps();
+pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &Sizes) -> Item<'a> {
     Item {
         charge: Bytes(sizes.charge(item.contents())),
         value: item.value(),
         kind: item.kind(),
         expires: item.expires(),
         key_len: item.key().len(),
-        idle: stamps.age(tick),
+        idle,
         hits: stamps.hits,
         penalty_class: stamps.penalty_class(),
     }
 }
 
 impl Shard {
+    /// How a caller sees an item.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn view_of<'a>(&self, item: Ref<'a>) -> Item<'a> {
+        let stamps = item.stamps();
+        view(item, stamps, stamps.age(self.tick), &self.sizes)
+    }
+
     /// How a caller sees the item at a place.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn view(&self, key: &Key, place: Place) -> Item<'_> {
-        view(self.get(key, place), &self.sizes, self.tick)
+        self.view_of(self.get(key, place))
     }
 
     /// The live item of a key; a dead one is removed.
@@ -133,7 +141,9 @@ impl Shard {
                     self.class_is_read(key.tenant, stamps.penalty_class());
                     if self.counts_sizes {
                         let age = (self.tick as u32).wrapping_sub(last);
-                        self.size_is_read(key.tenant, place, age);
+                        let tenant = &self.tenants[key.tenant as usize];
+                        let class = tenant.size_class(tenant.table.get(place));
+                        self.size_is_read(key.tenant, class, age);
                     }
                 }
                 return Some(place);

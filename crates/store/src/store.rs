@@ -32,14 +32,18 @@ use crate::compact::Compactor;
 use crate::evict::{Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
+use crate::lanes::{LANES_MAX, Lanes, Write};
 use crate::learn::Lessons;
-use crate::memory::{Memory, Padded};
+use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
-use crate::shard::{Shard, view};
+use crate::read::Glance;
+use crate::shard::Shard;
 use crate::sizes::Sizes;
 use crate::slab::{Arena, Classes, Draws, Moves, Slabs};
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, yield_now};
+use crate::sync::{
+    AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, thread_number, yield_now,
+};
 use crate::table::END;
 use crate::tap::Tap;
 use crate::tenant::{Account, Tenant};
@@ -48,8 +52,10 @@ use crate::{
     TenantStats,
 };
 use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
+use std::num::NonZero;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{Arc, PoisonError};
+use std::thread::available_parallelism;
 
 /// Samples all taps hold together.
 const SAMPLES_MAX: usize = 1 << 16;
@@ -63,7 +69,7 @@ const SWEEP_STEP: usize = 32;
 /// What a call shows to a closure is shown under a lock: the closure should be short, and must not
 /// call the store.
 pub struct Store {
-    pub(crate) shards: Box<[Padded<Mutex<Shard>>]>,
+    pub(crate) shards: Box<[Lanes<Shard>]>,
     pub(crate) memory: Memory,
     pub(crate) value_max: AtomicU64,
     seed: u64,
@@ -143,8 +149,12 @@ impl Store {
             ghosts: None,
             told: 0,
         };
+        let lanes = match config.lanes {
+            0 => available_parallelism().map_or(1, NonZero::get).min(LANES_MAX),
+            lanes => lanes,
+        };
         let store = Self {
-            shards: (0..shards).map(|at| Padded(Mutex::new(shard(at)))).collect(),
+            shards: (0..shards).map(|at| Lanes::new(shard(at), lanes)).collect(),
             memory: Memory::new(config.maxmemory.0),
             value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
             seed: config.seed,
@@ -186,19 +196,26 @@ impl Store {
     }
 
     #[inline]
-    fn shard_of(&self, hash: u64) -> &Mutex<Shard> {
-        let at = (hash >> 32) as usize & (self.shards.len() - 1);
-        &self.shards[at].0
+    fn shard_of(&self, hash: u64) -> &Lanes<Shard> {
+        &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
     }
 
+    /// The shard of a key, alone.
     #[inline]
-    pub(crate) fn shard(&self, key: &Key) -> MutexGuard<'_, Shard> {
-        lock(self.shard_of(key.hash))
+    pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
+        self.shard_of(key.hash).write()
     }
 
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
     #[inline]
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        let mut lane = self.shard_of(key.hash).read(thread_number());
+        let (shard, notes) = lane.parts();
+        match shard.glance(notes, key, now) {
+            Glance::Hit(item) => return Some(read(&item)),
+            Glance::Miss => return None,
+            Glance::Unclear => drop(lane),
+        }
         let mut shard = self.shard(key);
         let place = shard.read(key, now, &self.memory)?;
         Some(read(&shard.view(key, place)))
@@ -207,15 +224,16 @@ impl Store {
     /// Says what is asked for next, by tenants and hashes of a dozen keys or so: what is known of
     /// them is brought from memory meanwhile, which takes longer than most calls. Changes nothing.
     pub fn expect(&self, keys: &[(TenantId, u64)]) {
+        let thread = thread_number();
         // First all buckets, then all items: of each kind none waits for another.
         for &(tenant, hash) in keys {
-            if let Ok(shard) = self.shard_of(hash).try_lock() {
-                shard.tenants[usize::from(tenant)].table.expect(hash);
+            if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
+                lane.parts().0.tenants[usize::from(tenant)].table.expect(hash);
             }
         }
         for &(tenant, hash) in keys {
-            if let Ok(shard) = self.shard_of(hash).try_lock() {
-                shard.tenants[usize::from(tenant)].table.expect_item(hash);
+            if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
+                lane.parts().0.tenants[usize::from(tenant)].table.expect_item(hash);
             }
         }
     }
@@ -223,6 +241,13 @@ impl Store {
     /// Looks at an item without a trace: no recency, no counters, no tap.
     #[inline]
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
+        let mut lane = self.shard_of(key.hash).read(thread_number());
+        let (shard, notes) = lane.parts();
+        match shard.peek(notes, key, now) {
+            Glance::Hit(item) => return Some(read(&item)),
+            Glance::Miss => return None,
+            Glance::Unclear => drop(lane),
+        }
         let mut shard = self.shard(key);
         let place = shard.find(key, now, &self.memory)?;
         Some(read(&shard.view(key, place)))
@@ -337,7 +362,7 @@ impl Store {
             if cursor.shard >= self.shards.len() {
                 cursor = Cursor { tenant: cursor.tenant + 1, shard: 0, position: 0 };
             }
-            let shard = lock(&self.shards[cursor.shard].0);
+            let shard = self.shards[cursor.shard].write();
             let is_over = scope.tenant.is_some_and(|tenant| usize::from(tenant) != cursor.tenant);
             let Some(tenant) = shard.tenants.get(cursor.tenant).filter(|_| !is_over) else {
                 return 0;
@@ -350,7 +375,7 @@ impl Store {
                 cursor.position = tenant.table.walk(self.seed, cursor.position, |item| {
                     let (tenant, db) = (cursor.tenant as TenantId, item.db());
                     if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
-                        let (key, item) = (item.key(), view(item, &shard.sizes, shard.tick));
+                        let (key, item) = (item.key(), shard.view_of(item));
                         visit(&ScanItem { tenant, db, key, item });
                         shown += 1;
                     }
@@ -371,12 +396,12 @@ impl Store {
         now: Now,
         read: impl FnOnce(&ScanItem) -> R,
     ) -> Option<R> {
-        let first = lock(&self.shards[0].0).prng.below(self.shards.len() as u64) as usize;
+        let first = self.shards[0].write().prng.below(self.shards.len() as u64) as usize;
         for at in 0..self.shards.len() {
-            let mut shard = lock(&self.shards[(first + at) % self.shards.len()].0);
+            let mut shard = self.shards[(first + at) % self.shards.len()].write();
             if let Some((tenant, place)) = shard.draw(scope, now) {
                 let item = shard.tenants[tenant as usize].table.get(place);
-                let (db, key, item) = (item.db(), item.key(), view(item, &shard.sizes, shard.tick));
+                let (db, key, item) = (item.db(), item.key(), shard.view_of(item));
                 return Some(read(&ScanItem { tenant, db, key, item }));
             }
         }
@@ -387,7 +412,7 @@ impl Store {
     pub fn len(&self, scope: Scope) -> Len {
         let mut sum = Len::default();
         for shard in &self.shards {
-            for (at, tenant) in lock(&shard.0).tenants.iter().enumerate() {
+            for (at, tenant) in shard.write().tenants.iter().enumerate() {
                 if scope.tenant.is_none_or(|only| usize::from(only) == at) {
                     sum += tenant.len(scope.db);
                 }
@@ -405,9 +430,9 @@ impl Store {
     pub fn flush(&self, scope: Scope) -> u64 {
         let mut removed = 0;
         for padded in &self.shards {
-            let tenants = lock(&padded.0).tenants.len();
+            let tenants = padded.write().tenants.len();
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
-                let mut shard = lock(&padded.0);
+                let mut shard = padded.write();
                 shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
                 shard.outdate_all(self, at as TenantId, scope.db);
                 let tenant = &mut shard.tenants[at];
@@ -494,7 +519,7 @@ impl Store {
         let learnt = admin.lessons.as_ref().map(Lessons::ranks);
         let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, learnt));
         for shard in &self.shards {
-            let mut shard = lock(&shard.0);
+            let mut shard = shard.write();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
                 let slabs = self.slab.as_ref().map(|(arena, cuts)| Slabs::new(arena, cuts));
                 shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
@@ -552,7 +577,7 @@ impl Store {
         let Some(account) = account else { return TenantStats::default() };
         let (mut len, mut counters) = (Len::default(), Counters::default());
         for shard in &self.shards {
-            if let Some(tenant) = lock(&shard.0).tenants.get(usize::from(tenant)) {
+            if let Some(tenant) = shard.write().tenants.get(usize::from(tenant)) {
                 len += tenant.len(None);
                 counters += tenant.counters;
             }
@@ -564,7 +589,7 @@ impl Store {
     /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
     pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
-            lock(&shard.0).tap.set_filter(tenant, filter);
+            shard.write().tap.set_filter(tenant, filter);
         }
     }
 
@@ -572,7 +597,7 @@ impl Store {
     pub fn set_stopwatch(&self, on: bool) {
         let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
         for shard in &self.shards {
-            lock(&shard.0).stopwatch.set_places(places);
+            shard.write().stopwatch.set_places(places);
         }
     }
 
@@ -587,7 +612,7 @@ impl Store {
     /// lost because nobody drained in time.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
         let begin = samples.len();
-        let lost = self.shards.iter().map(|shard| lock(&shard.0).tap.drain(samples)).sum();
+        let lost = self.shards.iter().map(|shard| shard.write().tap.drain(samples)).sum();
         // Stable, so that requests to one key, all in one shard, keep their order.
         samples[begin..].sort_by_key(|sample| sample.time);
         lost
@@ -607,7 +632,7 @@ impl Store {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
-            let mut shard = lock(&self.shards[at].0);
+            let mut shard = self.shards[at].write();
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
             swept.buckets += step.buckets;
             swept.expired += step.expired;
@@ -626,13 +651,13 @@ impl Store {
         if other == at {
             return 0;
         }
-        let shard = self.shards[other].0.try_lock();
+        let shard = self.shards[other].try_write();
         shard.map_or(0, |mut shard| shard.evict_for_others(&Want { spare: 0, ..*want }))
     }
 
     #[cfg(test)]
     pub(crate) fn each_shard(&self, mut look: impl FnMut(&Shard)) {
-        self.shards.iter().for_each(|shard| look(&lock(&shard.0)));
+        self.shards.iter().for_each(|shard| look(&shard.write()));
     }
 
     /// Evicts one item in any shard but the one at `at`, which the caller has locked, and returns
@@ -647,16 +672,11 @@ impl Store {
             let mut locked = 0;
             let others = (0..self.shards.len()).map(|i| (first + i) % self.shards.len());
             for other in others.filter(|&other| other != at) {
-                let freed = match self.shards[other].0.try_lock() {
-                    Ok(mut shard) => shard.evict_for_others(&want),
-                    Err(TryLockError::Poisoned(shard)) => {
-                        shard.into_inner().evict_for_others(&want)
-                    }
-                    Err(TryLockError::WouldBlock) => {
-                        locked += 1;
-                        0
-                    }
+                let Some(mut shard) = self.shards[other].try_write() else {
+                    locked += 1;
+                    continue;
                 };
+                let freed = shard.evict_for_others(&want);
                 if freed > 0 {
                     return freed;
                 }

@@ -31,6 +31,12 @@ impl Tap {
         self.filters[at] = filter;
     }
 
+    /// Whether requests of this key are sampled.
+    #[inline]
+    pub(crate) fn sees(&self, key: &Key) -> bool {
+        self.filters.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash))
+    }
+
     /// Notes a request if its key is sampled; `item` tells what is charged for the item, when it
     /// expires and the class of its penalty.
     #[inline]
@@ -41,7 +47,7 @@ impl Tap {
         sighting: Sighting,
         item: impl FnOnce() -> (u64, Option<u64>, u8),
     ) {
-        if self.filters.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash)) {
+        if self.sees(key) {
             self.push(key, now, sighting, item());
         }
     }

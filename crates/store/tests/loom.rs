@@ -1,11 +1,12 @@
 //! The store's protocol of locks and counters, under every order in which two threads may come:
 //! `cargo x loom`. Each test runs whole calls, over tables and items as in production.
 //!
-//! Both tests fill a store of two shards so full that a write must make room, and that its own
+//! Most tests fill a store of two shards so full that a write must make room, and that its own
 //! shard has nothing to give: it takes its turn at `elsewhere` and tries the other shard, which may
 //! be locked by a thread that waits for the turn itself. What must come of it in every order: no
 //! thread waits for ever, no byte is taken beyond the limit or lost, and a write is only refused
-//! where nothing could be evicted for it.
+//! where nothing could be evicted for it. The lock of a shard is played by itself, with a reader in
+//! each lane, in `lanes.rs`.
 #![cfg(loom)]
 
 use base::{Bytes, Micros};
@@ -30,9 +31,13 @@ fn set(store: &Store, name: [u8; 4]) -> bool {
     store.set(&store.key(0, 0, &name), &[name[0]; VALUE], None, NOW).is_ok()
 }
 
+fn config() -> Config {
+    Config { shards: 2, lanes: 2, databases: 1, ..Config::default() }
+}
+
 /// A store of two shards with room for its tables and so many items.
 fn tight(items: u64) -> Store {
-    let config = Config { shards: 2, databases: 1, ..Config::default() };
+    let config = config();
     let empty = Store::new(config.clone());
     let mut taken = empty.used().0;
     // What the first item of each shard takes with its bucket.
@@ -71,7 +76,7 @@ fn looks_sound(store: &Store) {
     assert_eq!(store.len(Scope::ALL).items, shown);
     assert!(store.used() <= store.limit(), "{} of {}", store.used(), store.limit());
     assert_eq!(store.flush(Scope::ALL), shown);
-    let fresh = Store::new(Config { shards: 2, databases: 1, ..Config::default() });
+    let fresh = Store::new(config());
     assert_eq!(store.used(), fresh.used(), "what was taken is given back");
 }
 
@@ -115,6 +120,22 @@ fn a_lowered_limit_is_reached() {
         store.set_limit(lower);
         assert!(thread.join().unwrap());
         (0..3).for_each(|_| _ = store.sweep(NOW, 64));
+        looks_sound(&store);
+    });
+}
+
+/// A read that notes what it saw in its lane, beside a write of the same key that evicts nothing.
+#[test]
+fn a_read_sees_what_was_written_or_nothing() {
+    explore(|| {
+        let store = Arc::new(tight(2));
+        let key = name(&store, 0, 0);
+        let other = Arc::clone(&store);
+        let thread = thread::spawn(move || set(&other, key));
+        let seen = store.get(&store.key(0, 0, &key), NOW, |item| item.value == [key[0]; VALUE]);
+        assert!(thread.join().unwrap() && seen.unwrap_or(true));
+        let counters = store.tenant_stats(0).counters;
+        assert_eq!((counters.gets(), counters.hits), (1, u64::from(seen.is_some())));
         looks_sound(&store);
     });
 }

@@ -23,6 +23,8 @@ pub(super) struct Run {
 
 // SAFETY: the memory has no ties to a thread, and the run has one owner.
 unsafe impl Send for Run {}
+// SAFETY: shared, it only tells where it is.
+unsafe impl Sync for Run {}
 
 #[derive(Debug, Default)]
 struct State {

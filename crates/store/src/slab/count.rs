@@ -7,7 +7,6 @@
 use crate::Store;
 use crate::item::Ref;
 use crate::shard::Shard;
-use crate::store::lock;
 use crate::table::Place;
 use crate::tenant::Tenant;
 use base::TenantId;
@@ -54,7 +53,12 @@ impl super::Slabs {
 }
 
 impl Tenant {
-    /// The item at a place, with the counts of its class.
+    /// The class of sizes of an item; 0 in the heap layout.
+    pub(crate) fn size_class(&self, item: Ref) -> u16 {
+        self.slabs.as_ref().map_or(0, |slabs| slabs.classes.of(item.contents()) as u16)
+    }
+
+    /// The class of the item at a place.
     fn sized(&mut self, place: Place) -> Option<&mut super::Class> {
         let item = self.table.get(place);
         self.slabs.as_mut().map(|slabs| slabs.of(item))
@@ -62,9 +66,10 @@ impl Tenant {
 }
 
 impl Shard {
-    /// A read found an item that had been idle for so long.
-    pub(crate) fn size_is_read(&mut self, tenant: TenantId, place: Place, age: u32) {
-        if let Some(class) = self.tenants[usize::from(tenant)].sized(place) {
+    /// A read found an item of a class that had been idle for so long.
+    pub(crate) fn size_is_read(&mut self, tenant: TenantId, class: u16, age: u32) {
+        if let Some(slabs) = &mut self.tenants[usize::from(tenant)].slabs {
+            let class = &mut slabs.held[usize::from(class)];
             class.counts.gets += 1;
             class.counts.tail_hits += u64::from(f64::from(age) >= class.tail());
         }
@@ -92,7 +97,7 @@ impl Store {
     pub fn count_sizes(&self, on: bool) {
         let on = on && self.slab.is_some();
         if self.counts_sizes.swap(on, Relaxed) != on {
-            self.shards.iter().for_each(|shard| lock(&shard.0).set_counts_sizes(on));
+            self.shards.iter().for_each(|shard| shard.write().set_counts_sizes(on));
         }
     }
 }

@@ -118,7 +118,7 @@ impl Store {
         let Some((_, classes)) = &self.slab else { return vec![] };
         let mut all = vec![SizeClassStats::default(); classes.large() + 1];
         for shard in &self.shards {
-            let mut shard = lock(&shard.0);
+            let mut shard = shard.write();
             let at = usize::from(tenant);
             for (class, stats) in all.iter_mut().enumerate() {
                 let slabs = shard.tenants.get(at).and_then(|tenant| tenant.slabs.as_ref());

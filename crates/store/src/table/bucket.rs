@@ -46,6 +46,8 @@ pub(super) struct Bucket {
 // SAFETY: the pointers own the items they point to; an item is plain bytes without ties to a
 // thread.
 unsafe impl Send for Bucket {}
+// SAFETY: shared, a bucket does not change, nor of its items anything but stamps, which are atomic.
+unsafe impl Sync for Bucket {}
 
 /// An item on its way between buckets. Dropping one would leak its item.
 #[must_use]
@@ -213,8 +215,8 @@ impl Bucket {
     #[inline]
     pub(super) fn get(&self, at: usize) -> Option<Ref<'_>> {
         let entry = NonNull::new(self.entries[at]).filter(|entry| is_item(entry.as_ptr()))?;
-        // SAFETY: the bucket owns the item and is borrowed; items change only through `get_mut`,
-        // which borrows it mutably.
+        // SAFETY: the bucket owns the item and is borrowed; but for stamps, items change only
+        // through `get_mut`, which borrows it mutably.
         Some(unsafe { Ref::from_raw(address(entry)) })
     }
 

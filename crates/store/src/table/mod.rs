@@ -188,6 +188,12 @@ impl Table {
         }
     }
 
+    /// The item of a key.
+    #[inline]
+    pub(crate) fn look_up(&self, hash: u64, db: u8, key: &[u8]) -> Option<Ref<'_>> {
+        self.find(hash, db, key).map(|place| self.get(place))
+    }
+
     /// Finds the entry that [`Table::word`] told apart, in the chain of its hash.
     pub(crate) fn find_word(&self, hash: u64, word: usize) -> Option<Place> {
         if self.len == 0 {

@@ -133,3 +133,30 @@ fn updates_are_not_torn_apart() {
 }
 
 const MIB: u64 = 1 << 20;
+
+/// What they note in lanes of their own adds up, also while a third writes what they read.
+#[test]
+fn readers_of_one_item_are_all_counted() {
+    let config = Config { shards: 1, lanes: 2, evictor: Evictor::lhd(8), ..Config::default() };
+    for slab in [None, Some(Slab::default())] {
+        let store = &Store::new(Config { slab, ..config.clone() });
+        let key = key(store, 0, b"one");
+        let each = if cfg!(miri) { 60 } else { 50_000 };
+        store.set(&key, &[7; 40], None, at(0)).unwrap();
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(move || {
+                    for n in 0..each {
+                        let sound = store.get(&key, at(n), |item| *item.value == [7; 40]);
+                        assert_eq!(sound, Some(true));
+                    }
+                });
+            }
+            scope.spawn(move || {
+                (0..each / 8).for_each(|n| store.set(&key, &[7; 40], None, at(n)).unwrap());
+            });
+        });
+        let counters = store.tenant_stats(0).counters;
+        assert_eq!((counters.hits, counters.misses), (3 * each, 0));
+    }
+}
