@@ -334,8 +334,8 @@ pub(crate) struct Ref<'a> {
 
 impl<'a> Ref<'a> {
     /// # Safety
-    /// `base` came from [`Owned::into_raw`], and during `'a` the item is not freed, and of it nothing
-    /// is changed but its stamps, by [`Ref::stamp`].
+    /// `base` came from [`Owned::into_raw`], and during `'a` the item is not freed, and of it
+    /// nothing is changed but its stamps, by [`Ref::stamp`].
     #[inline]
     pub(crate) unsafe fn from_raw(base: NonNull<u8>) -> Self {
         Self { raw: Raw(base), lifetime: PhantomData }

@@ -12,12 +12,12 @@
 //!   write    lock, take in     lock, take in     …    &mut T
 //! ```
 //!
-//! What a reader would have to write, its counts above all, it *notes* in its lane. Who writes next
-//! takes the notes in before anything else, so that a writer always sees what was read before: where
-//! one thread does all, it is as if there were no lanes.
+//! What a reader would have to write, its counts above all, it *notes* in its lane. Who writes
+//! next takes the notes in before anything else, so that a writer always sees what was read before:
+//! where one thread does all, it is as if there were no lanes.
 //!
-//! The protocol has no atomics but those of the locks: a reader's release of its lane comes before a
-//! writer's acquire of that lane, and a writer's release of all lanes before any reader's acquire.
+//! The protocol has no atomics but those of the locks: a reader's release of its lane comes before
+//! a writer's acquire of that lane, and a writer's release of all lanes before a reader's acquire.
 //! `cargo x loom` plays it in every order of two readers and a writer.
 //!
 //! [1] Hsieh, Weihl. Scalable Reader-Writer Locks for Parallel Systems. IPPS '92.

@@ -2,8 +2,8 @@
 //!
 //! A shard has a table for each tenant, and all that requests write: its counter of accesses
 //! (items age by it), the tap's queue, the stopwatch. So a request takes one lock and nothing
-//! else, but for the byte counters when bytes change. What is here holds the shard alone; most reads
-//! need not (`read.rs`).
+//! else, but for the byte counters when bytes change. What is here holds the shard alone; most
+//! reads need not (`read.rs`).
 
 use crate::classes::Ghosts;
 use crate::evict::{Kept, Pools, Share};
