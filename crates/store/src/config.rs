@@ -17,8 +17,8 @@ pub struct Config {
     /// four a thread gains nothing, and each takes a table per tenant. In the slab layout a store
     /// of less than 256 MiB has one for each 32 MiB at most, unless the length of a page is given.
     pub shards: usize,
-    /// Threads that may read one shard at once, up to 4: a write waits for them all. 0 for as many
-    /// as there are processors.
+    /// Threads that may read one shard at once, 1, 2 or 4: a write waits for them all. 0 for as
+    /// many as there are processors.
     pub lanes: usize,
     /// Seeds the hash and the draws.
     pub seed: u64,

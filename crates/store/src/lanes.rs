@@ -49,8 +49,8 @@ struct Lane<N> {
 /// A value with lanes.
 pub(crate) struct Lanes<T: Laned> {
     all: [Padded<Lane<T::Notes>>; LANES_MAX],
-    /// Those in use.
-    count: usize,
+    /// Those in use, a power of two, less one.
+    mask: usize,
     value: UnsafeCell<T>,
     witness: Witness,
 }
@@ -74,24 +74,24 @@ pub(crate) struct Write<'a, T: Laned> {
 }
 
 impl<T: Laned> Lanes<T> {
-    /// A value with so many lanes, from one to [`LANES_MAX`].
+    /// A value with so many lanes, or as many more as make it a power of two, up to [`LANES_MAX`].
     pub(crate) fn new(value: T, count: usize) -> Self {
         Self {
             all: Default::default(),
-            count: count.clamp(1, LANES_MAX),
+            mask: count.clamp(1, LANES_MAX).next_power_of_two() - 1,
             value: UnsafeCell::new(value),
             witness: Witness::new(),
         }
     }
 
     fn in_use(&self) -> impl DoubleEndedIterator<Item = &Lane<T::Notes>> {
-        self.all[..self.count].iter().map(|lane| &lane.0)
+        self.all[..=self.mask].iter().map(|lane| &lane.0)
     }
 
     /// Waits for a lane.
     #[inline]
     pub(crate) fn read(&self, thread: usize) -> Read<'_, T> {
-        let at = thread % self.count;
+        let at = thread & self.mask;
         self.all[at].0.lock.lock();
         self.reads(at)
     }
@@ -99,7 +99,7 @@ impl<T: Laned> Lanes<T> {
     /// Takes a lane if it is free.
     #[inline]
     pub(crate) fn try_read(&self, thread: usize) -> Option<Read<'_, T>> {
-        let at = thread % self.count;
+        let at = thread & self.mask;
         self.all[at].0.lock.try_lock().then(|| self.reads(at))
     }
 
@@ -120,7 +120,7 @@ impl<T: Laned> Lanes<T> {
     /// Takes all lanes if they are free.
     pub(crate) fn try_write(&self) -> Option<Write<'_, T>> {
         let taken = self.in_use().take_while(|lane| lane.lock.try_lock()).count();
-        if taken < self.count {
+        if taken <= self.mask {
             // SAFETY: these have just been locked by this thread.
             self.in_use().take(taken).for_each(|lane| unsafe { lane.lock.unlock() });
             return None;

@@ -26,17 +26,26 @@ const LOOKED_AT: u64 = 64;
 const LINES: usize = 4;
 
 /// What evictions of a class have under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Ahead {
     /// Where the tags drawn lie: page and first slot.
     lines: [(u32, u32); LINES],
     drawn: u8,
-    /// The lowest of those ranked, and the lowest rank of those that were not kept.
-    kept: [At; KEPT],
-    ranked: u8,
+    /// The lowest of those ranked, in order and without end where there are fewer, and the lowest
+    /// rank of those that were not kept.
+    kept: [(At, f32); KEPT],
     bound: f32,
     /// The lowest of those looked at, the hash of its key, and what its rank is to be below.
     next: Option<(At, u64, f32)>,
+}
+
+/// None.
+const NOBODY: [(At, f32); KEPT] = [(At { page: 0, slot: 0 }, f32::INFINITY); KEPT];
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self { lines: [(0, 0); LINES], drawn: 0, kept: NOBODY, bound: 0.0, next: None }
+    }
 }
 
 impl Slabs {
@@ -73,12 +82,10 @@ impl Slabs {
         if drawn > 0 {
             self.draw(class, &lines[..usize::from(drawn)], choice, prng, draws);
             let Class { pages, ahead, .. } = &mut self.held[class];
-            for (at, _) in std::iter::from_fn(|| draws.pop()).take(KEPT) {
+            (ahead.kept, ahead.bound) = draws.lowest();
+            for (at, _) in ahead.kept.iter().take_while(|(_, rank)| *rank < f32::INFINITY) {
                 pages[at.page as usize].expect(at.slot, LOOKED_AT);
-                ahead.kept[usize::from(ahead.ranked)] = at;
-                ahead.ranked += 1;
             }
-            ahead.bound = draws.least();
         }
         let (k, step) = Self::width(choice.evictor);
         let held = &mut self.held[class];
@@ -93,10 +100,14 @@ impl Slabs {
 
     /// The lowest of those kept, if it still ranks low.
     fn look_at_kept(&mut self, class: usize, choice: &Choice) -> Option<(At, u64, f32)> {
-        let Ahead { kept, ranked, bound, .. } = &mut self.held[class].ahead;
-        let (kept, ranked, bound) = (*kept, std::mem::take(ranked), *bound);
+        let Ahead { kept, bound, .. } = &mut self.held[class].ahead;
+        let (kept, bound) = (std::mem::replace(kept, NOBODY), *bound);
         let mut lowest = (At::default(), f32::INFINITY);
-        for &at in &kept[..usize::from(ranked)] {
+        for (at, by_tag) in kept {
+            // A use makes a rank higher, so those to come are no lower than their tags say.
+            if lowest.1 <= by_tag {
+                break;
+            }
             let rank = self.rank_now(class, at, choice);
             if rank < lowest.1 {
                 lowest = (at, rank);

@@ -106,6 +106,32 @@ impl Draws {
         Some((At { page: line.page, slot: line.first + at as u32 }, least))
     }
 
+    /// The lowest in their order, and the lowest rank of the others.
+    pub(super) fn lowest<const N: usize>(&self) -> ([(At, f32); N], f32) {
+        let mut lowest = [(At::default(), f32::INFINITY); N];
+        let mut bound = f32::INFINITY;
+        for line in &self.0 {
+            if line.least >= lowest[N - 1].1 {
+                bound = bound.min(line.least);
+                continue;
+            }
+            for (slot, &rank) in (line.first..).zip(&line.ranks) {
+                let mut last = N - 1;
+                if rank >= lowest[last].1 {
+                    bound = bound.min(rank);
+                    continue;
+                }
+                bound = bound.min(lowest[last].1);
+                while last > 0 && rank < lowest[last - 1].1 {
+                    lowest[last] = lowest[last - 1];
+                    last -= 1;
+                }
+                lowest[last] = (At { page: line.page, slot }, rank);
+            }
+        }
+        (lowest, bound)
+    }
+
     /// Puts back a slot that was taken out, with another rank.
     fn put(&mut self, at: At, rank: f32) {
         let is_in = |line: &&mut Line| line.page == at.page && at.slot - line.first < LINE;

@@ -184,17 +184,18 @@ impl Bucket {
         self.entries.iter().rposition(|&entry| is_item(entry))
     }
 
-    /// The place of the item with this key.
+    /// The item with this key, and its place.
     #[inline]
-    pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<usize> {
-        (0..ENTRIES).find(|&at| {
-            self.entries[at].addr() >> SHIFT == usize::from(fingerprint)
-                && self.get(at).is_some_and(|item| {
-                    // The value is on its way while the key is compared.
-                    fetch(item.base().as_ptr().wrapping_add(LINE));
-                    fetch(item.base().as_ptr().wrapping_add(2 * LINE));
-                    item.db() == db && item.key() == key
-                })
+    pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<(usize, Ref<'_>)> {
+        (0..ENTRIES).find_map(|at| {
+            if self.entries[at].addr() >> SHIFT != usize::from(fingerprint) {
+                return None;
+            }
+            let item = self.get(at)?;
+            // The value is on its way while the key is compared.
+            fetch(item.base().as_ptr().wrapping_add(LINE));
+            fetch(item.base().as_ptr().wrapping_add(2 * LINE));
+            (item.db() == db && item.key() == key).then_some((at, item))
         })
     }
 
@@ -292,12 +293,15 @@ mod tests {
         assert_eq!(bucket.len(), 3);
         bucket.set_next(7);
         assert_eq!((bucket.len(), bucket.next(), bucket.prev()), (3, 7, NIL));
-        assert_eq!((bucket.find(0, 0, b""), bucket.room(), bucket.last()), (None, None, Some(2)));
+        let find = |bucket: &Bucket, fingerprint, db, key: &[u8]| {
+            bucket.find(fingerprint, db, key).map(|(at, _)| at)
+        };
+        assert_eq!((find(&bucket, 0, 0, b""), bucket.room(), bucket.last()), (None, None, Some(2)));
         bucket.set_next(NIL);
-        assert_eq!(bucket.find(0, 0, b"b"), Some(1));
-        assert_eq!(bucket.find(0, 0, b"c"), None);
-        assert_eq!(bucket.find(0, 1, b"b"), None, "another database");
-        assert_eq!(bucket.find(u16::MAX, 0, b"c"), Some(2));
+        assert_eq!(find(&bucket, 0, 0, b"b"), Some(1));
+        assert_eq!(find(&bucket, 0, 0, b"c"), None);
+        assert_eq!(find(&bucket, 0, 1, b"b"), None, "another database");
+        assert_eq!(find(&bucket, u16::MAX, 0, b"c"), Some(2));
         assert_eq!(bucket.find_word(bucket.word(2)), Some(2));
         let taken = bucket.take(1).map(Entry::into_item);
         assert_eq!(taken.as_ref().map(|item| item.view().key()), Some(&b"b"[..]));

@@ -172,26 +172,31 @@ impl Table {
     /// Finds a key.
     #[inline]
     pub(crate) fn find(&self, hash: u64, db: u8, key: &[u8]) -> Option<Place> {
+        self.find_item(hash, db, key).map(|(place, _)| place)
+    }
+
+    /// The item of a key.
+    #[inline]
+    pub(crate) fn look_up(&self, hash: u64, db: u8, key: &[u8]) -> Option<Ref<'_>> {
+        self.find_item(hash, db, key).map(|(_, item)| item)
+    }
+
+    #[inline]
+    fn find_item(&self, hash: u64, db: u8, key: &[u8]) -> Option<(Place, Ref<'_>)> {
         if self.len == 0 {
             return None;
         }
         let mut id = self.home(hash);
         loop {
             let bucket = self.bucket(id);
-            if let Some(at) = bucket.find(fingerprint(hash), db, key) {
-                return Some(Place { bucket: id, at: at as u8 });
+            if let Some((at, item)) = bucket.find(fingerprint(hash), db, key) {
+                return Some((Place { bucket: id, at: at as u8 }, item));
             }
             id = bucket.next();
             if id == NIL {
                 return None;
             }
         }
-    }
-
-    /// The item of a key.
-    #[inline]
-    pub(crate) fn look_up(&self, hash: u64, db: u8, key: &[u8]) -> Option<Ref<'_>> {
-        self.find(hash, db, key).map(|place| self.get(place))
     }
 
     /// Finds the entry that [`Table::word`] told apart, in the chain of its hash.
