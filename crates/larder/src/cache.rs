@@ -132,8 +132,8 @@ impl Cache {
         self.get_with(key, <[u8]>::to_vec)
     }
 
-    /// Shows the value where it lies. A shard is locked meanwhile: `read` should be short, and must
-    /// not call the cache.
+    /// Shows the value where it lies. Its shard is locked against writes meanwhile: `read` should
+    /// be short, and must not call the cache.
     #[inline]
     pub fn get_with<R>(&self, key: impl AsRef<[u8]>, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let key = self.key(key.as_ref());

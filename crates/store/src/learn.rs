@@ -1,10 +1,11 @@
 //! Learning in the background: lifetimes counted by the shards become a new table of ranks.
 //!
-//! A shard counts under its own lock: what ended, at which age, in which class. The sweep asks now
-//! and then whether it is time to look; then it takes the counts of one shard after the other, with
-//! a few items drawn in each for the lifetimes that still last, learns without any shard's lock,
-//! and swaps the table of ranks whole, as a change of the pools is swapped. While no pool's rank
-//! learns, the shards hold no counts and a request pays one look at a null pointer.
+//! A shard counts while it is held alone: what ended, at which age, in which class; hits were noted
+//! by who read (`read.rs`). The sweep asks now and then whether it is time to look; then it takes
+//! the counts of one shard after the other, with a few items drawn in each for the lifetimes that
+//! still last, learns without any shard's lock, and swaps the table of ranks whole, as a change of
+//! the pools is swapped. While no pool's rank learns, the shards hold no counts and a request pays
+//! one look at a null pointer.
 //!
 //! Ages are in requests to a shard, and so are those of other shards: each has the same share of
 //! the requests, near enough.

@@ -1,8 +1,9 @@
 //! The whole surface of the engine.
 //!
 //! Keys are spread over *shards* by bits of their hash; each shard is a lock and what it guards
-//! (`shard.rs`). A call about one key locks its shard, once. Walks and reports lock one shard
-//! after the other, so what they tell is not of one instant.
+//! (`shard.rs`). A call about one key locks its shard, once: most reads share it with others
+//! (`read.rs`, `lanes.rs`), all else holds it alone. Walks and reports lock one shard after the
+//! other, so what they tell is not of one instant.
 //!
 //! # Who locks what
 //!
@@ -66,8 +67,8 @@ const SWEEP_STEP: usize = 32;
 
 /// The live engine. Threads share it.
 ///
-/// What a call shows to a closure is shown under a lock: the closure should be short, and must not
-/// call the store.
+/// What a call shows to a closure is shown under a lock, which others may share while they read:
+/// the closure should be short, and must not call the store.
 pub struct Store {
     pub(crate) shards: Box<[Lanes<Shard>]>,
     pub(crate) memory: Memory,

@@ -6,7 +6,7 @@
 //!   shard: Lived ──┘                  (Model)
 //! ```
 //!
-//! A shard counts under the lock it holds anyway; somebody in the background takes the counts,
+//! A shard counts while somebody holds it anyway; somebody in the background takes the counts,
 //! learns, and hands out a table that nobody changes any more. The store keeps three bits an item:
 //! the class of the age at its last hit, relative to the number of items, each class a factor of
 //! four (the paper's class; its code, and the simulator here, add the age at the hit before).
