@@ -56,9 +56,9 @@ impl Slabs {
 
     /// The next to leave a class, if it still ranks low.
     pub(super) fn choose_next(&mut self, class: usize, choice: &Choice) -> Option<Chosen> {
-        let (at, _, bound) = self.held[class].ahead.next.take()?;
+        let (at, hash, bound) = self.held[class].ahead.next.take()?;
         let rank = self.rank_now(class, at, choice);
-        let chosen = self.take(class, at, rank, choice).filter(|_| rank <= bound)?;
+        let chosen = self.take_hashed(class, at, rank, hash, choice).filter(|_| rank <= bound)?;
         // What is written where it stands waits for the rest of it, too.
         self.held[class].pages[chosen.page].expect(at.slot, self.classes.chunk(class));
         Some(chosen)

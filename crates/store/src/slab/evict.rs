@@ -38,7 +38,7 @@ impl Tenant {
 
     /// Moves an item into another page of its class, which has room.
     fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
-        let place = self.place_of(chosen.hash, chosen.addr);
+        let place = self.place_at(chosen.hash, chosen.addr).expect("every item is in the table");
         let expires = self.table.get(place).expires();
         let copy = self.copy(place, b"", expires);
         let old = self.table.swap(place, chosen.hash, copy);
@@ -47,9 +47,21 @@ impl Tenant {
         slabs.held[class].close(index);
     }
 
-    /// The place of the item that stands at `addr`.
-    fn place_of(&self, hash: u64, addr: usize) -> Place {
-        self.table.find_address(hash, addr).expect("every item in a page is in the table")
+    /// The place of the item that stands at `addr`, if it has this hash. Another that has it, or
+    /// looks as if it had, stands elsewhere.
+    fn place_at(&self, hash: u64, addr: usize) -> Option<Place> {
+        self.table.find_address(hash, addr)
+    }
+
+    /// The place of an item that was chosen.
+    fn place_of(&self, class: usize, chosen: &Chosen, seed: u64) -> Place {
+        let anew = || {
+            let held = &self.slabs.as_ref()?.held[class];
+            let met = held.met(chosen.page, chosen.slot, seed, 0)?;
+            self.place_at(met.hash, met.addr)
+        };
+        let place = self.place_at(chosen.hash, chosen.addr).or_else(anew);
+        place.expect("every item in a page is in the table")
     }
 }
 
@@ -212,7 +224,7 @@ impl Shard {
     /// are the caller's to give back.
     fn leaves(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
         let tenant = &mut self.tenants[at as usize];
-        let place = tenant.place_of(chosen.hash, chosen.addr);
+        let place = tenant.place_of(class, chosen, self.seed);
         crate::learn::ends(&mut self.lived, at, tenant.table.get(place), self.tick);
         let (item, bytes) = tenant.take(place);
         let evicted_at = (!chosen.is_dead).then_some(self.tick);

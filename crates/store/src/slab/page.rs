@@ -177,6 +177,12 @@ impl Page {
         unsafe { self.run.base.add((chunks + u64::from(slot) * u64::from(self.chunk)) as usize) }
     }
 
+    /// The address of a slot.
+    #[inline]
+    pub(super) fn addr_of(&self, slot: u32) -> usize {
+        self.chunk_at(slot).addr().get()
+    }
+
     /// The slot of an item of this page.
     pub(super) fn slot_of(&self, item: Ref) -> u32 {
         let chunks = self.run.base.addr().get() + (HEAD + u64::from(self.slots) * TAG) as usize;

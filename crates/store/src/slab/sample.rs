@@ -166,7 +166,9 @@ impl Choice<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chosen {
     pub(super) page: usize,
+    pub(super) slot: u32,
     pub(super) addr: usize,
+    /// Of its key; or of the key of what stood there before, if it was chosen ahead.
     pub(super) hash: u64,
     /// None if it is not chosen by its rank.
     pub(super) rank: Option<f32>,
@@ -264,6 +266,31 @@ impl Slabs {
         (chosen.is_dead || chosen.addr != choice.spare).then_some(Chosen { rank, ..chosen })
     }
 
+    /// [`Slabs::take`] of what stands where something was that had this hash.
+    pub(super) fn take_hashed(
+        &self,
+        class: usize,
+        at: At,
+        rank: f32,
+        hash: u64,
+        choice: &Choice,
+    ) -> Option<Chosen> {
+        if rank == f32::INFINITY {
+            return None;
+        }
+        let (page, slot, is_dead) = (at.page as usize, at.slot, rank == f32::NEG_INFINITY);
+        let addr = self.held[class].pages[page].addr_of(slot);
+        let rank = (!is_dead).then_some(rank);
+        (is_dead || addr != choice.spare).then_some(Chosen {
+            page,
+            slot,
+            addr,
+            hash,
+            rank,
+            is_dead,
+        })
+    }
+
     /// The first item from a random page on: for classes with so few items that draws met none.
     fn search(&self, class: usize, choice: &Choice, prng: &mut Prng) -> Option<Chosen> {
         let held = &self.held[class];
@@ -295,7 +322,7 @@ impl Class {
         self.pages[page].look(slot, |item| {
             let hash = hash_of(seed, item.db(), item.key());
             let (addr, is_dead) = (item.base().addr().get(), item.is_dead(unix_ms));
-            Chosen { page, addr, hash, rank: None, is_dead }
+            Chosen { page, slot, addr, hash, rank: None, is_dead }
         })
     }
 }
