@@ -191,7 +191,7 @@ impl Live<'_> {
         let by_size = recipe.pools == Pools::Slab;
         self.shared.store.count_sizes(by_size);
         self.shared.store.move_pages(&[]);
-        self.shared.store.balance_pages(recipe.balances_ranks());
+        self.shared.store.balance_pages(!by_size || recipe.balances_ranks());
         self.pages = by_size.then(Pages::default);
     }
 

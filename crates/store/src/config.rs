@@ -15,7 +15,7 @@ pub struct Config {
     pub maxmemory: Bytes,
     /// Parts with a lock each: a power of two up to 256, or it is rounded up to one. More than
     /// four a thread gains nothing, and each takes a table per tenant. In the slab layout a store
-    /// of less than 256 MiB has one for each 32 MiB at most, unless the length of a page is given.
+    /// of less than 256 MiB has one for each 16 MiB at most, unless the length of a page is given.
     pub shards: usize,
     /// Threads that may read one shard at once, 1, 2 or 4: a write waits for them all. 0 for as
     /// many as there are processors.

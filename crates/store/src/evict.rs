@@ -123,6 +123,21 @@ impl Pools {
         &self.pools[self.of[tenant as usize]].evictor
     }
 
+    /// The tenants whose items are chosen to leave as this pool says.
+    pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
+        (0..).zip(&self.of).filter(move |&(_, &of)| of == pool).map(|(tenant, _)| tenant)
+    }
+
+    /// Whether the rank of a pool learns.
+    pub(crate) fn learns(&self, pool: usize) -> bool {
+        self.pools[pool].evictor.rank.learns()
+    }
+
+    /// The pool of a tenant.
+    pub(crate) fn pool_of(&self, tenant: TenantId) -> usize {
+        self.of[usize::from(tenant)]
+    }
+
     /// The tenants of a pool; none if it evicts nothing.
     pub(crate) fn tenants_that_evict(&self, pool: usize) -> impl Iterator<Item = TenantId> {
         let members = &self.pools[pool];

@@ -9,11 +9,16 @@
 //! rank to the lowest": its rank grows with badness there, as an age does.) A class that evicts
 //! seldom is asked what it would evict: a *fake* eviction counts like a true one.
 //!
+//! Under a rank that learns nothing there are no densities. There a victim is worth the more the
+//! younger it is: one list of all items would let the oldest go first, wherever it stands. So does
+//! memcached's page mover [2].
+//!
 //! A cache of several parts, each with pages and victims of its own, is balanced part by part: the
 //! mean over the parts is of no part, and a page moved by it is as often taken from the wrong one.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18,
 //!     section 5.
+//! [2] memcached, `slab_automove` and `slab_automove_ratio`, which is 0.8.
 
 use super::Victims;
 
@@ -26,11 +31,14 @@ const PAGES_MIN: u64 = 1;
 /// Free chunks, in pages, from which on a class gets no more.
 const FREE_MAX: f64 = 0.5;
 
-/// How much more the receiver's victims must be worth. With little more victims come to be worth
-/// the same everywhere, and on a trace of small items more is missed than without balance: what is
-/// expected of an item is learnt of those of all sizes, and probably those of a class with few
-/// pages seem worth less than they are. Chosen on traces of `docs/results/engine.md`.
-const BETTER: f64 = 3.5;
+/// How much more the receiver's victims must be worth by what is learnt. With little more victims
+/// come to be worth the same everywhere, and on a trace of small items more is missed than without
+/// balance: what is expected of an item is learnt of those of all sizes, and probably those of a
+/// class with few pages seem worth less than they are. Chosen on traces of
+/// `docs/results/engine.md`.
+pub const BETTER_LEARNT: f64 = 3.5;
+/// The same by age, which needs no learning: memcached's ratio.
+pub const BETTER_BY_AGE: f64 = 1.25;
 
 /// What is known of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,19 +78,20 @@ impl Class {
     }
 }
 
-/// From which class to which a page is to move, if any is to.
-pub fn balance(classes: &[Class]) -> Option<(usize, usize)> {
+/// From which class to which a page is to move, if any is to: the victims of the one are so many
+/// times better than those of the other.
+pub fn balance(classes: &[Class], better: f64) -> Option<(usize, usize)> {
     let known = classes.iter().enumerate().filter(|(_, class)| class.is_known());
     let (to, _) = known.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()))?;
-    Some((giver(classes, to)?, to))
+    Some((giver(classes, to, better)?, to))
 }
 
 /// From which class a page is to move to this one, if from any.
-pub fn giver(classes: &[Class], to: usize) -> Option<usize> {
+pub fn giver(classes: &[Class], to: usize, better: f64) -> Option<usize> {
     let may_give = |at, class: &Class| class.is_known() && class.pages > PAGES_MIN && at != to;
     let givers = classes.iter().enumerate().filter(|&(at, class)| may_give(at, class));
     let (from, least) = givers.min_by(|(_, a), (_, b)| a.loss().total_cmp(&b.loss()))?;
-    (classes[to].is_known() && classes[to].gain() > BETTER * least.loss()).then_some(from)
+    (classes[to].is_known() && classes[to].gain() > better * least.loss()).then_some(from)
 }
 
 #[cfg(test)]
@@ -91,6 +100,22 @@ mod tests {
 
     fn of(density: f64) -> Victims {
         Victims { count: 100, density }
+    }
+
+    fn balance(classes: &[Class]) -> Option<(usize, usize)> {
+        super::balance(classes, BETTER_LEARNT)
+    }
+
+    /// Of two classes whose victims are of these ages the one with the older gives, unless they
+    /// are nearly of one age.
+    #[test]
+    fn by_age_the_older_give() {
+        let of_age = |age: f64| Class { victims: of(-age).by_age(), ..class(5, 0.0) };
+        let moves = |one, other| super::balance(&[of_age(one), of_age(other)], BETTER_BY_AGE);
+        assert_eq!(moves(1_000.0, 9_000.0), Some((1, 0)));
+        assert_eq!(moves(1_300.0, 1_000.0), Some((0, 1)));
+        assert_eq!(moves(1_200.0, 1_000.0), None);
+        assert_eq!(moves(0.0, 1_000.0), Some((1, 0)));
     }
 
     fn class(pages: u64, density: f64) -> Class {

@@ -3,7 +3,8 @@
 /// Weight of a victim in the mean.
 const WEIGHT: f64 = 1.0 / 32.0;
 
-/// What the victims of one class were worth lately, fake ones among them.
+/// What the victims of one class were worth lately, fake ones among them. Under a rank that learns
+/// nothing the density is the age of what left, below zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Victims {
     /// Victims so far.
@@ -13,6 +14,12 @@ pub struct Victims {
 }
 
 impl Victims {
+    /// Those of a rank that learns nothing, with what they are worth in place of their age.
+    #[must_use]
+    pub fn by_age(self) -> Self {
+        Self { density: 1.0 / (1.0 - self.density.min(0.0)), ..self }
+    }
+
     /// Counts a victim, unless nobody can say what it was worth: an explorer that had to go.
     pub fn add(&mut self, density: f64) {
         if !density.is_finite() {

@@ -215,14 +215,29 @@ impl Shard {
     /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.
     pub(super) fn pretend(&mut self, tenant: TenantId, class: usize, now: Now) {
         let want = Want { tenant: Some(tenant), own: true, spare: 0, now };
-        if let Some(rank) = self.choose(tenant, class, &want).and_then(|chosen| chosen.rank) {
-            self.tenants[tenant as usize].pages().held[class].victims.add(rank.into());
+        if let Some(chosen) = self.choose(tenant, class, &want)
+            && let Some(worth) = self.worth(tenant, class, &chosen)
+        {
+            self.tenants[tenant as usize].pages().held[class].victims.add(worth);
         }
+    }
+
+    /// What one that is chosen by its rank is worth: that rank if it was learnt, else its age,
+    /// below zero.
+    fn worth(&self, at: TenantId, class: usize, chosen: &Chosen) -> Option<f64> {
+        let rank = chosen.rank?;
+        if self.pools.evictor(at).rank.learns() {
+            return Some(rank.into());
+        }
+        let held = &self.tenants[at as usize].slabs.as_ref()?.held[class];
+        let age = held.pages[chosen.page].look(chosen.slot, |item| item.stamps().age(self.tick));
+        age.map(|age| -f64::from(age))
     }
 
     /// An item leaves, and its chunk is free. Returns the bytes of buckets that are free now, which
     /// are the caller's to give back.
     fn leaves(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
+        let worth = self.worth(at, class, chosen);
         let tenant = &mut self.tenants[at as usize];
         let place = tenant.place_of(class, chosen, self.seed);
         crate::learn::ends(&mut self.lived, at, tenant.table.get(place), self.tick);
@@ -237,8 +252,8 @@ impl Shard {
             tenant.counters.expired_for_room += 1;
             return bytes;
         }
-        if let Some(rank) = chosen.rank {
-            slabs.held[class].victims.add(rank.into());
+        if let Some(worth) = worth {
+            slabs.held[class].victims.add(worth);
         }
         slabs.held[class].evicted += 1;
         tenant.counters.evicted += 1;
@@ -329,11 +344,12 @@ impl Shard {
             0 => Some(self.choose(at, class, want)?),
             _ => None,
         };
+        // One that is dead is worth nothing to anybody.
+        let worth = chosen.and_then(|chosen| self.worth(at, class, &chosen));
         let held = &mut self.tenants[at as usize].slabs.as_mut()?.held[class];
-        if let Some(Chosen { page, rank, .. }) = chosen {
-            // One that is dead is worth nothing to anybody.
-            if let Some(rank) = rank {
-                held.victims.add(rank.into());
+        if let Some(Chosen { page, .. }) = chosen {
+            if let Some(worth) = worth {
+                held.victims.add(worth);
             }
             return Some(page);
         }

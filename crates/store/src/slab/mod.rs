@@ -78,7 +78,7 @@ const PAGES_WANTED: u64 = 1024;
 /// much: in less, divided among classes, there are too few items of each to tell what they are
 /// worth.
 const SHARDED: u64 = 256 << 20;
-const SHARD_MIN: u64 = 32 << 20;
+const SHARD_MIN: u64 = 16 << 20;
 
 impl Slab {
     /// Bytes of a page that suit a shard of so many.

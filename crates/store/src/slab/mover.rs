@@ -21,7 +21,7 @@ use crate::table::SHARE;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use policy::rank::Victims;
-use policy::rank::balance::{Class, balance, giver};
+use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, Class, balance, giver};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A shard moves a page at most for so many requests to it, and for a part of the items that it
@@ -74,7 +74,8 @@ pub struct SizeClassStats {
     pub free: u64,
     /// Items that left to make room.
     pub evicted: u64,
-    /// The ranks of what left lately, or would leave: hit densities where the rank is LHD's.
+    /// What left lately, or would leave: hit densities where the rank learns, else ages, below
+    /// zero.
     pub victims: Victims,
     /// Chunks of a page.
     pub slots: u64,
@@ -137,8 +138,8 @@ impl Store {
         lock(&self.moves.0).0 = moves.to_vec();
     }
 
-    /// Whether [`Store::sweep`] moves pages to classes whose victims are worth more, where the rank
-    /// is one that learns.
+    /// Whether pages move to classes whose victims are worth more: promise more hits where the rank
+    /// is one that learns, else are younger. Otherwise they move as [`Store::move_pages`] says.
     pub fn balance_pages(&self, on: bool) {
         self.balances.store(on && self.slab.is_some(), Relaxed);
     }
@@ -240,11 +241,21 @@ impl Shard {
             return false;
         }
         self.balanced = self.tick;
-        let all = self.look_at_victims(now);
+        let most = due.min((BALANCE_MOST / store.page().0).max(1));
         let mut moved = false;
-        for _ in 0..due.min((BALANCE_MOST / store.page().0).max(1)) {
+        for pool in 0..self.pools.len() {
+            moved |= self.balance_pool(store, pool, most, now);
+        }
+        moved
+    }
+
+    /// The same among the tenants of a pool, up to so many pages.
+    fn balance_pool(&mut self, store: &Store, pool: usize, most: u64, now: Now) -> bool {
+        let (all, better) = (self.look_at_victims(pool, now), self.better(pool));
+        let mut moved = false;
+        for _ in 0..most {
             let known: Vec<_> = all.iter().map(|&(of, evicts)| self.known(of, evicts)).collect();
-            let Some((from, to)) = balance(&known) else { break };
+            let Some((from, to)) = balance(&known, better) else { break };
             let step = Move { from: all[from].0, to: all[to].0, pages: 1 };
             if !self.can_move(&step, store.page().0) {
                 break;
@@ -253,6 +264,11 @@ impl Shard {
             moved = true;
         }
         moved
+    }
+
+    /// How much more the victims of a pool's class must be worth for it to get a page.
+    fn better(&self, pool: usize) -> f64 {
+        if self.pools.learns(pool) { BETTER_LEARNT } else { BETTER_BY_AGE }
     }
 
     /// Moves a page to a class that is full from the one whose victims are worth least, if they are
@@ -269,10 +285,11 @@ impl Shard {
             return false;
         }
         held.asked = held.evicted;
-        let all = self.ranked();
+        let pool = self.pools.pool_of(to.tenant);
+        let all = self.classes_of(pool);
         let Some(at) = all.iter().position(|&of| of == to) else { return false };
         let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
-        let Some(from) = giver(&known, at) else { return false };
+        let Some(from) = giver(&known, at, self.better(pool)) else { return false };
         let step = Move { from: all[from], to, pages: 1 };
         let moves = self.can_move(&step, store.page().0);
         if moves {
@@ -281,14 +298,12 @@ impl Shard {
         moves
     }
 
-    /// The classes of tenants whose rank learns.
-    fn ranked(&mut self) -> Vec<SizeClass> {
-        let Self { pools, tenants, .. } = self;
-        let tenants =
-            tenants.iter_mut().zip(0..).filter(|&(_, at)| pools.evictor(at).rank.learns());
-        let classes = tenants.flat_map(|(tenant, at)| {
-            let large = tenant.pages().classes.large();
-            (0..=large).map(move |class| SizeClass { tenant: at, class })
+    /// The classes of a pool's tenants.
+    fn classes_of(&self, pool: usize) -> Vec<SizeClass> {
+        let classes = self.pools.tenants_of(pool).flat_map(|at| {
+            let slabs = self.tenants[usize::from(at)].slabs.as_ref();
+            let count = slabs.map_or(0, |slabs| slabs.held.len());
+            (0..count).map(move |class| SizeClass { tenant: at, class })
         });
         classes.collect()
     }
@@ -296,9 +311,9 @@ impl Shard {
     /// The same, and whether anything left since this was asked last; where nothing did something
     /// is looked for that would. What is large is not told to evict, so that it gets no page here:
     /// it takes what it needs from whose memory is worth least.
-    fn look_at_victims(&mut self, now: Now) -> Vec<(SizeClass, bool)> {
+    fn look_at_victims(&mut self, pool: usize, now: Now) -> Vec<(SizeClass, bool)> {
         let mut all = vec![];
-        for of in self.ranked() {
+        for of in self.classes_of(pool) {
             let slabs = self.tenants[usize::from(of.tenant)].pages();
             let is_chunk = of.class < slabs.classes.large();
             let held = &mut slabs.held[of.class];
@@ -324,12 +339,15 @@ impl Shard {
         self.known(of, evicts)
     }
 
-    pub(super) fn known(&mut self, of: SizeClass, evicts: bool) -> Class {
-        let slabs = self.tenants[usize::from(of.tenant)].pages();
+    pub(super) fn known(&self, of: SizeClass, evicts: bool) -> Class {
+        let slabs = self.tenants[usize::from(of.tenant)].slabs.as_ref();
+        let slabs = slabs.expect("the layout is the slab layout");
         let (held, slots) = (&slabs.held[of.class], u64::from(slabs.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
         let free = (slots * pages - held.items) as f64 / slots as f64;
-        Class { pages, free, evicts, victims: held.victims }
+        let learns = self.pools.evictor(of.tenant).rank.learns();
+        let victims = if learns { held.victims } else { held.victims.by_age() };
+        Class { pages, free, evicts, victims }
     }
 
     fn move_page(&mut self, store: &Store, step: &Move, want: &Want) {

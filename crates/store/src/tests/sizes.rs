@@ -122,3 +122,36 @@ fn balanced_pages_go_where_victims_are_worth_most() {
     assert!(balanced > alone + alone / 2, "{balanced} pages, {alone} without balance");
     assert!(after < 0.7 * before, "{after} of the reads miss, {before} without balance");
 }
+
+/// What is asked for is large, then small. Under an LRU, which learns nothing, the small must find
+/// memory though the large have it all: their victims are younger.
+#[test]
+fn pages_follow_sizes_that_shift() {
+    let run = |is_on: bool, is_fresh: bool| {
+        let store = slabs(vec![], Evictor::default());
+        store.balance_pages(is_on);
+        let mut prng = Prng::new(1);
+        // The hits of the second half.
+        let mut phase = |len: usize, keys: std::ops::Range<u64>| -> f64 {
+            let mut before = 0;
+            for step in 0..60_000 {
+                ask(&store, 0, keys.start + prng.below(keys.end - keys.start), len);
+                if step % 64 == 0 {
+                    store.sweep(at(1), 64);
+                }
+                if step == 30_000 {
+                    before = store.tenant_stats(0).counters.hits;
+                }
+            }
+            audit(&store);
+            (store.tenant_stats(0).counters.hits - before) as f64 / 30_000.0
+        };
+        if !is_fresh {
+            phase(1_500, 1_000_000..1_004_000);
+        }
+        phase(100, 0..12_000)
+    };
+    let (fresh, stuck, balanced) = (run(true, true), run(false, false), run(true, false));
+    assert!(balanced > fresh - 0.02, "{balanced} of the reads hit, {fresh} in a fresh store");
+    assert!(stuck < fresh - 0.2, "{stuck} hit without balance, {fresh} in a fresh store");
+}

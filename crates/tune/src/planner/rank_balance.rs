@@ -5,7 +5,7 @@
 use super::Spec;
 use crate::slab::{Slab, held, one_page, slabs};
 use crate::{Plan, Snapshot};
-use policy::rank::balance::{Class, balance};
+use policy::rank::balance::{BETTER_LEARNT, Class, balance};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec { name: "rank_balance", by_curves: false, plan };
@@ -19,7 +19,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
         victims: slab.victims,
     };
     let classes: Vec<_> = all.iter().map(|(_, slab)| class(slab)).collect();
-    let division = match balance(&classes) {
+    let division = match balance(&classes, BETTER_LEARNT) {
         Some((from, to)) => one_page(snapshot, all[from].0, all[to].0),
         None => held(snapshot),
     };
