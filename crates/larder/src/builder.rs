@@ -151,7 +151,7 @@ impl Builder {
             slab: self.slab,
             nanos: self.clock.nanos(),
         });
-        // Has an effect in the slab layout under a rank that learns.
+        // Has an effect in the slab layout.
         store.balance_pages(true);
         let pilot = recipe.model.is_some().then(|| Pilot::new(recipe, self.seed));
         let is_timed = pilot.is_some();

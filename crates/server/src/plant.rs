@@ -6,7 +6,7 @@
 //! as they find them.
 //!
 //! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
-//! sampled, timed, modelled or moved, and the thread only looks whether the settings changed.
+//! sampled, timed, modelled or planned, and the thread only looks whether the settings changed.
 
 mod pages;
 

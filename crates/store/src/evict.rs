@@ -123,14 +123,22 @@ impl Pools {
         &self.pools[self.of[tenant as usize]].evictor
     }
 
-    /// The tenants whose items are chosen to leave as this pool says.
+    /// The tenants whose items are chosen to leave as this pool says; none if none are.
     pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
-        (0..).zip(&self.of).filter(move |&(_, &of)| of == pool).map(|(tenant, _)| tenant)
+        let evicts = self.pools[pool].evictor.k > 0;
+        let of_pool = (0..).zip(&self.of).filter(move |&(_, &of)| evicts && of == pool);
+        of_pool.map(|(tenant, _)| tenant)
     }
 
     /// Whether the rank of a pool learns.
     pub(crate) fn learns(&self, pool: usize) -> bool {
         self.pools[pool].evictor.rank.learns()
+    }
+
+    /// Whether what victims of a tenant are worth is learnt here as it is there.
+    pub(crate) fn ranks_like(&self, other: &Self, tenant: TenantId) -> bool {
+        let learns = |pools: &Self| Some(pools.learns(*pools.of.get(usize::from(tenant))?));
+        learns(self) == learns(other)
     }
 
     /// The pool of a tenant.

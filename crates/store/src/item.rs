@@ -33,7 +33,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub(crate) const HEADER: usize = 13;
 const OPTION: usize = 8;
 /// That of a word of stamps; what follows them is read unaligned.
-const ALIGN: usize = 4;
+pub(crate) const ALIGN: usize = 4;
 
 const EXPIRES: u8 = 1;
 /// The lengths are among the options.

@@ -7,9 +7,11 @@
 //! lanes have noted meanwhile, [`NOTES`] each at most, it does not see. So ticks are a little fuzzy
 //! among threads, and exact where there is one.
 //!
-//! An item's stamps are written where they stand, as two atomic words: two threads that read the
-//! same item at once may lose a hit of it, and nothing else. Of what is read all the time they are
-//! not written at all while they would tell nothing new: all its readers keep the line.
+//! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
+//! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
+//! read all the time they are not written at all while they would tell next to nothing: all its
+//! readers keep the line, and the age that is noted, less than a thousandth of the number of items,
+//! is that since they were written.
 //!
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
 //! item, to time a miss, to report a key that models sample, and to note when the notes are full.

@@ -526,7 +526,13 @@ impl Store {
                 shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
             }
             shard.kept = vec![vec![]; pools.len()];
-            shard.pools = Arc::clone(&pools);
+            let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
+            for (at, tenant) in (0..).zip(&mut shard.tenants) {
+                if !pools.ranks_like(&before, at) {
+                    // Densities are no ages.
+                    tenant.slabs.iter_mut().for_each(Slabs::forget_victims);
+                }
+            }
             match &admin.lessons {
                 None => shard.lived = None,
                 Some(lessons) => _ = shard.lived.get_or_insert_with(|| Box::new(lessons.lived())),

@@ -1,7 +1,7 @@
 //! Sampled requests out of the store, for the models.
 //!
 //! An unsampled key costs one comparison of a hash that is there already. A sampled one goes into
-//! a queue under the shard's lock, which is held anyway; a queue that nobody empties in time
+//! a queue of its shard, which is held alone for it; a queue that nobody empties in time
 //! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
 
 use crate::table::SHARE;

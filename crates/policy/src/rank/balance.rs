@@ -51,6 +51,8 @@ pub struct Class {
     pub evicts: bool,
     /// What left, or would have.
     pub victims: Victims,
+    /// Whether a page may be taken from it for who is to get one.
+    pub may_give: bool,
 }
 
 impl Class {
@@ -81,14 +83,21 @@ impl Class {
 /// From which class to which a page is to move, if any is to: the victims of the one are so many
 /// times better than those of the other.
 pub fn balance(classes: &[Class], better: f64) -> Option<(usize, usize)> {
-    let known = classes.iter().enumerate().filter(|(_, class)| class.is_known());
-    let (to, _) = known.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()))?;
+    let to = receiver(classes)?;
     Some((giver(classes, to, better)?, to))
+}
+
+/// The class to which a page would save most.
+pub fn receiver(classes: &[Class]) -> Option<usize> {
+    let known = classes.iter().enumerate().filter(|(_, class)| class.is_known());
+    known.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain())).map(|(to, _)| to)
 }
 
 /// From which class a page is to move to this one, if from any.
 pub fn giver(classes: &[Class], to: usize, better: f64) -> Option<usize> {
-    let may_give = |at, class: &Class| class.is_known() && class.pages > PAGES_MIN && at != to;
+    let may_give = |at, class: &Class| {
+        class.may_give && class.is_known() && class.pages > PAGES_MIN && at != to
+    };
     let givers = classes.iter().enumerate().filter(|&(at, class)| may_give(at, class));
     let (from, least) = givers.min_by(|(_, a), (_, b)| a.loss().total_cmp(&b.loss()))?;
     (classes[to].is_known() && classes[to].gain() > better * least.loss()).then_some(from)
@@ -119,7 +128,7 @@ mod tests {
     }
 
     fn class(pages: u64, density: f64) -> Class {
-        Class { pages, free: 0.0, evicts: true, victims: of(density) }
+        Class { pages, free: 0.0, evicts: true, victims: of(density), may_give: true }
     }
 
     /// By density, not by age or badness: the worst victims give.
@@ -135,6 +144,8 @@ mod tests {
         // The last page, and classes of which little is known.
         assert_eq!(balance(&[class(1, 1.0), class(5, 4.0)]), None);
         assert_eq!(balance(&[class(1, 1.0), class(5, 2.0), class(5, 8.0)]), Some((1, 2)));
+        let kept = Class { may_give: false, ..class(5, 1.0) };
+        assert_eq!(balance(&[kept, class(5, 2.0), class(5, 8.0)]), Some((1, 2)));
         let few = Victims { count: VICTIMS_MIN - 1, density: 9.0 };
         assert_eq!(balance(&[class(5, 1.0), Class { victims: few, ..class(5, 0.0) }]), None);
         assert_eq!(balance(&[]), None);

@@ -23,8 +23,8 @@ pub struct SizeCounts {
     /// Writes.
     pub sets: u64,
     /// Hits on items that had been idle for nearly as long as those that leave: of the time that
-    /// an item lasts unused, the last part, as large as a page is of all pages. Only where the
-    /// rank is an age.
+    /// an item lasts unused, the last part, as large as a page is of all pages. Not where the
+    /// rank learns.
     pub tail_hits: u64,
 }
 

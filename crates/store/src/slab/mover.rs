@@ -21,7 +21,7 @@ use crate::table::SHARE;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
 use policy::rank::Victims;
-use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, Class, balance, giver};
+use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, Class, giver, receiver};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A shard moves a page at most for so many requests to it, and for a part of the items that it
@@ -38,6 +38,8 @@ const ASKS_EVERY: u64 = 8;
 const ASKS_PART: u64 = 4;
 /// Fake evictions of a class of which too little is known, at each look.
 const FAKES: u64 = 8;
+/// Tenants whose classes are compared at once: of more so many are drawn.
+const TENANTS_MAX: usize = 16;
 
 /// A class of sizes, of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -222,14 +224,33 @@ impl Shard {
     /// Whether there is a page to be taken, and who gets it may have it.
     fn can_move(&self, step: &Move, page: u64) -> bool {
         let Move { from, to, .. } = *step;
-        let may_get = || {
-            let account = &self.tenants[usize::from(to.tenant)].account;
-            from.tenant == to.tenant || account.used() + page <= account.max()
+        // The one keeps its min, and the other within its max.
+        let bounds_allow = || {
+            let [giver, getter] =
+                [from, to].map(|of| &self.tenants[usize::from(of.tenant)].account);
+            from.tenant == to.tenant
+                || giver.loose() >= page && getter.used() + page <= getter.max()
         };
         from != to
             && self.holds(to).is_some()
             && self.holds(from).is_some_and(|bytes| bytes >= page)
-            && may_get()
+            && bounds_allow()
+    }
+
+    /// From which of several classes, of which that much is known, a page is to move to one.
+    fn giver(
+        &self,
+        page: u64,
+        all: &[SizeClass],
+        mut known: Vec<Class>,
+        to: usize,
+        better: f64,
+    ) -> Option<Move> {
+        let step = |from: usize| Move { from: all[from], to: all[to], pages: 1 };
+        for (at, class) in known.iter_mut().enumerate() {
+            class.may_give = self.can_move(&step(at), page);
+        }
+        giver(&known, to, better).map(step)
     }
 
     /// Moves pages from the class whose victims are worth least to the one whose victims are worth
@@ -251,15 +272,14 @@ impl Shard {
 
     /// The same among the tenants of a pool, up to so many pages.
     fn balance_pool(&mut self, store: &Store, pool: usize, most: u64, now: Now) -> bool {
-        let (all, better) = (self.look_at_victims(pool, now), self.better(pool));
+        let ((all, evict), better) = (self.look_at_victims(pool, now), self.better(pool));
         let mut moved = false;
         for _ in 0..most {
-            let known: Vec<_> = all.iter().map(|&(of, evicts)| self.known(of, evicts)).collect();
-            let Some((from, to)) = balance(&known, better) else { break };
-            let step = Move { from: all[from].0, to: all[to].0, pages: 1 };
-            if !self.can_move(&step, store.page().0) {
-                break;
-            }
+            let looks = all.iter().zip(&evict);
+            let known: Vec<_> = looks.map(|(&of, &evicts)| self.known(of, evicts)).collect();
+            let Some(to) = receiver(&known) else { break };
+            let step = self.giver(store.page().0, &all, known, to, better);
+            let Some(step) = step else { break };
             self.move_page(store, &step, &want_of(&step, now));
             moved = true;
         }
@@ -286,34 +306,42 @@ impl Shard {
         }
         held.asked = held.evicted;
         let pool = self.pools.pool_of(to.tenant);
-        let all = self.classes_of(pool);
+        let all = self.classes_of(pool, Some(to.tenant));
         let Some(at) = all.iter().position(|&of| of == to) else { return false };
         let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
-        let Some(from) = giver(&known, at, self.better(pool)) else { return false };
-        let step = Move { from: all[from], to, pages: 1 };
-        let moves = self.can_move(&step, store.page().0);
-        if moves {
-            self.move_page(store, &step, want);
+        let step = self.giver(store.page().0, &all, known, at, self.better(pool));
+        if let Some(step) = &step {
+            self.move_page(store, step, want);
         }
-        moves
+        step.is_some()
     }
 
-    /// The classes of a pool's tenants.
-    fn classes_of(&self, pool: usize) -> Vec<SizeClass> {
-        let classes = self.pools.tenants_of(pool).flat_map(|at| {
-            let slabs = self.tenants[usize::from(at)].slabs.as_ref();
-            let count = slabs.map_or(0, |slabs| slabs.held.len());
-            (0..count).map(move |class| SizeClass { tenant: at, class })
-        });
-        classes.collect()
-    }
-
-    /// The same, and whether anything left since this was asked last; where nothing did something
-    /// is looked for that would. What is large is not told to evict, so that it gets no page here:
-    /// it takes what it needs from whose memory is worth least.
-    fn look_at_victims(&mut self, pool: usize, now: Now) -> Vec<(SizeClass, bool)> {
+    /// The classes with pages of a pool's tenants, or of some of them and the one named.
+    fn classes_of(&mut self, pool: usize, own: Option<TenantId>) -> Vec<SizeClass> {
+        let mut tenants: Vec<_> = self.pools.tenants_of(pool).collect();
+        if tenants.len() > TENANTS_MAX {
+            let first = self.prng.below(tenants.len() as u64) as usize;
+            tenants.rotate_left(first);
+            tenants.truncate(TENANTS_MAX);
+            let own = own.filter(|own| !tenants.contains(own));
+            tenants.extend(own);
+        }
         let mut all = vec![];
-        for of in self.classes_of(pool) {
+        for at in tenants {
+            let held = self.tenants[usize::from(at)].slabs.iter().flat_map(|slabs| &slabs.held);
+            let classes = held.enumerate().filter(|(_, held)| !held.pages.is_empty());
+            all.extend(classes.map(|(class, _)| SizeClass { tenant: at, class }));
+        }
+        all
+    }
+
+    /// The same, and of each whether anything left since this was asked last; where nothing did
+    /// something is looked for that would. What is large is not told to evict, so that it gets no
+    /// page here: it takes what it needs from whose memory is worth least.
+    fn look_at_victims(&mut self, pool: usize, now: Now) -> (Vec<SizeClass>, Vec<bool>) {
+        let all = self.classes_of(pool, None);
+        let mut evict = vec![];
+        for &of in &all {
             let slabs = self.tenants[usize::from(of.tenant)].pages();
             let is_chunk = of.class < slabs.classes.large();
             let held = &mut slabs.held[of.class];
@@ -322,9 +350,9 @@ impl Shard {
             if !evicts && held.items > 0 {
                 self.pretend(of.tenant, of.class, now);
             }
-            all.push((of, evicts && is_chunk));
+            evict.push(evicts && is_chunk);
         }
-        all
+        (all, evict)
     }
 
     /// What is known of a class, which is asked what would leave it where that is little.
@@ -347,7 +375,7 @@ impl Shard {
         let free = (slots * pages - held.items) as f64 / slots as f64;
         let learns = self.pools.evictor(of.tenant).rank.learns();
         let victims = if learns { held.victims } else { held.victims.by_age() };
-        Class { pages, free, evicts, victims }
+        Class { pages, free, evicts, victims, may_give: true }
     }
 
     fn move_page(&mut self, store: &Store, step: &Move, want: &Want) {

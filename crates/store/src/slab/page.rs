@@ -25,7 +25,7 @@
 
 use super::arena::Run;
 use crate::fetch::fetch;
-use crate::item::{Owned, Parts, Ref};
+use crate::item::{ALIGN, Owned, Parts, Ref};
 use policy::rank::{Stamps, Tag};
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -35,9 +35,12 @@ pub(crate) const HEAD: u64 = 64;
 /// Bytes of a tag.
 pub(crate) const TAG: u64 = 4;
 
-/// Chunks are multiples of this: whatever is read in them is read unaligned.
+/// Chunks are multiples of this, as the head and a tag are: what an item has to be aligned to.
 pub(super) const STEP: u64 = 4;
 
+const _: () = assert!(
+    STEP.is_multiple_of(ALIGN as u64) && HEAD.is_multiple_of(STEP) && TAG.is_multiple_of(STEP)
+);
 const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= HEAD as usize);
 
 /// Bytes of a chunk where a page of so many bytes has so many slots.

@@ -1,7 +1,7 @@
 //! Classes of sizes: what is counted of them, and pages that move as told or as victims tell.
 
 use super::{at, audit, key};
-use crate::{Bounds, Config, Evictor, Move, SizeClass, SizeClassStats, Slab, Store};
+use crate::{Bounds, Config, Evictor, Move, Pool, SizeClass, SizeClassStats, Slab, Store};
 use base::{Bytes, Prng, TenantId};
 
 const MIB: u64 = 1 << 20;
@@ -154,4 +154,42 @@ fn pages_follow_sizes_that_shift() {
     let (fresh, stuck, balanced) = (run(true, true), run(false, false), run(true, false));
     assert!(balanced > fresh - 0.02, "{balanced} of the reads hit, {fresh} in a fresh store");
     assert!(stuck < fresh - 0.2, "{stuck} hit without balance, {fresh} in a fresh store");
+}
+
+/// A tenant within its min neither loses a page to another nor items for one, and does not keep
+/// the others from moving pages among themselves. Where nothing is to leave, nothing does.
+#[test]
+fn balance_keeps_to_bounds_and_to_who_evicts_nothing() {
+    let mins = [Bytes(MIB), Bytes(0)].map(|min| Bounds { min, max: None });
+    let store = slabs(mins.to_vec(), Evictor::default());
+    store.balance_pages(true);
+    let mut prng = Prng::new(1);
+    let mut play = |steps, from: u64, len| {
+        for step in 0..steps {
+            ask(&store, 1, from + prng.below(4_000), len);
+            if step % 64 == 0 {
+                store.sweep(at(1), 64);
+            }
+        }
+    };
+    (0..4_000).for_each(|number| ask(&store, 0, number, 100));
+    let had = store.tenant_stats(0);
+    play(40_000, 0, 1_500);
+    play(40_000, 0, 100);
+    assert_eq!(store.tenant_stats(0), had, "its items are the oldest of all");
+    assert!(of(&store, 1, 100).1.pages > 10, "{:?}", of(&store, 1, 100).1);
+    audit(&store);
+    // Of another size, whose victims are young, when there is nobody to leave any more.
+    (0..300).for_each(|number| ask(&store, 1, 1_000_000 + number, 3_000));
+    let nobody = Evictor { k: 0, ..Evictor::default() };
+    let budget = store.limit();
+    store.set_pools(&[Pool { tenants: vec![0, 1], class: None, budget, evictor: nobody }]);
+    let had = store.tenant_stats(1);
+    for number in 0..40_000u64 {
+        store.get(&key(&store, 1, &number.to_le_bytes()), at(1), |_| ());
+        if number % 64 == 0 {
+            store.sweep(at(1), 64);
+        }
+    }
+    assert_eq!(store.tenant_stats(1).len, had.len);
 }

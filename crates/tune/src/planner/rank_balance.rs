@@ -17,6 +17,7 @@ fn plan(snapshot: &Snapshot) -> Plan {
         free: slab.last().free as f64 / slab.chunks() as f64,
         evicts: slab.evicts(),
         victims: slab.victims,
+        may_give: true,
     };
     let classes: Vec<_> = all.iter().map(|(_, slab)| class(slab)).collect();
     let division = match balance(&classes, BETTER_LEARNT) {
