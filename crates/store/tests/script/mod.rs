@@ -44,9 +44,8 @@ pub fn play(script: &[u8]) {
         pair.call(call[0], call[1], call[2], call[3]);
     }
     pair.scan();
-    // What is dead is found without being asked for, all of it. Miri plays short scripts, slowly.
-    let budget = if cfg!(miri) { 1 << 8 } else { 1 << 20 };
-    _ = pair.store.sweep(pair.now(), budget);
+    // What is dead is found without being asked for, all of it.
+    _ = pair.store.sweep(pair.now(), 1 << 13);
     pair.scan();
     let len = pair.store.len(Scope::ALL).items;
     assert!(len == pair.map.len() as u64, "{len} items, {} alive", pair.map.len());
