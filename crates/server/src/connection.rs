@@ -6,7 +6,9 @@ use crate::tls::TlsStream;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 use mio::{Interest, Registry, Token};
-use std::io::{self, Read, Write};
+use rustix::net::{RecvFlags, SendFlags};
+use std::io;
+use std::os::fd::AsFd;
 use wire::{memcached, resp};
 
 /// A buffer that has grown beyond this is given back when it is empty.
@@ -20,6 +22,17 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream>),
 }
 
+/// Reads without what the C library does about threads that may be cancelled, which is more than
+/// all else around the call.
+fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::net::recv(socket, into, RecvFlags::empty())?.0)
+}
+
+/// Writes in the same way.
+fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+    Ok(rustix::net::send(socket, bytes, SendFlags::NOSIGNAL)?)
+}
+
 impl Stream {
     fn source(&mut self) -> &mut dyn Source {
         match self {
@@ -31,16 +44,16 @@ impl Stream {
 
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(stream) => stream.read(into),
-            Self::Unix(stream) => stream.read(into),
+            Self::Tcp(stream) => receive(stream, into),
+            Self::Unix(stream) => receive(stream, into),
             Self::Tls(stream) => stream.read(into),
         }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            Self::Unix(stream) => stream.write(bytes),
+            Self::Tcp(stream) => send(stream, bytes),
+            Self::Unix(stream) => send(stream, bytes),
             Self::Tls(stream) => stream.write(bytes),
         }
     }

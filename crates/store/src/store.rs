@@ -121,7 +121,9 @@ impl Store {
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
         let slab = config.slab.map(|slab| {
             let classes = Arc::new(slab.classes(budget.0, shards));
-            (Arc::new(Arena::new(classes.page())), classes)
+            let arena = Arena::new(classes.page());
+            arena.expects(budget.0);
+            (Arc::new(arena), classes)
         });
         let sizes = slab.as_ref().map_or(Sizes::Heap, |(_, cuts)| Sizes::Slab(Arc::clone(cuts)));
         let shard = |at: usize| Shard {
@@ -479,6 +481,9 @@ impl Store {
     /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
+        if let Some((arena, _)) = &self.slab {
+            arena.expects(limit.0);
+        }
     }
 
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.
@@ -645,6 +650,9 @@ impl Store {
             swept.expired += step.expired;
             swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
             swept.moved += usize::from(self.move_page(&mut shard, now));
+        }
+        if let Some((arena, _)) = &self.slab {
+            arena.tend();
         }
         if self.learns.load(Relaxed) {
             self.learn();

@@ -1,18 +1,23 @@
 //! Where pages come from: memory of the system that no allocator ever sees.
 //!
 //! A region of addresses is mapped that is far larger than what will be used of it; what is written
-//! takes memory, by blocks, and nothing else does. Runs of 2^n pages are cut from its front. One
-//! that is given back loses its memory at once and keeps its addresses for the next of its length,
-//! so what is resident follows what is charged, whatever sizes come after each other: there is
-//! nothing to be fragmented but addresses, and of those there are enough.
+//! takes memory, by blocks, and nothing else does. Pages are cut from its front, runs of 2^n pages
+//! from that of another. What is given back loses its memory and keeps its addresses for the next
+//! of its length, so what is resident follows what is charged, whatever sizes come after each
+//! other: there is nothing to be fragmented but addresses, and of those there are enough. A few
+//! pages keep their memory for the next to ask, who mostly is there: pages move among classes.
 //!
-//! Large pages of the system are declined: one of them would take memory for the pages around the
-//! one that was asked for.
+//! Large blocks of the system, of 2 MB, take the place of pages that fill one: an item is one miss
+//! of the processor's table of addresses less away. Nothing takes memory that was not taken
+//! already, and it is done in the background. A block of which a page is given back is declined
+//! from then on, else the system might fill it up again behind our back, until all pages are back.
+//! There are none under runs, which come and go.
 
 use super::mapping::Mapping;
 use crate::sync::Mutex;
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 /// A run of pages in one piece, aligned to the length of a page.
 #[derive(Debug)]
@@ -26,14 +31,129 @@ unsafe impl Send for Run {}
 // SAFETY: shared, it only tells where it is.
 unsafe impl Sync for Run {}
 
+/// Bytes of a large block.
+const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
+/// Blocks that are declined one by one: each may take two entries of the system's list of mappings,
+/// which has 65 530.
+const DECLINED_MAX: usize = 4096;
+/// Blocks made large at once.
+const ACCEPTED_MAX: usize = 16;
+/// The part of the limit that pages given back may keep.
+const WARM: usize = 256;
+
+/// Regions that are cut into runs.
 #[derive(Debug, Default)]
-struct State {
+struct Front {
     /// The last is cut from.
     regions: Vec<Mapping>,
     /// Bytes cut from the last.
     cut: usize,
-    /// Runs given back, by order.
+}
+
+impl Front {
+    /// A piece of `len` bytes, aligned to `page`; the region is new if there was no room.
+    fn cut(&mut self, len: usize, page: usize) -> Option<(NonNull<u8>, bool)> {
+        let is_full = self.regions.last().is_none_or(|region| region.len() - self.cut < len);
+        if is_full {
+            self.regions.push(Mapping::new(len, page.max(BLOCK))?);
+            self.cut = 0;
+        }
+        let at = self.cut;
+        self.cut += len;
+        Some((self.regions.last()?.at(at), is_full))
+    }
+
+    /// Gives the memory of a piece to the system.
+    fn empty(&self, base: NonNull<u8>, len: usize) {
+        if let Some(region) = self.regions.iter().find(|region| region.has(base)) {
+            region.empty(base, len);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    pages: Front,
+    runs: Front,
+    /// What was given back, by order.
     free: Vec<Vec<Run>>,
+    /// Pages given back that have their memory, and how many there may be.
+    warm: Vec<Run>,
+    warm_max: usize,
+    /// Pages that are out.
+    out: usize,
+    /// Blocks of the last region of pages, by where they begin: those that pages fill and that are
+    /// to be large, and those that are not to be.
+    full: Vec<usize>,
+    declined: BTreeSet<usize>,
+}
+
+impl State {
+    /// A page, or a run of `len` bytes.
+    fn cut(&mut self, order: u32, len: usize, page: usize) -> Option<NonNull<u8>> {
+        if order > 0 {
+            return Some(self.runs.cut(len, page)?.0);
+        }
+        let (base, is_new) = self.pages.cut(len, page)?;
+        if is_new {
+            self.full.clear();
+            self.declined.clear();
+        }
+        let [from, to] = [self.pages.cut - len, self.pages.cut].map(|at| at / BLOCK);
+        self.full.extend((from..to).map(|block| block * BLOCK));
+        Some(base)
+    }
+
+    /// A block that is to be large, if there is one.
+    fn accept(&mut self) -> Option<NonNull<u8>> {
+        loop {
+            let block = self.full.pop()?;
+            if !self.declined.contains(&block) && self.declined.len() < DECLINED_MAX {
+                let region = self.pages.regions.last()?;
+                region.accept(block, BLOCK);
+                return Some(region.at(block));
+            }
+        }
+    }
+
+    /// Gives the memory of a page to the system, whose blocks must not take it again by themselves.
+    fn cool(&mut self, base: NonNull<u8>, page: usize) {
+        self.pages.empty(base, page);
+        let Some(region) = self.pages.regions.last().filter(|region| region.has(base)) else {
+            return;
+        };
+        let at = region.offset(base);
+        for block in (at / BLOCK * BLOCK..at + page).step_by(BLOCK) {
+            if self.declined.len() < DECLINED_MAX && self.declined.insert(block) {
+                region.decline(block, BLOCK);
+                if self.declined.len() == DECLINED_MAX {
+                    region.decline(0, self.pages.cut);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, run: Run) {
+        let order = run.order as usize;
+        if self.free.len() <= order {
+            self.free.resize_with(order + 1, Vec::new);
+        }
+        self.free[order].push(run);
+    }
+
+    /// Begins anew when all pages are back.
+    fn reset(&mut self) {
+        let Some(region) = self.pages.regions.pop() else { return };
+        region.decline(0, self.pages.cut);
+        region.empty(region.at(0), self.pages.cut);
+        if let Some(free) = self.free.first_mut() {
+            free.clear();
+        }
+        self.warm.clear();
+        self.full.clear();
+        self.declined.clear();
+        self.pages = Front { regions: vec![region], cut: 0 };
+    }
 }
 
 /// The pages of a store. Runs must not outlive it.
@@ -49,35 +169,134 @@ impl Arena {
         Self { page: page as usize, state: Mutex::new(State::default()) }
     }
 
+    /// Is told how many bytes may be taken, 0 for no limit.
+    pub(crate) fn expects(&self, limit: u64) {
+        let mut state = self.lock();
+        let limit = if limit == 0 { usize::MAX } else { limit as usize };
+        state.warm_max = limit.min(BLOCK * WARM) / WARM / self.page;
+        while state.warm.len() > state.warm_max {
+            let Some(run) = state.warm.pop() else { return };
+            state.cool(run.base, self.page);
+            state.keep(run);
+        }
+    }
+
+    /// Puts large blocks in the place of pages, a few at a time: each takes as long as to copy it,
+    /// and who reads it waits.
+    pub(crate) fn tend(&self) {
+        for _ in 0..ACCEPTED_MAX {
+            let Some(block) = self.lock().accept() else { return };
+            // If it was declined in the meantime the system refuses.
+            Mapping::collapse(block, BLOCK);
+        }
+    }
+
     /// A run of at least so many bytes, of any contents; none if the system has no more addresses.
     pub(super) fn take(&self, bytes: u64) -> Option<Run> {
         let order = (bytes as usize).div_ceil(self.page).next_power_of_two().ilog2();
-        let len = self.page << order;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(run) = state.free.get_mut(order as usize).and_then(Vec::pop) {
-            return Some(run);
-        }
-        if state.regions.last().is_none_or(|region| region.len() - state.cut < len) {
-            state.regions.push(Mapping::new(len, self.page)?);
-            state.cut = 0;
-        }
-        let at = state.cut;
-        state.cut += len;
-        let base = state.regions.last()?.at(at);
-        Some(Run { base, order })
+        let mut state = self.lock();
+        let warm = if order == 0 { state.warm.pop() } else { None };
+        let kept = warm.or_else(|| state.free.get_mut(order as usize).and_then(Vec::pop));
+        let run = match kept {
+            Some(run) => run,
+            None => Run { base: state.cut(order, self.page << order, self.page)?, order },
+        };
+        state.out += usize::from(order == 0);
+        Some(run)
     }
 
     /// Takes a run back, and gives its memory to the system.
     pub(super) fn give(&self, run: Run) {
-        let len = self.page << run.order;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(region) = state.regions.iter().find(|region| region.has(run.base)) {
-            region.empty(run.base, len);
+        let mut state = self.lock();
+        if run.order > 0 {
+            state.runs.empty(run.base, self.page << run.order);
+            return state.keep(run);
         }
-        let order = run.order as usize;
-        if state.free.len() <= order {
-            state.free.resize_with(order + 1, Vec::new);
+        state.out -= 1;
+        if state.out == 0 && state.pages.regions.len() == 1 {
+            return state.reset();
         }
-        state.free[order].push(run);
+        if state.warm.len() < state.warm_max {
+            return state.warm.push(run);
+        }
+        state.cool(run.base, self.page);
+        state.keep(run);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 16 << 10;
+
+    /// Takes pages and writes to them.
+    fn pages(arena: &Arena, count: usize) -> Vec<Run> {
+        let take = |_| {
+            let run = arena.take(PAGE as u64).unwrap();
+            // SAFETY: the page is ours.
+            unsafe { run.base.write(7) };
+            run
+        };
+        (0..count).map(take).collect()
+    }
+
+    fn give_all(arena: &Arena, runs: impl IntoIterator<Item = Run>) {
+        for run in runs {
+            arena.give(run);
+        }
+    }
+
+    /// What stands at the beginning of a page; nothing if its memory is gone.
+    fn first(base: NonNull<u8>) -> u8 {
+        // SAFETY: the address stays mapped as long as the arena is there.
+        unsafe { base.read() }
+    }
+
+    #[test]
+    fn what_is_given_back_loses_its_memory_but_for_a_few_pages() {
+        let arena = Arena::new(PAGE as u64);
+        arena.expects((2 * WARM * PAGE) as u64);
+        let mut taken = pages(&arena, 10);
+        let last: Vec<_> = (0..4).map(|_| taken.pop().unwrap()).collect();
+        let bases: Vec<_> = last.iter().map(|run| run.base).collect();
+        give_all(&arena, last);
+        if !cfg!(miri) {
+            assert_eq!(bases.iter().map(|&base| first(base)).collect::<Vec<_>>(), [7, 7, 0, 0]);
+        }
+        let again: Vec<_> = (0..4).map(|_| arena.take(1).unwrap()).collect();
+        assert_eq!([again[0].base, again[1].base], [bases[1], bases[0]], "the warm ones first");
+        assert_eq!(arena.lock().pages.cut, 10 * PAGE, "no address is lost");
+        let run = arena.take(3 * PAGE as u64).unwrap();
+        assert_eq!((run.order, arena.lock().runs.cut), (2, 4 * PAGE));
+        arena.give(run);
+        give_all(&arena, taken.into_iter().chain(again));
+        let state = arena.lock();
+        assert_eq!((state.pages.cut, state.warm.len()), (0, 0), "it begins anew");
+        assert!(state.free.first().is_none_or(Vec::is_empty));
+    }
+
+    /// A block is to be large when pages fill it, and not once one of them was given back.
+    #[test]
+    fn large_blocks_are_full() {
+        let arena = Arena::new(PAGE as u64);
+        arena.expects(PAGE as u64);
+        let per_block = BLOCK / PAGE;
+        let mut taken = pages(&arena, 3 * per_block - 1);
+        assert_eq!(arena.lock().full, [0, BLOCK], "the third has a page to go");
+        arena.give(taken.swap_remove(per_block));
+        assert!(arena.lock().declined.contains(&BLOCK));
+        arena.tend();
+        taken.extend(pages(&arena, 2));
+        assert_eq!(arena.lock().full, [2 * BLOCK], "the page given back came first");
+        arena.tend();
+        assert!(arena.lock().full.is_empty());
+        assert!(taken.iter().all(|run| first(run.base) == 7), "nothing is lost");
+        give_all(&arena, taken);
+        assert!(arena.lock().declined.is_empty());
     }
 }

@@ -27,7 +27,7 @@ impl Mapping {
             let mut options = memmap2::MmapOptions::new();
             options.len(most.max(len) + align).no_reserve_swap().map_anon().ok()
         })?;
-        // Best effort: where there are no large pages this says so.
+        // Best effort, as below: where there are no large blocks this says so.
         _ = map.advise(memmap2::Advice::NoHugePage);
         let skip = map.as_ptr().align_offset(align);
         Some(Self { map, skip })
@@ -52,6 +52,28 @@ impl Mapping {
     pub(super) fn has(&self, base: NonNull<u8>) -> bool {
         base.addr() >= self.base().addr()
             && base.addr().get() - self.base().addr().get() < self.map.len()
+    }
+
+    /// How far from [`Mapping::at`] 0 an address of the region is.
+    pub(super) fn offset(&self, base: NonNull<u8>) -> usize {
+        base.addr().get() - self.at(0).addr().get()
+    }
+
+    /// Lets the system put large blocks in the place of `len` bytes from `at` on.
+    pub(super) fn accept(&self, at: usize, len: usize) {
+        _ = self.map.advise_range(memmap2::Advice::HugePage, self.skip + at, len);
+    }
+
+    /// Does not let it any more.
+    pub(super) fn decline(&self, at: usize, len: usize) {
+        _ = self.map.advise_range(memmap2::Advice::NoHugePage, self.skip + at, len);
+    }
+
+    /// Has the system do so now, with what stands in them. Older systems do not know this, and come
+    /// to it by themselves some time.
+    pub(super) fn collapse(base: NonNull<u8>, len: usize) {
+        // SAFETY: what the bytes say stays what it is, whoever reads and writes them.
+        unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_COLLAPSE) };
     }
 
     /// Takes the memory of `len` bytes from `base` on, which nobody uses any more.
@@ -93,6 +115,16 @@ impl Mapping {
     pub(super) fn has(&self, base: NonNull<u8>) -> bool {
         base.addr() >= self.base.addr() && base.addr().get() - self.base.addr().get() < self.len()
     }
+
+    pub(super) fn offset(&self, base: NonNull<u8>) -> usize {
+        base.addr().get() - self.base.addr().get()
+    }
+
+    pub(super) fn accept(&self, _at: usize, _len: usize) {}
+
+    pub(super) fn decline(&self, _at: usize, _len: usize) {}
+
+    pub(super) fn collapse(_base: NonNull<u8>, _len: usize) {}
 
     pub(super) fn empty(&self, _base: NonNull<u8>, _len: usize) {}
 }

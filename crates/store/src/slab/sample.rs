@@ -71,6 +71,17 @@ impl Line {
         (line, found)
     }
 
+    /// Takes out the first of the lowest rank.
+    fn pop(&mut self) -> At {
+        // All are compared, which a processor does to several at once.
+        let bit = |(at, &rank): (usize, &f32)| u32::from(rank == self.least) << at;
+        let equal = self.ranks.iter().enumerate().map(bit).fold(0, |all, one| all | one);
+        let at = equal.trailing_zeros() % LINE;
+        self.ranks[at as usize] = f32::INFINITY;
+        self.settle();
+        At { page: self.page, slot: self.first + at }
+    }
+
     /// Finds the lowest.
     fn settle(&mut self) {
         // No rank is NaN. Four side by side, or each comparison would wait for the one before.
@@ -100,36 +111,14 @@ impl Draws {
     pub(super) fn pop(&mut self) -> Option<(At, f32)> {
         let least = self.least();
         let line = self.0.iter_mut().find(|line| line.least == least && least < f32::INFINITY)?;
-        let at = line.ranks.iter().position(|&rank| rank == least)?;
-        line.ranks[at] = f32::INFINITY;
-        line.settle();
-        Some((At { page: line.page, slot: line.first + at as u32 }, least))
+        Some((line.pop(), least))
     }
 
-    /// The lowest in their order, and the lowest rank of the others.
-    pub(super) fn lowest<const N: usize>(&self) -> ([(At, f32); N], f32) {
-        let mut lowest = [(At::default(), f32::INFINITY); N];
-        let mut bound = f32::INFINITY;
-        for line in &self.0 {
-            if line.least >= lowest[N - 1].1 {
-                bound = bound.min(line.least);
-                continue;
-            }
-            for (slot, &rank) in (line.first..).zip(&line.ranks) {
-                let mut last = N - 1;
-                if rank >= lowest[last].1 {
-                    bound = bound.min(rank);
-                    continue;
-                }
-                bound = bound.min(lowest[last].1);
-                while last > 0 && rank < lowest[last - 1].1 {
-                    lowest[last] = lowest[last - 1];
-                    last -= 1;
-                }
-                lowest[last] = (At { page: line.page, slot }, rank);
-            }
-        }
-        (lowest, bound)
+    /// Takes out the lowest in their order; with them, the lowest rank of the others.
+    pub(super) fn lowest<const N: usize>(&mut self) -> ([(At, f32); N], f32) {
+        let none = (At::default(), f32::INFINITY);
+        let lowest = std::array::from_fn(|_| self.pop().unwrap_or(none));
+        (lowest, self.least())
     }
 
     /// Puts back a slot that was taken out, with another rank.
