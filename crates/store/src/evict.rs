@@ -12,18 +12,21 @@
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen candidates are drawn by whole buckets of the table:
-//! what lies in one was thrown together by the hash, and five of them come for one line.
+//! the K waits become one. More than sixteen are drawn by whole buckets (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
 //! whatever its rank.
 
+mod buckets;
+
+pub(crate) use buckets::Ahead;
+
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref};
 use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
-use crate::table::{END, Place, Table};
+use crate::table::{END, Place};
 use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick};
@@ -202,8 +205,8 @@ pub(crate) struct Share {
 }
 
 /// Places drawn at once.
-const BATCH: usize = 4 * Table::PLACES;
-/// Candidates that are drawn one by one, and of them so many at once.
+const BATCH: usize = APART;
+/// Candidates that are drawn one by one.
 const APART: usize = 16;
 
 /// An item drawn.
@@ -300,6 +303,7 @@ impl Shard {
         }
         let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, ghosts, seed, .. } =
             self;
+        let ahead = &mut self.ahead[pool];
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
             return 0;
@@ -323,12 +327,38 @@ impl Shard {
         let (kept, tick, seed) = (&mut kept[pool], *tick, *seed);
         if let (Some(class), Some(ghosts)) = (class, ghosts) {
             let of = OfClass { class, ghosts, seed };
-            Round { of, evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }
-                .run()
+            Round {
+                of,
+                evictor,
+                tenants,
+                kept,
+                ahead,
+                shares,
+                total,
+                prng,
+                scrap,
+                want,
+                tick,
+                lived,
+            }
+            .run()
         } else {
             let of = OfAny;
-            Round { of, evictor, tenants, kept, shares, total, prng, scrap, want, tick, lived }
-                .run()
+            Round {
+                of,
+                evictor,
+                tenants,
+                kept,
+                ahead,
+                shares,
+                total,
+                prng,
+                scrap,
+                want,
+                tick,
+                lived,
+            }
+            .run()
         }
     }
 }
@@ -390,6 +420,7 @@ struct Round<'a, O> {
     evictor: &'a Evictor,
     tenants: &'a mut [Tenant],
     kept: &'a mut Vec<Kept>,
+    ahead: &'a mut Ahead,
     shares: &'a [Share],
     /// Items of all shares.
     total: usize,
@@ -402,6 +433,9 @@ struct Round<'a, O> {
 
 impl<O: Of> Round<'_, O> {
     fn run(&mut self) -> u64 {
+        if usize::from(self.evictor.k) > APART && !self.evictor.pool {
+            return self.run_by_buckets();
+        }
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
         let mut batch = [Drawn::default(); BATCH];
@@ -426,15 +460,7 @@ impl<O: Of> Round<'_, O> {
                     continue;
                 }
                 if is_dead {
-                    let tenant = &mut self.tenants[share.tenant as usize];
-                    crate::learn::ends(
-                        self.lived,
-                        share.tenant,
-                        tenant.table.get(place),
-                        self.tick,
-                    );
-                    tenant.counters.expired_for_room += 1;
-                    return tenant.expire(place);
+                    return self.expire(share.tenant, place);
                 }
                 if !self.of.has(|| stamps) {
                     continue;
@@ -459,6 +485,14 @@ impl<O: Of> Round<'_, O> {
         }
     }
 
+    /// One that is dead leaves.
+    fn expire(&mut self, at: TenantId, place: Place) -> u64 {
+        let tenant = &mut self.tenants[usize::from(at)];
+        crate::learn::ends(self.lived, at, tenant.table.get(place), self.tick);
+        tenant.counters.expired_for_room += 1;
+        tenant.expire(place)
+    }
+
     /// Draws places of the tables, each with the same chance, where `left` items are wanted. Those
     /// that hold an item come first in `batch`; returns how many they are.
     fn draw(&mut self, left: usize, batch: &mut [Drawn; BATCH]) -> usize {
@@ -468,14 +502,6 @@ impl<O: Of> Round<'_, O> {
             batch[found] = Drawn { share, place, word };
             found += usize::from(word != 0);
         };
-        if usize::from(self.evictor.k) > APART {
-            for _ in 0..left.div_ceil(Table::PLACES - 2).min(BATCH / Table::PLACES) {
-                let share = self.share();
-                let tenant = &self.tenants[self.shares[share].tenant as usize];
-                tenant.table.draw_bucket(self.prng).for_each(|drawn| note(share, drawn));
-            }
-            return found;
-        }
         // One place in three holds none.
         let count = (left + left / 2 + 1).min(APART);
         if let [only] = self.shares {

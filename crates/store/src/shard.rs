@@ -6,7 +6,7 @@
 //! reads need not (`read.rs`).
 
 use crate::classes::Ghosts;
-use crate::evict::{Kept, Pools, Share};
+use crate::evict::{Ahead, Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref};
 use crate::learn;
 use crate::memory::Memory;
@@ -45,6 +45,8 @@ pub(crate) struct Shard {
     pub(crate) pools: Arc<Pools>,
     /// Candidates kept, by pool.
     pub(crate) kept: Vec<Vec<Kept>>,
+    /// Candidates on their way from memory, by pool.
+    pub(crate) ahead: Vec<Ahead>,
     /// Room for the tenants of an eviction.
     pub(crate) shares: Vec<Share>,
     /// Room for the candidates of an eviction from a page.

@@ -30,7 +30,7 @@
 //! them is a limit on memory at every instant.
 
 use crate::compact::Compactor;
-use crate::evict::{Pools, Want};
+use crate::evict::{Ahead, Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::lanes::{LANES_MAX, Lanes, Write};
@@ -138,6 +138,7 @@ impl Store {
             at,
             pools: Arc::clone(&pools),
             kept: vec![vec![]],
+            ahead: vec![Ahead::default()],
             shares: vec![],
             scrap: None,
             quiet_until: u64::MAX,
@@ -531,6 +532,7 @@ impl Store {
                 shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
             }
             shard.kept = vec![vec![]; pools.len()];
+            shard.ahead = std::iter::repeat_with(Ahead::default).take(pools.len()).collect();
             let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
             for (at, tenant) in (0..).zip(&mut shard.tenants) {
                 if !pools.ranks_like(&before, at) {

@@ -31,7 +31,7 @@ impl Rank for Klru {
         &self,
         _: TenantId,
         tags: &[Tag],
-        _: u32,
+        _: &[u32],
         now: Tick,
         into: &mut [f32],
     ) -> bool {

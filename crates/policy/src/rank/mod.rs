@@ -64,14 +64,15 @@ pub trait Rank: Debug + Send + Sync {
         self.rank(item, now)
     }
 
-    /// The scores of several items of one tenant and size by their tags, without end where there is
-    /// no item: the call is paid once. Who is to leave for it is looked at and scored by
-    /// [`Rank::rank_in`] before it goes. False if tags do not tell enough; then nothing is written.
+    /// The scores of several items of one tenant by their tags and the bytes charged for each, or
+    /// for all of them alike, without end where there is no item: the call is paid once. Who is to
+    /// leave for it is looked at and scored by [`Rank::rank_in`] before it goes. False if tags do
+    /// not tell enough; then nothing is written.
     fn rank_tags(
         &self,
         _tenant: TenantId,
         _tags: &[Tag],
-        _size: u32,
+        _sizes: &[u32],
         _now: Tick,
         _into: &mut [f32],
     ) -> bool {

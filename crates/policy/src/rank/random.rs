@@ -23,7 +23,7 @@ impl Rank for Random {
         0.0
     }
 
-    fn rank_tags(&self, _: TenantId, tags: &[Tag], _: u32, _: Tick, into: &mut [f32]) -> bool {
+    fn rank_tags(&self, _: TenantId, tags: &[Tag], _: &[u32], _: Tick, into: &mut [f32]) -> bool {
         for (score, tag) in into.iter_mut().zip(tags) {
             *score = if tag.is_item() { 0.0 } else { f32::INFINITY };
         }

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   eviction n        n + 1                  n + 2                        n + 3
-//!   draw ── tags ──▶ rank, keep two ── items ──▶ look, keep one ── bucket ──▶ it leaves
+//!   draw ── tags ──▶ rank, keep 3 ── items ────▶ look, keep one ── bucket ──▶ it leaves
 //! ```
 //!
 //! In the meantime an item may be used, or leave, and another take its place. So each step ranks
@@ -19,7 +19,7 @@ use crate::Evictor;
 use base::Prng;
 
 /// Items kept: most of those that rank low by their tags were used since.
-const KEPT: usize = 2;
+const KEPT: usize = 3;
 /// Bytes of an item that a look at it reads, for most keys.
 const LOOKED_AT: u64 = 64;
 /// Lines of tags drawn.

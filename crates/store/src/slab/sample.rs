@@ -51,7 +51,7 @@ impl Line {
         let tags = page.tags(slots.clone());
         let mut ranks = [f32::INFINITY; LINE as usize];
         let Choice { evictor, tenant, tick, .. } = *choice;
-        if !evictor.rank.rank_tags(tenant, tags, size, Tick(tick), &mut ranks) {
+        if !evictor.rank.rank_tags(tenant, tags, &[size], Tick(tick), &mut ranks) {
             for (rank, slot) in ranks.iter_mut().zip(slots) {
                 let rank_of = |item: Ref<'_>| choice.rank(item.stamps(), size);
                 *rank = page.look(slot, rank_of).unwrap_or(f32::INFINITY);

@@ -135,6 +135,16 @@ impl Bucket {
         }
     }
 
+    /// Has the beginnings of all items brought from memory.
+    #[inline]
+    pub(super) fn expect_items(&self) {
+        for entry in self.entries {
+            if is_item(entry) {
+                fetch(entry.map_addr(|addr| addr & ADDRESS).cast_const());
+            }
+        }
+    }
+
     /// A bucket without entries.
     pub(super) const fn empty() -> Self {
         Self { entries: [std::ptr::null_mut(); ENTRIES] }

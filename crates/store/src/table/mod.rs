@@ -53,6 +53,11 @@ pub(crate) struct Place {
     at: u8,
 }
 
+impl Place {
+    /// Where there is no item yet.
+    pub(crate) const NONE: Self = Self { bucket: 0, at: 0 };
+}
+
 /// Items by key.
 #[derive(Default)]
 pub(crate) struct Table {
@@ -416,16 +421,35 @@ impl Table {
         (Place { bucket, at: at as u8 }, self.bucket(bucket).word(at))
     }
 
-    /// Draws a bucket: all its [places](Table::PLACES), as [`Table::draw`] would tell of them. What
-    /// lies in a bucket was thrown together by the hash, so that its items are a random sample.
+    /// Draws a bucket, by its number, and has it brought from memory.
     #[inline]
-    pub(crate) fn draw_bucket<'a>(
-        &'a self,
-        prng: &mut Prng,
-    ) -> impl Iterator<Item = (Place, usize)> + use<'a> {
-        let id = self.nth(prng.below(self.all_buckets() as u64) as usize);
-        let bucket = self.bucket(id);
-        (0..ENTRIES).map(move |at| (Place { bucket: id, at: at as u8 }, bucket.word(at)))
+    pub(crate) fn draw_bucket(&self, prng: &mut Prng) -> u32 {
+        let nth = prng.below(self.all_buckets() as u64) as usize;
+        self.bucket(self.nth(nth)).expect();
+        nth as u32
+    }
+
+    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket.
+    #[inline]
+    pub(crate) fn expect_items(&self, nth: u32) {
+        if (nth as usize) < self.all_buckets() {
+            self.bucket(self.nth(nth as usize)).expect_items();
+        }
+    }
+
+    /// Shows the items of a bucket, if there is such a bucket. What lies in one was thrown together
+    /// by the hash, so that its items are a random sample.
+    #[inline]
+    pub(crate) fn look_at(&self, nth: u32, mut visit: impl FnMut(Place, Ref<'_>)) {
+        if (nth as usize) < self.all_buckets() {
+            let id = self.nth(nth as usize);
+            let bucket = self.bucket(id);
+            for at in 0..ENTRIES {
+                if let Some(item) = bucket.get(at) {
+                    visit(Place { bucket: id, at: at as u8 }, item);
+                }
+            }
+        }
     }
 
     #[inline]

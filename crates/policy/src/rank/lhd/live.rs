@@ -180,27 +180,37 @@ impl Rank for Ranks {
         &self,
         tenant: u16,
         tags: &[Tag],
-        size: u32,
+        sizes: &[u32],
         now: Tick,
         into: &mut [f32],
     ) -> bool {
-        let (table, by_byte) = (self.table(tenant), 1.0 / size.max(1) as f32);
+        let table = self.table(tenant);
         let place = |tag: Tag| place(tag.hit_class(), tag.age(now.0));
         let score = |tag: Tag, place: u32| {
-            let density = table.at(place) * by_byte;
-            if tag.is_item() { density } else { f32::INFINITY }
+            if tag.is_item() { table.at(place) } else { f32::INFINITY }
         };
         let (lines, rest) = tags.as_chunks::<SIDE>();
-        let mut into = into.iter_mut();
+        let (mut line_by_line, scored) = (into.iter_mut(), tags.len());
         for line in lines {
             // First all places, by what the processor does to several at once.
             let places = line.map(place);
-            for ((&tag, place), into) in line.iter().zip(places).zip(&mut into) {
+            for ((&tag, place), into) in line.iter().zip(places).zip(&mut line_by_line) {
                 *into = score(tag, place);
             }
         }
-        for (&tag, into) in rest.iter().zip(into) {
+        for (&tag, into) in rest.iter().zip(line_by_line) {
             *into = score(tag, place(tag));
+        }
+        let into = &mut into[..scored];
+        if let [size] = sizes {
+            let by_byte = 1.0 / (*size).max(1) as f32;
+            for score in into {
+                *score *= by_byte;
+            }
+        } else {
+            for (score, &size) in into.iter_mut().zip(sizes) {
+                *score /= size.max(1) as f32;
+            }
         }
         true
     }
