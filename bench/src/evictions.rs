@@ -6,6 +6,9 @@
 //! says of an item is as old as it would be. No sweep runs, so nothing is learnt: the table of
 //! ranks is that of the beginning, and as large.
 //!
+//! *Items* are LHD's ranks by what stands in the items alone, which is what tags save in the slab
+//! layout.
+//!
 //! *Time* is that of the same functions as the store takes it, the median of each of five rounds,
 //! without the simulation; two readings of the clock are part of it.
 //!
@@ -15,8 +18,10 @@
 
 use crate::policies::{CHARGE, LESSONS, fine, fresh, random};
 use crate::{Text, VALUE, callgrind, median};
-use base::Prng;
-use larder::Evictor;
+use base::{Prng, TenantId, Tick};
+use larder::{Evictor, Meta, Rank};
+use policy::rank::lhd::Ranks;
+use std::sync::Arc;
 
 const ITEMS: usize = 50_000;
 /// New keys that are written once the cache is full.
@@ -24,7 +29,7 @@ const OPS: usize = 50_000;
 const ROUNDS: usize = 5;
 
 /// By name: candidates, if by LHD.
-const EVICTORS: [(&str, fn() -> Evictor); 7] = [
+const EVICTORS: [(&str, fn() -> Evictor); 10] = [
     ("random", random),
     ("k-lru", Evictor::default),
     ("lhd 1", || Evictor::lhd(1)),
@@ -32,7 +37,28 @@ const EVICTORS: [(&str, fn() -> Evictor); 7] = [
     ("lhd 16", || Evictor::lhd(16)),
     ("lhd 32", || Evictor::lhd(32)),
     ("lhd 64", || Evictor::lhd(64)),
+    ("items 16", || by_items(16)),
+    ("items 32", || by_items(32)),
+    ("items 64", || by_items(64)),
 ];
+
+/// The ranks of LHD for one who does not read tags.
+#[derive(Debug, Default)]
+struct ByItems(Ranks);
+
+impl Rank for ByItems {
+    fn rank(&self, item: &Meta, now: Tick) -> f32 {
+        self.0.rank(item, now)
+    }
+
+    fn rank_in(&self, tenant: TenantId, class: u8, item: &Meta, now: Tick) -> f32 {
+        self.0.rank_in(tenant, class, item, now)
+    }
+}
+
+fn by_items(k: u8) -> Evictor {
+    Evictor { rank: Arc::new(ByItems::default()), k, pool: false }
+}
 
 fn cache(evictor: &str, layout: &str) -> larder::Cache {
     let (_, make) = EVICTORS.iter().find(|(name, _)| *name == evictor).expect("it is in the list");
