@@ -14,6 +14,7 @@
 //! cargo x bench lhd TRACE…
 //! ```
 
+use crate::median;
 use base::{Access, Bytes, Micros, Op};
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,6 +22,8 @@ use std::io::{BufReader, Cursor, Read};
 use store::{Config, Evictor, Now, Scope, Slab, Store, charge};
 
 const REQUESTS: usize = 2_000_000;
+/// Figures, and differences, are the medians of these.
+const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
 pub(crate) const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
 /// Requests between two looks of the background, each at a shard.
 const SWEEP_EVERY: usize = 64;
@@ -71,16 +74,16 @@ pub(crate) enum Layout {
     Slab { balanced: bool },
 }
 
-fn store_of(maxmemory: u64, evictor: Evictor, layout: Layout) -> Store {
+fn store_of(maxmemory: u64, evictor: Evictor, layout: Layout, seed: u64) -> Store {
     let slab = Slab { factor: 1.08, ..Slab::default() };
     let slab = (layout != Layout::Heap).then_some(slab);
     let maxmemory = Bytes(maxmemory);
-    Store::new(Config { maxmemory, shards: 8, evictor, slab, ..Config::default() })
+    Store::new(Config { maxmemory, shards: 8, evictor, slab, seed, ..Config::default() })
 }
 
 /// What learning takes: it is on top, so that all have the same for items.
 pub(crate) fn lessons(maxmemory: u64, layout: Layout) -> u64 {
-    let used = |evictor| store_of(maxmemory, evictor, layout).used().0;
+    let used = |evictor| store_of(maxmemory, evictor, layout, 0).used().0;
     used(Evictor::lhd(64)) - used(Evictor::default())
 }
 
@@ -90,9 +93,10 @@ pub(crate) fn play(
     maxmemory: u64,
     evictor: Evictor,
     layout: Layout,
+    seed: u64,
     mut look: impl FnMut(usize, &Store),
 ) -> (f64, Store) {
-    let store = store_of(maxmemory, evictor, layout);
+    let store = store_of(maxmemory, evictor, layout, seed);
     store.balance_pages(layout == Layout::Slab { balanced: true });
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
@@ -124,9 +128,9 @@ fn items_bytes(store: &Store) -> u64 {
     }
 }
 
-fn simulated(requests: &[Request], capacity: u64) -> f64 {
+fn simulated(requests: &[Request], capacity: u64, seed: u64) -> f64 {
     let choice = policy::parse("lhd").expect("it is in the list");
-    let mut cache = policy::Cache::new(&choice, Bytes(capacity), 1);
+    let mut cache = policy::Cache::new(&choice, Bytes(capacity), seed);
     for request in requests {
         let size = charge(request.key.len(), request.len, false) as u32;
         let access = Access::get(request.hash, size);
@@ -141,6 +145,28 @@ pub(crate) fn footprint(requests: &[Request]) -> u64 {
     let charge = |request: &Request| charge(request.key.len(), request.len, false);
     let sizes: HashMap<_, _> = requests.iter().map(|r| (r.hash, charge(r))).collect();
     sizes.values().sum()
+}
+
+/// Miss ratios of one seed.
+struct Misses {
+    klru: f64,
+    simulated: f64,
+    heap: f64,
+    slab: f64,
+    alone: f64,
+}
+
+fn round(requests: &[Request], maxmemory: u64, seed: u64) -> Misses {
+    let of = |with, evictor, layout| play(requests, with, evictor, layout, seed, |_, _| ());
+    let (klru, plain) = of(maxmemory, Evictor::default(), Layout::Heap);
+    drop(plain);
+    let live = |layout| of(maxmemory + lessons(maxmemory, layout), Evictor::lhd(64), layout);
+    let (heap, store) = live(Layout::Heap);
+    let free = store.limit().0 - store.used().0;
+    let simulated = simulated(requests, items_bytes(&store) + free, seed);
+    drop(store);
+    let [slab, alone] = [true, false].map(|balanced| live(Layout::Slab { balanced }).0);
+    Misses { klru, simulated, heap, slab, alone }
 }
 
 /// The table for these traces.
@@ -164,26 +190,18 @@ pub(crate) fn run(paths: &[String]) {
         let name = path.rsplit('/').next().unwrap_or(path);
         for tenths in [1, 3] {
             let maxmemory = footprint * tenths / 10;
-            let (klru, plain) =
-                play(&requests, maxmemory, Evictor::default(), Layout::Heap, |_, _| ());
-            drop(plain);
-            let live = |layout| {
-                let with = maxmemory + lessons(maxmemory, layout);
-                play(&requests, with, Evictor::lhd(64), layout, |_, _| ())
-            };
-            let (heap, store) = live(Layout::Heap);
-            let free = store.limit().0 - store.used().0;
-            let simulated = simulated(&requests, items_bytes(&store) + free);
-            drop(store);
-            let (slab, _) = live(Layout::Slab { balanced: true });
-            let (alone, _) = live(Layout::Slab { balanced: false });
+            let rounds = SEEDS.map(|seed| round(&requests, maxmemory, seed));
+            let of = |figure: fn(&Misses) -> f64| median(rounds.iter().map(figure));
+            let [klru, simulated] = [of(|misses| misses.klru), of(|misses| misses.simulated)];
+            let heap = of(|misses| misses.heap);
+            let [slab, alone] = [of(|misses| misses.slab), of(|misses| misses.alone)];
             println!(
                 "{name:24}{:>9}{:>11}{klru:>8.4}{simulated:>11.4}{heap:>8.4}{slab:>8.4}{:>8.2}\
                  {alone:>8.4}{:>8.2}",
                 requests.len(),
                 Bytes(maxmemory).to_string(),
-                100.0 * (slab - simulated),
-                100.0 * (alone - simulated),
+                100.0 * of(|misses| misses.slab - misses.simulated),
+                100.0 * of(|misses| misses.alone - misses.simulated),
             );
         }
     }

@@ -45,7 +45,7 @@ fn look(path: &str, balanced: bool) -> Vec<Sums> {
     let memory = memory + lessons(memory, layout);
     let mut sums = vec![];
     let every = requests.len() / 2 / LOOKS;
-    play(&requests, memory, Evictor::lhd(64), layout, |at, store| {
+    play(&requests, memory, Evictor::lhd(64), layout, 1, |at, store| {
         if at > requests.len() / 2 && at % every == 0 {
             let classes = store.classes(0, NOW);
             sums.resize(classes.len(), Sums::default());
