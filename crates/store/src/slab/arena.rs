@@ -96,6 +96,10 @@ impl State {
         }
         let (base, is_new) = self.pages.cut(len, page)?;
         if is_new {
+            // What is large in the one before stays so.
+            if let [.., before, _] = &self.pages.regions[..] {
+                before.decline(0, before.len() / BLOCK * BLOCK);
+            }
             self.full.clear();
             self.declined.clear();
         }
@@ -118,19 +122,18 @@ impl State {
 
     /// Gives the memory of a page to the system, whose blocks must not take it again by themselves.
     fn cool(&mut self, base: NonNull<u8>, page: usize) {
-        self.pages.empty(base, page);
-        let Some(region) = self.pages.regions.last().filter(|region| region.has(base)) else {
-            return;
-        };
-        let at = region.offset(base);
-        for block in (at / BLOCK * BLOCK..at + page).step_by(BLOCK) {
-            if self.declined.len() < DECLINED_MAX && self.declined.insert(block) {
-                region.decline(block, BLOCK);
-                if self.declined.len() == DECLINED_MAX {
-                    region.decline(0, self.pages.cut);
+        if let Some(region) = self.pages.regions.last().filter(|region| region.has(base)) {
+            let at = region.offset(base);
+            for block in (at / BLOCK * BLOCK..at + page).step_by(BLOCK) {
+                if self.declined.len() < DECLINED_MAX && self.declined.insert(block) {
+                    region.decline(block, BLOCK);
+                    if self.declined.len() == DECLINED_MAX {
+                        region.decline(0, self.pages.cut);
+                    }
                 }
             }
         }
+        self.pages.empty(base, page);
     }
 
     fn keep(&mut self, run: Run) {
