@@ -12,7 +12,8 @@
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen are drawn by whole buckets (`evict/buckets.rs`).
+//! the K waits become one. More than sixteen are drawn by whole buckets, unless some are kept
+//! (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
@@ -204,9 +205,7 @@ pub(crate) struct Share {
     loose: u64,
 }
 
-/// Places drawn at once.
-const BATCH: usize = APART;
-/// Candidates that are drawn one by one.
+/// Places drawn one by one, and at once.
 const APART: usize = 16;
 
 /// An item drawn.
@@ -438,16 +437,16 @@ impl<O: Of> Round<'_, O> {
         }
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
-        let mut batch = [Drawn::default(); BATCH];
+        let mut batch = [Drawn::default(); APART];
         let mut draws = O::DRAWS.0 * left + O::DRAWS.1;
         // Looked at now, the best of those kept is on its way while others are drawn.
         self.drop_stale();
         while left > 0 && draws > 0 {
             let found = self.draw(left, &mut batch);
-            draws = draws.saturating_sub(left);
+            draws = draws.saturating_sub(left.min(APART));
             let drawn = &batch[..found.min(left)];
             // Nothing is decided in this loop, so the processor fetches all these items at once.
-            let mut seen = [Seen::default(); BATCH];
+            let mut seen = [Seen::default(); APART];
             for (seen, drawn) in seen.iter_mut().zip(drawn) {
                 let tenant = self.shares[drawn.share].tenant;
                 let item = self.tenants[tenant as usize].table.get(drawn.place);
@@ -495,7 +494,7 @@ impl<O: Of> Round<'_, O> {
 
     /// Draws places of the tables, each with the same chance, where `left` items are wanted. Those
     /// that hold an item come first in `batch`; returns how many they are.
-    fn draw(&mut self, left: usize, batch: &mut [Drawn; BATCH]) -> usize {
+    fn draw(&mut self, left: usize, batch: &mut [Drawn; APART]) -> usize {
         let mut found = 0;
         let mut note = |share, (place, word)| {
             // Written in any case, and kept if there is an item: no branch to guess wrong.

@@ -8,8 +8,8 @@
 //!  └───────────────────────────────────────┴───────────┴────────────┘
 //! ```
 //!
-//! The tick wraps after 2^28, as [`Stamps`] do. A tag without a penalty is no item's, and has a
-//! number for whoever lists those.
+//! The tick wraps after 2^28, that of [`Stamps`] after 2^32. A tag without a penalty is no item's,
+//! and has a number for whoever lists those.
 
 use super::Stamps;
 
@@ -25,10 +25,22 @@ const LINK_MAX: u32 = (1 << (32 - CLASS_BITS)) - 1;
 pub struct Tag(u32);
 
 impl Tag {
+    /// The age at which the tick has nearly wrapped.
+    const AGE_MAX: u32 = (1 << (32 - CLASS_BITS + STEP)) - (2 << STEP);
+
     /// That of an item.
     #[inline]
     pub const fn of(stamps: Stamps) -> Self {
         Self((stamps.last >> STEP) << CLASS_BITS | stamps.class as u32)
+    }
+
+    /// That of an item, as old as a tag can tell if it is older.
+    #[inline]
+    pub const fn capped(mut stamps: Stamps, tick: u64) -> Self {
+        if stamps.age(tick) > Self::AGE_MAX {
+            stamps.last = (tick as u32).wrapping_sub(Self::AGE_MAX);
+        }
+        Self::of(stamps)
     }
 
     /// That of no item, with a number below 2^24, or the greatest, for whoever lists them.
@@ -80,6 +92,14 @@ mod tests {
                 assert!(tag.is_item() && tag.hit_class() == 5);
                 assert!(tag.age(tick).abs_diff(idle) <= 24, "{} {idle}", tag.age(tick));
             }
+        }
+    }
+
+    #[test]
+    fn what_is_older_than_a_tag_tells_stays_old() {
+        for idle in [1 << 27, (1 << 28) + 100, 1 << 31] {
+            let age = Tag::capped(Stamps::aged(1 << 33, idle, 0, 0), 1 << 33).age(1 << 33);
+            assert!(age.abs_diff(idle.min(1 << 28)) <= 48, "{age} {idle}");
         }
     }
 

@@ -8,9 +8,9 @@
 //!   draw numbers ── buckets ──▶ read ── items ──▶ rank, and the lowest leaves
 //! ```
 //!
-//! Only numbers are kept in the meantime, so it does no harm if what lies in a bucket changes. All
-//! items are ranked in one call, by what their tags would tell; the lowest is then ranked by
-//! itself, for a rank may know reasons to spare it that a tag does not tell.
+//! Only numbers are kept in the meantime, so it does no harm if what lies in a bucket changes.
+//! Items of one tenant are ranked side by side, by what their tags would tell; the lowest is then
+//! ranked by itself, for a rank may know reasons to spare it that a tag does not tell.
 
 use super::{Candidate, Of, Round, Seen, saturated};
 use crate::table::{Place, Table};
@@ -19,12 +19,14 @@ use policy::rank::Tag;
 
 /// Buckets drawn ahead, at most.
 const AHEAD: usize = 16;
-/// A bucket has this many items on average, and room for some more.
+/// A bucket that is not an overflow bucket has about as many items.
 const MEAN: usize = Table::PLACES - 2;
 
 /// Buckets drawn before they are wanted, with their tenants.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
+    /// The tenant whose own items they are for: what is drawn from one alone is no sample of all.
+    own: Option<TenantId>,
     /// Those that are on their way, and those whose items are.
     buckets: Vec<(TenantId, u32)>,
     items: Vec<(TenantId, u32)>,
@@ -75,6 +77,10 @@ impl Side {
 impl<O: Of> Round<'_, O> {
     /// Makes the lowest of K that are drawn by buckets leave.
     pub(super) fn run_by_buckets(&mut self) -> u64 {
+        let own = self.want.tenant.filter(|_| self.want.own);
+        if self.ahead.own != own {
+            *self.ahead = Ahead { own, ..Ahead::default() };
+        }
         let k = usize::from(self.evictor.k);
         let (mut left, mut draws) = (k, (O::DRAWS.0 * k + O::DRAWS.1) / Table::PLACES);
         let (mut best, mut next) = (None::<Candidate>, None);
@@ -84,7 +90,9 @@ impl<O: Of> Round<'_, O> {
             loop {
                 draws -= 1;
                 if let Some(dead) = self.look(share, nth, &mut side) {
-                    return self.expire(self.shares[share].tenant, dead);
+                    let freed = self.expire(self.shares[share].tenant, dead);
+                    self.look_ahead();
+                    return freed;
                 }
                 if side.len >= left || draws == 0 || side.len + Table::PLACES > SIDE {
                     break;
@@ -122,7 +130,7 @@ impl<O: Of> Round<'_, O> {
             if is_dead {
                 dead = Some(place);
             } else if self.of.has(|| stamps) {
-                side.push(place, Tag::of(stamps), saturated(size));
+                side.push(place, Tag::capped(stamps, self.tick), saturated(size));
             }
         });
         dead
@@ -153,7 +161,12 @@ impl<O: Of> Round<'_, O> {
             }
             side.ranks[at] = rank;
         }
-        best
+        // Where all are spared one of them goes.
+        let any = || {
+            let place = side.places[0];
+            Candidate { rank: f32::INFINITY, share, place, word: table.word(place) }
+        };
+        best.or_else(|| (side.len > 0).then(any))
     }
 
     /// A bucket drawn ahead, if its tenant may lose items now, or another.
@@ -170,7 +183,7 @@ impl<O: Of> Round<'_, O> {
 
     /// Has the items brought of those buckets that are here, and draws others.
     fn look_ahead(&mut self) {
-        let Ahead { buckets, items } = &mut *self.ahead;
+        let Ahead { buckets, items, .. } = &mut *self.ahead;
         std::mem::swap(buckets, items);
         for (tenant, nth) in &*items {
             self.tenants[usize::from(*tenant)].table.expect_items(*nth);

@@ -8,10 +8,11 @@
 //! pages keep their memory for the next to ask, who mostly is there: pages move among classes.
 //!
 //! Large blocks of the system, of 2 MB, take the place of pages that fill one: an item is one miss
-//! of the processor's table of addresses less away. Nothing takes memory that was not taken
-//! already, and it is done in the background. A block of which a page is given back is declined
-//! from then on, else the system might fill it up again behind our back, until all pages are back.
-//! There are none under runs, which come and go.
+//! of the processor's table of addresses less away. Nothing becomes resident that is not charged,
+//! and it is done in the background. A block of which a page is given back is declined from then
+//! on, else the system might fill it up again behind our back; while there is one region, until all
+//! pages are back. There are none under runs, which come and go. The memory of a page that leaves a
+//! large block is no longer ours, and the system takes it when it needs some.
 
 use super::mapping::Mapping;
 use crate::sync::Mutex;
@@ -126,7 +127,7 @@ impl State {
             let at = region.offset(base);
             for block in (at / BLOCK * BLOCK..at + page).step_by(BLOCK) {
                 if self.declined.len() < DECLINED_MAX && self.declined.insert(block) {
-                    region.decline(block, BLOCK);
+                    region.decline(block, BLOCK.min(region.len() - block));
                     if self.declined.len() == DECLINED_MAX {
                         region.decline(0, self.pages.cut);
                     }

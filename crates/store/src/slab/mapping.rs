@@ -2,12 +2,25 @@
 //! a small allocation instead.
 
 use std::ptr::NonNull;
+#[cfg(not(miri))]
+use std::sync::LazyLock;
 
 /// Bytes of a region, unless more are asked for at once.
 const LEN: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
 /// Bytes of a region where the system refuses a longer one.
 #[cfg(not(miri))]
 const LEN_MIN: usize = 64 << 20;
+
+/// What Linux calls it. The C libraries do not all have it.
+#[cfg(not(miri))]
+const MADV_COLLAPSE: libc::c_int = 25;
+
+/// Whether who runs the machine wants no large blocks: this call would make them all the same.
+#[cfg(not(miri))]
+static IS_NEVER: LazyLock<bool> = LazyLock::new(|| {
+    let modes = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    modes.is_ok_and(|modes| modes.contains("[never]"))
+});
 
 #[cfg(not(miri))]
 #[derive(Debug)]
@@ -69,11 +82,14 @@ impl Mapping {
         _ = self.map.advise_range(memmap2::Advice::NoHugePage, self.skip + at, len);
     }
 
-    /// Has the system do so now, with what stands in them. Older systems do not know this, and come
-    /// to it by themselves some time.
+    /// Has the system do so now, with what stands in them, unless it is told never to. Older
+    /// systems do not know this, and come to it by themselves some time.
     pub(super) fn collapse(base: NonNull<u8>, len: usize) {
+        if *IS_NEVER {
+            return;
+        }
         // SAFETY: what the bytes say stays what it is, whoever reads and writes them.
-        unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_COLLAPSE) };
+        unsafe { libc::madvise(base.as_ptr().cast(), len, MADV_COLLAPSE) };
     }
 
     /// Takes the memory of `len` bytes from `base` on, which nobody uses any more.
