@@ -22,8 +22,7 @@ pub(crate) enum Stream {
     Tls(Box<TlsStream>),
 }
 
-/// Reads without what the C library does about threads that may be cancelled, which is more than
-/// all else around the call.
+/// Reads without what the C library does about threads that may be cancelled.
 fn receive(socket: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
     Ok(rustix::net::recv(socket, into, RecvFlags::empty())?.0)
 }

@@ -318,46 +318,19 @@ impl Shard {
             };
             (len > 0 && loose > 0).then_some(Share { tenant: *tenant, len, loose })
         }));
-        let total = shares.iter().map(|share| share.len).sum();
-        if total == 0 {
+        if shares.is_empty() {
             return 0;
         }
         let evictor = &members.evictor;
         let (kept, tick, seed) = (&mut kept[pool], *tick, *seed);
         if let (Some(class), Some(ghosts)) = (class, ghosts) {
             let of = OfClass { class, ghosts, seed };
-            Round {
-                of,
-                evictor,
-                tenants,
-                kept,
-                ahead,
-                shares,
-                total,
-                prng,
-                scrap,
-                want,
-                tick,
-                lived,
-            }
-            .run()
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
+                .run()
         } else {
             let of = OfAny;
-            Round {
-                of,
-                evictor,
-                tenants,
-                kept,
-                ahead,
-                shares,
-                total,
-                prng,
-                scrap,
-                want,
-                tick,
-                lived,
-            }
-            .run()
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
+                .run()
         }
     }
 }
@@ -408,6 +381,18 @@ impl Of for OfClass<'_> {
     }
 }
 
+/// The lowest rank; none is NaN.
+#[inline]
+pub(crate) fn least(ranks: &[f32]) -> f32 {
+    // Four side by side, or each comparison would wait for the one before.
+    let lower = |a: f32, b: f32| if b < a { b } else { a };
+    let (fours, rest) = ranks.as_chunks::<4>();
+    let least = fours.iter().fold([f32::INFINITY; 4], |least, four| {
+        std::array::from_fn(|at| lower(least[at], four[at]))
+    });
+    least.into_iter().chain(rest.iter().copied()).fold(f32::INFINITY, lower)
+}
+
 /// Bytes, as ranks count them.
 pub(crate) fn saturated(bytes: u64) -> u32 {
     bytes.try_into().unwrap_or(u32::MAX)
@@ -421,8 +406,6 @@ struct Round<'a, O> {
     kept: &'a mut Vec<Kept>,
     ahead: &'a mut Ahead,
     shares: &'a [Share],
-    /// Items of all shares.
-    total: usize,
     prng: &'a mut Prng,
     scrap: &'a mut Option<Owned>,
     want: &'a Want,
@@ -522,7 +505,8 @@ impl<O: Of> Round<'_, O> {
         if let [_] = self.shares {
             return 0;
         }
-        let mut r = self.prng.below(self.total as u64) as usize;
+        let total: usize = self.shares.iter().map(|share| share.len).sum();
+        let mut r = self.prng.below(total as u64) as usize;
         let mine = self.shares.iter().position(|share| {
             let is_mine = r < share.len;
             r = r.wrapping_sub(share.len);

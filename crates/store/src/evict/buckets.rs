@@ -12,7 +12,7 @@
 //! Items of one tenant are ranked side by side, by what their tags would tell; the lowest is then
 //! ranked by itself, for a rank may know reasons to spare it that a tag does not tell.
 
-use super::{Candidate, Of, Round, Seen, saturated};
+use super::{Candidate, Of, Round, Seen, least, saturated};
 use crate::table::{Place, Table};
 use base::{TenantId, Tick};
 use policy::rank::Tag;
@@ -62,13 +62,7 @@ impl Side {
 
     /// The first of the lowest rank, if that is below `bound`.
     fn lowest(&self, bound: f32) -> Option<usize> {
-        // Four side by side, or each comparison would wait for the one before.
-        let (fours, _) = self.ranks[..self.len.next_multiple_of(4)].as_chunks::<4>();
-        let lower = |a: f32, b: f32| if b < a { b } else { a };
-        let least = fours.iter().fold([f32::INFINITY; 4], |least, four| {
-            std::array::from_fn(|at| lower(least[at], four[at]))
-        });
-        let least = least.into_iter().fold(f32::INFINITY, lower);
+        let least = least(&self.ranks[..self.len]);
         let first = || self.ranks.iter().position(|&rank| rank == least);
         (least < bound).then(first).flatten()
     }

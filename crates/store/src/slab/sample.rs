@@ -9,7 +9,7 @@
 use super::page::Page;
 use super::{Class, Classes, Slabs};
 use crate::Evictor;
-use crate::evict::saturated;
+use crate::evict::{least, saturated};
 use crate::item::Ref;
 use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
@@ -84,13 +84,7 @@ impl Line {
 
     /// Finds the lowest.
     fn settle(&mut self) {
-        // No rank is NaN. Four side by side, or each comparison would wait for the one before.
-        let (fours, _) = self.ranks.as_chunks::<4>();
-        let lower = |a: f32, b: f32| if b < a { b } else { a };
-        let least = fours.iter().fold([f32::INFINITY; 4], |least, four| {
-            std::array::from_fn(|at| lower(least[at], four[at]))
-        });
-        self.least = least.into_iter().fold(f32::INFINITY, lower);
+        self.least = least(&self.ranks);
     }
 }
 
