@@ -25,10 +25,10 @@ pub(crate) const CACHES: [(&str, Make); 5] = [
         let cache = larder::Cache::builder(capacity).evictor(Evictor::lhd(32)).tended().build();
         Box::new(Larder(cache.expect("static is a recipe")))
     }),
-    // Sixteen candidates are a line.
+    // Of a line of sixteen tags two leave.
     ("larder, slab", |capacity, _, _| {
         let builder = larder::Cache::builder(capacity).slab(fine());
-        Box::new(Larder(builder.evictor(Evictor::lhd(16)).tended().build().expect("as above")))
+        Box::new(Larder(builder.evictor(Evictor::lhd(8)).tended().build().expect("as above")))
     }),
     ("quick_cache", |capacity, overhead, items| {
         Box::new(Quick(quick_cache::sync::Cache::with_weighter(items, capacity, Weight(overhead))))

@@ -163,7 +163,9 @@ impl Raw {
             let key_at = raw.key_at();
             raw.write(key_at, parts.key);
             raw.write(key_at + key_len, head);
-            raw.write(key_at + key_len + head.len(), tail);
+            if !tail.is_empty() {
+                raw.write(key_at + key_len + head.len(), tail);
+            }
         }
         raw
     }

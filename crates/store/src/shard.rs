@@ -319,24 +319,27 @@ impl Shard {
             Sizes::Slab(_) => 0,
         };
         let mut reserved = 0;
-        loop {
-            // Evictions may change what the table needs.
-            let need = (charge + self.tenants[at].table.insert_cost(key.hash)).max(reserved);
-            let has_chunk = charge > 0 || self.has_chunk(key.tenant, parts.contents());
-            if need == reserved && has_chunk {
-                break;
+        // Evictions may change what the table needs, and those for the table take chunks away.
+        let made = loop {
+            if charge == 0
+                && !self.has_chunk(key.tenant, parts.contents())
+                && let Err(error) = self.chunk_room(store, key.tenant, parts.contents(), 0, now)
+            {
+                break Err(error);
             }
-            let room = if need > reserved {
-                self.make_room(store, key.tenant, need - reserved, 0, now)
-            } else {
-                self.chunk_room(store, key.tenant, parts.contents(), 0, now)
-            };
-            if let Err(error) = room {
-                self.scrap = None;
-                self.give(&store.memory, key.tenant, reserved);
-                return Err(error);
+            let need = (charge + self.tenants[at].table.insert_cost(key.hash)).max(reserved);
+            if need == reserved {
+                break Ok(());
+            }
+            if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
+                break Err(error);
             }
             reserved = need;
+        };
+        if let Err(error) = made {
+            self.scrap = None;
+            self.give(&store.memory, key.tenant, reserved);
+            return Err(error);
         }
         let tenant = &mut self.tenants[at];
         let before = tenant.table.bytes();

@@ -1,29 +1,44 @@
-//! A victim looked for before it is wanted.
+//! Victims looked for before they are wanted.
 //!
 //! An eviction waits for memory, three times: for the tags that it draws, for the item whose tag
-//! ranks lowest, and for the bucket of the table that it is in. So each eviction from a class gets
-//! three others under way:
+//! ranks lowest, and for the bucket of the table that it is in. So a class has three *rounds* under
+//! way, of up to four lines of tags each, for as many evictions as find K candidates each in them:
 //!
 //! ```text
-//!   eviction n        n + 1                  n + 2                        n + 3
-//!   draw ── tags ──▶ rank, keep 3 ── items ────▶ look, keep one ── bucket ──▶ it leaves
+//!   round n        n + 1                     n + 2                         one after the other
+//!   draw ── tags ──▶ rank, keep some ── items ──▶ look, queue the lowest ── bucket ──▶ it leaves
 //! ```
 //!
-//! In the meantime an item may be used, or leave, and another take its place. So each step ranks
-//! what stands there then, which goes on if it is no better than what was not kept; else, as where
-//! nothing is under way, the victim is drawn there and then.
+//! When the queue is empty each round takes its next step. In the meantime an item may be used, or
+//! leave, and another take its place. So each step ranks what stands there then, which goes on if
+//! it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
+//! then.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Slabs};
 use crate::Evictor;
 use base::Prng;
 
-/// Items kept: most of those that rank low by their tags were used since.
-const KEPT: usize = 3;
+/// Lines of tags of a round, and evictions that it is for, at most.
+const LINES: usize = 4;
+const QUEUE: usize = 8;
+/// Items kept for so many evictions: many of those that rank low by their tags were used since.
+const fn kept(evictions: usize) -> usize {
+    evictions + evictions / 2 + 2
+}
+const KEPT_MAX: usize = kept(QUEUE);
 /// Bytes of an item that a look at it reads, for most keys.
 const LOOKED_AT: u64 = 64;
-/// Lines of tags drawn.
-const LINES: usize = 4;
+
+/// An item that is to leave.
+#[derive(Clone, Copy, Debug, Default)]
+struct Next {
+    at: At,
+    /// Of its key.
+    hash: u64,
+    /// What its rank is to be no higher than.
+    bound: f32,
+}
 
 /// What evictions of a class have under way.
 #[derive(Debug)]
@@ -31,45 +46,78 @@ pub(super) struct Ahead {
     /// Where the tags drawn lie: page and first slot.
     lines: [(u32, u32); LINES],
     drawn: u8,
-    /// The lowest of those ranked, in order and without end where there are fewer, and the lowest
-    /// rank of those that were not kept.
-    kept: [(At, f32); KEPT],
+    /// Items kept, and how many of the next, of which the last leaves first.
+    kept: u8,
+    queued: u8,
+    /// The lowest rank of those that were not kept.
     bound: f32,
-    /// The lowest of those looked at, the hash of its key, and what its rank is to be below.
-    next: Option<(At, u64, f32)>,
+    /// The lowest of those ranked, in order.
+    items: [(At, f32); KEPT_MAX],
+    next: [Next; QUEUE],
 }
 
 /// None.
-const NOBODY: [(At, f32); KEPT] = [(At { page: 0, slot: 0 }, f32::INFINITY); KEPT];
+const NOBODY: (At, f32) = (At { page: 0, slot: 0 }, f32::INFINITY);
 
 impl Default for Ahead {
     fn default() -> Self {
-        Self { lines: [(0, 0); LINES], drawn: 0, kept: NOBODY, bound: 0.0, next: None }
+        Self {
+            lines: [(0, 0); LINES],
+            drawn: 0,
+            kept: 0,
+            queued: 0,
+            bound: 0.0,
+            items: [NOBODY; KEPT_MAX],
+            next: [Next::default(); QUEUE],
+        }
     }
 }
 
+/// Lines of tags in a round, and evictions that it is for.
+fn round(evictor: &Evictor) -> (usize, usize) {
+    let (k, step) = Slabs::width(evictor);
+    let evictions = (LINES * step as usize / k).clamp(1, QUEUE);
+    ((k * evictions).div_ceil(step as usize).min(LINES), evictions)
+}
+
 impl Slabs {
-    /// Whether a victim of a class is looked for ahead: where tags are drawn by lines.
+    /// Whether victims of a class are looked for ahead: where tags are drawn by lines.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
         class != self.classes.large() && Self::width(evictor).1 > 1
     }
 
-    /// The next to leave a class, if it still ranks low.
+    /// The next to leave a class, if one still ranks low.
     pub(super) fn choose_next(&mut self, class: usize, choice: &Choice) -> Option<Chosen> {
-        let (at, hash, bound) = self.held[class].ahead.next.take()?;
-        let rank = self.rank_now(class, at, choice);
-        let chosen = self.take_hashed(class, at, rank, hash, choice).filter(|_| rank <= bound)?;
-        // What is written where it stands waits for the rest of it, too.
-        self.held[class].pages[chosen.page].expect(at.slot, self.classes.chunk(class));
-        Some(chosen)
+        while let Some(next) = self.pop_next(class) {
+            let rank = self.rank_now(class, next.at, choice);
+            let Next { at, hash, bound } = next;
+            if rank <= bound
+                && let Some(chosen) = self.take_hashed(class, at, rank, hash, choice)
+            {
+                return Some(chosen);
+            }
+        }
+        None
     }
 
-    /// The hash of the next to leave a class.
-    pub(super) fn next_hash(&self, class: usize) -> Option<u64> {
-        self.held[class].ahead.next.map(|(_, hash, _)| hash)
+    fn pop_next(&mut self, class: usize) -> Option<Next> {
+        let ahead = self.held[class].ahead.as_mut()?;
+        ahead.queued = ahead.queued.checked_sub(1)?;
+        Some(ahead.next[usize::from(ahead.queued)])
     }
 
-    /// Takes each step of those that are under way, and begins another.
+    /// Has the next to leave a class brought from memory, all of it: another is written where it
+    /// stands. Returns the hash of its key.
+    pub(super) fn expect_next(&self, class: usize) -> Option<u64> {
+        let Class { pages, ahead: Some(ahead), .. } = &self.held[class] else { return None };
+        let Next { at, hash, .. } = ahead.next[usize::from(ahead.queued.checked_sub(1)?)];
+        if let Some(page) = pages.get(at.page as usize).filter(|page| at.slot < page.slots()) {
+            page.expect(at.slot, self.classes.chunk(class));
+        }
+        Some(hash)
+    }
+
+    /// Takes each step for which there is room, and begins another round.
     pub(super) fn look_ahead(
         &mut self,
         class: usize,
@@ -77,44 +125,55 @@ impl Slabs {
         prng: &mut Prng,
         draws: &mut Draws,
     ) {
-        self.held[class].ahead.next = self.look_at_kept(class, choice);
-        let Ahead { lines, drawn, .. } = self.held[class].ahead;
-        if drawn > 0 {
-            self.draw(class, &lines[..usize::from(drawn)], choice, prng, draws);
-            let Class { pages, ahead, .. } = &mut self.held[class];
-            (ahead.kept, ahead.bound) = draws.lowest();
-            for (at, _) in ahead.kept.iter().take_while(|(_, rank)| *rank < f32::INFINITY) {
-                pages[at.page as usize].expect(at.slot, LOOKED_AT);
+        // Out of its place, so that what is looked at may be changed.
+        let mut ahead = self.held[class].ahead.take().unwrap_or_default();
+        if ahead.queued == 0 {
+            let (lines, evictions) = round(choice.evictor);
+            self.look_at_kept(&mut ahead, class, evictions, choice);
+            if ahead.drawn > 0 {
+                self.draw(class, &ahead.lines[..ahead.drawn.into()], choice, prng, draws);
+                (ahead.kept, ahead.bound) = draws.lowest(&mut ahead.items[..kept(evictions)]);
             }
+            let held = &self.held[class];
+            for (at, _) in &ahead.items[..ahead.kept.into()] {
+                held.pages[at.page as usize].expect(at.slot, LOOKED_AT);
+            }
+            let step = Self::width(choice.evictor).1;
+            for line in &mut ahead.lines[..lines] {
+                *line = held.line(step, prng);
+                held.pages[line.0 as usize].expect_tags(line.1);
+            }
+            ahead.drawn = lines as u8;
         }
-        let (k, step) = Self::width(choice.evictor);
-        let held = &mut self.held[class];
-        let lines = k.div_ceil(step as usize).min(LINES);
-        for drawn in 0..lines {
-            let (page, first) = held.line(step, prng);
-            held.pages[page as usize].expect_tags(first);
-            held.ahead.lines[drawn] = (page, first);
-        }
-        held.ahead.drawn = lines as u8;
+        self.held[class].ahead = Some(ahead);
     }
 
-    /// The lowest of those kept, if it still ranks low.
-    fn look_at_kept(&mut self, class: usize, choice: &Choice) -> Option<(At, u64, f32)> {
-        let Ahead { kept, bound, .. } = &mut self.held[class].ahead;
-        let (kept, bound) = (std::mem::replace(kept, NOBODY), *bound);
-        let mut lowest = (At::default(), f32::INFINITY);
-        for (at, by_tag) in kept {
+    /// Queues the lowest of those kept that still rank low, for so many evictions.
+    fn look_at_kept(&mut self, ahead: &mut Ahead, class: usize, evictions: usize, choice: &Choice) {
+        let mut lowest = [NOBODY; QUEUE];
+        for &(at, by_tag) in &ahead.items[..ahead.kept.into()] {
             // A use makes a rank higher, so those to come are no lower than their tags say.
-            if lowest.1 <= by_tag {
+            if lowest[evictions - 1].1 <= by_tag {
                 break;
             }
             let rank = self.rank_now(class, at, choice);
-            if rank < lowest.1 {
-                lowest = (at, rank);
+            if rank > ahead.bound || rank >= lowest[evictions - 1].1 {
+                continue;
+            }
+            let mut place = evictions - 1;
+            while place > 0 && rank < lowest[place - 1].1 {
+                lowest[place] = lowest[place - 1];
+                place -= 1;
+            }
+            lowest[place] = (at, rank);
+        }
+        ahead.kept = 0;
+        for (at, rank) in lowest.into_iter().rev() {
+            if let Some(Chosen { hash, .. }) = self.take(class, at, rank, choice) {
+                let bound = ahead.bound;
+                ahead.next[usize::from(ahead.queued)] = Next { at, hash, bound };
+                ahead.queued += 1;
             }
         }
-        let (at, rank) = lowest;
-        let chosen = self.take(class, at, rank, choice).filter(|_| rank <= bound)?;
-        Some((at, chosen.hash, bound))
     }
 }

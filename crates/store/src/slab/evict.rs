@@ -206,7 +206,7 @@ impl Shard {
         };
         let tenant = &mut tenants[tenant as usize];
         let chosen = tenant.pages().choose(class, &choice, prng, draws);
-        if let Some(hash) = tenant.pages().next_hash(class) {
+        if let Some(hash) = tenant.pages().expect_next(class) {
             tenant.table.expect(hash);
         }
         chosen

@@ -131,7 +131,8 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
-    ahead: Ahead,
+    /// None before the first eviction.
+    ahead: Option<Box<Ahead>>,
 }
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.

@@ -1,6 +1,6 @@
 //! Who leaves a class: the lowest rank among tags drawn.
 //!
-//! Fewer than sixteen candidates are drawn one by one. From there on, sixteen that lie side by side
+//! Fewer than eight candidates are drawn one by one. From there on, sixteen that lie side by side
 //! come for the cost of one: they were written at about the same time, so that sixteen of them tell
 //! less than sixteen drawn apart, and more than one.
 //!
@@ -16,7 +16,7 @@ use base::{Prng, TenantId, Tick};
 use policy::rank::{Stamps, Tag};
 
 /// Candidates from which on they are drawn by lines.
-const APART: usize = 16;
+const APART: u8 = 8;
 /// Tags in a line.
 const LINE: u32 = 16;
 
@@ -36,39 +36,30 @@ struct Line {
 }
 
 impl Line {
-    /// Up to `step` slots of a page from `first` on, each item of which takes `size`; with them,
-    /// how many items are there.
+    /// Slots from `first` on, none of which is ranked yet.
+    const fn from(page: u32, first: u32) -> Self {
+        Self { page, first, ranks: [f32::INFINITY; LINE as usize], least: f32::INFINITY }
+    }
+
+    /// Ranks up to `step` slots of the page, each item of which takes `size`; returns how many
+    /// items are there.
     #[inline]
-    fn of(
-        at: u32,
-        page: &Page,
-        first: u32,
-        step: u32,
-        size: u32,
-        choice: &Choice,
-    ) -> (Self, usize) {
-        let slots = first..(first + step).min(page.slots());
+    fn rank(&mut self, page: &Page, step: u32, size: u32, choice: &Choice) -> usize {
+        let slots = self.first..(self.first + step).min(page.slots());
         let tags = page.tags(slots.clone());
-        let mut ranks = [f32::INFINITY; LINE as usize];
         let Choice { evictor, tenant, tick, .. } = *choice;
-        if !evictor.rank.rank_tags(tenant, tags, &[size], Tick(tick), &mut ranks) {
-            for (rank, slot) in ranks.iter_mut().zip(slots) {
+        if !evictor.rank.rank_tags(tenant, tags, &[size], Tick(tick), &mut self.ranks) {
+            for (rank, slot) in self.ranks.iter_mut().zip(slots) {
                 let rank_of = |item: Ref<'_>| choice.rank(item.stamps(), size);
                 *rank = page.look(slot, rank_of).unwrap_or(f32::INFINITY);
             }
         }
-        let found = if page.is_full() {
-            tags.len()
-        } else {
-            tags.iter().filter(|tag| tag.is_item()).count()
-        };
-        let mut line = Self { page: at, first, ranks, least: f32::INFINITY };
         if step == 1 {
-            line.least = ranks[0];
+            self.least = self.ranks[0];
         } else {
-            line.settle();
+            self.settle();
         }
-        (line, found)
+        if page.is_full() { tags.len() } else { tags.iter().filter(|tag| tag.is_item()).count() }
     }
 
     /// Takes out the first of the lowest rank.
@@ -96,23 +87,30 @@ pub(super) struct At {
 }
 
 impl Draws {
-    /// The lowest rank of all, without end if there is none.
-    pub(super) fn least(&self) -> f32 {
-        self.0.iter().map(|line| line.least).fold(f32::INFINITY, f32::min)
+    /// The lowest rank of all, without end if there is none, and the line that has it first.
+    fn least(&self) -> (f32, usize) {
+        let lower = |least: (f32, usize), (at, line): (usize, &Line)| {
+            if line.least < least.0 { (line.least, at) } else { least }
+        };
+        self.0.iter().enumerate().fold((f32::INFINITY, 0), lower)
     }
 
     /// Takes out the first of the lowest rank.
     pub(super) fn pop(&mut self) -> Option<(At, f32)> {
-        let least = self.least();
-        let line = self.0.iter_mut().find(|line| line.least == least && least < f32::INFINITY)?;
-        Some((line.pop(), least))
+        let (least, line) = self.least();
+        (least < f32::INFINITY).then(|| (self.0[line].pop(), least))
     }
 
-    /// Takes out the lowest in their order; with them, the lowest rank of the others.
-    pub(super) fn lowest<const N: usize>(&mut self) -> ([(At, f32); N], f32) {
-        let none = (At::default(), f32::INFINITY);
-        let lowest = std::array::from_fn(|_| self.pop().unwrap_or(none));
-        (lowest, self.least())
+    /// Takes out the lowest in their order, as many as there is room for; returns how many, and the
+    /// lowest rank of the others.
+    pub(super) fn lowest(&mut self, into: &mut [(At, f32)]) -> (u8, f32) {
+        let mut found = 0;
+        for into in into {
+            let Some(lowest) = self.pop() else { break };
+            *into = lowest;
+            found += 1;
+        }
+        (found, self.least().0)
     }
 
     /// Puts back a slot that was taken out, with another rank.
@@ -163,7 +161,7 @@ impl Slabs {
     pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
         // Candidates kept double the sample in the heap layout; here twice as many are drawn.
         let k = usize::from(evictor.k) << u32::from(evictor.pool);
-        (k, if k < APART { 1 } else { LINE })
+        (k, if evictor.k < APART { 1 } else { LINE })
     }
 
     /// Draws candidates of a class by their tags, first those of `lines`: page and first slot.
@@ -177,6 +175,7 @@ impl Slabs {
     ) {
         let held = &self.held[class];
         let (k, step) = Self::width(choice.evictor);
+        let k = k.max(lines.len() * step as usize);
         draws.0.clear();
         let (mut found, mut left) = (0, (2 * k).div_ceil(step as usize));
         let mut lines = lines.iter().filter(|(at, first)| held.has(*at, *first));
@@ -185,9 +184,8 @@ impl Slabs {
             let (at, first) = lines.next().copied().unwrap_or_else(|| held.line(step, prng));
             let page = &held.pages[at as usize];
             let size = charge(&self.classes, class, page);
-            let (line, items) = Line::of(at, page, first, step, size, choice);
-            draws.0.push(line);
-            found += items;
+            draws.0.push(Line::from(at, first));
+            found += draws.0.last_mut().map_or(0, |line| line.rank(page, step, size, choice));
         }
     }
 
@@ -205,8 +203,8 @@ impl Slabs {
         if self.looks_ahead(class, choice.evictor) {
             let chosen = self.choose_next(class, choice);
             self.look_ahead(class, choice, prng, draws);
-            if chosen.is_some() {
-                return chosen;
+            if let Some(chosen) = chosen.or_else(|| self.choose_next(class, choice)) {
+                return Some(chosen);
             }
         }
         self.draw(class, &[], choice, prng, draws);

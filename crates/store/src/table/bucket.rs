@@ -195,18 +195,52 @@ impl Bucket {
     }
 
     /// The item with this key, and its place.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as [`super::Table::find`]")]
+    #[inline(always)]
     pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<(usize, Ref<'_>)> {
-        (0..ENTRIES).find_map(|at| {
-            if self.entries[at].addr() >> SHIFT != usize::from(fingerprint) {
-                return None;
-            }
-            let item = self.get(at)?;
+        // All are compared at once: where the one is that matches, nobody can foretell.
+        let mut matches = self.matches(fingerprint);
+        while matches > 0 {
+            let at = matches.trailing_zeros() as usize % ENTRIES;
+            matches &= matches - 1;
+            let Some(item) = self.get(at) else { continue };
             // The value is on its way while the key is compared.
             fetch(item.base().as_ptr().wrapping_add(LINE));
             fetch(item.base().as_ptr().wrapping_add(2 * LINE));
-            (item.db() == db && item.key() == key).then_some((at, item))
-        })
+            if item.db() == db && item.key() == key {
+                return Some((at, item));
+            }
+        }
+        None
+    }
+
+    /// The entries with this fingerprint, and perhaps some that are no items, a bit each.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn matches(&self, fingerprint: u16) -> u32 {
+        use std::arch::x86_64 as x86;
+        let [a, b, c, d, e, f, g, h] = self.entries.map(|entry| entry.addr() as i64);
+        // SAFETY: every such processor has SSE2.
+        unsafe {
+            let two = |low, high| x86::_mm_castsi128_ps(x86::_mm_set_epi64x(high, low));
+            // The upper halves of four entries, and of these the upper halves: the fingerprints.
+            let four = |low, high| {
+                let tops = x86::_mm_shuffle_ps::<0b11_01_11_01>(low, high);
+                x86::_mm_srai_epi32::<16>(x86::_mm_castps_si128(tops))
+            };
+            let (first, last) = (four(two(a, b), two(c, d)), four(two(e, f), two(g, h)));
+            let all = x86::_mm_packs_epi32(first, last);
+            let equal = x86::_mm_cmpeq_epi16(all, x86::_mm_set1_epi16(fingerprint as i16));
+            x86::_mm_movemask_epi8(x86::_mm_packs_epi16(equal, x86::_mm_setzero_si128())) as u32
+        }
+    }
+
+    /// The entries with this fingerprint, and perhaps some that are no items, a bit each.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[inline]
+    fn matches(&self, fingerprint: u16) -> u32 {
+        let is_it = |at: usize| self.entries[at].addr() >> SHIFT == usize::from(fingerprint);
+        (0..ENTRIES).fold(0, |all, at| all | u32::from(is_it(at)) << at)
     }
 
     /// The place of the entry that is this very word (see [`Bucket::word`]).
