@@ -17,8 +17,8 @@
 use crate::Store;
 use crate::item::{Owned, Ref};
 use crate::sizes::heap_class;
-use crate::store::lock;
 use base::Bytes;
+use parking_lot::MutexGuard;
 
 /// Blocks told apart; addresses that lie further off share one.
 const BLOCKS: usize = 4096;
@@ -139,10 +139,17 @@ impl Store {
     /// pass as should free so many bytes, or to its end. Looks at a few items for each time that a
     /// shard is locked.
     pub fn compact(&self, bytes: Bytes) {
-        let mut compactor = lock(&self.compactor);
         if self.slab.is_some() {
             return;
         }
+        let mut compactor = self.compactor.lock();
+        self.compact_by(&mut compactor, bytes);
+        // A request may wait for its turn to help, and who compacts all the time would be back
+        // before it woke up.
+        MutexGuard::unlock_fair(compactor);
+    }
+
+    fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes) {
         if compactor.blocks.is_empty() {
             compactor.next_pass(self.memory.limit());
         }
@@ -154,7 +161,7 @@ impl Store {
                 compactor.next_pass(self.memory.limit());
                 return;
             }
-            left -= self.compact_some(&mut compactor, left.min(LOOKS));
+            left -= self.compact_some(compactor, left.min(LOOKS));
         }
     }
 
@@ -185,6 +192,6 @@ impl Store {
 
     /// What the last pass of [`Store::compact`] came to.
     pub fn compacted(&self) -> Compacted {
-        lock(&self.compactor).last
+        self.compactor.lock().last
     }
 }

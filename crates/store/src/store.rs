@@ -88,7 +88,7 @@ pub struct Store {
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
     sweep_at: AtomicUsize,
-    pub(crate) compactor: Mutex<Compactor>,
+    pub(crate) compactor: parking_lot::Mutex<Compactor>,
 }
 
 const _: () = {
@@ -177,7 +177,7 @@ impl Store {
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
-            compactor: Mutex::default(),
+            compactor: parking_lot::Mutex::default(),
         };
         for &bounds in &config.tenants {
             store.add_tenant(bounds);
