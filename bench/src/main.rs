@@ -1,7 +1,7 @@
 //! The library beside other caches that live in process: bytes an entry, operations a second, hits.
 //!
-//! All hold byte strings, `Vec<u8>` in and out, in one process with one allocator: jemalloc as it
-//! comes, with caches of threads. Keys have 32 bytes.
+//! All hold byte strings, `Vec<u8>` in and out, each in a process of its own with one allocator:
+//! jemalloc as it comes, with caches of threads. Keys have 32 bytes.
 //!
 //! *Bytes* are what a process of its own grows by for two million entries, beyond their keys and
 //! values, with jemalloc set up as for the server. *Speed* is a million keys drawn by Zipf's law,
@@ -30,11 +30,13 @@ mod hits;
 mod lhd;
 mod peers;
 mod policies;
+mod race;
 mod table;
 mod victims;
 mod zipf;
 
-use peers::{CACHES, Held};
+use peers::{CACHES, cache};
+use race::{Mix, Played, play};
 use std::process::Command;
 use zipf::Zipf;
 
@@ -86,8 +88,12 @@ fn main() {
         ["play", name, skew] => one(name, skew.parse().expect("a skew")),
         ["race", skew, inserts] => {
             let overheads = CACHES.map(|(name, _)| bytes_in_a_process(name, VALUE));
-            let (skew, inserts) = (skew.parse(), inserts.parse());
-            race(skew.expect("a skew"), inserts.expect("inserts in a hundred"), &overheads);
+            race::run(&Mix::of(skew, inserts), &overheads);
+        }
+        ["racer", name, skew, inserts, capacity, overhead, fitting] => {
+            let number = |text: &str| text.parse().expect("a number");
+            let cache = cache(name)(number(capacity), number(overhead), number(fitting) as usize);
+            race::racer(&*cache, &Mix::of(skew, inserts));
         }
         [] => all(),
         _ => panic!("the arguments are none, or: policies, evictions, hits, lhd TRACE…"),
@@ -96,10 +102,9 @@ fn main() {
 
 /// One cache alone, for a profiler.
 fn one(name: &str, skew: f64) {
-    let (_, make) = CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list");
     let overheads = [CACHES[0].0, name].map(|name| bytes_in_a_process(name, VALUE));
     let (capacity, fitting) = room(&overheads, overheads[1]);
-    let cache = make(capacity, overheads[1].max(0.0) as u64, fitting);
+    let cache = cache(name)(capacity, overheads[1].max(0.0) as u64, fitting);
     let zipf = Zipf::new(KEYS, skew);
     for seed in 1..6 {
         let order = zipf.order(OPS, seed);
@@ -131,16 +136,15 @@ fn all() {
     println!("\nspeed with {megabytes:.1} MB, ratios to larder's operations");
     for skew in [0.99, 1.2] {
         for inserts in [0, 10] {
-            race(skew, inserts, &overheads);
+            race::run(&Mix { skew, inserts }, &overheads);
         }
     }
 }
 
 /// What the process grows by for each entry, beyond its key and value.
 fn bytes(name: &str, len: usize) -> f64 {
-    let (_, make) = CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list");
     let before = resident();
-    let cache = make(1 << 40, 0, ITEMS);
+    let cache = cache(name)(1 << 40, 0, ITEMS);
     (0..ITEMS).for_each(|n| cache.insert(&text(n), &vec![1; len]));
     cache.settle();
     (resident() - before) / ITEMS as f64 - (KEY + len) as f64
@@ -158,52 +162,6 @@ fn resident() -> f64 {
     let pages = std::fs::read_to_string("/proc/self/statm").expect("Linux tells");
     let pages = pages.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok());
     pages.expect("the second number is resident") * 4096.0
-}
-
-/// Nanoseconds this thread has run.
-fn cpu_ns() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
-    stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("its first number is the time")
-}
-
-/// One way of asking, all caches in turn.
-fn race(skew: f64, inserts: usize, overheads: &[f64]) {
-    let zipf = Zipf::new(KEYS, skew);
-    let caches: Vec<_> = CACHES
-        .iter()
-        .zip(overheads)
-        .map(|((_, make), overhead)| {
-            let (capacity, fitting) = room(overheads, *overhead);
-            make(capacity, overhead.max(0.0) as u64, fitting)
-        })
-        .collect();
-    for cache in &caches {
-        (1..5).for_each(|seed| _ = play(&**cache, &zipf.order(OPS, seed), inserts));
-    }
-    let mut rounds = vec![];
-    for round in 1..=ROUNDS as u64 {
-        let order = |ops, at| zipf.order(ops, 10 * round + at);
-        let orders = [order(OPS, 1), order(OPS / 2, 2), order(OPS / 2, 3)];
-        let round: Vec<_> = caches.iter().map(|cache| lap(&**cache, &orders, inserts)).collect();
-        rounds.push(round);
-    }
-    println!("\nzipf {skew}, {inserts} % inserts");
-    println!(
-        "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
-        "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1"
-    );
-    for (at, (name, _)) in CACHES.iter().enumerate() {
-        let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
-        println!(
-            "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}",
-            of(&|r| r[at].hits),
-            of(&|r| r[at].one * 1e3),
-            of(&|r| r[at].one / r[0].one),
-            of(&|r| r[at].two * 1e3),
-            of(&|r| r[at].two / r[0].two),
-            of(&|r| r[at].two / r[at].one),
-        );
-    }
 }
 
 /// What this program does when it is asked for `words`, in a simulated machine with caches of 32 KB
@@ -234,46 +192,4 @@ fn median(figures: impl Iterator<Item = f64>) -> f64 {
     let mut figures: Vec<_> = figures.collect();
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
-}
-
-/// What one cache did in one round, in operations a nanosecond.
-#[derive(Clone, Copy, Debug)]
-struct Lap {
-    hits: f64,
-    one: f64,
-    two: f64,
-}
-
-fn lap(cache: &dyn Held, orders: &[Vec<Text>; 3], inserts: usize) -> Lap {
-    let alone = play(cache, &orders[0], inserts);
-    let (two, _) = std::thread::scope(|scope| {
-        let threads = [1, 2].map(|at| scope.spawn(move || play(cache, &orders[at], inserts)));
-        let both = threads.map(|thread| thread.join().expect("it plays to the end"));
-        let ns = both[0].ns + both[1].ns;
-        (2.0 * OPS as f64 / ns, ())
-    });
-    Lap { hits: alone.hits, one: OPS as f64 / alone.ns, two }
-}
-
-struct Played {
-    ns: f64,
-    hits: f64,
-}
-
-/// Reads through, and inserts now and then.
-fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
-    let (mut hits, mut reads) = (0u64, 0u64);
-    let begun = cpu_ns();
-    for (at, key) in order.iter().enumerate() {
-        if at % 100 < inserts {
-            cache.insert(key, &[2; VALUE]);
-            continue;
-        }
-        reads += 1;
-        match cache.get(key) {
-            Some(value) => hits += u64::from(std::hint::black_box(value).len() == VALUE),
-            None => cache.insert(key, &[1; VALUE]),
-        }
-    }
-    Played { ns: cpu_ns() - begun, hits: hits as f64 / reads as f64 }
 }

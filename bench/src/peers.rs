@@ -16,7 +16,7 @@ pub(crate) trait Held: Sync {
 
 /// A cache of so many bytes, where an entry takes so many beyond its key and value, and about so
 /// many entries are to fit.
-type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn Held>;
+pub(crate) type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn Held>;
 
 /// The first is what the others are compared with.
 pub(crate) const CACHES: [(&str, Make); 5] = [
@@ -41,6 +41,11 @@ pub(crate) const CACHES: [(&str, Make); 5] = [
         Box::new(Moka(cache))
     }),
 ];
+
+/// How one of the list is made.
+pub(crate) fn cache(name: &str) -> Make {
+    CACHES.iter().find(|(known, _)| *known == name).expect("a cache of the list").1
+}
 
 pub(crate) struct Larder(pub(crate) larder::Cache);
 

@@ -349,7 +349,7 @@ impl Store {
         let mut all: Vec<_> =
             (0..=CLASSES).map(|class| ClassStats { class, ..ClassStats::default() }).collect();
         for shard in &self.shards {
-            let shard = shard.write();
+            let shard = shard.settle();
             let classes = shard.tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
             for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.counts)) {
                 stats.used += Bytes(count.used);

@@ -167,7 +167,7 @@ impl Store {
 
     /// Looks at up to `looks` buckets of one table; returns at how many.
     fn compact_some(&self, compactor: &mut Compactor, looks: usize) -> usize {
-        let mut shard = self.shards[compactor.shard].write();
+        let mut shard = self.shards[compactor.shard].settle();
         let Some(tenant) = shard.tenants.get_mut(compactor.tenant) else {
             (compactor.shard, compactor.tenant) = (compactor.shard + 1, 0);
             return 0;

@@ -72,7 +72,7 @@ impl Store {
     pub fn departed(&self, all: &mut Vec<Departed>) -> u64 {
         let mut lost = 0;
         for shard in &self.shards {
-            for (at, tenant) in shard.write().tenants.iter_mut().enumerate() {
+            for (at, tenant) in shard.settle().tenants.iter_mut().enumerate() {
                 let departures = tenant.departures.get_or_insert_default();
                 lost += std::mem::take(&mut departures.lost);
                 let list = departures.list.drain(..);
@@ -85,7 +85,7 @@ impl Store {
     /// Departures are noted no more.
     pub fn forget_departed(&self) {
         for shard in &self.shards {
-            shard.write().tenants.iter_mut().for_each(|tenant| tenant.departures = None);
+            shard.settle().tenants.iter_mut().for_each(|tenant| tenant.departures = None);
         }
     }
 }

@@ -185,7 +185,7 @@ impl Store {
         let (at, mut position) = ((cursor >> 32) as usize, cursor & (END - 1));
         let Some(shard) = self.shards.get(at) else { return Ok(None) };
         let next = Ok(Some((at as u64 + 1) << 32));
-        let mut shard = shard.write();
+        let mut shard = shard.settle();
         if shard.tenants.get(usize::from(dump.tenant)).is_none_or(|tenant| tenant.table.len() == 0)
         {
             return next;
@@ -275,7 +275,7 @@ impl Store {
     pub fn away(&self, tenant: TenantId) -> (u64, Bytes) {
         let (mut items, mut bytes) = (0, 0);
         for shard in &self.shards {
-            let shard = shard.write();
+            let shard = shard.settle();
             let away = shard.tenants.get(usize::from(tenant)).and_then(|t| t.away.as_ref());
             items += away.map_or(0, |away| away.index.len() as u64);
             bytes += away.map_or(0, |away| away.bytes);
@@ -286,7 +286,7 @@ impl Store {
     /// No copy of a tenant's items is good any more.
     pub fn forget_away(&self, tenant: TenantId) {
         for shard in &self.shards {
-            let mut shard = shard.write();
+            let mut shard = shard.settle();
             if usize::from(tenant) < shard.tenants.len() {
                 shard.drop_index(self, tenant);
             }

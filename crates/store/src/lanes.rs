@@ -9,12 +9,15 @@
 //!            lane 0            lane 1            …
 //!   read     lock, notes                              &T, &mut its notes
 //!   read                       lock, notes            &T, &mut its notes
-//!   write    lock, take in     lock, take in     …    &mut T
+//!   write    lock, take in     lock, count       …    &mut T, by a thread of lane 0
+//!   settle   lock, take in     lock, take in     …    &mut T
 //! ```
 //!
 //! What a reader would have to write, its counts above all, it *notes* in its lane. Who writes
-//! next takes the notes in before anything else, so that a writer always sees what was read before:
-//! where one thread does all, it is as if there were no lanes.
+//! takes in the notes of its own lane before anything else, so that a thread always sees what it
+//! read before: where one thread does all, it is as if there were no lanes. Those of other lanes it
+//! only counts, and leaves them to their threads, in whose caches they are; unless it must know all
+//! that was read.
 //!
 //! The protocol has no atomics but those of the locks: a reader's release of its lane comes before
 //! a writer's acquire of that lane, and a writer's release of all lanes before a reader's acquire.
@@ -38,9 +41,14 @@ pub(crate) trait Laned {
 
     /// Takes notes in, and leaves none.
     fn take_in(&mut self, notes: &mut Self::Notes);
+
+    /// Looks how many notes there are, and leaves them.
+    fn count(&mut self, notes: &mut Self::Notes);
 }
 
+/// In this order: what every read writes is one line.
 #[derive(Default)]
+#[repr(C)]
 struct Lane<N> {
     lock: RawLock,
     notes: UnsafeCell<N>,
@@ -110,34 +118,59 @@ impl<T: Laned> Lanes<T> {
         Read { lanes: self, at, stays: PhantomData }
     }
 
-    /// Waits for all lanes.
+    /// Waits for all lanes, takes in the notes of a thread's own, and counts the others.
     #[inline]
-    pub(crate) fn write(&self) -> Write<'_, T> {
+    pub(crate) fn write(&self, thread: usize) -> Write<'_, T> {
         self.in_use().for_each(|lane| lane.lock.lock());
-        self.writes()
+        let (mut all, own) = (self.writes(), thread & self.mask);
+        for at in 0..=self.mask {
+            let (value, notes) = all.parts(at);
+            if at == own { value.take_in(notes) } else { value.count(notes) }
+        }
+        all
     }
 
-    /// Takes all lanes if they are free.
-    pub(crate) fn try_write(&self) -> Option<Write<'_, T>> {
+    /// Waits for all lanes, and takes in all notes.
+    pub(crate) fn settle(&self) -> Write<'_, T> {
+        self.in_use().for_each(|lane| lane.lock.lock());
+        self.settled()
+    }
+
+    /// Takes all lanes if they are free, and all notes in.
+    pub(crate) fn try_settle(&self) -> Option<Write<'_, T>> {
         let taken = self.in_use().take_while(|lane| lane.lock.try_lock()).count();
         if taken <= self.mask {
             // SAFETY: these have just been locked by this thread.
             self.in_use().take(taken).for_each(|lane| unsafe { lane.lock.unlock() });
             return None;
         }
-        Some(self.writes())
+        Some(self.settled())
     }
 
     /// All lanes are locked by this thread.
     #[inline]
     fn writes(&self) -> Write<'_, T> {
         self.witness.writes();
-        let mut all = Write { lanes: self, stays: PhantomData };
-        for lane in self.in_use() {
-            // SAFETY: the lane is locked by this thread, which hands its notes to nobody else.
-            all.take_in(unsafe { &mut *lane.notes.get() });
+        Write { lanes: self, stays: PhantomData }
+    }
+
+    /// The same, with all notes taken in.
+    fn settled(&self) -> Write<'_, T> {
+        let mut all = self.writes();
+        for at in 0..=self.mask {
+            let (value, notes) = all.parts(at);
+            value.take_in(notes);
         }
         all
+    }
+}
+
+impl<T: Laned> Write<'_, T> {
+    /// What is guarded, and the notes of a lane.
+    #[inline]
+    fn parts(&mut self, at: usize) -> (&mut T, &mut T::Notes) {
+        // SAFETY: all lanes are locked by this thread, and the guard is borrowed alone.
+        unsafe { (&mut *self.lanes.value.get(), &mut *self.lanes.all[at].0.notes.get()) }
     }
 }
 
@@ -195,6 +228,8 @@ mod tests {
     struct Sum {
         written: usize,
         noted: usize,
+        /// In the other lane, of two.
+        counted: usize,
     }
 
     impl Laned for Sum {
@@ -202,6 +237,10 @@ mod tests {
 
         fn take_in(&mut self, notes: &mut usize) {
             self.noted += std::mem::take(notes);
+        }
+
+        fn count(&mut self, notes: &mut usize) {
+            self.counted = *notes;
         }
     }
 
@@ -212,8 +251,8 @@ mod tests {
         *notes += 1;
     }
 
-    fn writes(sum: &Lanes<Sum>) {
-        let mut sum = sum.write();
+    fn writes(sum: &Lanes<Sum>, thread: usize) {
+        let mut sum = sum.write(thread);
         sum.written += 1;
         sum.written += 1;
     }
@@ -223,12 +262,15 @@ mod tests {
     fn a_writer_takes_in_what_was_noted() {
         let sum = Lanes::new(Sum::default(), 2);
         (0..3).for_each(|thread| reads(&sum, thread));
-        assert_eq!(sum.write().noted, 3);
+        let write = sum.write(0);
+        assert_eq!((write.noted, write.counted), (2, 1), "those of its own lane");
+        drop(write);
+        assert_eq!(sum.settle().noted, 3, "all");
         let lane = sum.read(1);
-        assert!(sum.try_write().is_none() && sum.try_read(3).is_none());
+        assert!(sum.try_settle().is_none() && sum.try_read(3).is_none());
         assert!(sum.try_read(0).is_some(), "a refused writer leaves no lane locked");
         drop(lane);
-        assert!(sum.try_write().is_some_and(|sum| sum.noted == 3));
+        assert!(sum.try_settle().is_some_and(|sum| sum.noted == 3));
     }
 
     #[cfg(not(loom))]
@@ -241,12 +283,12 @@ mod tests {
                 let sum = &sum;
                 scope.spawn(move || {
                     for n in 0..each {
-                        if n % 8 == thread { writes(sum) } else { reads(sum, thread) }
+                        if n % 8 == thread { writes(sum, thread) } else { reads(sum, thread) }
                     }
                 });
             }
         });
-        let sum = sum.write();
+        let sum = sum.settle();
         assert_eq!(sum.noted + sum.written / 2, (LANES_MAX + 1) * each);
     }
 
@@ -262,12 +304,12 @@ mod tests {
                     loom::thread::spawn(move || reads(&sum, thread))
                 });
                 if waits {
-                    writes(&sum);
-                } else if let Some(mut sum) = sum.try_write() {
+                    writes(&sum, 0);
+                } else if let Some(mut sum) = sum.try_settle() {
                     sum.written += 2;
                 }
                 readers.into_iter().for_each(|reader| reader.join().unwrap());
-                assert_eq!(sum.write().noted, 2);
+                assert_eq!(sum.settle().noted, 2);
             });
         }
     }

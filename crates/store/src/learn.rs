@@ -85,7 +85,7 @@ impl Store {
         if admin.lessons.as_ref().is_some_and(|known| !learns || known.tenants != tenants) {
             let known = admin.lessons.take();
             self.memory.give(known.map_or(0, |known| known.bytes));
-            self.shards.iter().for_each(|shard| shard.write().lived = None);
+            self.shards.iter().for_each(|shard| shard.settle().lived = None);
         }
         if learns && admin.lessons.is_none() {
             let lessons = Lessons::new(tenants, self.shards.len());
@@ -101,7 +101,7 @@ impl Store {
         let Some(lessons) = &mut admin.lessons else { return };
         let (mut requests, mut evictions, mut items) = (0, 0, 0);
         for shard in &self.shards {
-            let shard = shard.write();
+            let shard = shard.settle();
             requests += shard.tick;
             for tenant in &shard.tenants {
                 evictions += tenant.counters.evicted;
@@ -115,7 +115,7 @@ impl Store {
         // Bytes, of explorers and of all.
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
-            let shard = &mut *shard.write();
+            let shard = &mut *shard.settle();
             if let Some(lived) = &mut shard.lived {
                 lessons.learner.take(lived);
             }

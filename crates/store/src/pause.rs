@@ -187,7 +187,7 @@ impl Store {
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {
-            let mut shard = shard.write();
+            let mut shard = shard.settle();
             shard.pausing.close();
             sum.merge(&shard.pausing.all);
         }
@@ -197,7 +197,7 @@ impl Store {
     /// Forgets the long pauses that are remembered one by one.
     pub fn forget_spikes(&self) {
         for shard in &self.shards {
-            shard.write().pausing.all.spikes.clear();
+            shard.settle().pausing.all.spikes.clear();
         }
     }
 }

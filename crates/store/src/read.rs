@@ -2,15 +2,16 @@
 //!
 //! It holds one lane of its shard (`lanes.rs`), so what it must tell it *notes* there: that there
 //! was an access, which moves the shard's tick, and how old the item was, for the counters and for
-//! a rank that learns. Who holds the shard alone next takes the notes in, in their order. In a
-//! thread's own eyes the tick is the shard's and as many more as its lane has notes; what other
-//! lanes have noted meanwhile, [`NOTES`] each at most, it does not see. So ticks are a little fuzzy
-//! among threads, and exact where there is one.
+//! a rank that learns. Who holds the shard alone next moves the tick by all notes that are new, and
+//! takes in those of its own lane, in their order. In a thread's own eyes the tick is the shard's
+//! and as many more as its lane has new notes; what other lanes have noted meanwhile, [`NOTES`]
+//! each at most, it does not see. So ticks are a little fuzzy among threads, and exact where there
+//! is one.
 //!
 //! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
 //! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
 //! read all the time they are not written at all while they would tell next to nothing: all its
-//! readers keep the line, and the age that is noted, less than a thousandth of the number of items,
+//! readers keep the line, and the age that is noted, less than a sixtieth of the number of items,
 //! is that since they were written.
 //!
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
@@ -24,13 +25,13 @@ use base::TenantId;
 use policy::rank::Stamps;
 use policy::rank::lhd::hit_class;
 
-/// Notes of a lane, at most.
-const NOTES: usize = 32;
+/// Notes of a lane, at most: full notes are a reason to hold the shard alone.
+const NOTES: usize = 64;
 /// Ticks by which the stamps of another thread's hit may seem to come from the future, at most.
 const FUZZ: u32 = (NOTES * (crate::lanes::LANES_MAX + 1)) as u32;
 /// Stamps of an item that was read so often are not written anew while its age is so small a part
 /// of the number of items: as a power of two.
-const YOUNG: u32 = 10;
+const YOUNG: u32 = 6;
 
 /// One read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,16 +46,31 @@ struct Note {
 }
 
 /// What the reads of a lane have to tell.
-#[derive(Debug, Default)]
+#[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Notes {
-    len: usize,
-    notes: [Note; NOTES],
+    len: u32,
+    /// Of these, as many as the shard's tick has moved by.
+    counted: u32,
+    list: [Note; NOTES],
+}
+
+impl Default for Notes {
+    fn default() -> Self {
+        Self { len: 0, counted: 0, list: [Note::default(); NOTES] }
+    }
 }
 
 impl Notes {
+    /// The tick after these, if it was this when they were last counted.
+    #[inline]
+    const fn after(&self, tick: u64) -> u64 {
+        tick + (self.len - self.counted) as u64
+    }
+
     #[inline]
     fn push(&mut self, note: Note) {
-        self.notes[self.len] = note;
+        self.list[self.len as usize] = note;
         self.len += 1;
     }
 }
@@ -74,8 +90,8 @@ impl Laned for Shard {
 
     #[inline]
     fn take_in(&mut self, notes: &mut Notes) {
-        for note in &notes.notes[..notes.len] {
-            self.tick += 1;
+        self.count(notes);
+        for note in &notes.list[..notes.len as usize] {
             let tenant = &mut self.tenants[usize::from(note.tenant)];
             if !note.is_hit {
                 tenant.counters.misses += 1;
@@ -92,7 +108,13 @@ impl Laned for Shard {
                 }
             }
         }
-        notes.len = 0;
+        (notes.len, notes.counted) = (0, 0);
+    }
+
+    #[inline]
+    fn count(&mut self, notes: &mut Notes) {
+        self.tick = notes.after(self.tick);
+        notes.counted = notes.len;
     }
 }
 
@@ -100,7 +122,7 @@ impl Shard {
     /// A read by who holds a lane.
     #[inline]
     pub(crate) fn glance(&self, notes: &mut Notes, key: &Key, now: Now) -> Glance<'_> {
-        if notes.len == NOTES || self.tap.sees(key) {
+        if notes.len as usize == NOTES || self.tap.sees(key) {
             return Glance::Unclear;
         }
         let tenant = &self.tenants[usize::from(key.tenant)];
@@ -114,7 +136,7 @@ impl Shard {
         if item.is_dead(now.unix_ms) {
             return Glance::Unclear;
         }
-        let tick = self.tick + notes.len as u64 + 1;
+        let tick = notes.after(self.tick) + 1;
         let mut stamps = item.stamps();
         let age = age_of(stamps, tick);
         let size_class = if self.counts_sizes { tenant.size_class(item) } else { 0 };
@@ -141,7 +163,7 @@ impl Shard {
             None => Glance::Miss,
             Some(item) if item.is_dead(now.unix_ms) => Glance::Unclear,
             Some(item) => {
-                let tick = self.tick + notes.len as u64;
+                let tick = notes.after(self.tick);
                 let stamps = item.stamps();
                 Glance::Hit(view(item, stamps, age_of(stamps, tick), &self.sizes))
             }

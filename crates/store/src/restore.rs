@@ -94,14 +94,14 @@ impl Store {
     /// From here on what clients write and remove is noted. To be called before there are any.
     pub fn begin_restore(&self) {
         for shard in &self.shards {
-            shard.write().notes = Some(Box::new(Notes::new(self.shards.len())));
+            shard.settle().notes = Some(Box::new(Notes::new(self.shards.len())));
         }
     }
 
     /// No more items come back.
     pub fn end_restore(&self) {
         for shard in &self.shards {
-            shard.write().notes = None;
+            shard.settle().notes = None;
         }
     }
 

@@ -207,7 +207,7 @@ impl Store {
     /// The shard of a key, alone.
     #[inline]
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
-        self.shard_of(key.hash).write()
+        self.shard_of(key.hash).write(thread_number())
     }
 
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
@@ -366,7 +366,7 @@ impl Store {
             if cursor.shard >= self.shards.len() {
                 cursor = Cursor { tenant: cursor.tenant + 1, shard: 0, position: 0 };
             }
-            let shard = self.shards[cursor.shard].write();
+            let shard = self.shards[cursor.shard].settle();
             let is_over = scope.tenant.is_some_and(|tenant| usize::from(tenant) != cursor.tenant);
             let Some(tenant) = shard.tenants.get(cursor.tenant).filter(|_| !is_over) else {
                 return 0;
@@ -400,9 +400,9 @@ impl Store {
         now: Now,
         read: impl FnOnce(&ScanItem) -> R,
     ) -> Option<R> {
-        let first = self.shards[0].write().prng.below(self.shards.len() as u64) as usize;
+        let first = self.shards[0].settle().prng.below(self.shards.len() as u64) as usize;
         for at in 0..self.shards.len() {
-            let mut shard = self.shards[(first + at) % self.shards.len()].write();
+            let mut shard = self.shards[(first + at) % self.shards.len()].settle();
             if let Some((tenant, place)) = shard.draw(scope, now) {
                 let item = shard.tenants[tenant as usize].table.get(place);
                 let (db, key, item) = (item.db(), item.key(), shard.view_of(item));
@@ -416,7 +416,7 @@ impl Store {
     pub fn len(&self, scope: Scope) -> Len {
         let mut sum = Len::default();
         for shard in &self.shards {
-            for (at, tenant) in shard.write().tenants.iter().enumerate() {
+            for (at, tenant) in shard.settle().tenants.iter().enumerate() {
                 if scope.tenant.is_none_or(|only| usize::from(only) == at) {
                     sum += tenant.len(scope.db);
                 }
@@ -434,9 +434,9 @@ impl Store {
     pub fn flush(&self, scope: Scope) -> u64 {
         let mut removed = 0;
         for padded in &self.shards {
-            let tenants = padded.write().tenants.len();
+            let tenants = padded.settle().tenants.len();
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
-                let mut shard = padded.write();
+                let mut shard = padded.settle();
                 shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
                 shard.outdate_all(self, at as TenantId, scope.db);
                 let tenant = &mut shard.tenants[at];
@@ -526,7 +526,7 @@ impl Store {
         let learnt = admin.lessons.as_ref().map(Lessons::ranks);
         let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, learnt));
         for shard in &self.shards {
-            let mut shard = shard.write();
+            let mut shard = shard.settle();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
                 let slabs = self.slab.as_ref().map(|(arena, cuts)| Slabs::new(arena, cuts));
                 shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
@@ -591,7 +591,7 @@ impl Store {
         let Some(account) = account else { return TenantStats::default() };
         let (mut len, mut counters) = (Len::default(), Counters::default());
         for shard in &self.shards {
-            if let Some(tenant) = shard.write().tenants.get(usize::from(tenant)) {
+            if let Some(tenant) = shard.settle().tenants.get(usize::from(tenant)) {
                 len += tenant.len(None);
                 counters += tenant.counters;
             }
@@ -603,7 +603,7 @@ impl Store {
     /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
     pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
-            shard.write().tap.set_filter(tenant, filter);
+            shard.settle().tap.set_filter(tenant, filter);
         }
     }
 
@@ -611,7 +611,7 @@ impl Store {
     pub fn set_stopwatch(&self, on: bool) {
         let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
         for shard in &self.shards {
-            shard.write().stopwatch.set_places(places);
+            shard.settle().stopwatch.set_places(places);
         }
     }
 
@@ -626,7 +626,7 @@ impl Store {
     /// lost because nobody drained in time.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
         let begin = samples.len();
-        let lost = self.shards.iter().map(|shard| shard.write().tap.drain(samples)).sum();
+        let lost = self.shards.iter().map(|shard| shard.settle().tap.drain(samples)).sum();
         // Stable, so that requests to one key, all in one shard, keep their order.
         samples[begin..].sort_by_key(|sample| sample.time);
         lost
@@ -646,7 +646,7 @@ impl Store {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
-            let mut shard = self.shards[at].write();
+            let mut shard = self.shards[at].settle();
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
             swept.buckets += step.buckets;
             swept.expired += step.expired;
@@ -668,13 +668,13 @@ impl Store {
         if other == at {
             return 0;
         }
-        let shard = self.shards[other].try_write();
+        let shard = self.shards[other].try_settle();
         shard.map_or(0, |mut shard| shard.evict_for_others(&Want { spare: 0, ..*want }))
     }
 
     #[cfg(test)]
     pub(crate) fn each_shard(&self, mut look: impl FnMut(&Shard)) {
-        self.shards.iter().for_each(|shard| look(&shard.write()));
+        self.shards.iter().for_each(|shard| look(&shard.settle()));
     }
 
     /// Evicts one item in any shard but the one at `at`, which the caller has locked, and returns
@@ -689,7 +689,7 @@ impl Store {
             let mut locked = 0;
             let others = (0..self.shards.len()).map(|i| (first + i) % self.shards.len());
             for other in others.filter(|&other| other != at) {
-                let Some(mut shard) = self.shards[other].try_write() else {
+                let Some(mut shard) = self.shards[other].try_settle() else {
                     locked += 1;
                     continue;
                 };

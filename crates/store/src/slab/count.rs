@@ -97,7 +97,7 @@ impl Store {
     pub fn count_sizes(&self, on: bool) {
         let on = on && self.slab.is_some();
         if self.counts_sizes.swap(on, Relaxed) != on {
-            self.shards.iter().for_each(|shard| shard.write().set_counts_sizes(on));
+            self.shards.iter().for_each(|shard| shard.settle().set_counts_sizes(on));
         }
     }
 }

@@ -121,7 +121,7 @@ impl Store {
         let Some((_, classes)) = &self.slab else { return vec![] };
         let mut all = vec![SizeClassStats::default(); classes.large() + 1];
         for shard in &self.shards {
-            let mut shard = shard.write();
+            let mut shard = shard.settle();
             let at = usize::from(tenant);
             for (class, stats) in all.iter_mut().enumerate() {
                 let slabs = shard.tenants.get(at).and_then(|tenant| tenant.slabs.as_ref());

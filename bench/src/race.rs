@@ -1,0 +1,158 @@
+//! Caches in turn, each in a process of its own: what one holds, and what its threads do in the
+//! background, is not in another's way.
+
+use crate::peers::{CACHES, Held};
+use crate::zipf::Zipf;
+use crate::{KEYS, OPS, ROUNDS, Text, VALUE, median, room};
+use std::io::{BufRead, BufReader, Lines, Write, stdin};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// What is asked for.
+pub(crate) struct Mix {
+    pub(crate) skew: f64,
+    /// Operations of a hundred that insert anyway.
+    pub(crate) inserts: usize,
+}
+
+impl Mix {
+    /// As the command line says it.
+    pub(crate) fn of(skew: &str, inserts: &str) -> Self {
+        let (skew, inserts) = (skew.parse(), inserts.parse());
+        Self { skew: skew.expect("a skew"), inserts: inserts.expect("inserts in a hundred") }
+    }
+}
+
+/// A cache in its process.
+struct Racer {
+    process: Child,
+    /// Told the number of a round.
+    told: ChildStdin,
+    says: Lines<BufReader<ChildStdout>>,
+}
+
+impl Racer {
+    /// Starts one, and waits until it has seen enough.
+    fn start(name: &str, mix: &Mix, overheads: &[f64], overhead: f64) -> Self {
+        let (capacity, fitting) = room(overheads, overhead);
+        let numbers = [mix.skew.to_string(), mix.inserts.to_string(), capacity.to_string()];
+        let own = std::env::current_exe().expect("this program has a path");
+        let mut process = Command::new(own)
+            .args(["racer", name])
+            .args(numbers)
+            .args([format!("{:.0}", overhead.max(0.0)), fitting.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it runs");
+        let told = process.stdin.take().expect("as asked for");
+        let says = BufReader::new(process.stdout.take().expect("as asked for")).lines();
+        let mut racer = Self { process, told, says };
+        racer.line();
+        racer
+    }
+
+    fn line(&mut self) -> String {
+        self.says.next().expect("it goes on").expect("it can be read")
+    }
+
+    fn lap(&mut self, round: usize) -> Lap {
+        writeln!(self.told, "{round}").expect("it listens");
+        let line = self.line();
+        let mut figures = line.split(' ').map(|figure| figure.parse().expect("a number"));
+        let mut next = || figures.next().expect("three numbers");
+        Lap { hits: next(), one: next(), two: next() }
+    }
+
+    fn stop(mut self) {
+        drop(self.told);
+        self.process.wait().expect("it ends");
+    }
+}
+
+/// One way of asking, all caches in turn.
+pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
+    let start =
+        |((name, _), overhead): (&(&str, _), &f64)| Racer::start(name, mix, overheads, *overhead);
+    let mut racers: Vec<_> = CACHES.iter().zip(overheads).map(start).collect();
+    let mut round = |round| racers.iter_mut().map(|racer| racer.lap(round)).collect();
+    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut round).collect();
+    racers.into_iter().for_each(Racer::stop);
+    println!("\nzipf {}, {} % inserts", mix.skew, mix.inserts);
+    println!(
+        "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
+        "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1"
+    );
+    for (at, (name, _)) in CACHES.iter().enumerate() {
+        let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
+        println!(
+            "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}",
+            of(&|r| r[at].hits),
+            of(&|r| r[at].one * 1e3),
+            of(&|r| r[at].one / r[0].one),
+            of(&|r| r[at].two * 1e3),
+            of(&|r| r[at].two / r[0].two),
+            of(&|r| r[at].two / r[at].one),
+        );
+    }
+}
+
+/// The process of one cache: sees four million operations, then plays the rounds that it is told.
+pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
+    let zipf = Zipf::new(KEYS, mix.skew);
+    (1..5).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
+    println!("ready");
+    for round in stdin().lines() {
+        let round: u64 = round.expect("it can be read").parse().expect("a number");
+        let order = |ops, at| zipf.order(ops, 10 * round + at);
+        let orders = [order(OPS, 1), order(OPS / 2, 2), order(OPS / 2, 3)];
+        let Lap { hits, one, two } = lap(cache, &orders, mix.inserts);
+        println!("{hits} {one} {two}");
+    }
+}
+
+/// What one cache did in one round, in operations a nanosecond.
+#[derive(Clone, Copy, Debug)]
+struct Lap {
+    hits: f64,
+    one: f64,
+    two: f64,
+}
+
+fn lap(cache: &dyn Held, orders: &[Vec<Text>; 3], inserts: usize) -> Lap {
+    let alone = play(cache, &orders[0], inserts);
+    let both = std::thread::scope(|scope| {
+        let threads = [1, 2].map(|at| scope.spawn(move || play(cache, &orders[at], inserts)));
+        threads.map(|thread| thread.join().expect("it plays to the end").ns)
+    });
+    let two = 2.0 * OPS as f64 / (both[0] + both[1]);
+    Lap { hits: alone.hits, one: OPS as f64 / alone.ns, two }
+}
+
+pub(crate) struct Played {
+    pub(crate) ns: f64,
+    pub(crate) hits: f64,
+}
+
+/// Reads through, and inserts now and then.
+pub(crate) fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
+    let (mut hits, mut reads) = (0u64, 0u64);
+    let begun = cpu_ns();
+    for (at, key) in order.iter().enumerate() {
+        if at % 100 < inserts {
+            cache.insert(key, &[2; VALUE]);
+            continue;
+        }
+        reads += 1;
+        match cache.get(key) {
+            Some(value) => hits += u64::from(std::hint::black_box(value).len() == VALUE),
+            None => cache.insert(key, &[1; VALUE]),
+        }
+    }
+    Played { ns: cpu_ns() - begun, hits: hits as f64 / reads as f64 }
+}
+
+/// Nanoseconds this thread has run.
+fn cpu_ns() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
+    stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("its first number is the time")
+}
