@@ -49,6 +49,8 @@ pub(super) struct Ahead {
     /// Items kept, and how many of the next, of which the last leaves first.
     kept: u8,
     queued: u8,
+    /// Nobody has asked yet who is queued.
+    is_new: bool,
     /// The lowest rank of those that were not kept.
     bound: f32,
     /// The lowest of those ranked, in order.
@@ -66,6 +68,7 @@ impl Default for Ahead {
             drawn: 0,
             kept: 0,
             queued: 0,
+            is_new: false,
             bound: 0.0,
             items: [NOBODY; KEPT_MAX],
             next: [Next::default(); QUEUE],
@@ -106,15 +109,19 @@ impl Slabs {
         Some(ahead.next[usize::from(ahead.queued)])
     }
 
-    /// Has the next to leave a class brought from memory, all of it: another is written where it
-    /// stands. Returns the hash of its key.
-    pub(super) fn expect_next(&self, class: usize) -> Option<u64> {
-        let Class { pages, ahead: Some(ahead), .. } = &self.held[class] else { return None };
-        let Next { at, hash, .. } = ahead.next[usize::from(ahead.queued.checked_sub(1)?)];
-        if let Some(page) = pages.get(at.page as usize).filter(|page| at.slot < page.slots()) {
-            page.expect(at.slot, self.classes.chunk(class));
-        }
-        Some(hash)
+    /// The hashes of those that were queued since this was asked last. What they stand in is on its
+    /// way from memory, all of it: others are written there.
+    pub(super) fn newly_queued(&mut self, class: usize) -> impl Iterator<Item = u64> {
+        let Class { pages, ahead, .. } = &mut self.held[class];
+        let chunk = self.classes.chunk(class);
+        let next = ahead.iter_mut().flat_map(|ahead| {
+            let is_new = std::mem::take(&mut ahead.is_new);
+            &ahead.next[..if is_new { ahead.queued.into() } else { 0 }]
+        });
+        next.map(move |next| {
+            pages[next.at.page as usize].expect(next.at.slot, chunk);
+            next.hash
+        })
     }
 
     /// Takes each step for which there is room, and begins another round.
@@ -167,7 +174,7 @@ impl Slabs {
             }
             lowest[place] = (at, rank);
         }
-        ahead.kept = 0;
+        (ahead.kept, ahead.is_new) = (0, true);
         for (at, rank) in lowest.into_iter().rev() {
             if let Some(Chosen { hash, .. }) = self.take(class, at, rank, choice) {
                 let bound = ahead.bound;

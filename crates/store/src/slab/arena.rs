@@ -40,7 +40,7 @@ const DECLINED_MAX: usize = 4096;
 /// Blocks made large at once.
 const ACCEPTED_MAX: usize = 16;
 /// The part of the limit that pages given back may keep.
-const WARM: usize = 256;
+const WARM: usize = 1024;
 
 /// Regions that are cut into runs.
 #[derive(Debug, Default)]

@@ -10,6 +10,10 @@ use crate::tenant::Tenant;
 use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
+/// Items that leave together, of a class that has many: most of what an eviction takes is getting
+/// to it.
+const TOGETHER: usize = 4;
+const MANY: u64 = 1024;
 /// Pages of a class looked at for the one with the fewest items.
 const PAGES_TRIED: u64 = 8;
 
@@ -131,10 +135,11 @@ impl Shard {
         }
         if is_chunk && self.is_full(store, tenant, need) {
             let gains = self.gains_page(store, SizeClass { tenant, class }, &want);
-            if gains && self.has_chunk(tenant, contents)
-                || self.leave_chunk(store, tenant, class, &want)
-            {
+            if gains && self.has_chunk(tenant, contents) {
                 self.pausing.victim();
+                return Ok(());
+            }
+            if self.leave_chunks(store, tenant, class, &want) {
                 return Ok(());
             }
         }
@@ -154,6 +159,19 @@ impl Shard {
             return true;
         }
         store.memory.used() + need > store.memory.effective() && !self.pools.owes(tenant, need)
+    }
+
+    /// Makes items of a class leave their chunks: one, and where there are many a few more, for the
+    /// writes to come. Whether there was one.
+    fn leave_chunks(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
+        for left in 0..TOGETHER {
+            let held = &self.tenants[at as usize].pages().held[class];
+            if left > 0 && held.items < MANY || !self.leave_chunk(store, at, class, want) {
+                return left > 0;
+            }
+            self.pausing.victim();
+        }
+        true
     }
 
     /// Makes an item of a class leave its chunk. Whether there was one.
@@ -204,11 +222,11 @@ impl Shard {
             spare: address_of(want.spare),
             seed: *seed,
         };
-        let tenant = &mut tenants[tenant as usize];
-        let chosen = tenant.pages().choose(class, &choice, prng, draws);
-        if let Some(hash) = tenant.pages().expect_next(class) {
-            tenant.table.expect(hash);
-        }
+        let Tenant { slabs: Some(slabs), table, .. } = &mut tenants[tenant as usize] else {
+            return None;
+        };
+        let chosen = slabs.choose(class, &choice, prng, draws);
+        slabs.newly_queued(class).for_each(|hash| table.expect(hash));
         chosen
     }
 

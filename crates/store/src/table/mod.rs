@@ -147,6 +147,7 @@ impl Table {
         })
     }
 
+    #[inline]
     fn last_of_chain(&self, from: u32) -> u32 {
         let mut id = from;
         loop {
