@@ -22,6 +22,8 @@ use base::Prng;
 /// Lines of tags of a round, and evictions that it is for, at most.
 const LINES: usize = 4;
 const QUEUE: usize = 8;
+/// Evictions that are carried out together, at most.
+const TOGETHER: usize = 4;
 /// Items kept for so many evictions: many of those that rank low by their tags were used since.
 const fn kept(evictions: usize) -> usize {
     evictions + evictions / 2 + 2
@@ -87,6 +89,11 @@ impl Slabs {
     /// Whether victims of a class are looked for ahead: where tags are drawn by lines.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
         class != self.classes.large() && Self::width(evictor).1 > 1
+    }
+
+    /// How many may leave a class together and have all been looked for ahead.
+    pub(super) fn together(&self, class: usize, evictor: &Evictor) -> usize {
+        if self.looks_ahead(class, evictor) { round(evictor).1.min(TOGETHER) } else { 1 }
     }
 
     /// The next to leave a class, if one still ranks low.

@@ -10,9 +10,8 @@ use crate::tenant::Tenant;
 use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
-/// Items that leave together, of a class that has many: most of what an eviction takes is getting
-/// to it.
-const TOGETHER: usize = 4;
+/// Items of a class that has many: some leave together, for most of what an eviction takes is
+/// getting to it.
 const MANY: u64 = 1024;
 /// Pages of a class looked at for the one with the fewest items.
 const PAGES_TRIED: u64 = 8;
@@ -161,10 +160,11 @@ impl Shard {
         store.memory.used() + need > store.memory.effective() && !self.pools.owes(tenant, need)
     }
 
-    /// Makes items of a class leave their chunks: one, and where there are many a few more, for the
-    /// writes to come. Whether there was one.
+    /// Makes items of a class leave their chunks: one, and where there are many a few more that
+    /// have been looked for ahead, for the writes to come. Whether there was one.
     fn leave_chunks(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
-        for left in 0..TOGETHER {
+        let together = self.tenants[at as usize].pages().together(class, self.pools.evictor(at));
+        for left in 0..together {
             let held = &self.tenants[at as usize].pages().held[class];
             if left > 0 && held.items < MANY || !self.leave_chunk(store, at, class, want) {
                 return left > 0;
