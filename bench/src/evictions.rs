@@ -9,9 +9,9 @@
 //! *Items* are LHD's ranks by what stands in the items alone, which is what tags save in the slab
 //! layout.
 //!
-//! *Time* is that of the same functions as the store takes it, for each of those that leave in one
-//! write: the median of each of five rounds, without the simulation; two readings of the clock for
-//! each write are part of it.
+//! *Time* is that of the same functions as the store takes it: of five rounds the median of the
+//! median write's, by the victims that writes have in the mean. There is no simulation in it, but
+//! two readings of the clock for each write.
 //!
 //! ```text
 //! cargo x bench evictions        valgrind must be there
@@ -116,10 +116,7 @@ pub(crate) fn run() {
         for ((_, _, cache, written, prng), rounds) in caches.iter_mut().zip(&mut rounds) {
             let before = cache.pauses();
             work(cache, prng, written);
-            let after = cache.pauses();
-            let writes = (after.count - before.count) as f64;
-            let median = after.median_since(&before).expect("it evicts") as f64;
-            rounds.push(median * writes / (after.victims - before.victims) as f64);
+            rounds.push(cache.pauses().of_a_victim_since(&before).expect("it evicts"));
         }
     }
     println!(

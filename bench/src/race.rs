@@ -1,5 +1,5 @@
-//! Caches in turn, each in a process of its own: what one holds, and what its threads do in the
-//! background, is not in another's way.
+//! Caches in turn, each in a process of its own with an allocator of its own. While one plays a
+//! round the others wait; what their threads do in the background still takes its time.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
@@ -39,7 +39,7 @@ impl Racer {
         let mut process = Command::new(own)
             .args(["racer", name])
             .args(numbers)
-            .args([format!("{:.0}", overhead.max(0.0)), fitting.to_string()])
+            .args([(overhead.max(0.0) as u64).to_string(), fitting.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -74,8 +74,8 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     let start =
         |((name, _), overhead): (&(&str, _), &f64)| Racer::start(name, mix, overheads, *overhead);
     let mut racers: Vec<_> = CACHES.iter().zip(overheads).map(start).collect();
-    let mut round = |round| racers.iter_mut().map(|racer| racer.lap(round)).collect();
-    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut round).collect();
+    let mut all = |round| racers.iter_mut().map(|racer| racer.lap(round)).collect();
+    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut all).collect();
     racers.into_iter().for_each(Racer::stop);
     println!("\nzipf {}, {} % inserts", mix.skew, mix.inserts);
     println!(

@@ -195,15 +195,15 @@ impl Live<'_> {
         self.pages = by_size.then(Pages::default);
     }
 
-    /// The median of what evictions take since the policy in force is: of a single pool, for an
-    /// operation does not say which pool lost.
+    /// What an eviction takes since the policy in force is: of a single pool, for an operation does
+    /// not say which pool lost.
     fn measure_evictions(&mut self) {
         let [_] = &self.pools[..] else { return };
         let pauses = self.shared.store.pauses();
         if pauses.count >= self.pauses.count + EVICTIONS_MIN
-            && let Some(nanos) = pauses.median_since(&self.pauses)
+            && let Some(nanos) = pauses.of_a_victim_since(&self.pauses)
         {
-            self.eviction_us = nanos as f64 / 1e3;
+            self.eviction_us = nanos / 1e3;
         }
     }
 

@@ -163,6 +163,7 @@ impl Raw {
             let key_at = raw.key_at();
             raw.write(key_at, parts.key);
             raw.write(key_at + key_len, head);
+            // Only what is appended to has one.
             if !tail.is_empty() {
                 raw.write(key_at + key_len + head.len(), tail);
             }

@@ -86,8 +86,16 @@ impl Pauses {
         counts.take_while(|(at, _)| left_edge(*at) <= nanos).map(|(_, count)| count).sum()
     }
 
+    /// What a victim has taken since `before` was, in nanoseconds: the median operation's time, by
+    /// the victims that operations have in the mean; none where there were none.
+    pub fn of_a_victim_since(&self, before: &Self) -> Option<f64> {
+        let operations = self.count.checked_sub(before.count)?;
+        let victims = self.victims.checked_sub(before.victims).filter(|&more| more > 0)?;
+        Some(self.median_since(before)? as f64 * operations as f64 / victims as f64)
+    }
+
     /// The median of those counted since `before` was; none where there were none.
-    pub fn median_since(&self, before: &Self) -> Option<u64> {
+    fn median_since(&self, before: &Self) -> Option<u64> {
         let goal = self.count.checked_sub(before.count).filter(|&more| more > 0)?.div_ceil(2);
         let known = before.counts.iter().chain(std::iter::repeat(&0));
         let mut sum = 0;
@@ -230,6 +238,10 @@ mod tests {
         }
         let median = more.median_since(&one).unwrap();
         assert!((5_600..6_400).contains(&median), "{median}");
+        more.victims += 3;
+        let one_of_two = more.of_a_victim_since(&one).unwrap();
+        assert!((2_800.0..3_200.0).contains(&one_of_two), "{one_of_two}");
+        assert_eq!(more.of_a_victim_since(&more), None);
         assert!(one.median_since(&Pauses::default()).is_some_and(|all| all > 500_000));
         assert_eq!((one.spikes.len(), one.spikes[0].unix_ms), (SPIKES_MAX, 40));
     }

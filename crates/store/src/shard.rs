@@ -338,6 +338,7 @@ impl Shard {
         };
         if let Err(error) = made {
             self.scrap = None;
+            self.release_unwritten(store, key.tenant);
             self.give(&store.memory, key.tenant, reserved);
             return Err(error);
         }

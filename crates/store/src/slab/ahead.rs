@@ -17,10 +17,12 @@
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Slabs};
 use crate::Evictor;
+use crate::table::Table;
 use base::Prng;
 
-/// Lines of tags of a round, and evictions that it is for, at most.
+/// Lines of tags of a round, at most.
 const LINES: usize = 4;
+/// Evictions that it is for, at most.
 const QUEUE: usize = 8;
 /// Evictions that are carried out together, at most.
 const TOGETHER: usize = 4;
@@ -42,6 +44,10 @@ struct Next {
     bound: f32,
 }
 
+/// Items of a class for which it is worth while. In fewer, a round would meet the same ones again
+/// and again; and what is under way takes less than a hundredth of theirs.
+const MANY: u64 = 1024;
+
 /// What evictions of a class have under way.
 #[derive(Debug)]
 pub(super) struct Ahead {
@@ -51,7 +57,7 @@ pub(super) struct Ahead {
     /// Items kept, and how many of the next, of which the last leaves first.
     kept: u8,
     queued: u8,
-    /// Nobody has asked yet who is queued.
+    /// Those queued have not been brought from memory yet.
     is_new: bool,
     /// The lowest rank of those that were not kept.
     bound: f32,
@@ -86,14 +92,18 @@ fn round(evictor: &Evictor) -> (usize, usize) {
 }
 
 impl Slabs {
-    /// Whether victims of a class are looked for ahead: where tags are drawn by lines.
+    /// Whether victims of a class are looked for ahead: where it has many items, and tags are drawn
+    /// by lines.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
-        class != self.classes.large() && Self::width(evictor).1 > 1
+        self.held[class].items >= MANY
+            && class != self.classes.large()
+            && Self::width(evictor).1 > 1
     }
 
-    /// How many may leave a class together and have all been looked for ahead.
-    pub(super) fn together(&self, class: usize, evictor: &Evictor) -> usize {
-        if self.looks_ahead(class, evictor) { round(evictor).1.min(TOGETHER) } else { 1 }
+    /// Whether another may leave a class together with so many, as one of a round for several.
+    pub(super) fn goes_along(&self, class: usize, count: usize, evictor: &Evictor) -> bool {
+        let is_queued = self.held[class].ahead.as_ref().is_some_and(|ahead| ahead.queued > 0);
+        is_queued && self.looks_ahead(class, evictor) && count < round(evictor).1.min(TOGETHER)
     }
 
     /// The next to leave a class, if one still ranks low.
@@ -116,19 +126,16 @@ impl Slabs {
         Some(ahead.next[usize::from(ahead.queued)])
     }
 
-    /// The hashes of those that were queued since this was asked last. What they stand in is on its
-    /// way from memory, all of it: others are written there.
-    pub(super) fn newly_queued(&mut self, class: usize) -> impl Iterator<Item = u64> {
-        let Class { pages, ahead, .. } = &mut self.held[class];
-        let chunk = self.classes.chunk(class);
-        let next = ahead.iter_mut().flat_map(|ahead| {
-            let is_new = std::mem::take(&mut ahead.is_new);
-            &ahead.next[..if is_new { ahead.queued.into() } else { 0 }]
-        });
-        next.map(move |next| {
-            pages[next.at.page as usize].expect(next.at.slot, chunk);
-            next.hash
-        })
+    /// Has those brought from memory that were queued since this was called last: their buckets,
+    /// and what they stand in, where others are written.
+    pub(super) fn expect_queued(&mut self, class: usize, table: &Table) {
+        let Class { pages, ahead: Some(ahead), .. } = &mut self.held[class] else { return };
+        if std::mem::take(&mut ahead.is_new) {
+            for Next { at, hash, .. } in &ahead.next[..ahead.queued.into()] {
+                table.expect(*hash);
+                pages[at.page as usize].expect(at.slot, self.classes.chunk(class));
+            }
+        }
     }
 
     /// Takes each step for which there is room, and begins another round.
@@ -153,9 +160,13 @@ impl Slabs {
                 held.pages[at.page as usize].expect(at.slot, LOOKED_AT);
             }
             let step = Self::width(choice.evictor).1;
-            for line in &mut ahead.lines[..lines] {
-                *line = held.line(step, prng);
+            for at in 0..lines {
+                let mut line = held.line(step, prng);
+                if ahead.lines[..at].contains(&line) {
+                    line = held.line(step, prng);
+                }
                 held.pages[line.0 as usize].expect_tags(line.1);
+                ahead.lines[at] = line;
             }
             ahead.drawn = lines as u8;
         }

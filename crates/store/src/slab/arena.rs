@@ -39,8 +39,10 @@ const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 const DECLINED_MAX: usize = 4096;
 /// Blocks made large at once.
 const ACCEPTED_MAX: usize = 16;
-/// The part of the limit that pages given back may keep.
+/// The part of the limit that pages given back may keep; a few of them may keep more.
 const WARM: usize = 1024;
+const FEW: usize = 2;
+const WARM_FEW: usize = 256;
 
 /// Regions that are cut into runs.
 #[derive(Debug, Default)]
@@ -177,7 +179,8 @@ impl Arena {
     pub(crate) fn expects(&self, limit: u64) {
         let mut state = self.lock();
         let limit = if limit == 0 { usize::MAX } else { limit as usize };
-        state.warm_max = limit.min(BLOCK * WARM) / WARM / self.page;
+        let part = |part: usize| limit.min(BLOCK * part) / part / self.page;
+        state.warm_max = part(WARM).max(part(WARM_FEW).min(FEW));
         while state.warm.len() > state.warm_max {
             let Some(run) = state.warm.pop() else { return };
             state.cool(run.base, self.page);

@@ -10,9 +10,6 @@ use crate::tenant::Tenant;
 use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
-/// Items of a class that has many: some leave together, for most of what an eviction takes is
-/// getting to it.
-const MANY: u64 = 1024;
 /// Pages of a class looked at for the one with the fewest items.
 const PAGES_TRIED: u64 = 8;
 
@@ -124,11 +121,9 @@ impl Shard {
     ) -> Result<(), Error> {
         let slabs = self.tenants[tenant as usize].pages();
         let (class, need) = (slabs.classes().of(contents), slabs.page_for(contents));
-        let unwritten = slabs.release_unwritten();
-        self.give(&store.memory, tenant, unwritten);
-        let slabs = self.tenants[tenant as usize].pages();
         let is_chunk = class != slabs.classes().large();
         let want = Want { tenant: Some(tenant), own: false, spare, now };
+        self.release_unwritten(store, tenant);
         if self.bury_for_chunk(store, tenant, contents, &want) {
             return Ok(());
         }
@@ -150,6 +145,13 @@ impl Shard {
         Err(Error::Full)
     }
 
+    /// Gives back the page of a large item that was not written after all.
+    pub(crate) fn release_unwritten(&mut self, store: &Store, tenant: TenantId) {
+        let slabs = &mut self.tenants[tenant as usize].slabs;
+        let bytes = slabs.as_mut().map_or(0, Slabs::release_unwritten);
+        self.give(&store.memory, tenant, bytes);
+    }
+
     /// Whether no page can be had for a tenant but at the cost of its own or of pools that are
     /// within their budgets.
     fn is_full(&self, store: &Store, tenant: TenantId, need: u64) -> bool {
@@ -160,18 +162,20 @@ impl Shard {
         store.memory.used() + need > store.memory.effective() && !self.pools.owes(tenant, need)
     }
 
-    /// Makes items of a class leave their chunks: one, and where there are many a few more that
-    /// have been looked for ahead, for the writes to come. Whether there was one.
+    /// Makes items of a class leave their chunks: one, and with it a few more that have been looked
+    /// for ahead, for the writes to come: most of what an eviction takes is getting to it. Whether
+    /// there was one.
     fn leave_chunks(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
-        let together = self.tenants[at as usize].pages().together(class, self.pools.evictor(at));
-        for left in 0..together {
-            let held = &self.tenants[at as usize].pages().held[class];
-            if left > 0 && held.items < MANY || !self.leave_chunk(store, at, class, want) {
-                return left > 0;
-            }
+        let mut gone = 0;
+        while self.leave_chunk(store, at, class, want) {
             self.pausing.victim();
+            gone += 1;
+            let slabs = self.tenants[at as usize].pages();
+            if !slabs.goes_along(class, gone, self.pools.evictor(at)) {
+                break;
+            }
         }
-        true
+        gone > 0
     }
 
     /// Makes an item of a class leave its chunk. Whether there was one.
@@ -226,7 +230,7 @@ impl Shard {
             return None;
         };
         let chosen = slabs.choose(class, &choice, prng, draws);
-        slabs.newly_queued(class).for_each(|hash| table.expect(hash));
+        slabs.expect_queued(class, table);
         chosen
     }
 

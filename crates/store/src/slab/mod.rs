@@ -2,9 +2,9 @@
 //!
 //! A page belongs to a shard, a tenant and a class, and its whole length is charged to the tenant.
 //! Inside a class an item takes the chunk of another, and nothing else moves: eviction and
-//! allocation are one step. Between classes and tenants memory moves a page at a time (`mover.rs`),
-//! and what is taken never exceeds what is charged, by construction: no allocator stands between
-//! (`arena.rs`).
+//! allocation are one step, for a write or for a few to come. Between classes and tenants memory
+//! moves a page at a time (`mover.rs`), and what is taken never exceeds what is charged, by
+//! construction: no allocator stands between (`arena.rs`).
 //!
 //! ```text
 //!   tenant ─▶ class 0 ─▶ page, page, …     each: head │ tags │ chunk │ chunk │ …
@@ -131,7 +131,7 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
-    /// None before the first eviction.
+    /// None before there are many items and one was evicted.
     ahead: Option<Box<Ahead>>,
 }
 
@@ -159,9 +159,12 @@ impl Slabs {
         ((classes.large() + 1) * size_of::<Class>()) as u64
     }
 
-    /// What is known of victims is out of date.
+    /// What is known of victims, those to come among them, is out of date.
     pub(crate) fn forget_victims(&mut self) {
-        self.held.iter_mut().for_each(|held| held.victims.count = 0);
+        for held in &mut self.held {
+            held.victims.count = 0;
+            held.ahead = None;
+        }
     }
 
     pub(crate) fn classes(&self) -> &Classes {

@@ -1,8 +1,8 @@
 //! Who leaves a class: the lowest rank among tags drawn.
 //!
-//! Fewer than eight candidates are drawn one by one. From there on, sixteen that lie side by side
-//! come for the cost of one: they were written at about the same time, so that sixteen of them tell
-//! less than sixteen drawn apart, and more than one.
+//! Where fewer than eight candidates are asked for they are drawn one by one. From there on,
+//! sixteen that lie side by side come for the cost of one: they were written at about the same
+//! time, so that sixteen of them tell less than sixteen drawn apart, and more than one.
 //!
 //! A rank that goes by more than tags tell reads the items, a line or two for each.
 
@@ -16,7 +16,7 @@ use base::{Prng, TenantId, Tick};
 use policy::rank::{Stamps, Tag};
 
 /// Candidates from which on they are drawn by lines.
-const APART: u8 = 8;
+const BY_LINES: u8 = 8;
 /// Tags in a line.
 const LINE: u32 = 16;
 
@@ -161,7 +161,7 @@ impl Slabs {
     pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
         // Candidates kept double the sample in the heap layout; here twice as many are drawn.
         let k = usize::from(evictor.k) << u32::from(evictor.pool);
-        (k, if evictor.k < APART { 1 } else { LINE })
+        (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
 
     /// Draws candidates of a class by their tags, first those of `lines`: page and first slot.

@@ -195,7 +195,7 @@ impl Bucket {
     }
 
     /// The item with this key, and its place.
-    #[expect(clippy::inline_always, reason = "as [`super::Table::find`]")]
+    #[expect(clippy::inline_always, reason = "a tenth of the instructions of a hit")]
     #[inline(always)]
     pub(super) fn find(&self, fingerprint: u16, db: u8, key: &[u8]) -> Option<(usize, Ref<'_>)> {
         // All are compared at once: where the one is that matches, nobody can foretell.
