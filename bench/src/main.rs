@@ -13,7 +13,7 @@
 //!
 //! Each round has its own draws, the same for all caches; before the first, all see four million.
 //! A round runs all caches in turn; a ratio is of two runs of one round, and the figure is the
-//! median of five. Time is processor time of the threads, user and system, so that a busy machine
+//! median of nine. Time is processor time of the threads, user and system, so that a busy machine
 //! does not decide: a thread that sleeps for a lock costs nothing here but its going to sleep. So
 //! *2/1*, the work of two threads by that of one at equal processor time, times two, shows what
 //! sharing costs; it does not show a queue in front of a lock.
@@ -48,7 +48,7 @@ const KEYS: usize = 1_000_000;
 const VALUE: usize = 100;
 const KEY: usize = 32;
 const OPS: usize = 1_000_000;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 
 type Text = [u8; KEY];
 

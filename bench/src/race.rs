@@ -7,6 +7,10 @@ use crate::{KEYS, OPS, ROUNDS, Text, VALUE, median, room};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// Whom ours with this rank have to keep up with.
+const BESIDE: &str = "quick_cache";
+const OURS: [&str; 2] = ["larder, lhd", "larder, slab"];
+
 /// What is asked for.
 pub(crate) struct Mix {
     pub(crate) skew: f64,
@@ -82,8 +86,8 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
         "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
         "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1"
     );
+    let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
     for (at, (name, _)) in CACHES.iter().enumerate() {
-        let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
         println!(
             "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}",
             of(&|r| r[at].hits),
@@ -92,6 +96,16 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
             of(&|r| r[at].two * 1e3),
             of(&|r| r[at].two / r[0].two),
             of(&|r| r[at].two / r[at].one),
+        );
+    }
+    let place = |name| CACHES.iter().position(|(known, _)| *known == name).expect("in the list");
+    let beside = place(BESIDE);
+    for name in OURS {
+        let at = place(name);
+        println!(
+            "{name} by {BESIDE}: {:.2} with one thread, {:.2} with two",
+            of(&|r| r[at].one / r[beside].one),
+            of(&|r| r[at].two / r[beside].two),
         );
     }
 }
