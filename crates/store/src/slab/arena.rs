@@ -15,10 +15,10 @@
 //! large block is no longer ours, and the system takes it when it needs some.
 
 use super::mapping::Mapping;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 /// A run of pages in one piece, aligned to the length of a page.
 #[derive(Debug)]
