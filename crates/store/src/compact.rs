@@ -18,7 +18,6 @@ use crate::Store;
 use crate::item::{Owned, Ref};
 use crate::sizes::heap_class;
 use base::Bytes;
-use parking_lot::MutexGuard;
 
 /// Blocks told apart; addresses that lie further off share one.
 const BLOCKS: usize = 4096;
@@ -142,11 +141,9 @@ impl Store {
         if self.slab.is_some() {
             return;
         }
-        let mut compactor = self.compactor.lock();
-        self.compact_by(&mut compactor, bytes);
-        // A request may wait for its turn to help, and who compacts all the time would be back
-        // before it woke up.
-        MutexGuard::unlock_fair(compactor);
+        // A request may wait for its turn to help, behind who compacts all the time: this lock is
+        // handed on to who has waited for half a millisecond or so.
+        self.compact_by(&mut self.compactor.lock(), bytes);
     }
 
     fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes) {
