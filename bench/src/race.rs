@@ -1,5 +1,6 @@
-//! Caches in turn, each in a process of its own with an allocator of its own. While one plays a
-//! round the others wait; what their threads do in the background still takes its time.
+//! Caches in turn, each in a process of its own with an allocator of its own. While one plays the
+//! others wait; what their threads do in the background still takes its time. Each round has new
+//! processes: where the system has put its memory makes one faster than another, the whole time.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
@@ -77,10 +78,13 @@ impl Racer {
 pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     let start =
         |((name, _), overhead): (&(&str, _), &f64)| Racer::start(name, mix, overheads, *overhead);
-    let mut racers: Vec<_> = CACHES.iter().zip(overheads).map(start).collect();
-    let mut all = |round| racers.iter_mut().map(|racer| racer.lap(round)).collect();
-    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut all).collect();
-    racers.into_iter().for_each(Racer::stop);
+    let all = |round| {
+        let mut racers: Vec<_> = CACHES.iter().zip(overheads).map(start).collect();
+        let laps = racers.iter_mut().map(|racer| racer.lap(round)).collect();
+        racers.into_iter().for_each(Racer::stop);
+        laps
+    };
+    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(all).collect();
     println!("\nzipf {}, {} % inserts", mix.skew, mix.inserts);
     println!(
         "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",

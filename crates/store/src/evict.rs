@@ -387,10 +387,10 @@ pub(crate) fn least(ranks: &[f32]) -> f32 {
     // Four side by side, or each comparison would wait for the one before.
     let lower = |a: f32, b: f32| if b < a { b } else { a };
     let (fours, rest) = ranks.as_chunks::<4>();
-    let least = fours.iter().fold([f32::INFINITY; 4], |least, four| {
+    let [a, b, c, d] = fours.iter().fold([f32::INFINITY; 4], |least, four| {
         std::array::from_fn(|at| lower(least[at], four[at]))
     });
-    least.into_iter().chain(rest.iter().copied()).fold(f32::INFINITY, lower)
+    rest.iter().copied().fold(lower(lower(a, b), lower(c, d)), lower)
 }
 
 /// Bytes, as ranks count them.

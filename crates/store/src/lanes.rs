@@ -10,14 +10,18 @@
 //!   read     lock, notes                              &T, &mut its notes
 //!   read                       lock, notes            &T, &mut its notes
 //!   write    lock, take in     lock, count       …    &mut T, by a thread of lane 0
+//!            tell, unlock      tell, unlock
 //!   settle   lock, take in     lock, take in     …    &mut T
+//!            tell, unlock      tell, unlock
 //! ```
 //!
 //! What a reader would have to write, its counts above all, it *notes* in its lane. Who writes
 //! takes in the notes of its own lane before anything else, so that a thread always sees what it
 //! read before: where one thread does all, it is as if there were no lanes. Those of other lanes it
 //! only counts, and leaves them to their threads, in whose caches they are; unless it must know all
-//! that was read.
+//! that was read. Before the lanes are free again it *tells* each what readers go by that every
+//! write changes: so they need no line of the writer's but that of their lane, which they have to
+//! fetch anyway.
 //!
 //! The protocol has no atomics but those of the locks: a reader's release of its lane comes before
 //! a writer's acquire of that lane, and a writer's release of all lanes before a reader's acquire.
@@ -44,6 +48,9 @@ pub(crate) trait Laned {
 
     /// Looks how many notes there are, and leaves them.
     fn count(&mut self, notes: &mut Self::Notes);
+
+    /// Leaves there what the readers of a lane go by.
+    fn tell(&self, notes: &mut Self::Notes);
 }
 
 /// In this order: what every read writes is one line.
@@ -213,6 +220,10 @@ impl<T: Laned> Drop for Read<'_, T> {
 impl<T: Laned> Drop for Write<'_, T> {
     #[inline]
     fn drop(&mut self) {
+        for at in 0..=self.lanes.mask {
+            let (value, notes) = self.parts(at);
+            value.tell(notes);
+        }
         self.lanes.witness.writes();
         // SAFETY: the guard locked them all, in this thread.
         self.lanes.in_use().rev().for_each(|lane| unsafe { lane.lock.unlock() });
@@ -242,6 +253,8 @@ mod tests {
         fn count(&mut self, notes: &mut usize) {
             self.counted = *notes;
         }
+
+        fn tell(&self, _: &mut usize) {}
     }
 
     fn reads(sum: &Lanes<Sum>, thread: usize) {

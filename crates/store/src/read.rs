@@ -52,20 +52,23 @@ pub(crate) struct Notes {
     len: u32,
     /// Of these, as many as the shard's tick has moved by.
     counted: u32,
+    /// The shard's tick when it was last held alone: here, because the shard's own is in a line
+    /// that every write makes new.
+    tick: u64,
     list: [Note; NOTES],
 }
 
 impl Default for Notes {
     fn default() -> Self {
-        Self { len: 0, counted: 0, list: [Note::default(); NOTES] }
+        Self { len: 0, counted: 0, tick: 0, list: [Note::default(); NOTES] }
     }
 }
 
 impl Notes {
-    /// The tick after these, if it was this when they were last counted.
+    /// The tick after these.
     #[inline]
-    const fn after(&self, tick: u64) -> u64 {
-        tick + (self.len - self.counted) as u64
+    const fn now(&self) -> u64 {
+        self.tick + (self.len - self.counted) as u64
     }
 
     #[inline]
@@ -113,8 +116,13 @@ impl Laned for Shard {
 
     #[inline]
     fn count(&mut self, notes: &mut Notes) {
-        self.tick = notes.after(self.tick);
+        self.tick += u64::from(notes.len - notes.counted);
         notes.counted = notes.len;
+    }
+
+    #[inline]
+    fn tell(&self, notes: &mut Notes) {
+        notes.tick = self.tick;
     }
 }
 
@@ -136,7 +144,7 @@ impl Shard {
         if item.is_dead(now.unix_ms) {
             return Glance::Unclear;
         }
-        let tick = notes.after(self.tick) + 1;
+        let tick = notes.now() + 1;
         let mut stamps = item.stamps();
         let age = age_of(stamps, tick);
         let size_class = if self.counts_sizes { tenant.size_class(item) } else { 0 };
@@ -148,7 +156,7 @@ impl Shard {
             size_class,
             age,
         });
-        let items = tenant.table.len();
+        let items = tenant.table.about();
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
             self.refresh(item, &mut stamps, age, items, tick);
         }
@@ -163,7 +171,7 @@ impl Shard {
             None => Glance::Miss,
             Some(item) if item.is_dead(now.unix_ms) => Glance::Unclear,
             Some(item) => {
-                let tick = notes.after(self.tick);
+                let tick = notes.now();
                 let stamps = item.stamps();
                 Glance::Hit(view(item, stamps, age_of(stamps, tick), &self.sizes))
             }

@@ -28,50 +28,57 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Draws for a random key before a walk looks for one.
 const DRAWS: usize = 64;
 
-/// One part of the store.
+/// One part of the store. In this order: what a read that hits looks at comes first, in lines that
+/// hardly any write makes new.
+#[repr(C, align(64))]
 pub(crate) struct Shard {
-    /// Accesses so far.
-    pub(crate) tick: u64,
-    /// When ranks were last balanced.
-    pub(crate) balanced: u64,
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
-    pub(crate) prng: Prng,
+    /// Counts lifetimes while a rank learns.
+    pub(crate) lived: Option<Box<Lived>>,
+    /// Whether classes are counted: what a read that hits looks at.
+    pub(crate) is_watched: bool,
+    /// Whether requests are counted by the class of sizes.
+    pub(crate) counts_sizes: bool,
     pub(crate) seed: u64,
     pub(crate) sizes: Sizes,
     /// Its number.
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
+    pub(crate) nanos: fn() -> u64,
     /// Candidates kept, by pool.
     pub(crate) kept: Vec<Vec<Kept>>,
+    /// What was written or removed, while items of an earlier run come back.
+    pub(crate) notes: Option<Box<Notes>>,
+    /// Remembers penalties of keys, while pools are made of their classes.
+    pub(crate) ghosts: Option<Box<Ghosts>>,
+    /// Accesses so far.
+    pub(crate) tick: u64,
+    /// Of the thread that writes, or wrote last.
+    pub(crate) lane: usize,
+    /// When ranks were last balanced.
+    pub(crate) balanced: u64,
+    pub(crate) prng: Prng,
+    /// What operations took to make room.
+    pub(crate) pausing: Pausing,
+    /// Up to this time no wheel has an entry.
+    pub(crate) quiet_until: u64,
+    /// The item last evicted for a write that is under way; its bytes are that write's.
+    pub(crate) scrap: Option<Owned>,
+    /// The class that the item of the write under way is told to be of; 0 for none.
+    pub(crate) told: u8,
     /// Candidates on their way from memory, by pool.
     pub(crate) ahead: Vec<Ahead>,
     /// Room for the tenants of an eviction.
     pub(crate) shares: Vec<Share>,
     /// Room for the candidates of an eviction from a page.
     pub(crate) draws: Draws,
-    /// The item last evicted for a write that is under way; its bytes are that write's.
-    pub(crate) scrap: Option<Owned>,
-    /// Up to this time no wheel has an entry.
-    pub(crate) quiet_until: u64,
     pub(crate) sweeper: crate::expire::Sweeper,
-    /// What operations took to make room.
-    pub(crate) pausing: Pausing,
-    pub(crate) nanos: fn() -> u64,
-    /// Counts lifetimes while a rank learns.
-    pub(crate) lived: Option<Box<Lived>>,
-    /// What was written or removed, while items of an earlier run come back.
-    pub(crate) notes: Option<Box<Notes>>,
-    /// Whether classes are counted: what a read that hits looks at.
-    pub(crate) is_watched: bool,
-    /// Whether requests are counted by the class of sizes.
-    pub(crate) counts_sizes: bool,
-    /// Remembers penalties of keys, while pools are made of their classes.
-    pub(crate) ghosts: Option<Box<Ghosts>>,
-    /// The class that the item of the write under way is told to be of; 0 for none.
-    pub(crate) told: u8,
 }
+
+const _: () =
+    assert!(std::mem::offset_of!(Shard, tick) / 64 > std::mem::offset_of!(Shard, sizes) / 64);
 
 /// How a caller sees an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
@@ -125,7 +132,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes);
         if let Some(place) = place {
-            let items = tenant.table.len();
+            let items = tenant.table.about();
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
@@ -213,7 +220,7 @@ impl Shard {
                 if self.lived.is_some() {
                     // The value that was there ends its life unread.
                     let table = &mut self.tenants[key.tenant as usize].table;
-                    let (items, mut item) = (table.len(), table.get_mut(place));
+                    let (items, mut item) = (table.about(), table.get_mut(place));
                     let mut stamps = item.view().stamps();
                     learn::lives_on(
                         &mut self.lived,

@@ -128,6 +128,7 @@ impl Store {
         let sizes = slab.as_ref().map_or(Sizes::Heap, |(_, cuts)| Sizes::Slab(Arc::clone(cuts)));
         let shard = |at: usize| Shard {
             tick: 0,
+            lane: 0,
             sizes: sizes.clone(),
             draws: Draws::default(),
             tenants: vec![],
@@ -207,7 +208,10 @@ impl Store {
     /// The shard of a key, alone.
     #[inline]
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
-        self.shard_of(key.hash).write(thread_number())
+        let thread = thread_number();
+        let mut shard = self.shard_of(key.hash).write(thread);
+        shard.lane = thread % LANES_MAX;
+        shard
     }
 
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.

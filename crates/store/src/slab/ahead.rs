@@ -13,6 +13,9 @@
 //! leave, and another take its place. So each step ranks what stands there then, which goes on if
 //! it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
 //! then.
+//!
+//! Each lane, that is nearly each thread, has rounds of its own: what a thread has brought from
+//! memory is in the cache of its processor, and far from the others.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Slabs};
@@ -45,7 +48,7 @@ struct Next {
 }
 
 /// Items of a class for which it is worth while. In fewer, a round would meet the same ones again
-/// and again; and what is under way takes less than a hundredth of theirs.
+/// and again; and what is under way takes a hundredth of theirs in each lane, at most.
 const MANY: u64 = 1024;
 
 /// What evictions of a class have under way.
@@ -57,8 +60,8 @@ pub(super) struct Ahead {
     /// Items kept, and how many of the next, of which the last leaves first.
     kept: u8,
     queued: u8,
-    /// Those queued have not been brought from memory yet.
-    is_new: bool,
+    /// Of those queued as many as have not been brought from memory yet.
+    awaited: u8,
     /// The lowest rank of those that were not kept.
     bound: f32,
     /// The lowest of those ranked, in order.
@@ -76,7 +79,7 @@ impl Default for Ahead {
             drawn: 0,
             kept: 0,
             queued: 0,
-            is_new: false,
+            awaited: 0,
             bound: 0.0,
             items: [NOBODY; KEPT_MAX],
             next: [Next::default(); QUEUE],
@@ -101,14 +104,21 @@ impl Slabs {
     }
 
     /// Whether another may leave a class together with so many, as one of a round for several.
-    pub(super) fn goes_along(&self, class: usize, count: usize, evictor: &Evictor) -> bool {
-        let is_queued = self.held[class].ahead.as_ref().is_some_and(|ahead| ahead.queued > 0);
+    pub(super) fn goes_along(
+        &self,
+        class: usize,
+        count: usize,
+        evictor: &Evictor,
+        lane: usize,
+    ) -> bool {
+        let ahead = &self.held[class].ahead[lane];
+        let is_queued = ahead.as_ref().is_some_and(|ahead| ahead.queued > 0);
         is_queued && self.looks_ahead(class, evictor) && count < round(evictor).1.min(TOGETHER)
     }
 
     /// The next to leave a class, if one still ranks low.
     pub(super) fn choose_next(&mut self, class: usize, choice: &Choice) -> Option<Chosen> {
-        while let Some(next) = self.pop_next(class) {
+        while let Some(next) = self.pop_next(class, choice.lane) {
             let rank = self.rank_now(class, next.at, choice);
             let Next { at, hash, bound } = next;
             if rank <= bound
@@ -120,20 +130,24 @@ impl Slabs {
         None
     }
 
-    fn pop_next(&mut self, class: usize) -> Option<Next> {
-        let ahead = self.held[class].ahead.as_mut()?;
+    fn pop_next(&mut self, class: usize, lane: usize) -> Option<Next> {
+        let ahead = self.held[class].ahead[lane].as_mut()?;
         ahead.queued = ahead.queued.checked_sub(1)?;
         Some(ahead.next[usize::from(ahead.queued)])
     }
 
-    /// Has those brought from memory that were queued since this was called last: their buckets,
-    /// and what they stand in, where others are written.
-    pub(super) fn expect_queued(&mut self, class: usize, table: &Table) {
-        let Class { pages, ahead: Some(ahead), .. } = &mut self.held[class] else { return };
-        if std::mem::take(&mut ahead.is_new) {
-            for Next { at, hash, .. } in &ahead.next[..ahead.queued.into()] {
-                table.expect(*hash);
-                pages[at.page as usize].expect(at.slot, self.classes.chunk(class));
+    /// Has those brought from memory that leave soon: their buckets, and what they stand in, where
+    /// others are written. All at once would be more than a processor waits for side by side.
+    pub(super) fn expect_queued(&mut self, class: usize, lane: usize, table: &Table) {
+        let Class { pages, ahead, .. } = &mut self.held[class];
+        let Some(ahead) = &mut ahead[lane] else { return };
+        let first = usize::from(ahead.queued).saturating_sub(TOGETHER);
+        let last = usize::from(ahead.awaited.min(ahead.queued));
+        ahead.awaited = ahead.awaited.min(first as u8);
+        for Next { at, hash, .. } in ahead.next.get(first..last).unwrap_or_default() {
+            table.expect(*hash);
+            if let Some(page) = pages.get(at.page as usize) {
+                page.expect(at.slot, self.classes.chunk(class));
             }
         }
     }
@@ -147,7 +161,7 @@ impl Slabs {
         draws: &mut Draws,
     ) {
         // Out of its place, so that what is looked at may be changed.
-        let mut ahead = self.held[class].ahead.take().unwrap_or_default();
+        let mut ahead = self.held[class].ahead[choice.lane].take().unwrap_or_default();
         if ahead.queued == 0 {
             let (lines, evictions) = round(choice.evictor);
             self.look_at_kept(&mut ahead, class, evictions, choice);
@@ -170,7 +184,7 @@ impl Slabs {
             }
             ahead.drawn = lines as u8;
         }
-        self.held[class].ahead = Some(ahead);
+        self.held[class].ahead[choice.lane] = Some(ahead);
     }
 
     /// Queues the lowest of those kept that still rank low, for so many evictions.
@@ -192,7 +206,7 @@ impl Slabs {
             }
             lowest[place] = (at, rank);
         }
-        (ahead.kept, ahead.is_new) = (0, true);
+        ahead.kept = 0;
         for (at, rank) in lowest.into_iter().rev() {
             if let Some(Chosen { hash, .. }) = self.take(class, at, rank, choice) {
                 let bound = ahead.bound;
@@ -200,5 +214,6 @@ impl Slabs {
                 ahead.queued += 1;
             }
         }
+        ahead.awaited = ahead.queued;
     }
 }

@@ -171,7 +171,7 @@ impl Shard {
             self.pausing.victim();
             gone += 1;
             let slabs = self.tenants[at as usize].pages();
-            if !slabs.goes_along(class, gone, self.pools.evictor(at)) {
+            if !slabs.goes_along(class, gone, self.pools.evictor(at), self.lane) {
                 break;
             }
         }
@@ -217,11 +217,12 @@ impl Shard {
     }
 
     fn choose(&mut self, tenant: TenantId, class: usize, want: &Want) -> Option<Chosen> {
-        let Self { pools, tenants, prng, tick, seed, draws, .. } = self;
+        let Self { pools, tenants, prng, tick, seed, draws, lane, .. } = self;
         let choice = Choice {
             evictor: pools.evictor(tenant),
             tenant,
             tick: *tick,
+            lane: *lane,
             unix_ms: want.now.unix_ms,
             spare: address_of(want.spare),
             seed: *seed,
@@ -230,7 +231,7 @@ impl Shard {
             return None;
         };
         let chosen = slabs.choose(class, &choice, prng, draws);
-        slabs.expect_queued(class, table);
+        slabs.expect_queued(class, *lane, table);
         chosen
     }
 

@@ -37,6 +37,7 @@ pub use mover::{Move, SizeClass, SizeClassStats};
 pub(crate) use sample::Draws;
 
 use crate::item::{Owned, Parts, Ref};
+use crate::lanes::LANES_MAX;
 use ahead::Ahead;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
@@ -131,8 +132,8 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
-    /// None before there are many items and one was evicted.
-    ahead: Option<Box<Ahead>>,
+    /// By the lane of who evicts; none before there are many items and one was evicted.
+    ahead: [Option<Box<Ahead>>; LANES_MAX],
 }
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.
@@ -163,7 +164,7 @@ impl Slabs {
     pub(crate) fn forget_victims(&mut self) {
         for held in &mut self.held {
             held.victims.count = 0;
-            held.ahead = None;
+            held.ahead = Default::default();
         }
     }
 

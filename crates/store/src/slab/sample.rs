@@ -68,7 +68,9 @@ impl Line {
         let bit = |(at, &rank): (usize, &f32)| u32::from(rank == self.least) << at;
         let equal = self.ranks.iter().enumerate().map(bit).fold(0, |all, one| all | one);
         let at = equal.trailing_zeros() % LINE;
-        self.ranks[at as usize] = f32::INFINITY;
+        // All are written anew: to read several at once waits for a write of one of them.
+        let left = |(slot, rank)| if slot == at { f32::INFINITY } else { rank };
+        self.ranks = std::array::from_fn(|slot| left((slot as u32, self.ranks[slot])));
         self.settle();
         At { page: self.page, slot: self.first + at }
     }
@@ -128,6 +130,8 @@ pub(super) struct Choice<'a> {
     pub(super) evictor: &'a Evictor,
     pub(super) tenant: TenantId,
     pub(super) tick: u64,
+    /// Of who evicts.
+    pub(super) lane: usize,
     pub(super) unix_ms: u64,
     /// Where the item stands that is being written, which is spared.
     pub(super) spare: usize,

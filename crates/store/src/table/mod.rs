@@ -58,8 +58,10 @@ impl Place {
     pub(crate) const NONE: Self = Self { bucket: 0, at: 0 };
 }
 
-/// Items by key.
+/// Items by key. What a look-up goes by is a line of its own, which changes with the number of
+/// buckets, and not whenever an item comes or goes.
 #[derive(Default)]
+#[repr(C, align(64))]
 pub(crate) struct Table {
     primary: Segments<Bucket>,
     overflow: Segments<Bucket>,
@@ -79,6 +81,12 @@ impl Table {
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.len
+    }
+
+    /// Items, about: as many as there are buckets for.
+    #[inline]
+    pub(crate) const fn about(&self) -> usize {
+        self.primary.len() * SPLIT_ABOVE / 2
     }
 
     /// Bytes taken for buckets.
@@ -161,7 +169,7 @@ impl Table {
     /// Has the first bucket of a hash brought from memory.
     #[inline]
     pub(crate) fn expect(&self, hash: u64) {
-        if self.len > 0 {
+        if self.primary.len() > 0 {
             self.bucket(self.home(hash)).expect();
         }
     }
@@ -170,7 +178,7 @@ impl Table {
     /// here.
     #[inline]
     pub(crate) fn expect_item(&self, hash: u64) {
-        if self.len > 0 {
+        if self.primary.len() > 0 {
             self.bucket(self.home(hash)).expect_item(fingerprint(hash));
         }
     }
@@ -190,7 +198,7 @@ impl Table {
     #[expect(clippy::inline_always, reason = "a tenth of the instructions of a hit")]
     #[inline(always)]
     fn find_item(&self, hash: u64, db: u8, key: &[u8]) -> Option<(Place, Ref<'_>)> {
-        if self.len == 0 {
+        if self.primary.len() == 0 {
             return None;
         }
         let mut id = self.home(hash);
@@ -208,7 +216,7 @@ impl Table {
 
     /// Finds the entry that [`Table::word`] told apart, in the chain of its hash.
     pub(crate) fn find_word(&self, hash: u64, word: usize) -> Option<Place> {
-        if self.len == 0 {
+        if self.primary.len() == 0 {
             return None;
         }
         self.chain(self.home(hash)).find_map(|id| {
