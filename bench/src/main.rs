@@ -11,12 +11,13 @@
 //! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
 //! the others are told to count, while ours counts what it takes by itself.
 //!
-//! Each round has its own draws, the same for all caches; before the first, all see four million.
+//! Each round has its own draws, the same for all caches, and its own processes; before it, all see
+//! four million.
 //! A round runs all caches in turn; a ratio is of two runs of one round, and the figure is the
 //! median of nine. Time is processor time of the threads, user and system, so that a busy machine
-//! does not decide: a thread that sleeps for a lock costs nothing here but its going to sleep. So
-//! *2/1*, the work of two threads by that of one at equal processor time, times two, shows what
-//! sharing costs; it does not show a queue in front of a lock.
+//! does not decide: a thread that waits for a lock costs what it looks for it, and nothing once it
+//! sleeps. So *2/1*, the work of two threads by that of one at equal processor time, times two,
+//! shows what sharing costs; it does not show a queue in front of a lock.
 //!
 //! ```text
 //! cargo x bench store

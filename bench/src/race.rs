@@ -1,6 +1,6 @@
 //! Caches in turn, each in a process of its own with an allocator of its own. While one plays the
 //! others wait; what their threads do in the background still takes its time. Each round has new
-//! processes: where the system has put its memory makes one faster than another, the whole time.
+//! processes: one is faster than another, the whole time, by where the system put its memory.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;

@@ -49,11 +49,11 @@ pub(crate) trait Laned {
     /// Looks how many notes there are, and leaves them.
     fn count(&mut self, notes: &mut Self::Notes);
 
-    /// Leaves there what the readers of a lane go by.
+    /// Leaves in the notes what readers of their lane go by.
     fn tell(&self, notes: &mut Self::Notes);
 }
 
-/// In this order: what every read writes is one line.
+/// In this order: what every read writes is one line, and what it was told is there, too.
 #[derive(Default)]
 #[repr(C)]
 struct Lane<N> {
@@ -234,6 +234,13 @@ impl<T: Laned> Drop for Write<'_, T> {
 mod tests {
     use super::*;
 
+    /// What was noted in a lane, and what its readers were told was written.
+    #[derive(Default)]
+    struct Noted {
+        count: usize,
+        told: usize,
+    }
+
     /// What was written, and what was noted.
     #[derive(Default)]
     struct Sum {
@@ -244,24 +251,27 @@ mod tests {
     }
 
     impl Laned for Sum {
-        type Notes = usize;
+        type Notes = Noted;
 
-        fn take_in(&mut self, notes: &mut usize) {
-            self.noted += std::mem::take(notes);
+        fn take_in(&mut self, notes: &mut Noted) {
+            self.noted += std::mem::take(&mut notes.count);
         }
 
-        fn count(&mut self, notes: &mut usize) {
-            self.counted = *notes;
+        fn count(&mut self, notes: &mut Noted) {
+            self.counted = notes.count;
         }
 
-        fn tell(&self, _: &mut usize) {}
+        fn tell(&self, notes: &mut Noted) {
+            notes.told = self.written;
+        }
     }
 
     fn reads(sum: &Lanes<Sum>, thread: usize) {
         let mut lane = sum.read(thread);
         let (sum, notes) = lane.parts();
-        assert!(sum.written != 1, "half of a write was seen");
-        *notes += 1;
+        assert!(sum.written % 2 == 0, "half of a write was seen");
+        assert_eq!(notes.told, sum.written, "all lanes are told before one is free");
+        notes.count += 1;
     }
 
     fn writes(sum: &Lanes<Sum>, thread: usize) {

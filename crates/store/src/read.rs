@@ -11,8 +11,8 @@
 //! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
 //! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
 //! read all the time they are not written at all while they would tell next to nothing: all its
-//! readers keep the line, and the age that is noted, less than a sixtieth of the number of items,
-//! is that since they were written.
+//! readers keep the line, and the age that is noted, a few hundredths of the number of items at
+//! most, is that since they were written.
 //!
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
 //! item, to time a miss, to report a key that models sample, and to note when the notes are full.
@@ -30,7 +30,7 @@ const NOTES: usize = 64;
 /// Ticks by which the stamps of another thread's hit may seem to come from the future, at most.
 const FUZZ: u32 = (NOTES * (crate::lanes::LANES_MAX + 1)) as u32;
 /// Stamps of an item that was read so often are not written anew while its age is so small a part
-/// of the number of items: as a power of two.
+/// of the number of items that there are buckets for: as a power of two.
 const YOUNG: u32 = 6;
 
 /// One read.

@@ -37,7 +37,7 @@ pub(crate) struct Shard {
     pub(crate) stopwatch: Stopwatch,
     /// Counts lifetimes while a rank learns.
     pub(crate) lived: Option<Box<Lived>>,
-    /// Whether classes are counted: what a read that hits looks at.
+    /// Whether classes are counted.
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
     pub(crate) counts_sizes: bool,
@@ -55,7 +55,8 @@ pub(crate) struct Shard {
     pub(crate) ghosts: Option<Box<Ghosts>>,
     /// Accesses so far.
     pub(crate) tick: u64,
-    /// Of the thread that writes, or wrote last.
+    /// The number of the thread that wrote last, up to [`LANES_MAX`](crate::lanes::LANES_MAX): its
+    /// rounds of evictions go on.
     pub(crate) lane: usize,
     /// When ranks were last balanced.
     pub(crate) balanced: u64,

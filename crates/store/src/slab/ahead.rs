@@ -14,8 +14,8 @@
 //! it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
 //! then.
 //!
-//! Each lane, that is nearly each thread, has rounds of its own: what a thread has brought from
-//! memory is in the cache of its processor, and far from the others.
+//! Each lane of a shard, that is nearly each thread, has rounds of its own: what a thread has
+//! brought from memory is in the cache of its processor, and far from the others.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Slabs};
@@ -27,7 +27,7 @@ use base::Prng;
 const LINES: usize = 4;
 /// Evictions that it is for, at most.
 const QUEUE: usize = 8;
-/// Evictions that are carried out together, at most.
+/// Evictions that are carried out together, at most; and so many are brought from memory ahead.
 const TOGETHER: usize = 4;
 /// Items kept for so many evictions: many of those that rank low by their tags were used since.
 const fn kept(evictions: usize) -> usize {
@@ -48,8 +48,9 @@ struct Next {
 }
 
 /// Items of a class for which it is worth while. In fewer, a round would meet the same ones again
-/// and again; and what is under way takes a hundredth of theirs in each lane, at most.
-const MANY: u64 = 1024;
+/// and again; and what is under way, which nobody is charged for, takes five hundredths of theirs
+/// in all lanes together, at most.
+pub(super) const MANY: u64 = 1024;
 
 /// What evictions of a class have under way.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ pub(super) struct Ahead {
     /// Items kept, and how many of the next, of which the last leaves first.
     kept: u8,
     queued: u8,
-    /// Of those queued as many as have not been brought from memory yet.
+    /// The first so many of those queued, which leave last, have not been brought from memory yet.
     awaited: u8,
     /// The lowest rank of those that were not kept.
     bound: f32,
@@ -144,7 +145,7 @@ impl Slabs {
         let first = usize::from(ahead.queued).saturating_sub(TOGETHER);
         let last = usize::from(ahead.awaited.min(ahead.queued));
         ahead.awaited = ahead.awaited.min(first as u8);
-        for Next { at, hash, .. } in ahead.next.get(first..last).unwrap_or_default() {
+        for Next { at, hash, .. } in &ahead.next[first..last] {
             table.expect(*hash);
             if let Some(page) = pages.get(at.page as usize) {
                 page.expect(at.slot, self.classes.chunk(class));

@@ -3,7 +3,7 @@
 //! A page belongs to a shard, a tenant and a class, and its whole length is charged to the tenant.
 //! Inside a class an item takes the chunk of another, and nothing else moves: eviction and
 //! allocation are one step, for a write or for a few to come. Between classes and tenants memory
-//! moves a page at a time (`mover.rs`), and what is taken never exceeds what is charged, by
+//! moves a page at a time (`mover.rs`), and what items take never exceeds what is charged, by
 //! construction: no allocator stands between (`arena.rs`).
 //!
 //! ```text
@@ -38,7 +38,7 @@ pub(crate) use sample::Draws;
 
 use crate::item::{Owned, Parts, Ref};
 use crate::lanes::LANES_MAX;
-use ahead::Ahead;
+use ahead::{Ahead, MANY};
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
@@ -132,7 +132,7 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
-    /// By the lane of who evicts; none before there are many items and one was evicted.
+    /// By the shard's lane; none before there are many items and one was evicted.
     ahead: [Option<Box<Ahead>>; LANES_MAX],
 }
 
@@ -229,6 +229,9 @@ impl Slabs {
             if moved.open != NIL {
                 held.open[moved.open as usize] = index as u32;
             }
+        }
+        if held.items < MANY {
+            held.ahead = Default::default();
         }
         let bytes = page.bytes;
         held.bytes -= bytes;

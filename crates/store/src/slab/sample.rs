@@ -69,8 +69,8 @@ impl Line {
         let equal = self.ranks.iter().enumerate().map(bit).fold(0, |all, one| all | one);
         let at = equal.trailing_zeros() % LINE;
         // All are written anew: to read several at once waits for a write of one of them.
-        let left = |(slot, rank)| if slot == at { f32::INFINITY } else { rank };
-        self.ranks = std::array::from_fn(|slot| left((slot as u32, self.ranks[slot])));
+        let left = |slot| if slot as u32 == at { f32::INFINITY } else { self.ranks[slot] };
+        self.ranks = std::array::from_fn(left);
         self.settle();
         At { page: self.page, slot: self.first + at }
     }
@@ -130,7 +130,7 @@ pub(super) struct Choice<'a> {
     pub(super) evictor: &'a Evictor,
     pub(super) tenant: TenantId,
     pub(super) tick: u64,
-    /// Of who evicts.
+    /// Whose rounds of evictions go on: the shard's.
     pub(super) lane: usize,
     pub(super) unix_ms: u64,
     /// Where the item stands that is being written, which is spared.

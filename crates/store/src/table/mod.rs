@@ -68,6 +68,8 @@ pub(crate) struct Table {
     len: usize,
 }
 
+const _: () = assert!(std::mem::offset_of!(Table, len) / 64 > 0);
+
 #[inline]
 const fn fingerprint(hash: u64) -> u16 {
     (hash >> 40) as u16
@@ -83,7 +85,8 @@ impl Table {
         self.len
     }
 
-    /// Items, about: as many as there are buckets for.
+    /// Items that there are buckets for: those that there are, or up to 2.6 times as many where
+    /// most have left.
     #[inline]
     pub(crate) const fn about(&self) -> usize {
         self.primary.len() * SPLIT_ABOVE / 2
@@ -532,7 +535,7 @@ impl Table {
         hash: u32,
         mut is_wanted: impl FnMut(Ref) -> bool,
     ) -> Option<Place> {
-        if self.len == 0 {
+        if self.primary.len() == 0 {
             return None;
         }
         self.find_in_chain(self.home(hash.into()), |item, _| is_wanted(item))

@@ -98,6 +98,41 @@ fn pages_among_threads() {
     assert_eq!(store.used(), Bytes(store.fixed_bytes(2)), "all pages are given back");
 }
 
+/// Each of two threads looks for victims ahead, in a class of many items, and meets those of the
+/// other; then most pages go to a class of larger ones.
+#[test]
+fn victims_looked_for_by_two_threads() {
+    let slab = Some(Slab { page: 4 << 10, ..Slab::default() });
+    let evictor = Evictor::lhd(8);
+    let config =
+        Config { maxmemory: Bytes(2 * MIB), shards: 1, slab, evictor, ..Config::default() };
+    let store = &Store::new(config);
+    for len in [20, 1500] {
+        thread::scope(|scope| {
+            for seed in [1, 2] {
+                scope.spawn(move || {
+                    let mut prng = Prng::new(seed);
+                    for n in 0..60_000u64 {
+                        let key = format!("{len}:{}", prng.below(60_000));
+                        let key = store.key(0, 0, key.as_bytes());
+                        if store
+                            .get(&key, at(n), |item| assert_eq!(item.value.len(), len))
+                            .is_none()
+                        {
+                            store.set(&key, &vec![1; len], None, at(n)).unwrap();
+                        }
+                        if n % 1000 == 0 {
+                            store.sweep(at(n), 1);
+                        }
+                    }
+                });
+            }
+        });
+    }
+    assert!(store.tenant_stats(0).counters.evicted > 10_000);
+    assert!(store.used() <= store.limit());
+}
+
 /// A few items fill the store, so that a shard often has nothing to give and asks elsewhere.
 #[test]
 fn few_large_values_find_room_in_other_shards() {
