@@ -31,6 +31,10 @@ const PHASE: usize = 20;
 const LAST: usize = 5;
 /// What the hit ratio may be below that of a fresh server.
 const POINTS_MAX: f64 = 2.0;
+/// How long a client waits for a reply: a shared machine may stand still for ten seconds.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks at the server.
+const LOOK: Duration = Duration::from_millis(20);
 /// Octaves of sizes, from 16 bytes on: up to 1, 8 and 64 KiB, in turn.
 const RANGES: [u64; 3] = [6, 9, 12];
 
@@ -88,6 +92,8 @@ impl Drop for Server {
 struct Peaks {
     used: u64,
     resident: u64,
+    /// The longest that a sleep took beyond its time: so long the machine stood still.
+    standstill: Duration,
     /// Resident, by phase.
     phases: Vec<u64>,
 }
@@ -108,7 +114,9 @@ fn apply(server: &Server, load: &Load) -> Result<Peaks> {
                 peaks.phases[phase] = peaks.phases[phase].max(resident);
                 peaks.resident = peaks.resident.max(resident);
                 peaks.used = peaks.used.max(client.info("used_memory")?);
-                thread::sleep(Duration::from_millis(20));
+                let begun = Instant::now();
+                thread::sleep(LOOK);
+                peaks.standstill = peaks.standstill.max(begun.elapsed().saturating_sub(LOOK));
             }
             Ok(())
         })();
@@ -140,6 +148,7 @@ pub(crate) fn run(seconds: u64, shift: bool, slab: bool) -> Result<()> {
     println!("written                        {:>12.1} x limit", share(load.written.load(Relaxed)));
     println!("accounted bytes, highest       {:>12.4} x limit", share(peaks.used));
     println!("resident memory, highest       {:>12.4} x limit", share(peaks.resident));
+    println!("machine stood still, longest   {:>12.1} s", peaks.standstill.as_secs_f64());
     println!("accounted after FLUSHALL       {after:>12} bytes");
     println!("connections left               {clients:>12} (1 is this one)");
     let lost = if shift { compare(&load, &peaks, layout)? } else { 0.0 };
@@ -289,7 +298,7 @@ impl Client {
     fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
         Ok(Self { replies: BufReader::new(stream.try_clone()?), stream, value: vec![] })
     }
 
