@@ -1,6 +1,7 @@
 //! Caches in turn, each in a process of its own with an allocator of its own. While one plays the
-//! others wait; what their threads do in the background still takes its time. Each round has new
-//! processes: one is faster than another, the whole time, by where the system put its memory.
+//! others wait; what their threads do in the background still takes its time. Each cache has two
+//! processes, whose mean counts: one is faster than another, the whole time, by where the system
+//! put its memory.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
@@ -8,6 +9,10 @@ use crate::{KEYS, OPS, ROUNDS, Text, VALUE, median, room};
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// Processes of each cache.
+const TEAMS: usize = 2;
+/// Draws that each sees first, in turns of the operations of a round.
+const BEFORE: u64 = 8;
 /// Whom ours with this rank have to keep up with.
 const BESIDE: &str = "quick_cache";
 const OURS: [&str; 2] = ["larder, lhd", "larder, slab"];
@@ -78,13 +83,15 @@ impl Racer {
 pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     let start =
         |((name, _), overhead): (&(&str, _), &f64)| Racer::start(name, mix, overheads, *overhead);
-    let all = |round| {
-        let mut racers: Vec<_> = CACHES.iter().zip(overheads).map(start).collect();
-        let laps = racers.iter_mut().map(|racer| racer.lap(round)).collect();
-        racers.into_iter().for_each(Racer::stop);
-        laps
+    let team = |_| CACHES.iter().zip(overheads).map(start).collect();
+    let mut teams: Vec<Vec<Racer>> = (0..TEAMS).map(team).collect();
+    let mut all = |round| {
+        let laps = |team: &mut Vec<Racer>| team.iter_mut().map(|racer| racer.lap(round)).collect();
+        let laps: Vec<Vec<Lap>> = teams.iter_mut().map(laps).collect();
+        (0..CACHES.len()).map(|at| Lap::mean(laps.iter().map(|laps| laps[at]))).collect()
     };
-    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(all).collect();
+    let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut all).collect();
+    teams.into_iter().flatten().for_each(Racer::stop);
     println!("\nzipf {}, {} % inserts", mix.skew, mix.inserts);
     println!(
         "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
@@ -114,10 +121,10 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     }
 }
 
-/// The process of one cache: sees four million operations, then plays the rounds that it is told.
+/// The process of one cache: sees eight million operations, then plays the rounds that it is told.
 pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
     let zipf = Zipf::new(KEYS, mix.skew);
-    (1..5).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
+    (1..=BEFORE).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
     println!("ready");
     for round in stdin().lines() {
         let round: u64 = round.expect("it can be read").parse().expect("a number");
@@ -134,6 +141,18 @@ struct Lap {
     hits: f64,
     one: f64,
     two: f64,
+}
+
+impl Lap {
+    fn mean(laps: impl Iterator<Item = Self>) -> Self {
+        let mut sum = Self { hits: 0.0, one: 0.0, two: 0.0 };
+        for lap in laps {
+            sum.hits += lap.hits / TEAMS as f64;
+            sum.one += lap.one / TEAMS as f64;
+            sum.two += lap.two / TEAMS as f64;
+        }
+        sum
+    }
 }
 
 fn lap(cache: &dyn Held, orders: &[Vec<Text>; 3], inserts: usize) -> Lap {
