@@ -24,13 +24,7 @@ pub(crate) use watched::{RawLock, Witness, thread_number};
 mod plain {
     use parking_lot::RawMutex;
     use parking_lot::lock_api::RawMutex as _;
-    use std::hint::spin_loop;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-    /// Looks at a lock that is taken, before its thread gives up the processor: most calls hold one
-    /// for less time than that takes. 64 are too few by a little; more are for nothing, as are all
-    /// where who holds the lock does not run.
-    const SPINS: usize = 128;
 
     /// A lock that guards nothing by itself.
     pub(crate) struct RawLock(RawMutex);
@@ -44,19 +38,6 @@ mod plain {
     impl RawLock {
         #[inline]
         pub(crate) fn lock(&self) {
-            if !self.0.try_lock() {
-                self.wait();
-            }
-        }
-
-        #[cold]
-        fn wait(&self) {
-            for _ in 0..SPINS {
-                spin_loop();
-                if self.0.try_lock() {
-                    return;
-                }
-            }
             self.0.lock();
         }
 
