@@ -8,11 +8,12 @@
 //! begins where resident memory comes to the limit, and soon takes all the time of this
 //! thread. Writers that are faster still must help: a worker that read so many bytes of commands
 //! frees up to 16 times as many before it reads on. After a pass that found next to
-//! nothing to win there is a rest, unless resident memory grows.
+//! nothing to win there is a rest, unless resident memory grows. Where even that is too slow, as
+//! where all sizes change within a second or two, what lies in the pages is evicted.
 //!
 //! The *reserve* is what is set aside for what remains. Ten times a second resident memory is
 //! compared with what is used: if the store were as full as it may be and the ratio stayed, would
-//! it be within 5 % of the limit? If not, the reserve grows; otherwise it melts.
+//! it be within 4 % of the limit? If not, the reserve grows; otherwise it melts.
 
 use crate::housekeeping::resident;
 use crate::shared::Shared;
@@ -20,13 +21,14 @@ use base::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use store::Spare;
 
 /// How often resident memory is measured while it is near what it may be.
 const BEAT: Duration = Duration::from_millis(5);
 /// How often it is otherwise, and the reserve is set.
 const PERIOD: Duration = Duration::from_millis(100);
 /// Resident memory may be so much of the limit, that of the server itself not counted.
-const RESIDENT_MAX: f64 = 1.05;
+const RESIDENT_MAX: f64 = 1.04;
 /// In the slab layout, where nothing is lost between items, the server itself is counted.
 const RESIDENT_MAX_SLAB: f64 = 1.03;
 /// It is, where the limit is so many times what the empty server takes.
@@ -56,8 +58,9 @@ const HELP_MAX: f64 = 16.0;
 /// memory has grown by this share of the limit.
 const RESTS: u32 = 10;
 const FUTILE_RISE: f64 = 0.005;
-/// Above this share of the limit there are no rests.
-const REST_BELOW: f64 = 1.055;
+/// Above this share of the limit there are no rests, and what is in the way is evicted, unless the
+/// reserve is so large already that it is not the allocator.
+const EVICT_FROM: f64 = 1.05;
 /// The limit divided by this is what is to be freed between two looks at the clock.
 const STEPS: u64 = 16 << 10;
 
@@ -70,9 +73,9 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         shared.store.set_reserve(Bytes(shared.memory().1.0 / RESERVE_FIRST));
     }
     let compacts = owns_process && shared.store.page().0 == 0;
-    let (mut period, mut last, mut pass) = (Instant::now(), Bytes(0), 0);
+    let (mut period, mut last, mut pass) = (Instant::now(), (Bytes(0), 0), 0);
     let (mut rests_until, mut rests_below, mut pass_began) = (period, 0.0, period);
-    let mut futile_at = Bytes(u64::MAX);
+    let mut futile_at = None;
     while !shared.is_stopping() {
         let begun = Instant::now();
         if begun >= period {
@@ -80,7 +83,9 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             period = begun + PERIOD;
         }
         let (used, limit) = shared.memory();
-        let (mut work, mut help) = (0.0, 0.0);
+        // A store that is full uses as much as it may whatever is written.
+        let seen = (used, shared.stats.net_in());
+        let (mut work, mut help, mut spare) = (0.0, 0.0, Spare::All);
         if compacts && limit.0 > 0 {
             let share = resident().saturating_sub(empty + MODELS) as f64 / limit.as_f64();
             let compacted = shared.store.compacted();
@@ -88,28 +93,33 @@ pub(crate) fn run(shared: &Arc<Shared>) {
                 if compacted.is_futile() {
                     let rest = PERIOD.max(RESTS * (begun.saturating_duration_since(pass_began)));
                     (rests_until, rests_below) =
-                        (begun + rest, REST_BELOW.min(share + FUTILE_RISE));
-                    futile_at = used;
+                        (begun + rest, EVICT_FROM.min(share + FUTILE_RISE));
+                    futile_at = Some(seen);
                 }
                 (pass, pass_began) = (compacted.pass, begun.max(rests_until));
             }
             // Where nothing is written nothing is left behind.
-            let is_rested = begun >= rests_until && used != futile_at;
+            let is_rested = begun >= rests_until && futile_at != Some(seen);
             if is_rested || share > rests_below {
                 work = ((share - COMPACT_FROM) / COMPACT_RANGE).clamp(0.0, 1.0);
                 help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
+                let is_allocated = shared.store.reserve().as_f64() < RESERVE_MAX * limit.as_f64();
+                if share > EVICT_FROM && is_allocated {
+                    spare = Spare::Nothing;
+                }
             }
         }
         shared.stats.help.store((help * HELP_MAX * 1024.0) as u64, Relaxed);
+        shared.stats.compaction_evicts.store(spare == Spare::Nothing, Relaxed);
         while work > 0.0 && begun.elapsed() < BEAT.mul_f64(work) {
-            shared.store.compact(Bytes(limit.0 / STEPS));
+            shared.store.compact(Bytes(limit.0 / STEPS), spare);
             if shared.store.compacted().pass != pass {
                 break;
             }
         }
         // Where nothing is written nothing grows.
-        let rest = if used == last && work == 0.0 || !compacts { PERIOD } else { BEAT };
-        last = used;
+        let rest = if seen == last && work == 0.0 || !compacts { PERIOD } else { BEAT };
+        last = seen;
         std::thread::park_timeout(rest.saturating_sub(begun.elapsed()));
     }
 }
@@ -119,7 +129,9 @@ pub(crate) fn run(shared: &Arc<Shared>) {
 pub(crate) fn help(shared: &Shared, read: usize) {
     let help = shared.stats.help.load(Relaxed);
     if help > 0 {
-        shared.store.compact(Bytes(help * read as u64 / 1024));
+        let evicts = shared.stats.compaction_evicts.load(Relaxed);
+        let spare = if evicts { Spare::Nothing } else { Spare::All };
+        shared.store.compact(Bytes(help * read as u64 / 1024), spare);
     }
 }
 

@@ -10,6 +10,11 @@
 //! copies come is being filled, so the next blocks to be emptied are those to which none came for
 //! the longest time.
 //!
+//! Where all blocks are nearly full, many items must be copied for each page that is won: at nine
+//! parts in ten, ten bytes for one. Where memory is needed sooner than that ([`Spare::Nothing`]),
+//! the items of a block are evicted instead, and all of it is won at once. Those that may not leave
+//! are copied still.
+//!
 //! A *pass* looks at every entry of every table once. The address stands in the entry, so that what
 //! lies elsewhere costs a nanosecond or two. Meanwhile the blocks that hold anything are noted for
 //! the next choice. What a pass met in its blocks tells whether it was worth while.
@@ -17,7 +22,7 @@
 use crate::Store;
 use crate::item::{Owned, Ref};
 use crate::sizes::heap_class;
-use base::Bytes;
+use base::{Bytes, TenantId};
 
 /// Blocks told apart; addresses that lie further off share one.
 const BLOCKS: usize = 4096;
@@ -30,11 +35,20 @@ const BLOCK_MIN: u64 = 64 << 10;
 const PARTS: usize = 64;
 /// Above this size allocators give an item pages of its own.
 const SMALL_MAX: u64 = 14 << 10;
-/// Buckets looked at, and items copied, while a shard is locked: some ten microseconds each.
+/// Buckets looked at, and items moved, while a shard is locked: some ten microseconds each.
 const LOOKS: usize = 256;
-const COPIES: usize = 64;
+const ITEMS: usize = 64;
 /// Blocks that are full but for one part in so many give nothing that is worth the copies.
 const FULL_BUT: u64 = 32;
+
+/// What becomes of items in memory that is to be given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spare {
+    /// They are copied to elsewhere.
+    All,
+    /// They are evicted if they may leave, and copied otherwise.
+    Nothing,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
@@ -88,6 +102,11 @@ impl Compactor {
         &mut self.blocks[(item.base().addr().get() >> self.shift) % BLOCKS]
     }
 
+    /// Whether memory is won if the item goes.
+    fn is_in_the_way(&mut self, item: Ref) -> bool {
+        self.block(item).leaves && heap_class(item.contents()) <= SMALL_MAX
+    }
+
     /// The copy of an item that lies in a block to be emptied.
     #[inline]
     fn copy(&mut self, item: Ref) -> Option<Owned> {
@@ -137,16 +156,16 @@ impl Store {
     /// Copies items of the heap layout away from memory that is to be given back: as much of a
     /// pass as should free so many bytes, or to its end. Looks at a few items for each time that a
     /// shard is locked.
-    pub fn compact(&self, bytes: Bytes) {
+    pub fn compact(&self, bytes: Bytes, spare: Spare) {
         if self.slab.is_some() {
             return;
         }
         // A request may wait for its turn to help, behind who compacts all the time: this lock is
         // handed on to who has waited for half a millisecond or so.
-        self.compact_by(&mut self.compactor.lock(), bytes);
+        self.compact_by(&mut self.compactor.lock(), bytes, spare);
     }
 
-    fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes) {
+    fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes, spare: Spare) {
         if compactor.blocks.is_empty() {
             compactor.next_pass(self.memory.limit());
         }
@@ -158,26 +177,37 @@ impl Store {
                 compactor.next_pass(self.memory.limit());
                 return;
             }
-            left -= self.compact_some(compactor, left.min(LOOKS));
+            left -= self.compact_some(compactor, left.min(LOOKS), spare);
         }
     }
 
     /// Looks at up to `looks` buckets of one table; returns at how many.
-    fn compact_some(&self, compactor: &mut Compactor, looks: usize) -> usize {
-        let mut shard = self.shards[compactor.shard].settle();
-        let Some(tenant) = shard.tenants.get_mut(compactor.tenant) else {
+    fn compact_some(&self, compactor: &mut Compactor, looks: usize, spare: Spare) -> usize {
+        let shard = &mut *self.shards[compactor.shard].settle();
+        let at = compactor.tenant;
+        if at == shard.tenants.len() {
             (compactor.shard, compactor.tenant) = (compactor.shard + 1, 0);
             return 0;
-        };
-        let (mut looked, mut copies) = (0, 0);
-        while looked < looks && copies < COPIES {
-            let is_there = tenant.table.renew(compactor.bucket, |item| {
+        }
+        let evicts = spare == Spare::Nothing && shard.pools.evicts(at as TenantId);
+        let (mut looked, mut moved) = (0, 0);
+        while looked < looks && moved < ITEMS {
+            while evicts
+                && let table = &shard.tenants[at].table
+                && let Some(place) =
+                    table.find_nth(compactor.bucket, |item| compactor.is_in_the_way(item))
+                && let Some(freed) = shard.evict_at(at as TenantId, place)
+            {
+                self.memory.give(freed);
+                moved += 1;
+            }
+            let is_there = shard.tenants[at].table.renew(compactor.bucket, |item| {
                 let copy = compactor.copy(item);
-                copies += usize::from(copy.is_some());
+                moved += usize::from(copy.is_some());
                 copy
             });
             if !is_there {
-                (compactor.tenant, compactor.bucket) = (compactor.tenant + 1, 0);
+                (compactor.tenant, compactor.bucket) = (at + 1, 0);
                 break;
             }
             compactor.bucket += 1;

@@ -127,6 +127,11 @@ impl Pools {
         &self.pools[self.of[tenant as usize]].evictor
     }
 
+    /// Whether items of a tenant leave for others at all.
+    pub(crate) fn evicts(&self, tenant: TenantId) -> bool {
+        self.evictor(tenant).k > 0
+    }
+
     /// The tenants whose items are chosen to leave as this pool says; none if none are.
     pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
         let evicts = self.pools[pool].evictor.k > 0;
@@ -295,6 +300,21 @@ impl Shard {
         any.find(|&freed| freed > 0).unwrap_or(0)
     }
 
+    /// Makes an item of the heap layout leave that nobody chose; returns the bytes that are free
+    /// now, which its account has back already. None where its tenant may not lose it.
+    pub(crate) fn evict_at(&mut self, number: TenantId, place: Place) -> Option<u64> {
+        let tenant = &mut self.tenants[usize::from(number)];
+        let charge = heap_class(tenant.table.get(place).contents());
+        if !tenant.account.try_give(charge) {
+            return None;
+        }
+        let (item, bytes) = leaves(tenant, number, place, &mut self.lived, self.tick);
+        if let Some(ghosts) = &mut self.ghosts {
+            ghosts.leave(self.seed, number, &item);
+        }
+        Some(bytes + charge)
+    }
+
     /// Evicts an item of a class from the tenants of a pool, or of any class.
     fn evict_from(&mut self, pool: usize, class: Option<u8>, want: &Want) -> u64 {
         if let Sizes::Slab(_) = self.sizes {
@@ -333,6 +353,24 @@ impl Shard {
                 .run()
         }
     }
+}
+
+/// Takes a victim out, whose charge the account has back already, and tells who counts; returns
+/// with it the bytes of the table that are free now.
+fn leaves(
+    tenant: &mut Tenant,
+    number: TenantId,
+    place: Place,
+    lived: &mut Option<Box<Lived>>,
+    tick: u64,
+) -> (Owned, u64) {
+    let (item, bytes) = tenant.take(place);
+    crate::learn::ends(lived, number, item.view(), tick);
+    crate::departed::leaves(&mut tenant.departures, item.view(), Some(tick));
+    tenant.account.give(bytes);
+    tenant.counters.evicted += 1;
+    tenant.counters.evicted_bytes += heap_class(item.view().contents());
+    (item, bytes)
 }
 
 /// Which items an eviction is about.
@@ -608,14 +646,9 @@ impl<O: Of> Round<'_, O> {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        let (item, bytes) = tenant.take(victim.place);
+        let (item, bytes) = leaves(tenant, number, victim.place, self.lived, self.tick);
         self.of.loses(number, &item);
-        crate::learn::ends(self.lived, number, item.view(), self.tick);
-        crate::departed::leaves(&mut tenant.departures, item.view(), Some(self.tick));
         *self.scrap = Some(item);
-        tenant.account.give(bytes);
-        tenant.counters.evicted += 1;
-        tenant.counters.evicted_bytes += charge;
         bytes + charge
     }
 }

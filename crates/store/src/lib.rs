@@ -45,7 +45,7 @@ mod tenant;
 mod view;
 mod wheel;
 
-pub use compact::Compacted;
+pub use compact::{Compacted, Spare};
 pub use config::{Bounds, Config, Evictor, Pool};
 pub use departed::Departed;
 pub use dump::{Dump, Loaded};

@@ -465,6 +465,21 @@ impl Table {
         }
     }
 
+    /// The first item that `is_wanted` of the nth bucket, if there is such a bucket.
+    pub(crate) fn find_nth(
+        &self,
+        nth: usize,
+        mut is_wanted: impl FnMut(Ref) -> bool,
+    ) -> Option<Place> {
+        let mut found = None;
+        self.look_at(nth as u32, |place, item| {
+            if found.is_none() && is_wanted(item) {
+                found = Some(place);
+            }
+        });
+        found
+    }
+
     #[inline]
     const fn all_buckets(&self) -> usize {
         self.primary.len() + self.overflow.len()

@@ -1,7 +1,7 @@
-//! Compaction copies items, and that must not show.
+//! Compaction copies items, and that must not show; or evicts them, where they may leave.
 
-use super::{at, audit};
-use crate::{Config, Store};
+use super::{at, audit, key};
+use crate::{Bounds, Config, Evictor, Pool, Spare, Store};
 use base::{Bytes, Prng};
 
 /// Every item must be there still, byte for byte, whatever lay where, and be charged once.
@@ -30,7 +30,7 @@ fn what_is_copied_stays_what_it_is() {
     };
     let (before, used) = (addresses(), store.used());
     for _ in 0..10_000 {
-        store.compact(Bytes(1));
+        store.compact(Bytes(1), Spare::All);
     }
     assert!(store.compacted().pass > 64, "{:?}", store.compacted());
     let after = addresses();
@@ -44,5 +44,50 @@ fn what_is_copied_stays_what_it_is() {
         let value = (vec![n as u8; 7 * n as usize % 3_000], expires(n));
         assert_eq!(found, stays[n as usize].then_some(value), "{n}");
     }
+    audit(&store);
+}
+
+/// Of three tenants one has a min that it is at, and one evicts nothing: these lose no item, and
+/// the third loses what lies in the blocks, charged to nobody any more and counted.
+#[test]
+fn what_may_leave_is_evicted() {
+    let store = Store::new(Config {
+        shards: 2,
+        tenants: vec![Bounds::default(); 3],
+        seed: 5,
+        ..Config::default()
+    });
+    let pool = |tenants: &[u16], evictor| Pool {
+        tenants: tenants.into(),
+        class: None,
+        budget: Bytes(0),
+        evictor,
+    };
+    let never = Evictor { k: 0, ..Evictor::default() };
+    store.set_pools(&[pool(&[0, 1], Evictor::default()), pool(&[2], never)]);
+    let count = if cfg!(miri) { 200u32 } else { 5_000 };
+    for tenant in 0..3 {
+        for n in 0..count {
+            store.set(&key(&store, tenant, &n.to_le_bytes()), &[7; 300], None, at(0)).unwrap();
+        }
+    }
+    store.set_bounds(0, Bounds { min: Bytes(1 << 40), max: None });
+    let used = store.used();
+    let begun = store.compacted().pass;
+    while store.compacted().pass < begun + 3 {
+        store.compact(Bytes(1 << 20), Spare::Nothing);
+    }
+    let evicted = [0, 1, 2].map(|tenant| store.tenant_stats(tenant).counters.evicted);
+    assert!(evicted[1] > 0 && evicted[1] < u64::from(count), "{evicted:?}");
+    assert_eq!([evicted[0], evicted[2]], [0, 0]);
+    let here = |tenant, n: u32| {
+        let found = store.peek(&key(&store, tenant, &n.to_le_bytes()), at(0), |item| {
+            assert_eq!(item.value, [7; 300]);
+        });
+        u64::from(found.is_some())
+    };
+    let there = [0, 1, 2].map(|tenant| (0..count).map(|n| here(tenant, n)).sum::<u64>());
+    assert_eq!(there, evicted.map(|evicted| u64::from(count) - evicted));
+    assert!(store.used() < used);
     audit(&store);
 }

@@ -2,7 +2,7 @@
 //! never answer with what the map does not hold.
 
 use super::{at, audit};
-use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Store};
+use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Spare, Store};
 use base::{Bytes, Filter, TenantId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ impl Pair {
             }
             Op::Wait { ms } => self.ms += ms,
             Op::Sweep { budget } => _ = store.sweep(now, budget),
-            Op::Compact { bytes } => store.compact(Bytes(bytes)),
+            Op::Compact { bytes } => store.compact(Bytes(bytes), Spare::All),
         }
         self.bury();
         audit(&self.store);

@@ -7,7 +7,9 @@
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
-use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Store};
+use store::{
+    Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Spare, Store,
+};
 
 /// Tenant, database, name: the name has as many bytes as its number says.
 type Name = (u16, u8, u8);
@@ -80,7 +82,9 @@ impl Pair {
                 let pages = self.may_forget.into();
                 self.store.move_pages(&[Move { from, to, pages }]);
                 _ = self.store.sweep(self.now(), usize::from(x));
-                self.store.compact(Bytes(u64::from(y)));
+                let evicts = self.may_forget && x & 2 > 0;
+                let spare = if evicts { Spare::Nothing } else { Spare::All };
+                self.store.compact(Bytes(u64::from(y)), spare);
                 _ = self.store.classes(name.0, self.now());
             }
             13 => self.look(name),
