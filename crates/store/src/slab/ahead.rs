@@ -24,7 +24,7 @@ use crate::table::Table;
 use base::Prng;
 
 /// Lines of tags of a round, at most.
-const LINES: usize = 4;
+const LINES: usize = super::lowest::LINES;
 /// Evictions that it is for, at most.
 const QUEUE: usize = 8;
 /// Evictions that are carried out together, at most; and so many are brought from memory ahead.
@@ -61,8 +61,10 @@ pub(super) struct Ahead {
     /// Items kept, and how many of the next, of which the last leaves first.
     kept: u8,
     queued: u8,
-    /// The first so many of those queued, which leave last, have not been brought from memory yet.
+    /// The first so many of those queued, which leave last, have not been brought from memory yet;
+    /// and the first so many not what is behind their buckets.
     awaited: u8,
+    behind: u8,
     /// The lowest rank of those that were not kept.
     bound: f32,
     /// The lowest of those ranked, in order.
@@ -81,6 +83,7 @@ impl Default for Ahead {
             kept: 0,
             queued: 0,
             awaited: 0,
+            behind: 0,
             bound: 0.0,
             items: [NOBODY; KEPT_MAX],
             next: [Next::default(); QUEUE],
@@ -138,14 +141,21 @@ impl Slabs {
     }
 
     /// Has those brought from memory that leave soon: their buckets, and what they stand in, where
-    /// others are written. All at once would be more than a processor waits for side by side.
+    /// others are written; and of those whose buckets are here what their chains go on with. All at
+    /// once would be more than a processor waits for side by side.
     pub(super) fn expect_queued(&mut self, class: usize, lane: usize, table: &Table) {
         let Class { pages, ahead, .. } = &mut self.held[class];
         let Some(ahead) = &mut ahead[lane] else { return };
         let first = usize::from(ahead.queued).saturating_sub(TOGETHER);
         let last = usize::from(ahead.awaited.min(ahead.queued));
-        ahead.awaited = ahead.awaited.min(first as u8);
-        for Next { at, hash, .. } in &ahead.next[first..last] {
+        let here = usize::from(ahead.awaited);
+        let soon = usize::from(ahead.queued).saturating_sub(TOGETHER / 2).max(here);
+        let behind = usize::from(ahead.behind.min(ahead.queued)).max(soon);
+        (ahead.awaited, ahead.behind) = (ahead.awaited.min(first as u8), soon as u8);
+        for Next { hash, .. } in &ahead.next[soon..behind] {
+            table.expect_behind(*hash);
+        }
+        for Next { at, hash, .. } in &ahead.next[first.min(last)..last] {
             table.expect(*hash);
             if let Some(page) = pages.get(at.page as usize) {
                 page.expect(at.slot, self.classes.chunk(class));
@@ -215,6 +225,6 @@ impl Slabs {
                 ahead.queued += 1;
             }
         }
-        ahead.awaited = ahead.queued;
+        (ahead.awaited, ahead.behind) = (ahead.queued, ahead.queued);
     }
 }

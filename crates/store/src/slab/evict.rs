@@ -269,7 +269,7 @@ impl Shard {
         crate::departed::leaves(&mut tenant.departures, item.view(), evicted_at);
         let slabs = tenant.slabs.as_mut().expect("the layout is the slab layout");
         let charge = slabs.classes.charge(item.view().contents());
-        slabs.vacate(item);
+        slabs.vacate_in(class, chosen.page, item);
         if chosen.is_dead {
             tenant.counters.expired += 1;
             tenant.counters.expired_for_room += 1;

@@ -22,6 +22,7 @@ mod arena;
 mod classes;
 mod count;
 mod evict;
+mod lowest;
 #[allow(unsafe_code)]
 mod mapping;
 mod mover;
@@ -254,11 +255,16 @@ impl Slabs {
     /// Takes back an item's chunk for the next one of its class; returns class and page.
     fn vacate(&mut self, item: Owned) -> (usize, usize) {
         let (class, index) = Page::of(item.view(), self.classes.page());
+        self.vacate_in(class, index, item);
+        (class, index)
+    }
+
+    /// The same of an item that is known to stand in this page of this class.
+    fn vacate_in(&mut self, class: usize, index: usize, item: Owned) {
         let held = &mut self.held[class];
         held.pages[index].free(item);
         held.items -= 1;
         held.open(index);
-        (class, index)
     }
 
     /// Takes back an item's chunk. Returns the bytes of its page if that is given back: when it was

@@ -6,6 +6,7 @@
 //!
 //! A rank that goes by more than tags tell reads the items, a line or two for each.
 
+use super::lowest::{self, Sorted};
 use super::page::Page;
 use super::{Class, Classes, Slabs};
 use crate::Evictor;
@@ -18,7 +19,7 @@ use policy::rank::{Stamps, Tag};
 /// Candidates from which on they are drawn by lines.
 const BY_LINES: u8 = 8;
 /// Tags in a line.
-const LINE: u32 = 16;
+const LINE: u32 = lowest::LINE as u32;
 
 /// Items drawn by their tags.
 #[derive(Debug, Default)]
@@ -103,16 +104,23 @@ impl Draws {
         (least < f32::INFINITY).then(|| (self.0[line].pop(), least))
     }
 
-    /// Takes out the lowest in their order, as many as there is room for; returns how many, and the
-    /// lowest rank of the others.
-    pub(super) fn lowest(&mut self, into: &mut [(At, f32)]) -> (u8, f32) {
+    /// The lowest in their order, as many as there is room for, of the first [`lowest::LINES`]
+    /// lines; returns how many, and the lowest rank of the others.
+    pub(super) fn lowest(&self, into: &mut [(At, f32)]) -> (u8, f32) {
+        let lines = &self.0[..self.0.len().min(lowest::LINES)];
+        let mut sorted = Sorted::new(lines.iter().map(|line| &line.ranks));
+        let mut next = || {
+            let (line, place) = sorted.next()?;
+            let Line { page, first, ranks, .. } = &lines[line];
+            Some((At { page: *page, slot: first + place as u32 }, ranks[place]))
+        };
         let mut found = 0;
         for into in into {
-            let Some(lowest) = self.pop() else { break };
+            let Some(lowest) = next() else { break };
             *into = lowest;
             found += 1;
         }
-        (found, self.least().0)
+        (found, next().map_or(f32::INFINITY, |(_, rank)| rank))
     }
 
     /// Puts back a slot that was taken out, with another rank.
@@ -168,7 +176,8 @@ impl Slabs {
         (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
 
-    /// Draws candidates of a class by their tags, first those of `lines`: page and first slot.
+    /// Draws candidates of a class by their tags: those of `lines`, page and first slot, and more
+    /// if these are not enough for one eviction.
     pub(super) fn draw(
         &self,
         class: usize,
@@ -179,17 +188,20 @@ impl Slabs {
     ) {
         let held = &self.held[class];
         let (k, step) = Self::width(choice.evictor);
-        let k = k.max(lines.len() * step as usize);
         draws.0.clear();
-        let (mut found, mut left) = (0, (2 * k).div_ceil(step as usize));
-        let mut lines = lines.iter().filter(|(at, first)| held.has(*at, *first));
-        while found < k && left > 0 && !held.pages.is_empty() {
-            left -= 1;
-            let (at, first) = lines.next().copied().unwrap_or_else(|| held.line(step, prng));
+        let mut rank = |at: u32, first: u32| {
             let page = &held.pages[at as usize];
             let size = charge(&self.classes, class, page);
             draws.0.push(Line::from(at, first));
-            found += draws.0.last_mut().map_or(0, |line| line.rank(page, step, size, choice));
+            draws.0.last_mut().map_or(0, |line| line.rank(page, step, size, choice))
+        };
+        let known = lines.iter().filter(|(at, first)| held.has(*at, *first));
+        let mut found: usize = known.map(|&(at, first)| rank(at, first)).sum();
+        let mut left = (2 * k).div_ceil(step as usize);
+        while found < k && left > 0 && !held.pages.is_empty() {
+            left -= 1;
+            let (at, first) = held.line(step, prng);
+            found += rank(at, first);
         }
     }
 

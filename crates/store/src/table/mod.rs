@@ -177,6 +177,18 @@ impl Table {
         }
     }
 
+    /// Has the second bucket of a hash brought from memory, if there is one. The first should be
+    /// here.
+    #[inline]
+    pub(crate) fn expect_behind(&self, hash: u64) {
+        if self.primary.len() > 0 {
+            let next = self.bucket(self.home(hash)).next();
+            if next != NIL {
+                self.bucket(next).expect();
+            }
+        }
+    }
+
     /// Has the item of a hash brought from memory, if it is in the first bucket, which should be
     /// here.
     #[inline]
