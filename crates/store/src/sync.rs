@@ -1,4 +1,4 @@
-//! What the threads share memory by: the standard library's and a plain lock, or loom's under
+//! What the threads share memory by: the standard library's, or loom's under
 //! `--cfg loom`, which plays every order in which threads may come (`tests/loom.rs`). The layouts
 //! stay those of production.
 
@@ -16,44 +16,74 @@ pub(crate) use std::{
 };
 
 #[cfg(not(loom))]
-pub(crate) use plain::{RawLock, Witness, thread_number};
+pub(crate) use plain::{Witness, thread_number};
 #[cfg(loom)]
-pub(crate) use watched::{RawLock, Witness, thread_number};
+pub(crate) use watched::{Witness, thread_number};
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Looks at a lock, a few nanoseconds each, before its waiter lets others run: most hold it for
+/// less than a microsecond.
+#[cfg(not(loom))]
+const SPINS: u32 = 64;
+/// Looks before it sleeps: who holds the lock does not run.
+#[cfg(not(loom))]
+const PATIENCE: u32 = 2 * SPINS;
+/// How long it sleeps then, each time.
+#[cfg(not(loom))]
+const SLEEP: std::time::Duration = std::time::Duration::from_micros(50);
+
+/// A lock that guards nothing by itself. Nobody is told that it is free: so freeing it is a store
+/// like any other, where a lock that wakes its waiters must ask for them, which takes as long as
+/// locking it.
+#[derive(Default)]
+pub(crate) struct RawLock(AtomicBool);
+
+impl RawLock {
+    #[inline]
+    pub(crate) fn lock(&self) {
+        if !self.try_lock() {
+            self.wait();
+        }
+    }
+
+    #[inline]
+    pub(crate) fn try_lock(&self) -> bool {
+        self.0.compare_exchange(false, true, Acquire, Relaxed).is_ok()
+    }
+
+    /// # Safety
+    /// This thread locked it.
+    #[inline]
+    pub(crate) unsafe fn unlock(&self) {
+        self.0.store(false, Release);
+    }
+
+    #[cfg(not(loom))]
+    #[cold]
+    fn wait(&self) {
+        let mut looks = 0u32;
+        while self.0.load(Relaxed) || !self.try_lock() {
+            match looks {
+                ..SPINS => std::hint::spin_loop(),
+                SPINS..PATIENCE => yield_now(),
+                PATIENCE.. => std::thread::sleep(SLEEP),
+            }
+            looks = looks.saturating_add(1);
+        }
+    }
+
+    #[cfg(loom)]
+    fn wait(&self) {
+        while !self.try_lock() {
+            yield_now();
+        }
+    }
+}
 
 #[cfg(not(loom))]
 mod plain {
-    use parking_lot::RawMutex;
-    use parking_lot::lock_api::RawMutex as _;
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-    /// A lock that guards nothing by itself.
-    pub(crate) struct RawLock(RawMutex);
-
-    impl Default for RawLock {
-        fn default() -> Self {
-            Self(RawMutex::INIT)
-        }
-    }
-
-    impl RawLock {
-        #[inline]
-        pub(crate) fn lock(&self) {
-            self.0.lock();
-        }
-
-        #[inline]
-        pub(crate) fn try_lock(&self) -> bool {
-            self.0.try_lock()
-        }
-
-        /// # Safety
-        /// This thread locked it.
-        #[inline]
-        pub(crate) unsafe fn unlock(&self) {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.unlock() }
-        }
-    }
 
     /// Sees nothing.
     pub(crate) struct Witness;
@@ -84,28 +114,6 @@ mod plain {
 #[cfg(loom)]
 mod watched {
     use loom::cell::UnsafeCell;
-    use loom::sync::atomic::{AtomicBool, Ordering};
-    use loom::thread::yield_now;
-
-    /// A lock that guards nothing by itself.
-    #[derive(Default)]
-    pub(crate) struct RawLock(AtomicBool);
-
-    impl RawLock {
-        pub(crate) fn lock(&self) {
-            while !self.try_lock() {
-                yield_now();
-            }
-        }
-
-        pub(crate) fn try_lock(&self) -> bool {
-            self.0.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        }
-
-        pub(crate) unsafe fn unlock(&self) {
-            self.0.store(false, Ordering::Release);
-        }
-    }
 
     /// Sees that nobody reads what another writes.
     pub(crate) struct Witness(UnsafeCell<()>);
