@@ -6,6 +6,7 @@
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
 use crate::{KEYS, OPS, ROUNDS, Text, VALUE, median, room};
+use cpu_time::ThreadTime;
 use std::io::{BufRead, BufReader, Lines, Write, stdin};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -173,7 +174,7 @@ pub(crate) struct Played {
 /// Reads through, and inserts now and then.
 pub(crate) fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
     let (mut hits, mut reads) = (0u64, 0u64);
-    let begun = cpu_ns();
+    let begun = ThreadTime::now();
     for (at, key) in order.iter().enumerate() {
         if at % 100 < inserts {
             cache.insert(key, &[2; VALUE]);
@@ -185,11 +186,5 @@ pub(crate) fn play(cache: &dyn Held, order: &[Text], inserts: usize) -> Played {
             None => cache.insert(key, &[1; VALUE]),
         }
     }
-    Played { ns: cpu_ns() - begun, hits: hits as f64 / reads as f64 }
-}
-
-/// Nanoseconds this thread has run.
-fn cpu_ns() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
-    stat.split(' ').next().and_then(|ns| ns.parse().ok()).expect("its first number is the time")
+    Played { ns: begun.elapsed().as_nanos() as f64, hits: hits as f64 / reads as f64 }
 }

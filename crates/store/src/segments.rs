@@ -5,7 +5,7 @@
 //! items should not pay for a page of buckets in every shard.
 
 /// Bytes of a full segment.
-const SEGMENT_BYTES: usize = 4 << 10;
+const SEGMENT_BYTES: usize = 16 << 10;
 
 const HANDLE: u64 = size_of::<Box<[u8]>>() as u64;
 
