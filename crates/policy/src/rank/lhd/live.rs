@@ -58,14 +58,17 @@ const fn row(apps: usize, tenant: u16, class: u8) -> usize {
 #[derive(Debug)]
 pub struct Lived {
     apps: usize,
-    counts: Box<[[u32; 2]]>,
+    /// Apart, for hits come by many at once, and then no line is of use that counts the others.
+    hits: Box<[u32]>,
+    ends: Box<[u32]>,
 }
 
 impl Lived {
     /// Nothing counted yet; tenants beyond sixteen share classes.
     pub fn new(tenants: usize) -> Self {
         let apps = tenants.clamp(1, APP_CLASSES);
-        Self { apps, counts: vec![[0; 2]; apps * KEPT * AGES].into() }
+        let none = || vec![0; apps * KEPT * AGES].into();
+        Self { apps, hits: none(), ends: none() }
     }
 
     /// Bytes that it takes, for so many tenants.
@@ -78,9 +81,8 @@ impl Lived {
     #[inline]
     pub fn count(&mut self, tenant: u16, class: u8, age: u32, hit: bool) {
         let at = row(self.apps, tenant, class) * AGES + bucket(age);
-        let [hits, ends] = &mut self.counts[at];
-        let count = if hit { hits } else { ends };
-        *count = count.saturating_add(1);
+        let counts = if hit { &mut self.hits } else { &mut self.ends };
+        counts[at] = counts[at].saturating_add(1);
     }
 }
 
@@ -257,9 +259,9 @@ impl Learner {
 
     /// Takes the counts of a shard, which begins anew.
     pub fn take(&mut self, lived: &mut Lived) {
-        for (at, count) in lived.counts.iter_mut().enumerate() {
-            if *count != [0; 2] {
-                let [hits, ends] = std::mem::take(count);
+        for (at, counts) in lived.hits.iter_mut().zip(&mut lived.ends).enumerate() {
+            let (hits, ends) = (std::mem::take(counts.0), std::mem::take(counts.1));
+            if hits > 0 || ends > 0 {
                 self.model.add(class_of(at / AGES), at % AGES, hits as f32, ends as f32);
             }
         }
@@ -350,7 +352,8 @@ mod tests {
         let mut learner = Learner::new(2);
         assert!(!learner.is_due(FIRST_LOOK, 0, 1 << 20) && learner.is_due(FIRST_LOOK, 10, 10));
         learner.take(&mut lived);
-        assert!(lived.counts.iter().all(|count| *count == [0; 2]), "it begins anew");
+        let all = lived.hits.iter().chain(&lived.ends);
+        assert!(all.copied().all(|count| count == 0), "it begins anew");
         let ranks = learner.learn(FIRST_LOOK, &[], 10, 0.01);
         assert!(!learner.is_due(FIRST_LOOK, 10, 10));
         let meta = |age| Meta { age, life: age, hits: 0, size: 10, penalty: Micros(0) };
