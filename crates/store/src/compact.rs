@@ -19,9 +19,10 @@
 //! lies elsewhere costs a nanosecond or two. Meanwhile the blocks that hold anything are noted for
 //! the next choice. What a pass met in its blocks tells whether it was worth while.
 
-use crate::Store;
 use crate::item::{Owned, Ref};
 use crate::sizes::heap_class;
+use crate::sync::yield_now;
+use crate::{Now, Store};
 use base::{Bytes, TenantId};
 
 /// Blocks told apart; addresses that lie further off share one.
@@ -65,7 +66,7 @@ struct Block {
 pub struct Compacted {
     /// Which pass that was.
     pub pass: u32,
-    /// Bytes of the items in the blocks.
+    /// Bytes of the items in the blocks that were not evicted.
     pub held: Bytes,
     /// Bytes of the blocks.
     pub blocks: Bytes,
@@ -153,19 +154,19 @@ impl Compactor {
 }
 
 impl Store {
-    /// Copies items of the heap layout away from memory that is to be given back: as much of a
-    /// pass as should free so many bytes, or to its end. Looks at a few items for each time that a
-    /// shard is locked.
-    pub fn compact(&self, bytes: Bytes, spare: Spare) {
+    /// Takes items of the heap layout away from memory that is to be given back, as `spare` says:
+    /// as much of a pass as should free so many bytes, or to its end. Looks at a few items for each
+    /// time that a shard is locked.
+    pub fn compact(&self, bytes: Bytes, spare: Spare, now: Now) {
         if self.slab.is_some() {
             return;
         }
         // A request may wait for its turn to help, behind who compacts all the time: this lock is
         // handed on to who has waited for half a millisecond or so.
-        self.compact_by(&mut self.compactor.lock(), bytes, spare);
+        self.compact_by(&mut self.compactor.lock(), bytes, spare, now);
     }
 
-    fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes, spare: Spare) {
+    fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes, spare: Spare, now: Now) {
         if compactor.blocks.is_empty() {
             compactor.next_pass(self.memory.limit());
         }
@@ -177,12 +178,20 @@ impl Store {
                 compactor.next_pass(self.memory.limit());
                 return;
             }
-            left -= self.compact_some(compactor, left.min(LOOKS), spare);
+            left -= self.compact_some(compactor, left.min(LOOKS), spare, now);
+            // The shard stays free for as long as this takes: who waits for it may have it.
+            yield_now();
         }
     }
 
     /// Looks at up to `looks` buckets of one table; returns at how many.
-    fn compact_some(&self, compactor: &mut Compactor, looks: usize, spare: Spare) -> usize {
+    fn compact_some(
+        &self,
+        compactor: &mut Compactor,
+        looks: usize,
+        spare: Spare,
+        now: Now,
+    ) -> usize {
         let shard = &mut *self.shards[compactor.shard].settle();
         let at = compactor.tenant;
         if at == shard.tenants.len() {
@@ -196,7 +205,7 @@ impl Store {
                 && let table = &shard.tenants[at].table
                 && let Some(place) =
                     table.find_nth(compactor.bucket, |item| compactor.is_in_the_way(item))
-                && let Some(freed) = shard.evict_at(at as TenantId, place)
+                && let Some(freed) = shard.evict_at(at as TenantId, place, now)
             {
                 self.memory.give(freed);
                 moved += 1;

@@ -302,8 +302,12 @@ impl Shard {
 
     /// Makes an item of the heap layout leave that nobody chose; returns the bytes that are free
     /// now, which its account has back already. None where its tenant may not lose it.
-    pub(crate) fn evict_at(&mut self, number: TenantId, place: Place) -> Option<u64> {
+    pub(crate) fn evict_at(&mut self, number: TenantId, place: Place, now: Now) -> Option<u64> {
         let tenant = &mut self.tenants[usize::from(number)];
+        if tenant.table.get(place).is_dead(now.unix_ms) {
+            crate::learn::ends(&mut self.lived, number, tenant.table.get(place), self.tick);
+            return Some(tenant.expire(place));
+        }
         let charge = heap_class(tenant.table.get(place).contents());
         if !tenant.account.try_give(charge) {
             return None;

@@ -4,7 +4,9 @@
 //! The first segment starts with one element and doubles up to a full segment: a tenant with three
 //! items should not pay for a page of buckets in every shard.
 
-/// Bytes of a full segment.
+/// Bytes of a full segment. A look-up goes by the list of segments, which longer ones keep in the
+/// first cache (1.03 of the look-ups of 4 KB, of items in the second); but a write that needs one
+/// more evicts for all of it.
 const SEGMENT_BYTES: usize = 16 << 10;
 
 const HANDLE: u64 = size_of::<Box<[u8]>>() as u64;

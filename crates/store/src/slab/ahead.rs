@@ -100,11 +100,13 @@ fn round(evictor: &Evictor) -> (usize, usize) {
 
 impl Slabs {
     /// Whether victims of a class are looked for ahead: where it has many items, and tags are drawn
-    /// by lines.
+    /// by lines, no more than a round has.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
+        let (k, step) = Self::width(evictor);
         self.held[class].items >= MANY
             && class != self.classes.large()
-            && Self::width(evictor).1 > 1
+            && step > 1
+            && k <= LINES * step as usize
     }
 
     /// Whether another may leave a class together with so many, as one of a round for several.

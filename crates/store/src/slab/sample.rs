@@ -176,8 +176,8 @@ impl Slabs {
         (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
 
-    /// Draws candidates of a class by their tags: those of `lines`, page and first slot, and more
-    /// if these are not enough for one eviction.
+    /// Draws candidates of a class by their tags: those of `lines`, page and first slot, if there
+    /// are any, and up to [`lowest::LINES`] in all if these are not enough for one eviction.
     pub(super) fn draw(
         &self,
         class: usize,
@@ -196,8 +196,13 @@ impl Slabs {
             draws.0.last_mut().map_or(0, |line| line.rank(page, step, size, choice))
         };
         let known = lines.iter().filter(|(at, first)| held.has(*at, *first));
-        let mut found: usize = known.map(|&(at, first)| rank(at, first)).sum();
-        let mut left = (2 * k).div_ceil(step as usize);
+        let (mut drawn, mut found) = (0, 0);
+        for &(at, first) in known {
+            drawn += 1;
+            found += rank(at, first);
+        }
+        let all = (2 * k).div_ceil(step as usize);
+        let mut left = if lines.is_empty() { all } else { lowest::LINES - drawn };
         while found < k && left > 0 && !held.pages.is_empty() {
             left -= 1;
             let (at, first) = held.line(step, prng);

@@ -30,7 +30,7 @@ fn what_is_copied_stays_what_it_is() {
     };
     let (before, used) = (addresses(), store.used());
     for _ in 0..10_000 {
-        store.compact(Bytes(1), Spare::All);
+        store.compact(Bytes(1), Spare::All, at(0));
     }
     assert!(store.compacted().pass > 64, "{:?}", store.compacted());
     let after = addresses();
@@ -47,8 +47,9 @@ fn what_is_copied_stays_what_it_is() {
     audit(&store);
 }
 
-/// Of three tenants one has a min that it is at, and one evicts nothing: these lose no item, and
-/// the third loses what lies in the blocks, charged to nobody any more and counted.
+/// What is dead expires. Of three tenants one has a min that it is at, and one evicts nothing:
+/// these lose no item, and the third loses what lies in the blocks, charged to nobody any more and
+/// counted.
 #[test]
 fn what_may_leave_is_evicted() {
     let store = Store::new(Config {
@@ -68,18 +69,22 @@ fn what_may_leave_is_evicted() {
     let count = if cfg!(miri) { 200u32 } else { 5_000 };
     for tenant in 0..3 {
         for n in 0..count {
-            store.set(&key(&store, tenant, &n.to_le_bytes()), &[7; 300], None, at(0)).unwrap();
+            let expires = (n % 10 == 0 && tenant == 1).then_some(at(1).unix_ms);
+            store.set(&key(&store, tenant, &n.to_le_bytes()), &[7; 300], expires, at(0)).unwrap();
         }
     }
     store.set_bounds(0, Bounds { min: Bytes(1 << 40), max: None });
     let used = store.used();
     let begun = store.compacted().pass;
     while store.compacted().pass < begun + 3 {
-        store.compact(Bytes(1 << 20), Spare::Nothing);
+        store.compact(Bytes(1 << 20), Spare::Nothing, at(2));
     }
-    let evicted = [0, 1, 2].map(|tenant| store.tenant_stats(tenant).counters.evicted);
-    assert!(evicted[1] > 0 && evicted[1] < u64::from(count), "{evicted:?}");
-    assert_eq!([evicted[0], evicted[2]], [0, 0]);
+    let counters = [0, 1, 2].map(|tenant| store.tenant_stats(tenant).counters);
+    let evicted = counters.map(|counters| counters.evicted);
+    let gone = counters.map(|counters| counters.evicted + counters.expired);
+    assert!(evicted[1] > 0 && gone[1] < u64::from(count), "{evicted:?}");
+    assert!(gone[1] > evicted[1], "what is dead is not evicted");
+    assert_eq!([gone[0], gone[2]], [0, 0]);
     let here = |tenant, n: u32| {
         let found = store.peek(&key(&store, tenant, &n.to_le_bytes()), at(0), |item| {
             assert_eq!(item.value, [7; 300]);
@@ -87,7 +92,7 @@ fn what_may_leave_is_evicted() {
         u64::from(found.is_some())
     };
     let there = [0, 1, 2].map(|tenant| (0..count).map(|n| here(tenant, n)).sum::<u64>());
-    assert_eq!(there, evicted.map(|evicted| u64::from(count) - evicted));
+    assert_eq!(there, gone.map(|gone| u64::from(count) - gone));
     assert!(store.used() < used);
     audit(&store);
 }

@@ -151,7 +151,7 @@ impl Pair {
             }
             Op::Wait { ms } => self.ms += ms,
             Op::Sweep { budget } => _ = store.sweep(now, budget),
-            Op::Compact { bytes } => store.compact(Bytes(bytes), Spare::All),
+            Op::Compact { bytes } => store.compact(Bytes(bytes), Spare::All, now),
         }
         self.bury();
         audit(&self.store);

@@ -84,7 +84,7 @@ impl Pair {
                 _ = self.store.sweep(self.now(), usize::from(x));
                 let evicts = self.may_forget && x & 2 > 0;
                 let spare = if evicts { Spare::Nothing } else { Spare::All };
-                self.store.compact(Bytes(u64::from(y)), spare);
+                self.store.compact(Bytes(u64::from(y)), spare, self.now());
                 _ = self.store.classes(name.0, self.now());
             }
             13 => self.look(name),
