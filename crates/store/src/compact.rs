@@ -20,6 +20,8 @@
 //! the next choice. What a pass met in its blocks tells whether it was worth while.
 
 use crate::item::{Owned, Ref};
+use crate::lanes::Lanes;
+use crate::shard::Shard;
 use crate::sizes::heap_class;
 use crate::sync::yield_now;
 use crate::{Now, Store};
@@ -168,6 +170,11 @@ impl Store {
 
     fn compact_by(&self, compactor: &mut Compactor, bytes: Bytes, spare: Spare, now: Now) {
         if compactor.blocks.is_empty() {
+            // The first pass is as long as any other, though none told how long that is.
+            let buckets = |shard: &Lanes<Shard>| -> usize {
+                shard.settle().tenants.iter().map(|tenant| tenant.table.buckets()).sum()
+            };
+            compactor.looked = self.shards.iter().map(buckets).sum();
             compactor.next_pass(self.memory.limit());
         }
         let pass = u128::from((self.memory.limit() / PARTS as u64).max(1));

@@ -96,3 +96,22 @@ fn what_may_leave_is_evicted() {
     assert!(store.used() < used);
     audit(&store);
 }
+
+/// A pass takes as many calls as bytes are asked for, and the first, which only looks at what is
+/// where, is no longer than another.
+#[test]
+fn the_first_pass_ends() {
+    let store = Store::new(Config { maxmemory: Bytes(64 << 20), shards: 2, ..Config::default() });
+    for n in 0..if cfg!(miri) { 500u32 } else { 20_000 } {
+        store.set(&key(&store, 0, &n.to_le_bytes()), &[7; 300], None, at(0)).unwrap();
+    }
+    for _ in 0..3 {
+        let pass = store.compacted().pass;
+        let calls = (0..100).take_while(|_| {
+            store.compact(Bytes(64 << 10), Spare::All, at(0));
+            store.compacted().pass == pass
+        });
+        let calls = calls.count();
+        assert!((8..32).contains(&calls), "{calls}");
+    }
+}
