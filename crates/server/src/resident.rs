@@ -104,7 +104,10 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             if is_rested || share > rests_below {
                 work = ((share - COMPACT_FROM) / COMPACT_RANGE).clamp(0.0, 1.0);
                 help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
-                spare = spare_at(share, used, limit, shared.store.reserve());
+                // In less the buffers of a few clients would be taken for the allocator's fault.
+                if limit.0 >= SMALL * empty {
+                    spare = spare_at(share, used, limit, shared.store.reserve());
+                }
             }
         }
         shared.stats.help.store((help * HELP_MAX * 1024.0) as u64, Relaxed);
