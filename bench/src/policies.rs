@@ -39,7 +39,7 @@ pub(crate) const CHARGE: u64 = 176;
 pub(crate) const LESSONS: u64 = 3 << 19;
 
 /// Candidates of LHD.
-const CANDIDATES: u8 = 32;
+const CANDIDATES: u8 = 16;
 
 pub(crate) fn random() -> Evictor {
     Evictor { rank: Arc::new(Random), k: 1, pool: false }

@@ -2,6 +2,10 @@
 //! others wait; what their threads do in the background still takes its time. Each cache has two
 //! processes, whose mean counts: one is faster than another, the whole time, by where the system
 //! put its memory.
+//!
+//! Two threads of a cache share the machine, too, which lets two do less than twice as much as one.
+//! How much that is, is seen where both processes play at once, a thread and a cache each, with
+//! nothing in common but the memory behind the processors.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
@@ -12,6 +16,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Processes of each cache.
 const TEAMS: usize = 2;
+/// What follows the number of a round in which the processes of a cache play at once.
+const APART: &str = "apart";
 /// Draws that each sees first, in turns of the operations of a round.
 const BEFORE: u64 = 8;
 /// Whom ours with this rank have to keep up with.
@@ -66,12 +72,16 @@ impl Racer {
         self.says.next().expect("it goes on").expect("it can be read")
     }
 
+    fn tell(&mut self, words: &str) {
+        writeln!(self.told, "{words}").expect("it listens");
+    }
+
     fn lap(&mut self, round: usize) -> Lap {
-        writeln!(self.told, "{round}").expect("it listens");
+        self.tell(&round.to_string());
         let line = self.line();
         let mut figures = line.split(' ').map(|figure| figure.parse().expect("a number"));
         let mut next = || figures.next().expect("three numbers");
-        Lap { hits: next(), one: next(), two: next() }
+        Lap { hits: next(), one: next(), two: next(), apart: 0.0 }
     }
 
     fn stop(mut self) {
@@ -89,25 +99,29 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     let mut all = |round| {
         let laps = |team: &mut Vec<Racer>| team.iter_mut().map(|racer| racer.lap(round)).collect();
         let laps: Vec<Vec<Lap>> = teams.iter_mut().map(laps).collect();
-        (0..CACHES.len()).map(|at| Lap::mean(laps.iter().map(|laps| laps[at]))).collect()
+        let mean = |at: usize| Lap::mean(laps.iter().map(|laps| laps[at]));
+        (0..CACHES.len())
+            .map(|at| Lap { apart: apart(&mut teams, at, round), ..mean(at) })
+            .collect()
     };
     let rounds: Vec<Vec<Lap>> = (1..=ROUNDS).map(&mut all).collect();
     teams.into_iter().flatten().for_each(Racer::stop);
     println!("\nzipf {}, {} % inserts", mix.skew, mix.inserts);
     println!(
-        "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}",
-        "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1"
+        "{:12}{:>10}{:>12}{:>8}{:>12}{:>8}{:>8}{:>8}",
+        "", "hits", "1: Mops/s", "ratio", "2: Mops/s", "ratio", "2/1", "apart"
     );
     let of = |figure: &dyn Fn(&[Lap]) -> f64| median(rounds.iter().map(|r| figure(r)));
     for (at, (name, _)) in CACHES.iter().enumerate() {
         println!(
-            "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}",
+            "{name:12}{:>10.4}{:>12.2}{:>8.2}{:>12.2}{:>8.2}{:>8.2}{:>8.2}",
             of(&|r| r[at].hits),
             of(&|r| r[at].one * 1e3),
             of(&|r| r[at].one / r[0].one),
             of(&|r| r[at].two * 1e3),
             of(&|r| r[at].two / r[0].two),
             of(&|r| r[at].two / r[at].one),
+            of(&|r| r[at].apart / r[at].one),
         );
     }
     let place = |name| CACHES.iter().position(|(known, _)| *known == name).expect("in the list");
@@ -122,16 +136,32 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
     }
 }
 
+/// What the processes of a cache do all at once, with a thread each.
+fn apart(teams: &mut [Vec<Racer>], at: usize, round: usize) -> f64 {
+    teams.iter_mut().for_each(|team| team[at].tell(&format!("{round} {APART}")));
+    let lines = teams.iter_mut().map(|team| team[at].line());
+    lines.map(|line| line.parse::<f64>().expect("a number")).sum()
+}
+
 /// The process of one cache: sees eight million operations, then plays the rounds that it is told.
 pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
     let zipf = Zipf::new(KEYS, mix.skew);
     (1..=BEFORE).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
     println!("ready");
     for round in stdin().lines() {
-        let round: u64 = round.expect("it can be read").parse().expect("a number");
+        let words = round.expect("it can be read");
+        let (round, is_apart) = match words.split_once(' ') {
+            Some((round, word)) => (round, word == APART),
+            None => (&*words, false),
+        };
+        let round: u64 = round.parse().expect("a number");
         let order = |ops, at| zipf.order(ops, 10 * round + at);
+        if is_apart {
+            println!("{}", by_time(play(cache, &order(OPS, 4), mix.inserts).ns));
+            continue;
+        }
         let orders = [order(OPS, 1), order(OPS / 2, 2), order(OPS / 2, 3)];
-        let Lap { hits, one, two } = lap(cache, &orders, mix.inserts);
+        let Lap { hits, one, two, .. } = lap(cache, &orders, mix.inserts);
         println!("{hits} {one} {two}");
     }
 }
@@ -142,11 +172,18 @@ struct Lap {
     hits: f64,
     one: f64,
     two: f64,
+    /// Of two threads that have a cache each, at once.
+    apart: f64,
+}
+
+/// Operations a nanosecond, of a thread that took so long.
+fn by_time(ns: f64) -> f64 {
+    OPS as f64 / ns
 }
 
 impl Lap {
     fn mean(laps: impl Iterator<Item = Self>) -> Self {
-        let mut sum = Self { hits: 0.0, one: 0.0, two: 0.0 };
+        let mut sum = Self { hits: 0.0, one: 0.0, two: 0.0, apart: 0.0 };
         for lap in laps {
             sum.hits += lap.hits / TEAMS as f64;
             sum.one += lap.one / TEAMS as f64;
@@ -163,7 +200,7 @@ fn lap(cache: &dyn Held, orders: &[Vec<Text>; 3], inserts: usize) -> Lap {
         threads.map(|thread| thread.join().expect("it plays to the end").ns)
     });
     let two = 2.0 * OPS as f64 / (both[0] + both[1]);
-    Lap { hits: alone.hits, one: OPS as f64 / alone.ns, two }
+    Lap { hits: alone.hits, one: by_time(alone.ns), two, apart: 0.0 }
 }
 
 pub(crate) struct Played {

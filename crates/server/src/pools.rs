@@ -1,20 +1,26 @@
 //! How the store evicts where no pilot steers it: one pool of all tenants.
 
-use crate::config::{Policy, Settings};
+use crate::config::{Layout, Policy, Settings};
 use base::{Bytes, TenantId};
 use policy::rank::{klru, random};
 use std::sync::Arc;
 use store::{Evictor, Pool};
 
-/// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says.
-const LHD_SAMPLES: u8 = 32;
+/// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says. In
+/// the heap layout each is an item of its own, in the slab layout sixteen tags come at once.
+const fn lhd_samples(layout: Layout) -> u8 {
+    match layout {
+        Layout::Heap => 16,
+        Layout::Slab => 32,
+    }
+}
 
 /// The evictor the settings name.
 pub(crate) fn evictor(settings: &Settings) -> Evictor {
     let k = settings.maxmemory_samples;
     match settings.maxmemory_policy {
         Policy::Lru | Policy::Auto => Evictor { rank: Arc::new(klru::Klru), k, pool: true },
-        Policy::Lhd => Evictor::lhd(k.max(LHD_SAMPLES)),
+        Policy::Lhd => Evictor::lhd(k.max(lhd_samples(settings.layout))),
         Policy::Random => Evictor { rank: Arc::new(random::Random), k: 1, pool: false },
         Policy::Nobody => Evictor { rank: Arc::new(klru::Klru), k: 0, pool: false },
     }

@@ -31,7 +31,8 @@ const PERIOD: Duration = Duration::from_millis(100);
 const RESIDENT_MAX: f64 = 1.04;
 /// In the slab layout, where nothing is lost between items, the server itself is counted.
 const RESIDENT_MAX_SLAB: f64 = 1.03;
-/// It is, where the limit is so many times what the empty server takes.
+/// A limit of less than so many times what the empty server takes is small. Under one that is, the
+/// server itself is not counted in the slab layout either, and compaction evicts nothing.
 const SMALL: u64 = 16;
 /// The reserve is never more than this share of the limit: beyond that it is not the allocator.
 const RESERVE_MAX: f64 = 0.4;

@@ -12,10 +12,16 @@
 //! Items of one tenant are ranked side by side, by what their tags would tell; the lowest is then
 //! ranked by itself, for a rank may know reasons to spare it that a tag does not tell.
 
-use super::{Candidate, Of, Round, Seen, least, saturated};
+use super::{APART, Candidate, Of, Round, Seen, least, saturated};
 use crate::table::{Place, Table};
 use base::{TenantId, Tick};
-use policy::rank::Tag;
+use policy::rank::{Rank, Tag};
+
+/// Candidates from which on they are drawn so. Models of sampled LRU go by draws apart from each
+/// other, which those of a bucket are not quite; what learns goes by what it sees.
+pub(super) fn from(rank: &dyn Rank) -> u8 {
+    if rank.learns() { 8 } else { APART as u8 + 1 }
+}
 
 /// Buckets drawn ahead, at most.
 const AHEAD: usize = 16;

@@ -110,9 +110,9 @@ impl Draws {
         let lines = &self.0[..self.0.len().min(lowest::LINES)];
         let mut sorted = Sorted::new(lines.iter().map(|line| &line.ranks));
         let mut next = || {
-            let (line, place) = sorted.next()?;
+            let (line, column) = sorted.next()?;
             let Line { page, first, ranks, .. } = &lines[line];
-            Some((At { page: *page, slot: first + place as u32 }, ranks[place]))
+            Some((At { page: *page, slot: first + column as u32 }, ranks[column]))
         };
         let mut found = 0;
         for into in into {
