@@ -16,7 +16,8 @@
 //! is the median of five. Time is processor time of the threads, user and system, so that a busy
 //! machine does not decide: a thread that waits for a lock costs what it looks for it, and nothing
 //! once it sleeps. So *2/1*, the work of two threads by that of one at equal processor time, times
-//! two, shows what sharing costs; it does not show a queue in front of a lock.
+//! two, shows what sharing costs; it does not show a queue in front of a lock. *Apart* is the same
+//! of two processes at once that have a thread and a cache each.
 //!
 //! ```text
 //! cargo x bench store

@@ -38,7 +38,7 @@ pub(crate) const CHARGE: u64 = 176;
 /// What it takes to learn in eight shards.
 pub(crate) const LESSONS: u64 = 3 << 19;
 
-/// Candidates of LHD.
+/// Candidates of LHD, as the server has them by default; by whole lines of tags twice as many.
 const CANDIDATES: u8 = 16;
 
 pub(crate) fn random() -> Evictor {
@@ -54,11 +54,11 @@ const CACHES: [(&str, &str, Make); 10] = [
     ("clock", "random", || table("clock", STRIPES)),
     ("random", "random", || table("random", STRIPES)),
     ("k-lru", "random", || table("klru:5:pool=16", STRIPES)),
-    ("lhd", "random", || table("lhd", STRIPES)),
+    ("lhd", "random", || table("lhd:k=16", STRIPES)),
     ("store, random", "store, random", || store(random(), false)),
     ("store, k-lru", "store, random", || store(Evictor::default(), false)),
     ("store, lhd", "store, random", || store(Evictor::lhd(CANDIDATES), false)),
-    ("slab, lhd", "store, random", || store(Evictor::lhd(CANDIDATES), true)),
+    ("slab, lhd", "store, random", || store(Evictor::lhd(2 * CANDIDATES), true)),
 ];
 
 fn table(policy: &str, stripes: usize) -> Box<dyn Held> {

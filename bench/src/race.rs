@@ -4,8 +4,8 @@
 //! put its memory.
 //!
 //! Two threads of a cache share the machine, too, which lets two do less than twice as much as one.
-//! How much that is, is seen where both processes play at once, a thread and a cache each, with
-//! nothing in common but the memory behind the processors.
+//! What that may come to is seen where both processes play at once, a thread and a cache each
+//! (*apart*). It is no bound: they wait for nothing of each other, and need the last cache twice.
 
 use crate::peers::{CACHES, Held};
 use crate::zipf::Zipf;
@@ -42,7 +42,7 @@ impl Mix {
 /// A cache in its process.
 struct Racer {
     process: Child,
-    /// Told the number of a round.
+    /// Told the number of a round, and whether it is one apart; then to go.
     told: ChildStdin,
     says: Lines<BufReader<ChildStdout>>,
 }
@@ -138,7 +138,11 @@ pub(crate) fn run(mix: &Mix, overheads: &[f64]) {
 
 /// What the processes of a cache do all at once, with a thread each.
 fn apart(teams: &mut [Vec<Racer>], at: usize, round: usize) -> f64 {
-    teams.iter_mut().for_each(|team| team[at].tell(&format!("{round} {APART}")));
+    for team in &mut *teams {
+        team[at].tell(&format!("{round} {APART}"));
+        team[at].line();
+    }
+    teams.iter_mut().for_each(|team| team[at].tell("go"));
     let lines = teams.iter_mut().map(|team| team[at].line());
     lines.map(|line| line.parse::<f64>().expect("a number")).sum()
 }
@@ -148,8 +152,9 @@ pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
     let zipf = Zipf::new(KEYS, mix.skew);
     (1..=BEFORE).for_each(|seed| _ = play(cache, &zipf.order(OPS, seed), mix.inserts));
     println!("ready");
-    for round in stdin().lines() {
-        let words = round.expect("it can be read");
+    let mut told = stdin().lines();
+    while let Some(words) = told.next() {
+        let words = words.expect("it can be read");
         let (round, is_apart) = match words.split_once(' ') {
             Some((round, word)) => (round, word == APART),
             None => (&*words, false),
@@ -157,7 +162,10 @@ pub(crate) fn racer(cache: &dyn Held, mix: &Mix) {
         let round: u64 = round.parse().expect("a number");
         let order = |ops, at| zipf.order(ops, 10 * round + at);
         if is_apart {
-            println!("{}", by_time(play(cache, &order(OPS, 4), mix.inserts).ns));
+            let order = order(OPS, 4);
+            println!("ready");
+            told.next().expect("it is told to go").expect("it can be read");
+            println!("{}", by_time(play(cache, &order, mix.inserts).ns));
             continue;
         }
         let orders = [order(OPS, 1), order(OPS / 2, 2), order(OPS / 2, 3)];

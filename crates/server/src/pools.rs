@@ -7,7 +7,8 @@ use std::sync::Arc;
 use store::{Evictor, Pool};
 
 /// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says. In
-/// the heap layout each is an item of its own, in the slab layout sixteen tags come at once.
+/// the heap layout each costs a line of its own; in the slab layout sixteen tags are one line, and,
+/// written at about the same time, tell less.
 const fn lhd_samples(layout: Layout) -> u8 {
     match layout {
         Layout::Heap => 16,

@@ -13,7 +13,7 @@
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
 //! the K waits become one. More than sixteen are drawn by whole buckets, unless some are kept, and
-//! eight already by a rank that learns (`evict/buckets.rs`).
+//! of one tenant sixteen already by a rank that learns (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
@@ -457,8 +457,7 @@ struct Round<'a, O> {
 
 impl<O: Of> Round<'_, O> {
     fn run(&mut self) -> u64 {
-        let by_buckets = buckets::from(&*self.evictor.rank);
-        if self.evictor.k >= by_buckets && !self.evictor.pool {
+        if self.draws_buckets() {
             return self.run_by_buckets();
         }
         let mut left = usize::from(self.evictor.k);

@@ -1,7 +1,7 @@
 //! Many candidates, drawn by whole buckets of the table.
 //!
-//! What lies in a bucket was thrown together by the hash, so it is a random sample, and five items
-//! come for one line. Buckets are drawn two evictions before they are wanted:
+//! What lies in a bucket was thrown together by the hash, so it is a random sample of its tenant,
+//! and five items come for one line. Buckets are drawn two evictions before they are wanted:
 //!
 //! ```text
 //!   eviction n               n + 1                 n + 2
@@ -15,18 +15,12 @@
 use super::{APART, Candidate, Of, Round, Seen, least, saturated};
 use crate::table::{Place, Table};
 use base::{TenantId, Tick};
-use policy::rank::{Rank, Tag};
-
-/// Candidates from which on they are drawn so. Models of sampled LRU go by draws apart from each
-/// other, which those of a bucket are not quite; what learns goes by what it sees.
-pub(super) fn from(rank: &dyn Rank) -> u8 {
-    if rank.learns() { 8 } else { APART as u8 + 1 }
-}
+use policy::rank::Tag;
 
 /// Buckets drawn ahead, at most.
 const AHEAD: usize = 16;
-/// A bucket that is not an overflow bucket has about as many items.
-const MEAN: usize = Table::PLACES - 2;
+/// A bucket has about as many items, or a few more: one drawn too few is waited for twice.
+const MEAN: usize = Table::PLACES - 3;
 
 /// Buckets drawn before they are wanted, with their tenants.
 #[derive(Debug, Default)]
@@ -75,6 +69,16 @@ impl Side {
 }
 
 impl<O: Of> Round<'_, O> {
+    /// Whether candidates are drawn so: more than can be drawn apart at once, or as many where that
+    /// does no harm. Models of sampled LRU go by draws apart from each other, which those of a
+    /// bucket are not quite; what learns goes by what it sees. And of several tenants a few buckets
+    /// would be of few.
+    pub(super) fn draws_buckets(&self) -> bool {
+        let are_alike = self.shares.len() == 1 && self.evictor.rank.learns();
+        let fewest = if are_alike { APART } else { APART + 1 };
+        usize::from(self.evictor.k) >= fewest && !self.evictor.pool
+    }
+
     /// Makes the lowest of K that are drawn by buckets leave.
     pub(super) fn run_by_buckets(&mut self) -> u64 {
         let own = self.want.tenant.filter(|_| self.want.own);

@@ -119,8 +119,8 @@ fn what_is_read_stays() {
 
 /// Under LHD, which learns as it runs, beside the simulator's.
 fn compare_lhd(name: &str, accesses: &[u64], maxmemory: Bytes, tolerance: f64) {
-    for shards in [1, 8] {
-        let config = Config { maxmemory, shards, evictor: Evictor::lhd(32), ..Config::default() };
+    for (shards, k) in [(1, 32), (8, 32), (8, 16)] {
+        let config = Config { maxmemory, shards, evictor: Evictor::lhd(k), ..Config::default() };
         let store = Store::new(config);
         let value = [7; 150];
         for (at_access, number) in accesses.iter().enumerate() {
@@ -139,7 +139,7 @@ fn compare_lhd(name: &str, accesses: &[u64], maxmemory: Bytes, tolerance: f64) {
         let mut items = 0;
         store.each_shard(|shard| items += shard.tenants[0].table.charged(&shard.sizes));
         let capacity = Bytes(items + store.limit().0 - store.used().0);
-        let mut cache = Cache::new(&parse("lhd").unwrap(), capacity, 4);
+        let mut cache = Cache::new(&parse(&format!("lhd:k={k}")).unwrap(), capacity, 4);
         for number in accesses {
             cache.access(&Access::get(
                 hash::mix(*number),
@@ -147,7 +147,7 @@ fn compare_lhd(name: &str, accesses: &[u64], maxmemory: Bytes, tolerance: f64) {
             ));
         }
         let simulated = cache.stats().miss_ratio();
-        println!("{name} lhd shards={shards}: {live:.4} {simulated:.4}");
+        println!("{name} lhd k={k} shards={shards}: {live:.4} {simulated:.4}");
         assert!(live < simulated + tolerance, "{name}: {live:.4} live, {simulated:.4} not");
     }
 }
