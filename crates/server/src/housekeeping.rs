@@ -90,7 +90,10 @@ fn kilobytes(path: &str, name: &str) -> u64 {
 
 /// Bytes of memory the process has; zero where the machine does not tell.
 pub(crate) fn resident() -> u64 {
-    kilobytes("/proc/self/status", "VmRSS:")
+    // The shorter of the files that tell: this is asked up to 200 times a second.
+    let text = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
 /// Bytes of memory the machine has; zero where it does not tell.

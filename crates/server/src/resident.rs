@@ -25,7 +25,9 @@ use store::Spare;
 
 /// How often resident memory is measured while it is near what it may be.
 const BEAT: Duration = Duration::from_millis(5);
-/// How often it is otherwise, and the reserve is set.
+/// Above this share of the limit it is near.
+const NEAR: f64 = 0.5;
+/// How often it is measured otherwise, and the reserve is set.
 const PERIOD: Duration = Duration::from_millis(100);
 /// Resident memory may be so much of the limit, that of the server itself not counted.
 const RESIDENT_MAX: f64 = 1.04;
@@ -87,9 +89,10 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         // A store that is full uses as much as it may, whatever is written.
         let seen = (used, shared.stats.net_in());
         let (mut work, mut help, mut spare) = (0.0, 0.0, Spare::All);
+        let mut share = 0.0;
         if compacts && limit.0 > 0 {
             let resident = resident();
-            let share = resident.saturating_sub(empty + MODELS) as f64 / limit.as_f64();
+            share = resident.saturating_sub(empty + MODELS) as f64 / limit.as_f64();
             let compacted = shared.store.compacted();
             if compacted.pass != pass {
                 if compacted.is_futile() {
@@ -119,10 +122,11 @@ pub(crate) fn run(shared: &Arc<Shared>) {
                 break;
             }
         }
-        // Where nothing is sent nothing grows.
-        let rest = if seen == last && work == 0.0 || !compacts { PERIOD } else { BEAT };
+        // Where nothing is sent nothing grows, and half of the limit is not filled in a period.
+        let is_near = share > NEAR && (seen != last || work > 0.0);
+        let next = if is_near { begun + BEAT } else { period };
         last = seen;
-        std::thread::park_timeout(rest.saturating_sub(begun.elapsed()));
+        std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -116,3 +116,22 @@ fn bounds_are_kept() {
     assert_eq!(keys(&mut client, "b"), "1000");
     assert!(client.info("used_memory").parse::<u64>().unwrap() <= 8 << 20);
 }
+
+/// A few whole buckets would be of a few tenants, so several are served by more candidates.
+#[test]
+fn lhd_has_candidates_by_layout_and_tenants() {
+    for (flags, k) in [
+        ("", 16),
+        ("--tenant web match prefix web:", 32),
+        ("--layout slab", 32),
+        ("--layout slab --tenant web match prefix web:", 32),
+        ("--maxmemory-samples 40", 40),
+    ] {
+        let server = serve(&format!("--maxmemory 64mb --maxmemory-policy allkeys-lhd {flags}"));
+        let mut client = Client::new(server.addr());
+        assert_eq!(client.tenant(0)["k"], k, "{flags}");
+        assert_eq!(client.ask("CONFIG SET tenant 'api match prefix api:'"), "+OK\r\n", "{flags}");
+        let several = if flags == "--maxmemory-samples 40" { 40 } else { 32 };
+        assert_eq!(client.tenant(1)["k"], several, "{flags}, and a tenant came");
+    }
+}
