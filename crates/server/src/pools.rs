@@ -8,7 +8,7 @@ use store::{Evictor, Pool};
 
 /// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says. In
 /// the heap layout each costs a line of its own. From sixteen on the store draws those of one
-/// tenant by whole buckets; sixteen of several would be drawn apart, which takes longer than 32 by
+/// tenant by whole buckets; sixteen of several would be drawn apart, which takes no less than 32 by
 /// buckets. In the slab layout sixteen tags are one line, and, written at about the same time, tell
 /// less.
 const fn lhd_samples(layout: Layout, tenants: usize) -> u8 {
