@@ -130,6 +130,11 @@ fn listen(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
         socket.set_only_v6(true)?;
     }
     socket.set_nonblocking(true)?;
+    if address.ip().is_loopback() {
+        // Nothing is congested there: what the system has for the network (bbr) would only take
+        // time for each reply. Connections inherit it.
+        let _ = socket.set_tcp_congestion(b"reno");
+    }
     socket.bind(&SockAddr::from(address))?;
     socket.listen(backlog)?;
     Ok(TcpListener::from_std(socket.into()))

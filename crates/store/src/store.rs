@@ -49,8 +49,8 @@ use crate::table::END;
 use crate::tap::Tap;
 use crate::tenant::{Account, Tenant};
 use crate::{
-    Bounds, Change, Config, Counters, Error, Item, Key, Len, Now, Pool, ScanItem, Scope, Swept,
-    TenantStats,
+    Bounds, Change, Config, Counters, Error, Evictor, Item, Key, Len, Now, Pool, ScanItem, Scope,
+    Swept, TenantStats,
 };
 use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
 use std::num::NonZero;
@@ -522,6 +522,13 @@ impl Store {
             admin.pools = pools.to_vec();
             self.publish(&mut admin);
         }
+    }
+
+    /// How the victims of a tenant are chosen; of several pools for it, by class, in the first.
+    pub fn evictor(&self, tenant: TenantId) -> Evictor {
+        let admin = lock(&self.admin);
+        let named = admin.pools.iter().find(|pool| pool.tenants.contains(&tenant));
+        named.unwrap_or(&admin.pools[0]).evictor.clone()
     }
 
     pub(crate) fn publish(&self, admin: &mut Admin) {

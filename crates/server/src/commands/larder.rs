@@ -334,12 +334,11 @@ fn row(call: &Call<'_>, shown: &Shown, number: TenantId) -> Row {
     let stats = call.shared.store.tenant_stats(number);
     let tenant = call.view.tenant(number);
     let pool = shown.pool(number);
-    let (settings, tenants) = (&call.view.settings, call.view.names.len());
-    let plain = crate::pools::evictor(settings, tenants);
-    let (policy, k) = pool.map_or_else(
-        || (call.view.settings.maxmemory_policy.name().to_owned(), plain.k),
-        |(_, evictor)| (evictor.to_string(), evictor.k),
-    );
+    let plain = || {
+        let k = call.shared.store.evictor(number).k;
+        (call.view.settings.maxmemory_policy.name().to_owned(), k)
+    };
+    let (policy, k) = pool.map_or_else(plain, |(_, evictor)| (evictor.to_string(), evictor.k));
     let measured = stats.penalty.mean > Micros(0);
     Row {
         name: tenant.name,
