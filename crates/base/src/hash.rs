@@ -17,6 +17,8 @@
 //!                                     about bucket or shard
 //! ```
 //!
+//! The store finds fetches under way by the low bits and the upper eight of the bucket's.
+//!
 //! Whoever needs a split that is independent of all three (halves for cross-checking, confidence
 //! bands) applies [`mix`] with a constant of its own first.
 

@@ -343,3 +343,22 @@ impl Acceptor {
         self.shared.mailboxes[self.next].send(Message::Connect(stream, peer));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_accepted_over_loopback_is_not_paced() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = listen(address.parse().unwrap(), 16) else {
+                eprintln!("skipped: {address} does not exist here");
+                continue;
+            };
+            let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            let name = SockRef::from(&accepted).tcp_congestion().unwrap();
+            assert!(name.starts_with(b"reno"), "{}", String::from_utf8_lossy(&name));
+        }
+    }
+}

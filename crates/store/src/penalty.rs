@@ -5,7 +5,7 @@
 //! place, which costs a sample and biases nothing. The first miss of a key starts the watch, and
 //! those that follow before the SET are waiters on the same fetch.
 //!
-//! Most SETs answer no miss. They are told so by the *marks*, a byte of hash for each place, all of
+//! A SET that answers no miss is told so by the *marks*, a byte of hash for each place, all of
 //! which stay in the processor's caches where the places would not.
 //!
 //! A tenant's mean is taken with all above the 99th percentile counted as the 99th percentile:
@@ -33,7 +33,14 @@ struct Fetch {
 /// One shard's fetches under way.
 #[derive(Debug, Default)]
 pub(crate) struct Stopwatch {
-    /// Empty while fetches are not timed; else a power of two.
+    /// None while fetches are not timed.
+    table: Option<Box<Table>>,
+    /// Selects the bits of a hash that say its place.
+    mask: usize,
+}
+
+#[derive(Debug)]
+struct Table {
     places: Box<[Fetch]>,
     /// Of the hash in each place; 0 where it is free.
     marks: Box<[u8]>,
@@ -51,33 +58,38 @@ pub(crate) enum Fetched {
 impl Stopwatch {
     /// Times up to `places` fetches at once, a power of two; none for 0.
     pub(crate) fn set_places(&mut self, places: usize) {
-        if places != self.places.len() {
-            self.places = vec![Fetch::default(); places].into();
-            self.marks = vec![0; places].into();
+        let known = self.table.as_ref().map_or(0, |table| table.places.len());
+        if places != known {
+            let table = || {
+                let (fetches, marks) = (vec![Fetch::default(); places], vec![0; places]);
+                Box::new(Table { places: fetches.into(), marks: marks.into() })
+            };
+            self.table = (places > 0).then(table);
+            self.mask = places.saturating_sub(1);
         }
     }
 
     /// Whether fetches are timed.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
-        !self.places.is_empty()
+        self.table.is_some()
     }
 
-    /// Where a hash has its place, and its mark.
+    /// The mark of a hash, by bits that say neither its place nor its shard.
     #[inline]
-    fn at(&self, hash: u64) -> (usize, u8) {
-        (hash as usize & self.places.len().wrapping_sub(1), (hash >> 57) as u8 + 1)
+    fn mark(hash: u64) -> u8 {
+        (hash >> 24) as u8 | 1
     }
 
     /// Takes the fetch of a hash.
     #[inline]
     fn take(&mut self, hash: u64) -> Option<Fetch> {
-        let (at, mark) = self.at(hash);
-        if *self.marks.get(at)? != mark || self.places[at].hash != hash {
+        let (table, at) = (self.table.as_mut()?, hash as usize & self.mask);
+        if table.marks[at] != Self::mark(hash) || table.places[at].hash != hash {
             return None;
         }
-        self.marks[at] = 0;
-        Some(std::mem::take(&mut self.places[at]))
+        table.marks[at] = 0;
+        Some(std::mem::take(&mut table.places[at]))
     }
 
     /// A read missed. Tells of a fetch that lost its place: its tenant, hash, and reads.
@@ -88,13 +100,13 @@ impl Stopwatch {
         hash: u64,
         now: Micros,
     ) -> Option<(TenantId, u64, u32)> {
-        let (at, mark) = self.at(hash);
-        let fetch = self.places.get_mut(at)?;
+        let (table, at) = (self.table.as_mut()?, hash as usize & self.mask);
+        let fetch = &mut table.places[at];
         if fetch.hash == hash && fetch.reads > 0 && now.saturating_sub(fetch.since) <= TIMEOUT {
             fetch.reads = fetch.reads.saturating_add(1);
             return None;
         }
-        self.marks[at] = mark;
+        table.marks[at] = Self::mark(hash);
         let lost = std::mem::replace(fetch, Fetch { hash, since: now, reads: 1, tenant });
         (lost.reads > 0).then_some((lost.tenant, lost.hash, lost.reads))
     }
@@ -191,6 +203,10 @@ mod tests {
         watch.start(0, 5, Micros(100));
         watch.start(0, 5, Micros(150));
         assert_eq!(watch.stop(21, Micros(180)), None, "another key in the same place");
+        let marked = 5 | 1 << 40;
+        assert_eq!(watch.stop(marked, Micros(180)), None, "and of the same mark");
+        let other = 5 | 1 << 30;
+        assert_eq!(watch.stop(other, Micros(180)), None, "and of another");
         assert_eq!(watch.stop(5, Micros(300)), Some(Fetched::In(Micros(200), 1)));
         assert_eq!(watch.stop(5, Micros(300)), None, "a second write is no fetch");
         watch.start(0, 5, Micros(400));
@@ -201,6 +217,22 @@ mod tests {
         watch.set_places(0);
         watch.start(0, 5, Micros(0));
         assert_eq!(watch.stop(5, Micros(1)), None, "switched off");
+    }
+
+    #[test]
+    fn a_newcomer_takes_the_place() {
+        for (old, new) in [(5, 5 | 1 << 30), (5, 5 | 1 << 40), (0, u64::MAX << 4), (16, 0)] {
+            let mut watch = Stopwatch::default();
+            watch.set_places(16);
+            assert_eq!(watch.stop(new, Micros(0)), None, "nothing is under way");
+            assert_eq!(watch.start(3, old, Micros(100)), None);
+            assert_eq!(watch.start(4, new, Micros(150)), Some((3, old, 1)), "{old} {new}");
+            assert_eq!(watch.stop(old, Micros(200)), None, "it lost its place");
+            assert_eq!(watch.stop(new, Micros(250)), Some(Fetched::In(Micros(100), 0)));
+            watch.start(3, old, Micros(300));
+            watch.set_places(32);
+            assert_eq!(watch.stop(old, Micros(350)), None, "other places, and empty ones");
+        }
     }
 
     /// One slow fetch in a thousand must not move the mean.

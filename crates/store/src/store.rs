@@ -524,7 +524,8 @@ impl Store {
         }
     }
 
-    /// How the victims of a tenant are chosen; of several pools for it, by class, in the first.
+    /// How the victims of a tenant are chosen, as last told, without what was learnt since; of
+    /// several pools for it, by class, in the first.
     pub fn evictor(&self, tenant: TenantId) -> Evictor {
         let admin = lock(&self.admin);
         let named = admin.pools.iter().find(|pool| pool.tenants.contains(&tenant));
