@@ -43,6 +43,9 @@ const EVICTORS: [(&str, fn() -> Evictor); 10] = [
     ("items 64", || by_items(64)),
 ];
 
+/// Tenants that share a cache of the heap layout, each with a quarter of the items.
+const PARTS: [&str; 4] = ["a", "b", "c", "d"];
+
 /// The ranks of LHD for one who does not read tags.
 #[derive(Debug, Default)]
 struct ByItems(Ranks);
@@ -66,17 +69,24 @@ fn cache(evictor: &str, layout: &str) -> larder::Cache {
     let evictor = make();
     let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
     let builder = larder::Cache::builder(capacity).evictor(evictor).shards(8);
-    let builder = if layout == "slab" { builder.slab(fine()) } else { builder };
+    let builder = match layout {
+        "slab" => builder.slab(fine()),
+        "parts" => builder.parts(PARTS),
+        _ => builder,
+    };
     builder.build().expect("static is a recipe")
 }
 
 /// Writes new keys, and reads one of the last half after each.
 fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
+    let parts = PARTS.map(|name| cache.part(name).unwrap_or_else(|| cache.clone()));
     for _ in 0..OPS {
+        let cache = &parts[written.len() % PARTS.len()];
         let key = fresh();
         cache.insert(key, [1; VALUE]).expect("an entry is small beside the cache");
         written.push(key);
-        let back = 1 + prng.below(ITEMS as u64 / 2) as usize;
+        // Of the same part.
+        let back = PARTS.len() * (prng.below(ITEMS as u64 / 8) as usize) + 1;
         if let Some(key) = written.len().checked_sub(back).map(|at| written[at]) {
             std::hint::black_box(cache.get_with(key, <[u8]>::len));
         }
@@ -103,7 +113,7 @@ fn counted(evictor: &str, layout: &str) -> [f64; 3] {
 /// The table.
 pub(crate) fn run() {
     let mut caches = vec![];
-    for layout in ["heap", "slab"] {
+    for layout in ["heap", "parts", "slab"] {
         for (evictor, _) in EVICTORS {
             let (cache, mut written) = (cache(evictor, layout), vec![]);
             let mut prng = Prng::new(1);

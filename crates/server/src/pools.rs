@@ -7,23 +7,22 @@ use std::sync::Arc;
 use store::{Evictor, Pool};
 
 /// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says. In
-/// the heap layout each costs a line of its own. From sixteen on the store draws those of one
-/// tenant by whole buckets; sixteen of several would be drawn apart, which takes no less than 32 by
+/// the heap layout each costs a line of its own, and from sixteen on the store draws them by
 /// buckets. In the slab layout sixteen tags are one line, and, written at about the same time, tell
 /// less.
-const fn lhd_samples(layout: Layout, tenants: usize) -> u8 {
-    match (layout, tenants) {
-        (Layout::Heap, ..=1) => 16,
-        _ => 32,
+const fn lhd_samples(layout: Layout) -> u8 {
+    match layout {
+        Layout::Heap => 16,
+        Layout::Slab => 32,
     }
 }
 
-/// The evictor the settings name, for so many tenants in one pool.
-pub(crate) fn evictor(settings: &Settings, tenants: usize) -> Evictor {
+/// The evictor the settings name.
+pub(crate) fn evictor(settings: &Settings) -> Evictor {
     let k = settings.maxmemory_samples;
     match settings.maxmemory_policy {
         Policy::Lru | Policy::Auto => Evictor { rank: Arc::new(klru::Klru), k, pool: true },
-        Policy::Lhd => Evictor::lhd(k.max(lhd_samples(settings.layout, tenants))),
+        Policy::Lhd => Evictor::lhd(k.max(lhd_samples(settings.layout))),
         Policy::Random => Evictor { rank: Arc::new(random::Random), k: 1, pool: false },
         Policy::Nobody => Evictor { rank: Arc::new(klru::Klru), k: 0, pool: false },
     }
@@ -35,6 +34,6 @@ pub(crate) fn shared_pool(settings: &Settings, tenants: usize) -> Vec<Pool> {
         tenants: (0..tenants as TenantId).collect(),
         class: None,
         budget: Bytes(settings.maxmemory.0),
-        evictor: evictor(settings, tenants),
+        evictor: evictor(settings),
     }]
 }

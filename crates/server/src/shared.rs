@@ -177,7 +177,7 @@ impl Shared {
             tenants: (0..view.names.len()).map(|at| view.bounds(at as TenantId)).collect(),
             databases: settings.databases as u16,
             max_item: settings.proto_max_bulk_len,
-            evictor: crate::pools::evictor(settings, view.names.len()),
+            evictor: crate::pools::evictor(settings),
             slab: (settings.layout == Layout::Slab).then_some(settings.slab),
             nanos: Clock::nanos,
         });

@@ -12,8 +12,8 @@
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen are drawn by whole buckets, unless some are kept, and
-//! of one tenant sixteen already by a rank that learns (`evict/buckets.rs`).
+//! the K waits become one. More than sixteen are drawn by buckets, unless some are kept, and sixteen
+//! already by a rank that learns (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
@@ -458,7 +458,10 @@ struct Round<'a, O> {
 impl<O: Of> Round<'_, O> {
     fn run(&mut self) -> u64 {
         if self.draws_buckets() {
-            return self.run_by_buckets();
+            return match self.shares {
+                [_] => self.run_by_buckets::<1>(),
+                _ => self.run_by_buckets::<2>(),
+            };
         }
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;

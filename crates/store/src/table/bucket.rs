@@ -135,10 +135,11 @@ impl Bucket {
         }
     }
 
-    /// Has the beginnings of all items brought from memory.
+    /// Has the beginnings of the items at these places brought from memory.
     #[inline]
-    pub(super) fn expect_items(&self) {
-        for entry in self.entries {
+    pub(super) fn expect_items(&self, places: impl Iterator<Item = usize>) {
+        for at in places {
+            let entry = self.entries[at];
             if is_item(entry) {
                 fetch(entry.map_addr(|addr| addr & ADDRESS).cast_const());
             }

@@ -75,6 +75,13 @@ const fn fingerprint(hash: u64) -> u16 {
     (hash >> 40) as u16
 }
 
+/// Each `STEP`th place of a bucket, from `first` on.
+#[inline]
+fn each<const STEP: usize>(first: u8) -> impl Iterator<Item = usize> {
+    let first = usize::from(first) % STEP;
+    (0..ENTRIES / STEP).map(move |at| at * STEP + first)
+}
+
 impl Table {
     /// Places of a bucket.
     pub(crate) const PLACES: usize = ENTRIES;
@@ -454,22 +461,29 @@ impl Table {
         nth as u32
     }
 
-    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket.
+    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket: those
+    /// at each `STEP`th place from `first` on.
     #[inline]
-    pub(crate) fn expect_items(&self, nth: u32) {
+    pub(crate) fn expect_items<const STEP: usize>(&self, nth: u32, first: u8) {
         if (nth as usize) < self.all_buckets() {
-            self.bucket(self.nth(nth as usize)).expect_items();
+            self.bucket(self.nth(nth as usize)).expect_items(each::<STEP>(first));
         }
     }
 
-    /// Shows the items of a bucket, if there is such a bucket. What lies in one was thrown together
-    /// by the hash, so that its items are a random sample.
+    /// Shows the items of a bucket, if there is such a bucket: those at each `STEP`th place from
+    /// `first` on. What lies in one was thrown together by the hash, so that its items are a random
+    /// sample.
     #[inline]
-    pub(crate) fn look_at(&self, nth: u32, mut visit: impl FnMut(Place, Ref<'_>)) {
+    pub(crate) fn look_at<const STEP: usize>(
+        &self,
+        nth: u32,
+        first: u8,
+        mut visit: impl FnMut(Place, Ref<'_>),
+    ) {
         if (nth as usize) < self.all_buckets() {
             let id = self.nth(nth as usize);
             let bucket = self.bucket(id);
-            for at in 0..ENTRIES {
+            for at in each::<STEP>(first) {
                 if let Some(item) = bucket.get(at) {
                     visit(Place { bucket: id, at: at as u8 }, item);
                 }
@@ -484,7 +498,7 @@ impl Table {
         mut is_wanted: impl FnMut(Ref) -> bool,
     ) -> Option<Place> {
         let mut found = None;
-        self.look_at(nth as u32, |place, item| {
+        self.look_at::<1>(nth as u32, 0, |place, item| {
             if found.is_none() && is_wanted(item) {
                 found = Some(place);
             }

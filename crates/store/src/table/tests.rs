@@ -153,7 +153,13 @@ fn draws_of_buckets_are_uniform() {
     are_uniform(|table, prng| {
         let nth = table.draw_bucket(prng);
         let mut drawn = vec![];
-        table.look_at(nth, |place, _| drawn.push((place, table.word(place))));
+        table.look_at::<1>(nth, 0, |place, _| drawn.push((place, table.word(place))));
+        drawn
+    });
+    are_uniform(|table, prng| {
+        let (nth, first) = (table.draw_bucket(prng), prng.below(2) as u8);
+        let mut drawn = vec![];
+        table.look_at::<2>(nth, first, |place, _| drawn.push((place, table.word(place))));
         drawn
     });
 }

@@ -2,8 +2,8 @@
 //! A draw that was not uniform, an age that was wrong or a pool that was stale would show here.
 
 use super::{at, key, limited};
-use crate::{Config, Evictor, Pool, Store, charge};
-use base::{Access, Bytes, Prng, hash};
+use crate::{Bounds, Config, Counters, Evictor, Pool, Store, charge};
+use base::{Access, Bytes, Prng, TenantId, hash};
 use policy::{Cache, parse};
 
 const ACCESSES: u64 = 200_000;
@@ -37,21 +37,27 @@ fn value_len(key: u64) -> usize {
     (hash::mix(key) % 150) as usize
 }
 
-/// The store's miss ratio, and the bytes it had left for items.
-fn live(accesses: &[u64], k: u8, pool: bool, shards: usize) -> (f64, Bytes) {
+/// The miss ratio of a store whose tenants have a part of the keys each, and the bytes it had left
+/// for items.
+fn live(accesses: &[u64], k: u8, pool: bool, shards: usize, tenants: u64) -> (f64, Bytes) {
     let evictor = Evictor { k, pool, ..Evictor::default() };
-    let store = Store::new(Config { maxmemory: MAXMEMORY, shards, evictor, ..Config::default() });
+    let config = Config { maxmemory: MAXMEMORY, shards, evictor, ..Config::default() };
+    let bounds = vec![Bounds::default(); tenants as usize];
+    let store = Store::new(Config { tenants: bounds, ..config });
     let value = [7; 150];
     for number in accesses {
         let text = number.to_le_bytes();
-        let key = key(&store, 0, &text);
+        let key = key(&store, (hash::mix(*number) % tenants) as TenantId, &text);
         if store.get(&key, at(0), |_| ()).is_none() {
             store.set(&key, &value[..value_len(*number)], None, at(0)).unwrap();
         }
     }
-    let counters = store.tenant_stats(0).counters;
-    let mut tables = store.fixed_bytes(1);
-    store.each_shard(|shard| tables += shard.tenants[0].table.bytes());
+    let mut counters = Counters::default();
+    (0..tenants).for_each(|at| counters += store.tenant_stats(at as TenantId).counters);
+    let mut tables = store.fixed_bytes(tenants as usize);
+    store.each_shard(|shard| {
+        tables += shard.tenants.iter().map(|tenant| tenant.table.bytes()).sum::<u64>();
+    });
     (counters.misses as f64 / counters.gets() as f64, Bytes(MAXMEMORY.0 - tables))
 }
 
@@ -69,7 +75,7 @@ fn simulated(accesses: &[u64], k: u8, pool: bool, capacity: Bytes) -> f64 {
 fn compare(name: &str, accesses: &[u64], tolerances: [f64; 2]) {
     for (k, pool) in [(1, false), (5, false), (16, false), (5, true), (16, true)] {
         for (shards, tolerance) in [1, 8].into_iter().zip(tolerances) {
-            let (live, capacity) = live(accesses, k, pool, shards);
+            let (live, capacity) = live(accesses, k, pool, shards, 1);
             let simulated = simulated(accesses, k, pool, capacity);
             println!("{name} k={k} pool={pool} shards={shards}: {live:.4} {simulated:.4}");
             assert!(
@@ -91,10 +97,12 @@ fn zipf_misses_as_simulated() {
 #[test]
 fn what_buckets_hold_is_a_fair_sample() {
     for (accesses, tolerance) in [(zipf(), 0.003), (cycle(), 0.02)] {
-        let (live, capacity) = live(&accesses, 32, false, 1);
-        let simulated = simulated(&accesses, 32, false, capacity);
-        println!("k=32: {live:.4} {simulated:.4}");
-        assert!((live - simulated).abs() < tolerance, "{live:.4} live, {simulated:.4} not");
+        for tenants in [1, 2, 5] {
+            let (live, capacity) = live(&accesses, 32, false, 1, tenants);
+            let simulated = simulated(&accesses, 32, false, capacity);
+            println!("k=32, {tenants} tenants: {live:.4} {simulated:.4}");
+            assert!((live - simulated).abs() < tolerance, "{live:.4} live, {simulated:.4} not");
+        }
     }
 }
 
