@@ -126,7 +126,7 @@ pub(crate) fn play(
 fn items_bytes(store: &Store) -> u64 {
     let (mut sum, mut cursor) = (0, 0);
     loop {
-        cursor = store.scan(Scope::ALL, cursor, 1000, NOW, |found| sum += found.item.charge.0);
+        cursor = store.scan(Scope::ALL, cursor, 1000, NOW, |found| sum += found.item.charge().0);
         if cursor == 0 {
             return sum;
         }

@@ -248,16 +248,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn item(value: &[u8], expires: Option<u64>) -> Item<'_> {
-        Item {
-            value,
-            charge: base::Bytes(0),
-            kind: HASH,
-            expires,
-            key_len: 1,
-            idle: 0,
-            hits: 0,
-            penalty_class: 0,
-        }
+        Item::outside(value, HASH, expires)
     }
 
     proptest! {

@@ -153,16 +153,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn item(kind: u8, value: &[u8]) -> Item<'_> {
-        Item {
-            value,
-            charge: base::Bytes(0),
-            kind,
-            expires: None,
-            key_len: 1,
-            idle: 0,
-            hits: 0,
-            penalty_class: 0,
-        }
+        Item::outside(value, kind, None)
     }
 
     proptest! {

@@ -36,14 +36,16 @@ const YOUNG: u32 = 6;
 /// One read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Note {
-    tenant: TenantId,
-    is_hit: bool,
-    /// Of an item that was found: what it was, and for how long it had been idle.
-    hit_class: u8,
-    penalty_class: u8,
-    size_class: u16,
+    /// Of an item that was found: for how long it had been idle, and what it was.
     age: u32,
+    size_class: u16,
+    tenant: TenantId,
+    /// As in the item's stamps; [`MISSED`] where there was none.
+    class: u8,
 }
+
+/// The class of no item.
+const MISSED: u8 = 0;
 
 /// What the reads of a lane have to tell.
 #[derive(Debug)]
@@ -96,16 +98,16 @@ impl Laned for Shard {
         self.count(notes);
         for note in &notes.list[..notes.len as usize] {
             let tenant = &mut self.tenants[usize::from(note.tenant)];
-            if !note.is_hit {
+            if note.class == MISSED {
                 tenant.counters.misses += 1;
                 continue;
             }
             tenant.counters.hits += 1;
             if let Some(lived) = &mut self.lived {
-                lived.count(note.tenant, note.hit_class, note.age, true);
+                lived.count(note.tenant, Stamps::hit_class_of(note.class), note.age, true);
             }
             if self.is_watched {
-                self.class_is_read(note.tenant, note.penalty_class);
+                self.class_is_read(note.tenant, Stamps::penalty_class_of(note.class));
                 if self.counts_sizes {
                     self.size_is_read(note.tenant, note.size_class, note.age);
                 }
@@ -148,14 +150,7 @@ impl Shard {
         let mut stamps = item.stamps();
         let age = age_of(stamps, tick);
         let size_class = if self.counts_sizes { tenant.size_class(item) } else { 0 };
-        notes.push(Note {
-            tenant: key.tenant,
-            is_hit: true,
-            hit_class: stamps.hit_class(),
-            penalty_class: stamps.penalty_class(),
-            size_class,
-            age,
-        });
+        notes.push(Note { age, size_class, tenant: key.tenant, class: stamps.class });
         let items = tenant.table.about();
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
             self.refresh(item, &mut stamps, age, items, tick);

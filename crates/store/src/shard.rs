@@ -84,9 +84,8 @@ const _: () =
 /// How a caller sees an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
 #[inline(always)]
-pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &Sizes) -> Item<'a> {
+pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Sizes) -> Item<'a> {
     Item {
-        charge: Bytes(sizes.charge(item.contents())),
         value: item.value(),
         kind: item.kind(),
         expires: item.expires(),
@@ -94,6 +93,8 @@ pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &Sizes) 
         idle,
         hits: stamps.hits,
         penalty_class: stamps.penalty_class(),
+        contents: item.contents(),
+        sizes,
     }
 }
 
@@ -101,7 +102,7 @@ impl Shard {
     /// How a caller sees an item.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    pub(crate) fn view_of<'a>(&self, item: Ref<'a>) -> Item<'a> {
+    pub(crate) fn view_of<'a>(&'a self, item: Ref<'a>) -> Item<'a> {
         let stamps = item.stamps();
         view(item, stamps, stamps.age(self.tick), &self.sizes)
     }

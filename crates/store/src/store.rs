@@ -224,6 +224,8 @@ impl Store {
             Glance::Miss => return None,
             Glance::Unclear => drop(lane),
         }
+        // A copy, so that in the common case the key need not have an address.
+        let key = &{ *key };
         let mut shard = self.shard(key);
         let place = shard.read(key, now, &self.memory)?;
         Some(read(&shard.view(key, place)))

@@ -1,15 +1,14 @@
 //! What a caller sees of an item, and what it may ask to become of it.
 
+use crate::sizes::Sizes;
 use base::{Bytes, TenantId};
 use std::borrow::Cow;
 
 /// A resident item, seen under its shard's lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
     /// The value.
     pub value: &'a [u8],
-    /// Bytes charged for the item, its header and rounding included, its share of the table not.
-    pub charge: Bytes,
     /// What the value means to the caller, who gave this number with it; 0 unless one was given.
     pub kind: u8,
     /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
@@ -22,11 +21,39 @@ pub struct Item<'a> {
     pub hits: u8,
     /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
     pub penalty_class: u8,
+    pub(crate) contents: u64,
+    pub(crate) sizes: &'a Sizes,
+}
+
+/// The classes of what has no memory.
+static NONE: Sizes = Sizes::Heap;
+
+impl<'a> Item<'a> {
+    /// How an item would be seen that is not in a store: never used, and charged nothing.
+    pub fn outside(value: &'a [u8], kind: u8, expires: Option<u64>) -> Self {
+        Self {
+            value,
+            kind,
+            expires,
+            key_len: 0,
+            idle: 0,
+            hits: 0,
+            penalty_class: 0,
+            contents: 0,
+            sizes: &NONE,
+        }
+    }
+
+    /// Bytes charged for the item, its header and rounding included, its share of the table not.
+    /// Few ask, and it takes a search: a hit would pay for that though nobody looked.
+    pub fn charge(&self) -> Bytes {
+        Bytes(self.sizes.charge(self.contents))
+    }
 }
 
 /// An item met by a walk: [`Store::scan`](crate::Store::scan),
 /// [`Store::random_key`](crate::Store::random_key).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ScanItem<'a> {
     /// Whose it is.
     pub tenant: TenantId,

@@ -54,7 +54,13 @@ impl Stamps {
     /// What a fetch took; 0 where none was timed.
     #[inline]
     pub const fn penalty_class(self) -> u8 {
-        (self.class & PENALTY).saturating_sub(1)
+        Self::penalty_class_of(self.class)
+    }
+
+    /// The same, of `class` alone.
+    #[inline]
+    pub const fn penalty_class_of(class: u8) -> u8 {
+        (class & PENALTY).saturating_sub(1)
     }
 
     /// Puts another in its place.
@@ -65,7 +71,13 @@ impl Stamps {
     /// The class of the age at the last hit, where a rank learns; 0 before there was one.
     #[inline]
     pub const fn hit_class(self) -> u8 {
-        self.class >> Self::PENALTY_BITS
+        Self::hit_class_of(self.class)
+    }
+
+    /// The same, of `class` alone.
+    #[inline]
+    pub const fn hit_class_of(class: u8) -> u8 {
+        class >> Self::PENALTY_BITS
     }
 
     /// Puts another in its place.

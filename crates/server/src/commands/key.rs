@@ -305,7 +305,7 @@ fn object_help(call: &mut Call<'_>) -> Done {
 }
 
 fn charge(item: &Item<'_>) -> u64 {
-    item.charge.0
+    item.charge().0
 }
 
 fn usage(call: &mut Call<'_>) -> Done {

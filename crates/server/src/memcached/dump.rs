@@ -59,7 +59,7 @@ fn walk(ask: &mut Ask<'_>) -> Done {
                     " exp={expires} la={} cas={} fetch={fetched} cls=1 size={}",
                     ask.now.unix_ms / 1_000,
                     text.cas,
-                    found.item.charge.0
+                    found.item.charge().0
                 );
             }
             out.extend_from_slice(b"\r\n");
@@ -76,7 +76,7 @@ pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
     let key = ask.key(word)?;
     let look = |item: &Item<'_>| {
         let cas = Text::of(item).map_or(0, |text| text.cas);
-        (item.expires, item.idle, cas, item.hits, item.charge.0)
+        (item.expires, item.idle, cas, item.hits, item.charge().0)
     };
     let Some((expires, idle, cas, hits, size)) = ask.shared.store.peek(&key, ask.now, look) else {
         return ask.line("EN");

@@ -7,7 +7,6 @@
 use super::meta::{Answer, Flags, Shown, is_shorter};
 use super::{Ask, Done, Event, Life, dump, refused, retrieve};
 use crate::value::{FRESH, Text};
-use base::Bytes;
 use store::{Change, Item};
 
 /// What the flags say besides what they ask for.
@@ -92,16 +91,7 @@ fn found(
         };
         // The place of the value is held by an empty one.
         let held = Text { cas, token_sent: true, ..FRESH };
-        let place = Item {
-            charge: Bytes(0),
-            value: b"",
-            kind: crate::value::STRING,
-            expires: life.expires(),
-            key_len: 0,
-            idle: 0,
-            hits: 0,
-            penalty_class: 0,
-        };
+        let place = Item::outside(b"", crate::value::STRING, life.expires());
         let expires = life.expires();
         let shown = Shown { text: held, item: &place, expires, idle_s };
         show(out, wants, answer, &shown, b" W");

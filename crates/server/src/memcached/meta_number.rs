@@ -4,7 +4,6 @@ use super::meta::{Answer, Flags, Shown};
 use super::number::{NO_NUMBER, change, moved, number_of};
 use super::{Ask, Done, Event, Life, refused};
 use crate::value::{FRESH, Text};
-use base::Bytes;
 use store::{Change, Item};
 
 /// What became of it.
@@ -53,7 +52,8 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
         let Some(number) = number_of(&old) else { return (Change::Keep, Err(NO_NUMBER)) };
         let sum = moved(number, by, up);
         let expires = touch.map_or(item.expires, Life::expires);
-        let moved = Item { expires, ..*item };
+        let mut moved = *item;
+        moved.expires = expires;
         (change(&moved, &old, sum, cas), Ok(Outcome::Number(sum, expires, cas)))
     });
     let outcome = outcome.map_err(|error| refused(ask, error))??;
@@ -77,16 +77,7 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     };
     let mut digits = itoa::Buffer::new();
     let data = digits.format(number).as_bytes();
-    let item = Item {
-        charge: Bytes(0),
-        value: data,
-        kind: crate::value::STRING,
-        expires,
-        key_len: 0,
-        idle: 0,
-        hits: 0,
-        penalty_class: 0,
-    };
+    let item = Item::outside(data, crate::value::STRING, expires);
     let shown = Shown { text: Text { cas, data, ..FRESH }, item: &item, expires, idle_s: 0 };
     if flags.has(b'v') {
         ask.print(format_args!("VA {}", data.len()));

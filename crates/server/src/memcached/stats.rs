@@ -172,7 +172,7 @@ fn sizes(ask: &mut Ask<'_>) {
     let mut cursor = 0;
     loop {
         cursor = ask.shared.store.scan(Scope::ALL, cursor, 1_000, ask.now, |found| {
-            let step = found.item.charge.0.div_ceil(SIZE_STEP) * SIZE_STEP;
+            let step = found.item.charge().0.div_ceil(SIZE_STEP) * SIZE_STEP;
             *counts.entry(step).or_default() += 1;
         });
         if cursor == 0 {

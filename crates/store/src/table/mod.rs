@@ -135,9 +135,9 @@ impl Table {
     #[inline]
     fn home(&self, hash: u64) -> u32 {
         let n = self.primary.len() as u32;
-        let low = 1u32 << n.ilog2();
-        let long = hash as u32 & (2 * low - 1);
-        if long < n { long } else { hash as u32 & (low - 1) }
+        let mask = u32::MAX >> n.leading_zeros();
+        let long = hash as u32 & mask;
+        if long < n { long } else { long & (mask >> 1) }
     }
 
     #[inline]
