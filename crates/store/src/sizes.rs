@@ -6,21 +6,19 @@
 use crate::slab::Classes;
 use std::sync::Arc;
 
-/// Above this size allocators map memory by whole runs of pages.
-const HEAP_CLASSES_MAX: u64 = 512 << 10;
-const RUN: u64 = 64 << 10;
+/// Steps of small sizes and of large ones, as powers of two: from where there would be longer ones,
+/// allocators map memory by whole runs of pages.
+const STEP_MIN: u32 = 4;
+const RUN: u32 = 16;
 
 /// The size class that jemalloc takes for so many bytes: steps of 16 to 128, then four to the
 /// doubling, then runs of pages.
 #[inline]
 pub(crate) const fn heap_class(contents: u64) -> u64 {
-    let step = if contents <= 128 {
-        16
-    } else if contents <= HEAP_CLASSES_MAX {
-        1 << (61 - (contents - 1).leading_zeros())
-    } else {
-        RUN
-    };
+    // Without a branch: sizes of candidates come in any order.
+    let bits = 64 - (contents.wrapping_sub(1) | ((8 << STEP_MIN) - 1)).leading_zeros();
+    let shift = if bits < RUN + 3 { bits - 3 } else { RUN };
+    let step = 1 << shift;
     (contents + step - 1) & !(step - 1)
 }
 
@@ -65,6 +63,8 @@ mod tests {
         for (size, class) in [(161, 192), (257, 320), (1025, 1280), (1281, 1536), (2048, 2048)] {
             assert_eq!(heap_class(size), class, "{size}");
         }
+        assert_eq!(heap_class(0), 0);
+        assert_eq!(heap_class((448 << 10) + 1), 512 << 10);
         assert_eq!(heap_class(512 << 10), 512 << 10);
         assert_eq!(heap_class((512 << 10) + 1), 576 << 10);
     }

@@ -63,7 +63,7 @@ impl Side {
         places: [Place::NONE; SIDE],
         tags: [Tag::linked(0); SIDE],
         sizes: [0; SIDE],
-        ranks: [f32::INFINITY; SIDE],
+        ranks: [0.0; SIDE],
     };
 
     #[inline]

@@ -138,12 +138,19 @@ impl Bucket {
     /// Has the beginnings of the items at these places brought from memory.
     #[inline]
     pub(super) fn expect_items(&self, places: impl Iterator<Item = usize>) {
-        for at in places {
-            let entry = self.entries[at];
+        for entry in self.taken(places).map(|(_, entry)| entry) {
             if is_item(entry) {
                 fetch(entry.map_addr(|addr| addr & ADDRESS).cast_const());
             }
         }
+    }
+
+    /// The entries at these places, which ascend, up to the first without: behind that is none but
+    /// a link.
+    #[inline]
+    fn taken(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = (usize, *mut u8)> {
+        let entries = places.map(|at| (at, self.entries[at]));
+        entries.take_while(|(_, entry)| !entry.is_null())
     }
 
     /// A bucket without entries.
@@ -264,6 +271,15 @@ impl Bucket {
         // SAFETY: the bucket owns the item and is borrowed; but for stamps, items change only
         // through `get_mut`, which borrows it mutably.
         Some(unsafe { Ref::from_raw(address(entry)) })
+    }
+
+    /// The items at these places, which ascend, and where they are.
+    #[inline]
+    pub(super) fn items_at(
+        &self,
+        places: impl Iterator<Item = usize>,
+    ) -> impl Iterator<Item = (usize, Ref<'_>)> {
+        self.taken(places).filter_map(|(at, _)| Some((at, self.get(at)?)))
     }
 
     /// The items, and where they are.

@@ -482,11 +482,8 @@ impl Table {
     ) {
         if (nth as usize) < self.all_buckets() {
             let id = self.nth(nth as usize);
-            let bucket = self.bucket(id);
-            for at in each::<STEP>(first) {
-                if let Some(item) = bucket.get(at) {
-                    visit(Place { bucket: id, at: at as u8 }, item);
-                }
+            for (at, item) in self.bucket(id).items_at(each::<STEP>(first)) {
+                visit(Place { bucket: id, at: at as u8 }, item);
             }
         }
     }
