@@ -7,7 +7,8 @@
 //! *Compaction* empties pages that are half used (`store::Store::compact`), in the heap layout. It
 //! begins where resident memory comes to the limit, and soon takes all the time of this
 //! thread. Writers that are faster still must help: a worker that read so many bytes of commands
-//! frees up to 16 times as many before it reads on. After a pass that found next to
+//! frees up to 16 times as many before it reads on. This thread comes tenths of a second late where
+//! others want the processors, so workers measure too, by what they read. After a pass that found next to
 //! nothing to win there is a rest, unless resident memory grows. Where even that is too slow, as
 //! where all sizes change within a second or two, what lies in the pages is evicted.
 //!
@@ -64,18 +65,21 @@ const FUTILE_RISE: f64 = 0.005;
 /// Above this share of the limit there are no rests, and what is in the way is evicted, unless the
 /// reserve is so large already that it is not the allocator.
 const EVICT_FROM: f64 = 1.05;
+/// A worker that read so many bytes measures too.
+const UNSEEN: u64 = 256 << 10;
 /// The limit divided by this is what is to be freed between two looks at the clock.
 const STEPS: u64 = 16 << 10;
 
 /// Watches until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let empty = resident().min(BASE_MAX);
+    shared.stats.empty.store(empty, Relaxed);
     let owns_process = shared.owns_process.load(Relaxed);
     if owns_process {
         // Until there is something to measure, the first filling must not overshoot.
         shared.store.set_reserve(Bytes(shared.memory().1.0 / RESERVE_FIRST));
     }
-    let compacts = owns_process && shared.store.page().0 == 0;
+    let compacts = compacts(shared);
     let (mut period, mut last, mut pass) = (Instant::now(), (Bytes(0), 0), 0);
     let (mut rests_until, mut rests_below, mut pass_began) = (period, 0.0, period);
     let mut futile_at = None;
@@ -88,11 +92,10 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         let (used, limit) = shared.memory();
         // A store that is full uses as much as it may, whatever is written.
         let seen = (used, shared.stats.net_in());
-        let (mut work, mut help, mut spare) = (0.0, 0.0, Spare::All);
-        let mut share = 0.0;
+        let (mut work, mut share, mut asked) = (0.0, 0.0, (0, Spare::All));
         if compacts && limit.0 > 0 {
             let resident = resident();
-            share = resident.saturating_sub(empty + MODELS) as f64 / limit.as_f64();
+            share = share_of(limit, resident, empty);
             let compacted = shared.store.compacted();
             if compacted.pass != pass {
                 if compacted.is_futile() {
@@ -107,17 +110,12 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             let is_rested = begun >= rests_until && futile_at != Some((used, resident));
             if is_rested || share > rests_below {
                 work = ((share - COMPACT_FROM) / COMPACT_RANGE).clamp(0.0, 1.0);
-                help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
-                // In less the buffers of a few clients would be taken for the allocator's fault.
-                if limit.0 >= SMALL * empty {
-                    spare = spare_at(share, used, limit, shared.store.reserve());
-                }
+                asked = help_at(shared, share, empty);
             }
         }
-        shared.stats.help.store((help * HELP_MAX * 1024.0) as u64, Relaxed);
-        shared.stats.compaction_evicts.store(spare == Spare::Nothing, Relaxed);
+        ask(shared, asked);
         while work > 0.0 && begun.elapsed() < BEAT.mul_f64(work) {
-            shared.store.compact(Bytes(limit.0 / STEPS), spare, shared.clock.now());
+            shared.store.compact(Bytes(limit.0 / STEPS), asked.1, shared.clock.now());
             if shared.store.compacted().pass != pass {
                 break;
             }
@@ -142,14 +140,60 @@ fn reserve_max(limit: Bytes) -> Bytes {
     Bytes((RESERVE_MAX * limit.as_f64()) as u64)
 }
 
-/// Lets a worker that read so many bytes help.
+/// Whether memory is compacted at all.
+fn compacts(shared: &Shared) -> bool {
+    shared.owns_process.load(Relaxed) && shared.store.page().0 == 0
+}
+
+/// Resident memory that is held against the limit, as a share of it.
+fn share_of(limit: Bytes, resident: u64, empty: u64) -> f64 {
+    resident.saturating_sub(empty + MODELS) as f64 / limit.as_f64()
+}
+
+/// The bytes that workers are to free for each KB that they read where resident memory is this share
+/// of the limit, and what becomes of items in the way.
+fn help_at(shared: &Shared, share: f64, empty: u64) -> (u64, Spare) {
+    let (used, limit) = shared.memory();
+    let help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
+    // In less the buffers of a few clients would be taken for the allocator's fault.
+    let is_small = limit.0 < SMALL * empty;
+    let reserve = shared.store.reserve();
+    let spare = if is_small { Spare::All } else { spare_at(share, used, limit, reserve) };
+    ((help * HELP_MAX * 1024.0) as u64, spare)
+}
+
+fn ask(shared: &Shared, (help, spare): (u64, Spare)) {
+    shared.stats.help.store(help, Relaxed);
+    shared.stats.compaction_evicts.store(spare == Spare::Nothing, Relaxed);
+}
+
+/// Lets a worker that read so many bytes help; `unseen` are those since it last measured.
 #[inline]
-pub(crate) fn help(shared: &Shared, read: usize) {
+pub(crate) fn help(shared: &Shared, read: usize, unseen: &mut u64) {
+    *unseen += read as u64;
+    if *unseen >= UNSEEN {
+        *unseen = 0;
+        look(shared);
+    }
     let help = shared.stats.help.load(Relaxed);
     if help > 0 {
         let evicts = shared.stats.compaction_evicts.load(Relaxed);
         let spare = if evicts { Spare::Nothing } else { Spare::All };
         shared.store.compact(Bytes(help * read as u64 / 1024), spare, shared.clock.now());
+    }
+}
+
+/// Asks for help at once where there is no time to wait for the thread that watches.
+#[cold]
+fn look(shared: &Shared) {
+    let limit = shared.memory().1;
+    if limit.0 == 0 || !compacts(shared) {
+        return;
+    }
+    let empty = shared.stats.empty.load(Relaxed);
+    let share = share_of(limit, resident(), empty);
+    if share > EVICT_FROM {
+        ask(shared, help_at(shared, share, empty));
     }
 }
 

@@ -90,6 +90,8 @@ pub(crate) struct Stats {
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
     pub(crate) resident: AtomicU64,
+    /// Resident memory of the server before it held anything.
+    pub(crate) empty: AtomicU64,
     /// Bytes that workers are to free by compaction for each KB that they read.
     pub(crate) help: AtomicU64,
     /// Whether compaction evicts what is in its way.
@@ -185,6 +187,7 @@ impl Stats {
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             resident: AtomicU64::new(0),
+            empty: AtomicU64::new(0),
             help: AtomicU64::new(0),
             compaction_evicts: AtomicBool::new(false),
             expire_us: AtomicU64::new(0),

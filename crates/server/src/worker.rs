@@ -86,6 +86,8 @@ pub(crate) struct Worker {
     now_ms: u64,
     ticked_ms: u64,
     batches: u64,
+    /// Bytes read since it last measured resident memory.
+    unseen: u64,
 }
 
 /// Makes room for a command of `wanted` bytes, but never for much more than has arrived: what is
@@ -112,6 +114,7 @@ impl Worker {
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
+            unseen: 0,
         }
     }
 
@@ -289,7 +292,7 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.received(at, connection, read)?;
-            resident::help(&self.shared, read);
+            resident::help(&self.shared, read, &mut self.unseen);
             if connection.session.closing
                 || connection.session.rests_until_ms > 0
                 || read < self.input.len() && !read_closed
