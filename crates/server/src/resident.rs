@@ -8,9 +8,9 @@
 //! begins where resident memory comes to the limit, and soon takes all the time of this
 //! thread. Writers that are faster still must help: a worker that read so many bytes of commands
 //! frees up to 16 times as many before it reads on. This thread comes tenths of a second late where
-//! others want the processors, so workers measure too, by what they read. After a pass that found next to
-//! nothing to win there is a rest, unless resident memory grows. Where even that is too slow, as
-//! where all sizes change within a second or two, what lies in the pages is evicted.
+//! others want the processors, so workers measure too, by what they read. After a pass that found
+//! next to nothing to win there is a rest, unless resident memory grows. Where even that is too
+//! slow, as where all sizes change within a second or two, what lies in the pages is evicted.
 //!
 //! The *reserve* is what is set aside for what remains. Ten times a second resident memory is
 //! compared with what is used: if the store were as full as it may be and the ratio stayed, would
@@ -150,8 +150,8 @@ fn share_of(limit: Bytes, resident: u64, empty: u64) -> f64 {
     resident.saturating_sub(empty + MODELS) as f64 / limit.as_f64()
 }
 
-/// The bytes that workers are to free for each KB that they read where resident memory is this share
-/// of the limit, and what becomes of items in the way.
+/// The bytes that workers are to free for each KB that they read where resident memory is this
+/// share of the limit, and what becomes of items in the way.
 fn help_at(shared: &Shared, share: f64, empty: u64) -> (u64, Spare) {
     let (used, limit) = shared.memory();
     let help = ((share - HELP_FROM) / HELP_RANGE).clamp(0.0, 1.0);
