@@ -6,6 +6,8 @@
 //! says of an item is as old as it would be. No sweep runs, so nothing is learnt: the table of
 //! ranks is that of the beginning, and as large.
 //!
+//! *Kept* is LHD with good candidates kept, which the server has by default in the heap layout.
+//!
 //! *Items* are LHD's ranks by what stands in the items alone, which is what tags save in the slab
 //! layout.
 //!
@@ -30,7 +32,7 @@ const OPS: usize = 50_000;
 const ROUNDS: usize = 5;
 
 /// By name: candidates, if by LHD.
-const EVICTORS: [(&str, fn() -> Evictor); 10] = [
+const EVICTORS: [(&str, fn() -> Evictor); 11] = [
     ("random", random),
     ("k-lru", Evictor::default),
     ("lhd 1", || Evictor::lhd(1)),
@@ -38,6 +40,7 @@ const EVICTORS: [(&str, fn() -> Evictor); 10] = [
     ("lhd 16", || Evictor::lhd(16)),
     ("lhd 32", || Evictor::lhd(32)),
     ("lhd 64", || Evictor::lhd(64)),
+    ("kept 8", || Evictor::lhd_pool(8)),
     ("items 16", || by_items(16)),
     ("items 32", || by_items(32)),
     ("items 64", || by_items(64)),

@@ -22,8 +22,8 @@ pub(crate) type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn
 pub(crate) const CACHES: [(&str, Make); 5] = [
     ("larder", |capacity, _, _| Box::new(Larder(larder::Cache::new(capacity)))),
     ("larder, lhd", |capacity, _, _| {
-        let cache = larder::Cache::builder(capacity).evictor(Evictor::lhd(16)).tended().build();
-        Box::new(Larder(cache.expect("static is a recipe")))
+        let builder = larder::Cache::builder(capacity).evictor(Evictor::lhd_pool(8));
+        Box::new(Larder(builder.tended().build().expect("static is a recipe")))
     }),
     // Of a line of sixteen tags two leave.
     ("larder, slab", |capacity, _, _| {

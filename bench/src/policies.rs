@@ -38,16 +38,14 @@ pub(crate) const CHARGE: u64 = 176;
 /// What it takes to learn in eight shards.
 pub(crate) const LESSONS: u64 = 3 << 19;
 
-/// Candidates of LHD, as the server has them by default; by whole lines of tags twice as many.
-const CANDIDATES: u8 = 16;
-
 pub(crate) fn random() -> Evictor {
     Evictor { rank: Arc::new(Random), k: 1, pool: false }
 }
 
 type Make = fn() -> Box<dyn Held>;
 
-/// The ratios are to random in the same table.
+/// The ratios are to random in the same table. The store's LHD has candidates as the server has them
+/// by default.
 const CACHES: [(&str, &str, Make); 10] = [
     ("lru list", "random", || table("lru", 1)),
     ("gdsf heap", "random", || table("gdsf", 1)),
@@ -57,8 +55,8 @@ const CACHES: [(&str, &str, Make); 10] = [
     ("lhd", "random", || table("lhd:k=16", STRIPES)),
     ("store, random", "store, random", || store(random(), false)),
     ("store, k-lru", "store, random", || store(Evictor::default(), false)),
-    ("store, lhd", "store, random", || store(Evictor::lhd(CANDIDATES), false)),
-    ("slab, lhd", "store, random", || store(Evictor::lhd(2 * CANDIDATES), true)),
+    ("store, lhd", "store, random", || store(Evictor::lhd_pool(8), false)),
+    ("slab, lhd", "store, random", || store(Evictor::lhd(32), true)),
 ];
 
 fn table(policy: &str, stripes: usize) -> Box<dyn Held> {

@@ -6,14 +6,14 @@ use policy::rank::{klru, random};
 use std::sync::Arc;
 use store::{Evictor, Pool};
 
-/// With fewer candidates LHD has too little to choose from, whatever `maxmemory-samples` says. In
-/// the heap layout each costs a line of its own, and from sixteen on the store draws them by
-/// buckets. In the slab layout sixteen tags are one line, and, written at about the same time, tell
+/// LHD, which has too little to choose from with fewer candidates, whatever `maxmemory-samples`
+/// says. In the heap layout each costs a line of its own, and those that are kept do for as many
+/// again. In the slab layout sixteen tags are one line, and, written at about the same time, tell
 /// less.
-const fn lhd_samples(layout: Layout) -> u8 {
+fn lhd(k: u8, layout: Layout) -> Evictor {
     match layout {
-        Layout::Heap => 16,
-        Layout::Slab => 32,
+        Layout::Heap => Evictor::lhd_pool(k.max(8)),
+        Layout::Slab => Evictor::lhd(k.max(32)),
     }
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn evictor(settings: &Settings) -> Evictor {
     let k = settings.maxmemory_samples;
     match settings.maxmemory_policy {
         Policy::Lru | Policy::Auto => Evictor { rank: Arc::new(klru::Klru), k, pool: true },
-        Policy::Lhd => Evictor::lhd(k.max(lhd_samples(settings.layout))),
+        Policy::Lhd => lhd(k, settings.layout),
         Policy::Random => Evictor { rank: Arc::new(random::Random), k: 1, pool: false },
         Policy::Nobody => Evictor { rank: Arc::new(klru::Klru), k: 0, pool: false },
     }

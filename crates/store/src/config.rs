@@ -88,6 +88,12 @@ impl Evictor {
     pub fn lhd(k: u8) -> Self {
         Self { rank: Arc::new(Ranks::default()), k, pool: false }
     }
+
+    /// LHD with good candidates kept: in the heap layout eight choose as well as sixteen without,
+    /// for less.
+    pub fn lhd_pool(k: u8) -> Self {
+        Self { pool: true, ..Self::lhd(k) }
+    }
 }
 
 impl fmt::Debug for Evictor {

@@ -5,23 +5,24 @@
 //! up to K of its items are drawn, each entry of its tables with equal chance, and scored by the
 //! pool's rank: the very file that scores them in the simulator. The lowest goes.
 //!
-//! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does. This doubles
-//! the effective K at no cost, and nothing younger than the recency rank 1 - 1/K is ever evicted.
-//! A candidate is kept as numbers, not as a pointer: when its turn comes it is dropped if it is
-//! not in its place any more or was used since, lest a hot key be evicted for its past.
+//! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does
+//! (`evict/kept.rs`). This doubles the effective K at hardly any cost, and nothing younger than the
+//! recency rank 1 - 1/K is ever evicted.
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen are drawn by buckets, unless some are kept, and
-//! sixteen already by a rank that learns (`evict/buckets.rs`).
+//! the K waits become one. More than sixteen are drawn by buckets, and eight already by a rank that
+//! learns (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
 //! whatever its rank.
 
 mod buckets;
+mod kept;
 
 pub(crate) use buckets::Ahead;
+pub(crate) use kept::Kept;
 
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref};
@@ -36,8 +37,6 @@ use policy::rank::lhd::{Lived, Ranks};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Candidates kept by a pool, as in Redis.
-const KEPT_MAX: usize = 16;
 /// Buckets searched for anything evictable when draws met nothing.
 const SEARCH_MAX: usize = 1024;
 
@@ -190,16 +189,6 @@ impl Pools {
     }
 }
 
-/// A candidate kept for later.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept {
-    rank: f32,
-    tenant: TenantId,
-    last: u32,
-    place: Place,
-    pub(crate) word: usize,
-}
-
 /// A tenant that may lose items now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
@@ -220,7 +209,6 @@ struct Candidate {
     /// Index into the shares.
     share: usize,
     place: Place,
-    word: usize,
 }
 
 /// A place drawn, perhaps without an item.
@@ -435,6 +423,32 @@ pub(crate) fn least(ranks: &[f32]) -> f32 {
     rest.iter().copied().fold(lower(lower(a, b), lower(c, d)), lower)
 }
 
+/// The bits of a rank that tell where it stands.
+const STANDS: u32 = 31;
+/// What is marked from here on ranks without end.
+const ENDLESS: f32 = f32::from_bits(f32::MAX.to_bits() & !STANDS);
+
+/// A rank that tells where it stands, below 32, in its last bits, which so no longer count: who has
+/// the lowest of several is known without a branch that depends on them.
+#[inline]
+const fn marked(rank: f32, at: usize) -> f32 {
+    let rank = rank.max(-f32::MAX).min(f32::MAX);
+    f32::from_bits(rank.to_bits() & !STANDS | at as u32 & STANDS)
+}
+
+/// Where a marked rank stands.
+#[inline]
+const fn stands(marked: f32) -> usize {
+    (marked.to_bits() & STANDS) as usize
+}
+
+/// Where the lowest of marked ranks stands, if one is below `bound` and has an end.
+#[inline]
+fn lowest(marked: &[f32], bound: f32) -> Option<usize> {
+    let least = least(marked);
+    (least < bound && least < ENDLESS).then_some(stands(least))
+}
+
 /// Bytes, as ranks count them.
 pub(crate) fn saturated(bytes: u64) -> u32 {
     bytes.try_into().unwrap_or(u32::MAX)
@@ -445,7 +459,7 @@ struct Round<'a, O> {
     of: O,
     evictor: &'a Evictor,
     tenants: &'a mut [Tenant],
-    kept: &'a mut Vec<Kept>,
+    kept: &'a mut Kept,
     ahead: &'a mut Ahead,
     shares: &'a [Share],
     prng: &'a mut Prng,
@@ -458,10 +472,7 @@ struct Round<'a, O> {
 impl<O: Of> Round<'_, O> {
     fn run(&mut self) -> u64 {
         if self.draws_buckets() {
-            return match self.shares {
-                [_] => self.run_by_buckets::<1>(),
-                _ => self.run_by_buckets::<2>(),
-            };
+            return self.run_by_buckets();
         }
         let mut left = usize::from(self.evictor.k);
         let mut best: Option<Candidate> = None;
@@ -495,9 +506,9 @@ impl<O: Of> Round<'_, O> {
                 let meta = stamps.meta(saturated(size), self.tick);
                 let (rank, now) = (&self.evictor.rank, Tick(self.tick));
                 let rank = rank.rank_in(share.tenant, stamps.hit_class(), &meta, now);
-                let candidate = Candidate { rank, share: at, place, word };
+                let candidate = Candidate { rank, share: at, place };
                 if self.evictor.pool {
-                    self.keep(&candidate, stamps.last);
+                    self.kept.keep(rank, stamps.last, share.tenant, place);
                 }
                 if best.is_none_or(|best| rank < best.rank) {
                     best = Some(candidate);
@@ -565,61 +576,12 @@ impl<O: Of> Round<'_, O> {
         size > share.loose || self.want.spare == word
     }
 
-    /// Keeps a candidate, in order of rank, the lowest last, if it is better than the worst or
-    /// there is room.
-    fn keep(&mut self, candidate: &Candidate, last: u32) {
-        let full = self.kept.len() == KEPT_MAX;
-        if full && candidate.rank >= self.kept[0].rank {
-            return;
-        }
-        let Candidate { rank, share, place, word } = *candidate;
-        if self.kept.iter().any(|kept| kept.word == word) {
-            return;
-        }
-        let tenant = self.shares[share].tenant;
-        let kept = Kept { rank, tenant, last, place, word };
-        let at = self.kept.partition_point(|kept| kept.rank > rank);
-        if full {
-            self.kept[..at].rotate_left(1);
-            self.kept[at - 1] = kept;
-        } else {
-            self.kept.insert(at, kept);
-        }
-    }
-
-    /// Whether a kept candidate is still in its place and was not used since it was drawn.
-    fn is_current(&self, kept: &Kept) -> bool {
-        let table = &self.tenants[kept.tenant as usize].table;
-        table.is_at(kept.place, kept.word) && table.get(kept.place).stamps().last == kept.last
-    }
-
-    /// Drops the best of those kept as long as it is not what it was.
-    fn drop_stale(&mut self) {
-        while self.kept.last().is_some_and(|kept| !self.is_current(kept)) {
-            self.kept.pop();
-        }
-    }
-
-    /// Takes the best kept candidate that is still there, unused since, and may leave.
-    fn take_kept(&mut self) -> Option<Candidate> {
-        for at in (0..self.kept.len()).rev() {
-            let kept = self.kept[at];
-            if !self.is_current(&kept) {
-                self.kept.remove(at);
-                continue;
-            }
-            let Kept { rank, tenant, place, word, .. } = kept;
-            let table = &self.tenants[tenant as usize].table;
-            let share = self.shares.iter().position(|share| share.tenant == tenant);
-            let Some(share) = share else { continue };
-            let size = heap_class(table.get(place).contents());
-            if self.is_spared(&self.shares[share], size, word) {
-                continue;
-            }
-            self.kept.remove(at);
-            return Some(Candidate { rank, share, place, word });
-        }
-        None
+    /// The rank of the item at a place, by all that is known of it.
+    fn rank_at(&self, tenant: TenantId, place: Place) -> f32 {
+        let item = self.tenants[usize::from(tenant)].table.get(place);
+        let (stamps, size) = (item.stamps(), heap_class(item.contents()));
+        let meta = stamps.meta(saturated(size), self.tick);
+        self.evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(self.tick))
     }
 
     /// Walks from a random point on to the first item that may leave.
@@ -633,8 +595,7 @@ impl<O: Of> Round<'_, O> {
                     !self.is_spared(share, size, word) && self.of.has(|| item.stamps())
                 };
                 if let Some(place) = table.find_at(position, may_leave) {
-                    let word = table.word(place);
-                    return Some(Candidate { rank: 0.0, share: at, place, word });
+                    return Some(Candidate { rank: 0.0, share: at, place });
                 }
                 position = table.next(position) % END;
             }

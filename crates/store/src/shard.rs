@@ -48,7 +48,7 @@ pub(crate) struct Shard {
     pub(crate) pools: Arc<Pools>,
     pub(crate) nanos: fn() -> u64,
     /// Candidates kept, by pool.
-    pub(crate) kept: Vec<Vec<Kept>>,
+    pub(crate) kept: Vec<Kept>,
     /// What was written or removed, while items of an earlier run come back.
     pub(crate) notes: Option<Box<Notes>>,
     /// Remembers penalties of keys, while pools are made of their classes.

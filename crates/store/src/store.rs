@@ -30,7 +30,7 @@
 //! them is a limit on memory at every instant.
 
 use crate::compact::Compactor;
-use crate::evict::{Ahead, Pools, Want};
+use crate::evict::{Ahead, Kept, Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::lanes::{LANES_MAX, Lanes, Write};
@@ -138,7 +138,7 @@ impl Store {
             seed: config.seed,
             at,
             pools: Arc::clone(&pools),
-            kept: vec![vec![]],
+            kept: vec![Kept::default()],
             ahead: vec![Ahead::default()],
             shares: vec![],
             scrap: None,
@@ -545,7 +545,7 @@ impl Store {
                 let slabs = self.slab.as_ref().map(|(arena, cuts)| Slabs::new(arena, cuts));
                 shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
             }
-            shard.kept = vec![vec![]; pools.len()];
+            shard.kept = vec![Kept::default(); pools.len()];
             shard.ahead = std::iter::repeat_with(Ahead::default).take(pools.len()).collect();
             let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
             for (at, tenant) in (0..).zip(&mut shard.tenants) {

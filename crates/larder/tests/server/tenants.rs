@@ -121,8 +121,8 @@ fn bounds_are_kept() {
 #[test]
 fn lhd_has_candidates_by_layout() {
     for (flags, k) in [
-        ("", 16),
-        ("--tenant web match prefix web:", 16),
+        ("", 8),
+        ("--tenant web match prefix web:", 8),
         ("--layout slab", 32),
         ("--layout slab --tenant web match prefix web:", 32),
         ("--maxmemory-samples 40", 40),

@@ -135,22 +135,21 @@ impl Bucket {
         }
     }
 
-    /// Has the beginnings of the items at these places brought from memory.
+    /// Has the item at a place brought from memory, or a line of no use.
     #[inline]
-    pub(super) fn expect_items(&self, places: impl Iterator<Item = usize>) {
-        for entry in self.taken(places).map(|(_, entry)| entry) {
+    pub(super) fn expect_at(&self, at: usize) {
+        fetch(self.entries[at].map_addr(|addr| addr & ADDRESS).cast_const());
+    }
+
+    /// Has the beginnings of the items brought from memory.
+    #[inline]
+    pub(super) fn expect_items(&self) {
+        // Behind the first gap is none but a link.
+        for entry in self.entries.into_iter().take_while(|entry| !entry.is_null()) {
             if is_item(entry) {
                 fetch(entry.map_addr(|addr| addr & ADDRESS).cast_const());
             }
         }
-    }
-
-    /// The entries at these places, which ascend, up to the first without: behind that is none but
-    /// a link.
-    #[inline]
-    fn taken(&self, places: impl Iterator<Item = usize>) -> impl Iterator<Item = (usize, *mut u8)> {
-        let entries = places.map(|at| (at, self.entries[at]));
-        entries.take_while(|(_, entry)| !entry.is_null())
     }
 
     /// A bucket without entries.
@@ -273,18 +272,12 @@ impl Bucket {
         Some(unsafe { Ref::from_raw(address(entry)) })
     }
 
-    /// The items at these places, which ascend, and where they are.
-    #[inline]
-    pub(super) fn items_at(
-        &self,
-        places: impl Iterator<Item = usize>,
-    ) -> impl Iterator<Item = (usize, Ref<'_>)> {
-        self.taken(places).filter_map(|(at, _)| Some((at, self.get(at)?)))
-    }
-
     /// The items, and where they are.
+    #[inline]
     pub(super) fn items(&self) -> impl Iterator<Item = (usize, Ref<'_>)> {
-        (0..ENTRIES).filter_map(|at| Some((at, self.get(at)?)))
+        // Behind the first gap is none but a link.
+        let taken = (0..ENTRIES).take_while(|&at| !self.entries[at].is_null());
+        taken.filter_map(|at| Some((at, self.get(at)?)))
     }
 
     /// The item of an entry, to change.

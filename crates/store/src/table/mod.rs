@@ -75,13 +75,6 @@ const fn fingerprint(hash: u64) -> u16 {
     (hash >> 40) as u16
 }
 
-/// Each `STEP`th place of a bucket, from `first` on.
-#[inline]
-fn each<const STEP: usize>(first: u8) -> impl Iterator<Item = usize> {
-    let first = usize::from(first) % STEP;
-    (0..ENTRIES / STEP).map(move |at| at * STEP + first)
-}
-
 impl Table {
     /// Places of a bucket.
     pub(crate) const PLACES: usize = ENTRIES;
@@ -461,28 +454,38 @@ impl Table {
         nth as u32
     }
 
-    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket: those
-    /// at each `STEP`th place from `first` on.
+    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket.
     #[inline]
-    pub(crate) fn expect_items<const STEP: usize>(&self, nth: u32, first: u8) {
+    pub(crate) fn expect_items(&self, nth: u32) {
         if (nth as usize) < self.all_buckets() {
-            self.bucket(self.nth(nth as usize)).expect_items(each::<STEP>(first));
+            self.bucket(self.nth(nth as usize)).expect_items();
         }
     }
 
-    /// Shows the items of a bucket, if there is such a bucket: those at each `STEP`th place from
-    /// `first` on. What lies in one was thrown together by the hash, so that its items are a random
-    /// sample.
+    /// Has the bucket of a place that may be good no more brought from memory.
     #[inline]
-    pub(crate) fn look_at<const STEP: usize>(
-        &self,
-        nth: u32,
-        first: u8,
-        mut visit: impl FnMut(Place, Ref<'_>),
-    ) {
+    pub(crate) fn expect_at(&self, place: Place) {
+        if self.has(place.bucket) {
+            self.bucket(place.bucket).expect();
+        }
+    }
+
+    /// Has the item at a place that may be good no more brought from memory, if there is one. The
+    /// bucket should be here.
+    #[inline]
+    pub(crate) fn expect_item_at(&self, place: Place) {
+        if self.has(place.bucket) {
+            self.bucket(place.bucket).expect_at(place.at.into());
+        }
+    }
+
+    /// Shows the items of a bucket, if there is such a bucket. What lies in one was thrown together
+    /// by the hash, so that its items are a random sample.
+    #[inline]
+    pub(crate) fn look_at(&self, nth: u32, mut visit: impl FnMut(Place, Ref<'_>)) {
         if (nth as usize) < self.all_buckets() {
             let id = self.nth(nth as usize);
-            for (at, item) in self.bucket(id).items_at(each::<STEP>(first)) {
+            for (at, item) in self.bucket(id).items() {
                 visit(Place { bucket: id, at: at as u8 }, item);
             }
         }
@@ -495,7 +498,7 @@ impl Table {
         mut is_wanted: impl FnMut(Ref) -> bool,
     ) -> Option<Place> {
         let mut found = None;
-        self.look_at::<1>(nth as u32, 0, |place, item| {
+        self.look_at(nth as u32, |place, item| {
             if found.is_none() && is_wanted(item) {
                 found = Some(place);
             }
@@ -515,15 +518,20 @@ impl Table {
         if n < primary { n as u32 } else { (n - primary) as u32 | OVERFLOW }
     }
 
-    /// Whether the entry that had this word at this place is still there.
-    pub(crate) fn is_at(&self, place: Place, word: usize) -> bool {
-        let id = place.bucket;
-        let exists = if id < OVERFLOW {
+    /// The item at a place that may be good no more, if there is one.
+    #[inline]
+    pub(crate) fn at(&self, place: Place) -> Option<Ref<'_>> {
+        if self.has(place.bucket) { self.bucket(place.bucket).get(place.at.into()) } else { None }
+    }
+
+    /// Whether there is a bucket of this name.
+    #[inline]
+    const fn has(&self, id: u32) -> bool {
+        if id < OVERFLOW {
             (id as usize) < self.primary.len()
         } else {
             ((id - OVERFLOW) as usize) < self.overflow.len()
-        };
-        exists && self.word(place) == word
+        }
     }
 
     /// Shows the items of the bucket at `position` of a walk that lie at or behind it, and returns

@@ -209,7 +209,7 @@ fn kept_candidates_are_looked_at_again() {
     let store = limited(MIB, 1);
     flood(&store, 0, 0..20_000, 100);
     let mut kept = vec![];
-    store.each_shard(|shard| kept.extend(shard.kept[0].iter().map(|kept| kept.word)));
+    store.each_shard(|shard| kept.extend(shard.kept[0].places().map(|(_, place)| place)));
     assert!(kept.len() > 8, "the pool fills: {}", kept.len());
     let mut hot = vec![];
     for n in 0..20_000u32 {
@@ -218,7 +218,7 @@ fn kept_candidates_are_looked_at_again() {
         store.each_shard(|shard| {
             let table = &shard.tenants[0].table;
             let place = table.find(key.hash, 0, key.bytes);
-            if place.is_some_and(|place| kept.contains(&table.word(place))) {
+            if place.is_some_and(|place| kept.contains(&place)) {
                 hot.push(n);
             }
         });
