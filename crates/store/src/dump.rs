@@ -229,14 +229,14 @@ impl Store {
     /// may have gone beyond the copy, or the item may have left by itself.
     pub fn release(&self, key: &Key, block: u64) -> bool {
         let mut shard = self.shard(key);
-        let Shard { tenants, lived, tick, .. } = &mut *shard;
+        let Shard { tenants, lives, tick, .. } = &mut *shard;
         let tenant = &mut tenants[usize::from(key.tenant)];
         if tenant.away.as_ref().is_none_or(|away| !away.has(key, block)) {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
         let item = tenant.table.get(place);
-        crate::learn::ends(lived, key.tenant, item, *tick);
+        crate::learn::ends(lives.as_ref(), key.tenant, item, *tick);
         crate::departed::leaves(&mut tenant.departures, item, Some(*tick));
         let bytes = tenant.remove(place);
         shard.give(&self.memory, key.tenant, bytes);

@@ -26,6 +26,7 @@ pub(crate) use kept::Kept;
 
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref};
+use crate::learn::Lives;
 use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
 use crate::table::{END, Place};
@@ -33,7 +34,7 @@ use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick};
 use policy::rank::Stamps;
-use policy::rank::lhd::{Lived, Ranks};
+use policy::rank::lhd::Ranks;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -293,14 +294,14 @@ impl Shard {
     pub(crate) fn evict_at(&mut self, number: TenantId, place: Place, now: Now) -> Option<u64> {
         let tenant = &mut self.tenants[usize::from(number)];
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            crate::learn::ends(&mut self.lived, number, tenant.table.get(place), self.tick);
+            crate::learn::ends(self.lives.as_ref(), number, tenant.table.get(place), self.tick);
             return Some(tenant.expire(place));
         }
         let charge = heap_class(tenant.table.get(place).contents());
         if !tenant.account.try_give(charge) {
             return None;
         }
-        let (item, bytes) = leaves(tenant, number, place, &mut self.lived, self.tick);
+        let (item, bytes) = leaves(tenant, number, place, self.lives.as_ref(), self.tick);
         if let Some(ghosts) = &mut self.ghosts {
             ghosts.leave(self.seed, number, &item);
         }
@@ -312,7 +313,7 @@ impl Shard {
         if let Sizes::Slab(_) = self.sizes {
             return self.evict_page(pool, want);
         }
-        let Self { pools, tenants, kept, shares, prng, tick, scrap, lived, ghosts, seed, .. } =
+        let Self { pools, tenants, kept, shares, prng, tick, scrap, lives, ghosts, seed, .. } =
             self;
         let ahead = &mut self.ahead[pool];
         let members = &pools.pools[pool];
@@ -334,14 +335,15 @@ impl Shard {
             return 0;
         }
         let evictor = &members.evictor;
-        let (kept, tick, seed) = (&mut kept[pool], *tick, *seed);
+        let (kept, lives) = (&mut kept[pool], lives.as_ref());
+        let (tick, seed) = (*tick, *seed);
         if let (Some(class), Some(ghosts)) = (class, ghosts) {
             let of = OfClass { class, ghosts, seed };
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lives }
                 .run()
         } else {
             let of = OfAny;
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lives }
                 .run()
         }
     }
@@ -353,11 +355,11 @@ fn leaves(
     tenant: &mut Tenant,
     number: TenantId,
     place: Place,
-    lived: &mut Option<Box<Lived>>,
+    lives: Option<&Lives>,
     tick: u64,
 ) -> (Owned, u64) {
     let (item, bytes) = tenant.take(place);
-    crate::learn::ends(lived, number, item.view(), tick);
+    crate::learn::ends(lives, number, item.view(), tick);
     crate::departed::leaves(&mut tenant.departures, item.view(), Some(tick));
     tenant.account.give(bytes);
     tenant.counters.evicted += 1;
@@ -466,7 +468,7 @@ struct Round<'a, O> {
     scrap: &'a mut Option<Owned>,
     want: &'a Want,
     tick: u64,
-    lived: &'a mut Option<Box<Lived>>,
+    lives: Option<&'a Lives>,
 }
 
 impl<O: Of> Round<'_, O> {
@@ -526,7 +528,7 @@ impl<O: Of> Round<'_, O> {
     /// One that is dead leaves.
     fn expire(&mut self, at: TenantId, place: Place) -> u64 {
         let tenant = &mut self.tenants[usize::from(at)];
-        crate::learn::ends(self.lived, at, tenant.table.get(place), self.tick);
+        crate::learn::ends(self.lives, at, tenant.table.get(place), self.tick);
         tenant.counters.expired_for_room += 1;
         tenant.expire(place)
     }
@@ -614,7 +616,7 @@ impl<O: Of> Round<'_, O> {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        let (item, bytes) = leaves(tenant, number, victim.place, self.lived, self.tick);
+        let (item, bytes) = leaves(tenant, number, victim.place, self.lives, self.tick);
         self.of.loses(number, &item);
         *self.scrap = Some(item);
         bytes + charge

@@ -141,7 +141,12 @@ impl Shard {
         let (mut dead, mut bytes) = (0, 0);
         let is_dead = |item: crate::item::Ref| item.is_dead(now.unix_ms);
         while let Some(place) = tenant.table.find_beside(taken.hash, is_dead) {
-            crate::learn::ends(&mut self.lived, at as TenantId, tenant.table.get(place), self.tick);
+            crate::learn::ends(
+                self.lives.as_ref(),
+                at as TenantId,
+                tenant.table.get(place),
+                self.tick,
+            );
             bytes += tenant.expire(place);
             dead += 1;
         }

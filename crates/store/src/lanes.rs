@@ -43,8 +43,8 @@ pub(crate) trait Laned {
     /// What readers of one lane noted.
     type Notes: Default;
 
-    /// Takes notes in, and leaves none.
-    fn take_in(&mut self, notes: &mut Self::Notes);
+    /// Takes notes of a lane in, and leaves none.
+    fn take_in(&mut self, notes: &mut Self::Notes, lane: usize);
 
     /// Looks how many notes there are, and leaves them.
     fn count(&mut self, notes: &mut Self::Notes);
@@ -99,6 +99,11 @@ impl<T: Laned> Lanes<T> {
         }
     }
 
+    /// Lanes in use.
+    pub(crate) const fn count(&self) -> usize {
+        self.mask + 1
+    }
+
     fn in_use(&self) -> impl DoubleEndedIterator<Item = &Lane<T::Notes>> {
         self.all[..=self.mask].iter().map(|lane| &lane.0)
     }
@@ -132,7 +137,7 @@ impl<T: Laned> Lanes<T> {
         let (mut all, own) = (self.writes(), thread & self.mask);
         for at in 0..=self.mask {
             let (value, notes) = all.parts(at);
-            if at == own { value.take_in(notes) } else { value.count(notes) }
+            if at == own { value.take_in(notes, at) } else { value.count(notes) }
         }
         all
     }
@@ -166,7 +171,7 @@ impl<T: Laned> Lanes<T> {
         let mut all = self.writes();
         for at in 0..=self.mask {
             let (value, notes) = all.parts(at);
-            value.take_in(notes);
+            value.take_in(notes, at);
         }
         all
     }
@@ -253,7 +258,7 @@ mod tests {
     impl Laned for Sum {
         type Notes = Noted;
 
-        fn take_in(&mut self, notes: &mut Noted) {
+        fn take_in(&mut self, notes: &mut Noted, _: usize) {
             self.noted += std::mem::take(&mut notes.count);
         }
 

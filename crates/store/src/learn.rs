@@ -1,11 +1,12 @@
 //! Learning in the background: lifetimes counted by the shards become a new table of ranks.
 //!
-//! A shard counts while it is held alone: what ended, at which age, in which class; hits were noted
-//! by who read (`read.rs`). The sweep asks now and then whether it is time to look; then it takes
-//! the counts of one shard after the other, with a few items drawn in each for the lifetimes that
-//! still last, learns without any shard's lock, and swaps the table of ranks whole, as a change of
-//! the pools is swapped. While no pool's rank learns, the shards hold no counts and a request pays
-//! one look at a null pointer.
+//! Who holds a shard alone counts what ended, at which age, in which class; hits were noted by who
+//! read (`read.rs`). Counted is by lane, as threads are spread over those, and for all shards
+//! together: so a thread has its counters to itself, and in its caches. The sweep asks now and then
+//! whether it is time to look; then it draws a few items in one shard after the other for the
+//! lifetimes that still last, takes the counts, learns without any shard's lock, and swaps the
+//! table of ranks whole, as a change of the pools is swapped. While no pool's rank learns, the
+//! shards hold no counters and a request pays one look at a null pointer.
 //!
 //! Ages are in requests to a shard, and so are those of other shards: each has the same share of
 //! the requests, near enough.
@@ -28,16 +29,18 @@ const DRAWS: usize = 512;
 pub(crate) struct Lessons {
     learner: Learner,
     ranks: Arc<Ranks>,
+    lived: Arc<[Lived]>,
     tenants: usize,
     /// Charged for all of it.
     bytes: u64,
 }
 
 impl Lessons {
-    fn new(tenants: usize, shards: usize) -> Self {
-        let bytes = Learner::bytes(tenants) + shards as u64 * Lived::bytes(tenants);
+    fn new(tenants: usize, lanes: usize) -> Self {
+        let bytes = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
         let (learner, ranks) = (Learner::new(tenants), Arc::new(Ranks::default()));
-        Self { learner, ranks, tenants, bytes }
+        let lived = (0..lanes).map(|_| Lived::new(tenants)).collect();
+        Self { learner, ranks, lived, tenants, bytes }
     }
 
     pub(crate) const fn ranks(&self) -> &Arc<Ranks> {
@@ -45,17 +48,34 @@ impl Lessons {
     }
 
     /// What a shard counts with.
-    pub(crate) fn lived(&self) -> Lived {
-        Lived::new(self.tenants)
+    pub(crate) fn lives(&self) -> Lives {
+        Lives { lived: Arc::clone(&self.lived), lane: 0 }
+    }
+}
+
+/// The counters of all lanes.
+#[derive(Clone, Debug)]
+pub(crate) struct Lives {
+    lived: Arc<[Lived]>,
+    /// That of who holds the shard alone.
+    pub(crate) lane: usize,
+}
+
+impl Lives {
+    /// Those of a lane.
+    #[inline]
+    pub(crate) fn of(&self, lane: usize) -> &Lived {
+        // Lanes are a power of two.
+        &self.lived[lane & (self.lived.len() - 1)]
     }
 }
 
 /// An item leaves.
 #[inline]
-pub(crate) fn ends(lived: &mut Option<Box<Lived>>, tenant: TenantId, item: Ref, tick: u64) {
-    if let Some(lived) = lived {
+pub(crate) fn ends(lives: Option<&Lives>, tenant: TenantId, item: Ref, tick: u64) {
+    if let Some(lives) = lives {
         let stamps = item.stamps();
-        lived.count(tenant, stamps.hit_class(), stamps.age(tick), false);
+        lives.of(lives.lane).count(tenant, stamps.hit_class(), stamps.age(tick), false);
     }
 }
 
@@ -63,16 +83,16 @@ pub(crate) fn ends(lived: &mut Option<Box<Lived>>, tenant: TenantId, item: Ref, 
 /// next begins.
 #[inline]
 pub(crate) fn lives_on(
-    lived: &mut Option<Box<Lived>>,
+    lives: Option<&Lives>,
     tenant: TenantId,
     items: usize,
     stamps: &mut Stamps,
     tick: u64,
     hit: bool,
 ) {
-    if let Some(lived) = lived {
+    if let Some(lives) = lives {
         let age = stamps.age(tick);
-        lived.count(tenant, stamps.hit_class(), age, hit);
+        lives.of(lives.lane).count(tenant, stamps.hit_class(), age, hit);
         stamps.set_hit_class(hit_class(age, items));
     }
 }
@@ -85,10 +105,10 @@ impl Store {
         if admin.lessons.as_ref().is_some_and(|known| !learns || known.tenants != tenants) {
             let known = admin.lessons.take();
             self.memory.give(known.map_or(0, |known| known.bytes));
-            self.shards.iter().for_each(|shard| shard.settle().lived = None);
+            self.shards.iter().for_each(|shard| shard.settle().lives = None);
         }
         if learns && admin.lessons.is_none() {
-            let lessons = Lessons::new(tenants, self.shards.len());
+            let lessons = Lessons::new(tenants, self.shards[0].count());
             self.memory.take(lessons.bytes);
             admin.lessons = Some(lessons);
         }
@@ -116,9 +136,6 @@ impl Store {
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
             let shard = &mut *shard.settle();
-            if let Some(lived) = &mut shard.lived {
-                lessons.learner.take(lived);
-            }
             for (at, tenant) in shard.tenants.iter_mut().enumerate() {
                 // What victims were worth was told by the ranks that are replaced now.
                 tenant.slabs.iter_mut().for_each(Slabs::forget_victims);
@@ -149,6 +166,7 @@ impl Store {
                 }
             }
         }
+        lessons.lived.iter().for_each(|lived| lessons.learner.take(lived));
         let by_shard = items / self.shards.len();
         let share = if bytes > 0.0 { explorers / bytes } else { 0.0 };
         lessons.ranks = Arc::new(lessons.learner.learn(requests, &lasting, by_shard, share));

@@ -94,7 +94,7 @@ impl Laned for Shard {
     type Notes = Notes;
 
     #[inline]
-    fn take_in(&mut self, notes: &mut Notes) {
+    fn take_in(&mut self, notes: &mut Notes, lane: usize) {
         self.count(notes);
         for note in &notes.list[..notes.len as usize] {
             let tenant = &mut self.tenants[usize::from(note.tenant)];
@@ -103,8 +103,8 @@ impl Laned for Shard {
                 continue;
             }
             tenant.counters.hits += 1;
-            if let Some(lived) = &mut self.lived {
-                lived.count(note.tenant, Stamps::hit_class_of(note.class), note.age, true);
+            if let Some(lives) = &self.lives {
+                lives.of(lane).count(note.tenant, Stamps::hit_class_of(note.class), note.age, true);
             }
             if self.is_watched {
                 self.class_is_read(note.tenant, Stamps::penalty_class_of(note.class));
@@ -176,7 +176,7 @@ impl Shard {
     /// Writes the stamps of an item that is read at this age.
     #[inline]
     fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
-        if self.lived.is_some() {
+        if self.lives.is_some() {
             stamps.set_hit_class(hit_class(age, items));
         }
         // Who is ahead of this thread stays it.

@@ -8,7 +8,7 @@
 use crate::classes::Ghosts;
 use crate::evict::{Ahead, Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref};
-use crate::learn;
+use crate::learn::{self, Lives};
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
@@ -21,7 +21,6 @@ use crate::tenant::Tenant;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::lhd::Lived;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -36,7 +35,7 @@ pub(crate) struct Shard {
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
     /// Counts lifetimes while a rank learns.
-    pub(crate) lived: Option<Box<Lived>>,
+    pub(crate) lives: Option<Lives>,
     /// Whether classes are counted.
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
@@ -99,6 +98,15 @@ pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Size
 }
 
 impl Shard {
+    /// It is held alone by a thread of this number.
+    #[inline]
+    pub(crate) fn is_of(&mut self, lane: usize) {
+        self.lane = lane;
+        if let Some(lives) = &mut self.lives {
+            lives.lane = lane;
+        }
+    }
+
     /// How a caller sees an item.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
@@ -120,7 +128,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            learn::ends(&mut self.lived, key.tenant, tenant.table.get(place), self.tick);
+            learn::ends(self.lives.as_ref(), key.tenant, tenant.table.get(place), self.tick);
             memory.give(tenant.expire(place));
             return None;
         }
@@ -139,7 +147,14 @@ impl Shard {
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
                 let last = stamps.last;
-                learn::lives_on(&mut self.lived, key.tenant, items, &mut stamps, self.tick, true);
+                learn::lives_on(
+                    self.lives.as_ref(),
+                    key.tenant,
+                    items,
+                    &mut stamps,
+                    self.tick,
+                    true,
+                );
                 stamps.hit(self.tick);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
@@ -159,7 +174,7 @@ impl Shard {
                 }
                 return Some(place);
             }
-            learn::ends(&mut self.lived, key.tenant, tenant.table.get(place), self.tick);
+            learn::ends(self.lives.as_ref(), key.tenant, tenant.table.get(place), self.tick);
             memory.give(tenant.expire(place));
         }
         tenant.counters.misses += 1;
@@ -219,13 +234,13 @@ impl Shard {
         }
         match found {
             Some(place) => {
-                if self.lived.is_some() {
+                if self.lives.is_some() {
                     // The value that was there ends its life unread.
                     let table = &mut self.tenants[key.tenant as usize].table;
                     let (items, mut item) = (table.about(), table.get_mut(place));
                     let mut stamps = item.view().stamps();
                     learn::lives_on(
-                        &mut self.lived,
+                        self.lives.as_ref(),
                         key.tenant,
                         items,
                         &mut stamps,
@@ -513,7 +528,7 @@ impl Shard {
         self.tap.see(key, now, Sighting::Delete, || {
             (self.sizes.charge(item.contents()), item.expires(), 0)
         });
-        learn::ends(&mut self.lived, key.tenant, item, self.tick);
+        learn::ends(self.lives.as_ref(), key.tenant, item, self.tick);
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);

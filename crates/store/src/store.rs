@@ -146,7 +146,7 @@ impl Store {
             sweeper: Sweeper::default(),
             pausing: Pausing::default(),
             nanos: config.nanos,
-            lived: None,
+            lives: None,
             notes: None,
             is_watched: false,
             counts_sizes: false,
@@ -210,7 +210,7 @@ impl Store {
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
         let thread = thread_number();
         let mut shard = self.shard_of(key.hash).write(thread);
-        shard.lane = thread % LANES_MAX;
+        shard.is_of(thread % LANES_MAX);
         shard
     }
 
@@ -555,8 +555,8 @@ impl Store {
                 }
             }
             match &admin.lessons {
-                None => shard.lived = None,
-                Some(lessons) => _ = shard.lived.get_or_insert_with(|| Box::new(lessons.lived())),
+                None => shard.lives = None,
+                Some(lessons) => _ = shard.lives.get_or_insert_with(|| lessons.lives()),
             }
             shard.count_classes(ghosts);
             let sizes = shard.counts_sizes;

@@ -70,7 +70,7 @@ impl SlabPlant {
             }
             lasting.push((owner, item.hit_class, age as u32, 1.0));
         }
-        worth.learner.take(&mut worth.lived);
+        worth.learner.take(&worth.lived);
         let share = explorers / f64::max(bytes, 1.0);
         worth.ranks = worth.learner.learn(self.tick, &lasting, objects, share);
     }

@@ -263,7 +263,7 @@ impl Shard {
         let worth = self.worth(at, class, chosen);
         let tenant = &mut self.tenants[at as usize];
         let place = tenant.place_of(class, chosen, self.seed);
-        crate::learn::ends(&mut self.lived, at, tenant.table.get(place), self.tick);
+        crate::learn::ends(self.lives.as_ref(), at, tenant.table.get(place), self.tick);
         let (item, bytes) = tenant.take(place);
         let evicted_at = (!chosen.is_dead).then_some(self.tick);
         crate::departed::leaves(&mut tenant.departures, item.view(), evicted_at);

@@ -148,9 +148,11 @@ fn compare_lhd(name: &str, accesses: &[u64], room: Bytes, tolerance: f64) {
     for (shards, k, pool, tenants) in all {
         let evictor = Evictor { pool, ..Evictor::lhd(k) };
         let bounds = vec![Bounds::default(); tenants];
-        let lessons = Learner::bytes(tenants) + shards as u64 * Lived::bytes(tenants);
+        let lanes = 2;
+        let lessons = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
         let maxmemory = Bytes(room.0 + lessons);
-        let config = Config { maxmemory, shards, evictor, tenants: bounds, ..Config::default() };
+        let config =
+            Config { maxmemory, shards, lanes, evictor, tenants: bounds, ..Config::default() };
         let store = Store::new(config);
         let value = [7; 150];
         for (at_access, number) in accesses.iter().enumerate() {
@@ -217,15 +219,16 @@ fn live_lhd_misses_no_more_than_simulated() {
 
 #[test]
 fn what_was_learnt_is_forgotten_with_its_rank() {
-    let config =
-        Config { maxmemory: Bytes(4 << 20), evictor: Evictor::lhd(32), ..Config::default() };
+    let (maxmemory, lanes) = (Bytes(4 << 20), 2);
+    let config = Config { maxmemory, lanes, evictor: Evictor::lhd(32), ..Config::default() };
     let store = Store::new(config);
     let with = store.used();
     let klru =
-        Pool { tenants: vec![0], class: None, budget: Bytes(4 << 20), evictor: Evictor::default() };
+        Pool { tenants: vec![0], class: None, budget: maxmemory, evictor: Evictor::default() };
     store.set_pools(std::slice::from_ref(&klru));
     super::audit(&store);
-    assert!(store.used().0 + (1 << 20) < with.0);
+    let lessons = Learner::bytes(1) + lanes as u64 * Lived::bytes(1);
+    assert_eq!(store.used().0 + lessons, with.0);
     store.set_pools(&[Pool { evictor: Evictor::lhd(8), ..klru }]);
     assert_eq!(store.used(), with);
 }

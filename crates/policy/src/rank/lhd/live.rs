@@ -1,13 +1,14 @@
 //! LHD over a store that many threads use: counting, learning and ranking taken apart.
 //!
 //! ```text
-//!   shard: Lived ──┐ taken, now and then             swapped whole
-//!   shard: Lived ──┼────────────────▶ Learner ─▶ Ranks ───────────▶ every eviction
-//!   shard: Lived ──┘                  (Model)
+//!   threads: Lived ──┐ taken, now and then             swapped whole
+//!   threads: Lived ──┼────────────────▶ Learner ─▶ Ranks ───────────▶ every eviction
+//!   threads: Lived ──┘                  (Model)
 //! ```
 //!
-//! A shard counts while somebody holds it anyway; somebody in the background takes the counts,
-//! learns, and hands out a table that nobody changes any more. The store keeps three bits an item:
+//! Few threads count in one place, mostly one; somebody in the background takes the counts,
+//! learns, and hands out a table that nobody changes any more. The counters are fuzzy: of two
+//! threads that count at once one may not be heard. The store keeps three bits an item:
 //! the class of the age at its last hit, relative to the number of items, each class a factor of
 //! four (the paper's class; its code, and the simulator here, add the age at the hit before).
 //!
@@ -23,6 +24,7 @@ use super::{
 use crate::rank::{Meta, Rank, Tag};
 use base::Tick;
 use base::hash::mix;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// One explorer in so many newcomers and hits at least.
 const EXPLORE_MOST: f64 = 1e6;
@@ -53,36 +55,37 @@ const fn row(apps: usize, tenant: u16, class: u8) -> usize {
     app(apps, tenant) * KEPT + class as usize % KEPT
 }
 
-/// Lifetimes that ended in one shard since they were last taken: by class and age, those that ended
-/// in a hit and the others.
+/// Lifetimes that ended since they were last taken: by class and age, those that ended in a hit and
+/// the others.
 #[derive(Debug)]
 pub struct Lived {
     apps: usize,
     /// Apart, for hits come by many at once, and then no line is of use that counts the others.
-    hits: Box<[u32]>,
-    ends: Box<[u32]>,
+    hits: Box<[AtomicU32]>,
+    ends: Box<[AtomicU32]>,
 }
 
 impl Lived {
     /// Nothing counted yet; tenants beyond sixteen share classes.
     pub fn new(tenants: usize) -> Self {
         let apps = tenants.clamp(1, APP_CLASSES);
-        let none = || vec![0; apps * KEPT * AGES].into();
+        let none = || (0..apps * KEPT * AGES).map(|_| AtomicU32::new(0)).collect();
         Self { apps, hits: none(), ends: none() }
     }
 
     /// Bytes that it takes, for so many tenants.
     pub const fn bytes(tenants: usize) -> u64 {
         let apps = if tenants > APP_CLASSES { APP_CLASSES } else { tenants };
-        (apps * KEPT * AGES * size_of::<[u32; 2]>()) as u64
+        (apps * KEPT * AGES * 2 * size_of::<AtomicU32>()) as u64
     }
 
     /// A lifetime ended at this age, in a hit or otherwise.
     #[inline]
-    pub fn count(&mut self, tenant: u16, class: u8, age: u32, hit: bool) {
+    pub fn count(&self, tenant: u16, class: u8, age: u32, hit: bool) {
         let at = row(self.apps, tenant, class) * AGES + bucket(age);
-        let counts = if hit { &mut self.hits } else { &mut self.ends };
-        counts[at] = counts[at].saturating_add(1);
+        let count = if hit { &self.hits[at] } else { &self.ends[at] };
+        // One who counts alone loses nothing, and does not pay for who does not.
+        count.store(count.load(Relaxed).saturating_add(1), Relaxed);
     }
 }
 
@@ -257,10 +260,14 @@ impl Learner {
         (apps * (3 * HIT_CLASSES * AGES * size_of::<f32>() + 2 * table)) as u64
     }
 
-    /// Takes the counts of a shard, which begins anew.
-    pub fn take(&mut self, lived: &mut Lived) {
-        for (at, counts) in lived.hits.iter_mut().zip(&mut lived.ends).enumerate() {
-            let (hits, ends) = (std::mem::take(counts.0), std::mem::take(counts.1));
+    /// Takes the counts, which begin anew.
+    pub fn take(&mut self, lived: &Lived) {
+        for (at, (hits, ends)) in lived.hits.iter().zip(&lived.ends).enumerate() {
+            let take = |count: &AtomicU32| match count.load(Relaxed) {
+                0 => 0,
+                _ => count.swap(0, Relaxed),
+            };
+            let (hits, ends) = (take(hits), take(ends));
             if hits > 0 || ends > 0 {
                 self.model.add(class_of(at / AGES), at % AGES, hits as f32, ends as f32);
             }
@@ -344,16 +351,16 @@ mod tests {
     /// asks and by age, and counted once.
     #[test]
     fn what_is_counted_is_learnt() {
-        let mut lived = Lived::new(2);
+        let lived = Lived::new(2);
         for _ in 0..1_000 {
             lived.count(1, 0, 100, true);
             lived.count(0, 0, 100, false);
         }
         let mut learner = Learner::new(2);
         assert!(!learner.is_due(FIRST_LOOK, 0, 1 << 20) && learner.is_due(FIRST_LOOK, 10, 10));
-        learner.take(&mut lived);
-        let all = lived.hits.iter().chain(&lived.ends);
-        assert!(all.copied().all(|count| count == 0), "it begins anew");
+        learner.take(&lived);
+        let mut all = lived.hits.iter().chain(&lived.ends);
+        assert!(all.all(|count| count.load(Relaxed) == 0), "it begins anew");
         let ranks = learner.learn(FIRST_LOOK, &[], 10, 0.01);
         assert!(!learner.is_due(FIRST_LOOK, 10, 10));
         let meta = |age| Meta { age, life: age, hits: 0, size: 10, penalty: Micros(0) };
