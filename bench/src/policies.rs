@@ -44,8 +44,8 @@ pub(crate) fn random() -> Evictor {
 
 type Make = fn() -> Box<dyn Held>;
 
-/// The ratios are to random in the same table. The store's LHD has candidates as the server has them
-/// by default.
+/// The ratios are to random in the same table. The store's LHD has candidates as the server has
+/// them by default.
 const CACHES: [(&str, &str, Make); 10] = [
     ("lru list", "random", || table("lru", 1)),
     ("gdsf heap", "random", || table("gdsf", 1)),

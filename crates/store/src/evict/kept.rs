@@ -1,8 +1,8 @@
 //! Good candidates that are kept for later evictions.
 //!
-//! Sixteen places, as in Redis, in no order: their ranks are one line of memory, and where a rank is
-//! without end a place is free. So both whom the next eviction takes and whom a better one replaces are
-//! found by looking at that line, and nothing is ever moved.
+//! Sixteen places, as in Redis, in no order: their ranks are one line of memory, and where a rank
+//! is without end a place is free. So both whom the next eviction takes and whom a better one
+//! replaces are found by looking at that line, and nothing is ever moved.
 //!
 //! A candidate is kept as numbers, not as a pointer: its place, and when it was last used, which is
 //! another time for each item. When its turn comes it is dropped if no item of this time is there
