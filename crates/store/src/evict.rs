@@ -11,8 +11,8 @@
 //!
 //! An eviction looks at K items that no cache of the processor holds. So all places are drawn
 //! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen are drawn by buckets, and eight already by a rank that
-//! learns (`evict/buckets.rs`).
+//! the K waits become one. More than sixteen are drawn by buckets, and by a rank that learns as few
+//! as a bucket holds (`evict/buckets.rs`).
 //!
 //! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
 //! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,

@@ -1,8 +1,7 @@
 //! Many candidates, drawn by buckets of the table.
 //!
 //! What lies in a bucket was thrown together by the hash, so it is a random sample of its tenant,
-//! and five items come for one line. Buckets are drawn two evictions before they are wanted, at
-//! equal distances along the items of all tenants:
+//! and five items come for one line. Buckets are drawn two evictions before they are wanted:
 //!
 //! ```text
 //!   eviction n               n + 1                 n + 2
@@ -100,7 +99,7 @@ impl<O: Of> Round<'_, O> {
     /// are in a bucket where that does no harm. Models of sampled LRU go by draws apart from each
     /// other, which those of a bucket are not quite; what learns goes by what it sees.
     pub(super) fn draws_buckets(&self) -> bool {
-        let fewest = if self.evictor.rank.learns() { Table::PLACES - 3 } else { super::APART + 1 };
+        let fewest = if self.evictor.rank.learns() { MEAN } else { super::APART + 1 };
         usize::from(self.evictor.k) >= fewest
     }
 
