@@ -23,6 +23,7 @@
 
 use crate::item::Parts;
 use crate::key::hash_of;
+use crate::learn::{self, lived};
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
@@ -229,14 +230,14 @@ impl Store {
     /// may have gone beyond the copy, or the item may have left by itself.
     pub fn release(&self, key: &Key, block: u64) -> bool {
         let mut shard = self.shard(key);
-        let Shard { tenants, lives, tick, .. } = &mut *shard;
+        let Shard { tenants, lives, tick, lane, .. } = &mut *shard;
         let tenant = &mut tenants[usize::from(key.tenant)];
         if tenant.away.as_ref().is_none_or(|away| !away.has(key, block)) {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
         let item = tenant.table.get(place);
-        crate::learn::ends(lives.as_ref(), key.tenant, item, *tick);
+        learn::ends(lived(lives.as_ref(), *lane), key.tenant, item, *tick);
         crate::departed::leaves(&mut tenant.departures, item, Some(*tick));
         let bytes = tenant.remove(place);
         shard.give(&self.memory, key.tenant, bytes);

@@ -26,7 +26,7 @@ pub(crate) use kept::Kept;
 
 use crate::classes::Ghosts;
 use crate::item::{Owned, Ref};
-use crate::learn::Lives;
+use crate::learn::{self, lived};
 use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
 use crate::table::{END, Place};
@@ -34,7 +34,7 @@ use crate::tenant::{Account, Tenant};
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick};
 use policy::rank::Stamps;
-use policy::rank::lhd::Ranks;
+use policy::rank::lhd::{Lived, Ranks};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -294,14 +294,20 @@ impl Shard {
     pub(crate) fn evict_at(&mut self, number: TenantId, place: Place, now: Now) -> Option<u64> {
         let tenant = &mut self.tenants[usize::from(number)];
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            crate::learn::ends(self.lives.as_ref(), number, tenant.table.get(place), self.tick);
+            learn::ends(
+                lived(self.lives.as_ref(), self.lane),
+                number,
+                tenant.table.get(place),
+                self.tick,
+            );
             return Some(tenant.expire(place));
         }
         let charge = heap_class(tenant.table.get(place).contents());
         if !tenant.account.try_give(charge) {
             return None;
         }
-        let (item, bytes) = leaves(tenant, number, place, self.lives.as_ref(), self.tick);
+        let (item, bytes) =
+            leaves(tenant, number, place, lived(self.lives.as_ref(), self.lane), self.tick);
         if let Some(ghosts) = &mut self.ghosts {
             ghosts.leave(self.seed, number, &item);
         }
@@ -313,8 +319,8 @@ impl Shard {
         if let Sizes::Slab(_) = self.sizes {
             return self.evict_page(pool, want);
         }
-        let Self { pools, tenants, kept, shares, prng, tick, scrap, lives, ghosts, seed, .. } =
-            self;
+        let Self { pools, tenants, kept, shares, prng, tick, scrap, ghosts, seed, .. } = self;
+        let lived = lived(self.lives.as_ref(), self.lane);
         let ahead = &mut self.ahead[pool];
         let members = &pools.pools[pool];
         if members.evictor.k == 0 {
@@ -335,15 +341,15 @@ impl Shard {
             return 0;
         }
         let evictor = &members.evictor;
-        let (kept, lives) = (&mut kept[pool], lives.as_ref());
+        let kept = &mut kept[pool];
         let (tick, seed) = (*tick, *seed);
         if let (Some(class), Some(ghosts)) = (class, ghosts) {
             let of = OfClass { class, ghosts, seed };
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lives }
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
                 .run()
         } else {
             let of = OfAny;
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lives }
+            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
                 .run()
         }
     }
@@ -355,11 +361,11 @@ fn leaves(
     tenant: &mut Tenant,
     number: TenantId,
     place: Place,
-    lives: Option<&Lives>,
+    lived: Option<&Lived>,
     tick: u64,
 ) -> (Owned, u64) {
     let (item, bytes) = tenant.take(place);
-    crate::learn::ends(lives, number, item.view(), tick);
+    learn::ends(lived, number, item.view(), tick);
     crate::departed::leaves(&mut tenant.departures, item.view(), Some(tick));
     tenant.account.give(bytes);
     tenant.counters.evicted += 1;
@@ -468,7 +474,7 @@ struct Round<'a, O> {
     scrap: &'a mut Option<Owned>,
     want: &'a Want,
     tick: u64,
-    lives: Option<&'a Lives>,
+    lived: Option<&'a Lived>,
 }
 
 impl<O: Of> Round<'_, O> {
@@ -528,7 +534,7 @@ impl<O: Of> Round<'_, O> {
     /// One that is dead leaves.
     fn expire(&mut self, at: TenantId, place: Place) -> u64 {
         let tenant = &mut self.tenants[usize::from(at)];
-        crate::learn::ends(self.lives, at, tenant.table.get(place), self.tick);
+        learn::ends(self.lived, at, tenant.table.get(place), self.tick);
         tenant.counters.expired_for_room += 1;
         tenant.expire(place)
     }
@@ -616,7 +622,7 @@ impl<O: Of> Round<'_, O> {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        let (item, bytes) = leaves(tenant, number, victim.place, self.lives, self.tick);
+        let (item, bytes) = leaves(tenant, number, victim.place, self.lived, self.tick);
         self.of.loses(number, &item);
         *self.scrap = Some(item);
         bytes + charge

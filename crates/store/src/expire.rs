@@ -15,6 +15,7 @@
 //! to merge buckets of tables that have become empty. Then, if a limit was lowered, it evicts.
 
 use crate::key::hash_of;
+use crate::learn::{self, lived};
 use crate::memory::Memory;
 use crate::shard::Shard;
 use crate::sizes::Sizes;
@@ -141,8 +142,8 @@ impl Shard {
         let (mut dead, mut bytes) = (0, 0);
         let is_dead = |item: crate::item::Ref| item.is_dead(now.unix_ms);
         while let Some(place) = tenant.table.find_beside(taken.hash, is_dead) {
-            crate::learn::ends(
-                self.lives.as_ref(),
+            learn::ends(
+                lived(self.lives.as_ref(), self.lane),
                 at as TenantId,
                 tenant.table.get(place),
                 self.tick,

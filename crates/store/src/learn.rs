@@ -49,33 +49,35 @@ impl Lessons {
 
     /// What a shard counts with.
     pub(crate) fn lives(&self) -> Lives {
-        Lives { lived: Arc::clone(&self.lived), lane: 0 }
+        Lives(Arc::clone(&self.lived))
     }
 }
 
 /// The counters of all lanes.
 #[derive(Clone, Debug)]
-pub(crate) struct Lives {
-    lived: Arc<[Lived]>,
-    /// That of who holds the shard alone.
-    pub(crate) lane: usize,
-}
+pub(crate) struct Lives(Arc<[Lived]>);
 
 impl Lives {
     /// Those of a lane.
     #[inline]
     pub(crate) fn of(&self, lane: usize) -> &Lived {
         // Lanes are a power of two.
-        &self.lived[lane & (self.lived.len() - 1)]
+        &self.0[lane & (self.0.len() - 1)]
     }
+}
+
+/// The counters of a lane, while a rank learns.
+#[inline]
+pub(crate) fn lived(lives: Option<&Lives>, lane: usize) -> Option<&Lived> {
+    lives.map(|lives| lives.of(lane))
 }
 
 /// An item leaves.
 #[inline]
-pub(crate) fn ends(lives: Option<&Lives>, tenant: TenantId, item: Ref, tick: u64) {
-    if let Some(lives) = lives {
+pub(crate) fn ends(lived: Option<&Lived>, tenant: TenantId, item: Ref, tick: u64) {
+    if let Some(lived) = lived {
         let stamps = item.stamps();
-        lives.of(lives.lane).count(tenant, stamps.hit_class(), stamps.age(tick), false);
+        lived.count(tenant, stamps.hit_class(), stamps.age(tick), false);
     }
 }
 
@@ -83,16 +85,16 @@ pub(crate) fn ends(lives: Option<&Lives>, tenant: TenantId, item: Ref, tick: u64
 /// next begins.
 #[inline]
 pub(crate) fn lives_on(
-    lives: Option<&Lives>,
+    lived: Option<&Lived>,
     tenant: TenantId,
     items: usize,
     stamps: &mut Stamps,
     tick: u64,
     hit: bool,
 ) {
-    if let Some(lives) = lives {
+    if let Some(lived) = lived {
         let age = stamps.age(tick);
-        lives.of(lives.lane).count(tenant, stamps.hit_class(), age, hit);
+        lived.count(tenant, stamps.hit_class(), age, hit);
         stamps.set_hit_class(hit_class(age, items));
     }
 }

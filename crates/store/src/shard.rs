@@ -8,7 +8,7 @@
 use crate::classes::Ghosts;
 use crate::evict::{Ahead, Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref};
-use crate::learn::{self, Lives};
+use crate::learn::{self, Lives, lived};
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
@@ -102,9 +102,6 @@ impl Shard {
     #[inline]
     pub(crate) fn is_of(&mut self, lane: usize) {
         self.lane = lane;
-        if let Some(lives) = &mut self.lives {
-            lives.lane = lane;
-        }
     }
 
     /// How a caller sees an item.
@@ -128,7 +125,12 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            learn::ends(self.lives.as_ref(), key.tenant, tenant.table.get(place), self.tick);
+            learn::ends(
+                lived(self.lives.as_ref(), self.lane),
+                key.tenant,
+                tenant.table.get(place),
+                self.tick,
+            );
             memory.give(tenant.expire(place));
             return None;
         }
@@ -148,7 +150,7 @@ impl Shard {
                 let mut stamps = item.view().stamps();
                 let last = stamps.last;
                 learn::lives_on(
-                    self.lives.as_ref(),
+                    lived(self.lives.as_ref(), self.lane),
                     key.tenant,
                     items,
                     &mut stamps,
@@ -174,7 +176,12 @@ impl Shard {
                 }
                 return Some(place);
             }
-            learn::ends(self.lives.as_ref(), key.tenant, tenant.table.get(place), self.tick);
+            learn::ends(
+                lived(self.lives.as_ref(), self.lane),
+                key.tenant,
+                tenant.table.get(place),
+                self.tick,
+            );
             memory.give(tenant.expire(place));
         }
         tenant.counters.misses += 1;
@@ -240,7 +247,7 @@ impl Shard {
                     let (items, mut item) = (table.about(), table.get_mut(place));
                     let mut stamps = item.view().stamps();
                     learn::lives_on(
-                        self.lives.as_ref(),
+                        lived(self.lives.as_ref(), self.lane),
                         key.tenant,
                         items,
                         &mut stamps,
@@ -528,7 +535,7 @@ impl Shard {
         self.tap.see(key, now, Sighting::Delete, || {
             (self.sizes.charge(item.contents()), item.expires(), 0)
         });
-        learn::ends(self.lives.as_ref(), key.tenant, item, self.tick);
+        learn::ends(lived(self.lives.as_ref(), self.lane), key.tenant, item, self.tick);
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);

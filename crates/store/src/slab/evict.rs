@@ -4,6 +4,7 @@ use super::sample::{Choice, Chosen};
 use super::{SizeClass, Slabs};
 use crate::evict::Want;
 use crate::item::Owned;
+use crate::learn::{self, lived};
 use crate::shard::Shard;
 use crate::table::{Place, address_of};
 use crate::tenant::Tenant;
@@ -263,7 +264,7 @@ impl Shard {
         let worth = self.worth(at, class, chosen);
         let tenant = &mut self.tenants[at as usize];
         let place = tenant.place_of(class, chosen, self.seed);
-        crate::learn::ends(self.lives.as_ref(), at, tenant.table.get(place), self.tick);
+        learn::ends(lived(self.lives.as_ref(), self.lane), at, tenant.table.get(place), self.tick);
         let (item, bytes) = tenant.take(place);
         let evicted_at = (!chosen.is_dead).then_some(self.tick);
         crate::departed::leaves(&mut tenant.departures, item.view(), evicted_at);
