@@ -22,6 +22,7 @@ mod arena;
 mod classes;
 mod count;
 mod evict;
+mod held;
 mod lowest;
 #[allow(unsafe_code)]
 mod mapping;
@@ -40,6 +41,7 @@ pub(crate) use sample::Draws;
 use crate::item::{Owned, Parts, Ref};
 use crate::lanes::LANES_MAX;
 use ahead::{Ahead, MANY};
+use held::Held;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
@@ -142,12 +144,12 @@ struct Class {
 pub(crate) struct Slabs {
     arena: Arc<Arena>,
     classes: Arc<Classes>,
-    held: Box<[Class]>,
+    held: Held,
 }
 
 impl Slabs {
     pub(crate) fn new(arena: &Arc<Arena>, classes: &Arc<Classes>) -> Self {
-        let held = (0..=classes.large()).map(|_| Class::default()).collect();
+        let held = Held::new(classes.large() + 1);
         Self { arena: Arc::clone(arena), classes: Arc::clone(classes), held }
     }
 
@@ -158,12 +160,12 @@ impl Slabs {
 
     /// Bytes that a tenant's slabs take in a shard before there is a page.
     pub(crate) fn fixed_bytes(classes: &Classes) -> u64 {
-        ((classes.large() + 1) * size_of::<Class>()) as u64
+        Held::bytes(classes.large() + 1)
     }
 
     /// What is known of victims, those to come among them, is out of date.
     pub(crate) fn forget_victims(&mut self) {
-        for held in &mut self.held {
+        for held in self.held.iter_mut() {
             held.victims.count = 0;
             held.ahead = Default::default();
         }

@@ -195,8 +195,7 @@ impl super::Class {
 
 impl Slabs {
     fn tell(&mut self, class: usize, stats: &mut SizeClassStats) {
-        let held = &mut self.held[class];
-        held.told = held.evicted;
+        let held = &self.held[class];
         let slots = u64::from(self.classes.slots(class)) * held.pages.len() as u64;
         stats.chunk = Bytes(self.classes.chunk(class));
         stats.pages += held.pages.len() as u64;
@@ -212,13 +211,16 @@ impl Slabs {
             let weight = here.count as f64 / all.count as f64;
             all.density += weight * (here.density - all.density);
         }
+        if held.told != held.evicted {
+            self.held[class].told = held.evicted;
+        }
     }
 }
 
 impl Shard {
     fn holds(&self, of: SizeClass) -> Option<u64> {
         let slabs = self.tenants.get(usize::from(of.tenant))?.slabs.as_ref()?;
-        Some(slabs.held.get(of.class)?.bytes)
+        (of.class < slabs.held.len()).then(|| slabs.held[of.class].bytes)
     }
 
     /// Whether there is a page to be taken, and who gets it may have it.
@@ -328,7 +330,8 @@ impl Shard {
         }
         let mut all = vec![];
         for at in tenants {
-            let held = self.tenants[usize::from(at)].slabs.iter().flat_map(|slabs| &slabs.held);
+            let held =
+                self.tenants[usize::from(at)].slabs.iter().flat_map(|slabs| slabs.held.iter());
             let classes = held.enumerate().filter(|(_, held)| !held.pages.is_empty());
             all.extend(classes.map(|(class, _)| SizeClass { tenant: at, class }));
         }
