@@ -98,12 +98,6 @@ pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Size
 }
 
 impl Shard {
-    /// It is held alone by a thread of this number.
-    #[inline]
-    pub(crate) fn is_of(&mut self, lane: usize) {
-        self.lane = lane;
-    }
-
     /// How a caller sees an item.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]

@@ -210,7 +210,7 @@ impl Store {
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
         let thread = thread_number();
         let mut shard = self.shard_of(key.hash).write(thread);
-        shard.is_of(thread % LANES_MAX);
+        shard.lane = thread % LANES_MAX;
         shard
     }
 

@@ -158,7 +158,7 @@ impl Slabs {
         Self::new(&self.arena, &self.classes)
     }
 
-    /// Bytes that a tenant's slabs take in a shard before there is a page.
+    /// Bytes that a tenant's slabs take in a shard, without pages and with every class in use.
     pub(crate) fn fixed_bytes(classes: &Classes) -> u64 {
         Held::bytes(classes.large() + 1)
     }
