@@ -17,7 +17,9 @@
 //! machine does not decide: a thread that waits for a lock costs what it looks for it, and nothing
 //! once it sleeps. So *2/1*, the work of two threads by that of one at equal processor time, times
 //! two, shows what sharing costs; it does not show a queue in front of a lock. *Apart* is the same
-//! of two processes at once that have a thread and a cache each.
+//! of two processes at once that have a thread and a cache each. What the machine gives
+//! changes from one second to the next, so a lap counts where it gave two processors
+//! (`machine.rs`).
 //!
 //! ```text
 //! cargo x bench store
@@ -29,6 +31,7 @@
 mod evictions;
 mod hits;
 mod lhd;
+mod machine;
 mod peers;
 mod policies;
 mod race;

@@ -1,4 +1,4 @@
-//! Lines of memory asked for before they are read, so that nobody waits for them.
+//! Lines of memory asked for before they are read or written, so that nobody waits for them.
 
 /// Has the processor bring the line at `address`, whatever is there, without waiting for it.
 #[inline]
@@ -11,4 +11,18 @@ pub(crate) fn fetch(address: *const u8) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = address;
+}
+
+/// The same for a line that is to be written: other processors give theirs up.
+#[inline]
+pub(crate) fn fetch_to_write(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a hint, which changes nothing and never faults; processors that do not know it do
+    // nothing.
+    unsafe {
+        use std::arch::asm;
+        asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    fetch(address);
 }

@@ -23,6 +23,7 @@
 //! layout it is a chunk, which has an owner of its own, and a flag says so. The class follows from
 //! the lengths in the header alone; it is never stored.
 
+use crate::fetch::fetch_to_write;
 use crate::sizes::{Sizes, heap_class};
 use policy::rank::Stamps;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -54,6 +55,10 @@ struct Header {
 }
 
 const STAMPS: usize = size_of::<Stamps>();
+
+/// Bytes of a line, and those of an item that are brought at once.
+const LINE: usize = 64;
+const EXPECTED: u64 = 256;
 
 // The drawing above, and what a usual item comes to.
 const _: () = {
@@ -225,6 +230,13 @@ impl Raw {
         self.lens()[1]
     }
 
+    /// Whether the lengths stay where they are with a value that is so long.
+    #[inline]
+    fn keeps_lens(self, value_len: usize) -> bool {
+        let is = self.header().flags & LONG != 0;
+        is == is_long(self.key_len(), value_len)
+    }
+
     #[inline]
     fn expires(self) -> Option<u64> {
         // SAFETY: the flag says that the expiry stands behind the header.
@@ -384,6 +396,29 @@ impl<'a> Ref<'a> {
         self.raw.contents()
     }
 
+    /// Whether its memory has room for a value that is so long, that expires or not.
+    #[inline]
+    pub(crate) fn has_room(self, sizes: &Sizes, value_len: usize, expires: bool) -> bool {
+        let [old_len, key_len] = self.raw.lens();
+        let had_expiry = self.raw.header().flags & EXPIRES != 0;
+        if value_len == old_len && expires == had_expiry {
+            return true;
+        }
+        let new = contents(key_len, value_len, expires);
+        self.raw.keeps_lens(value_len) && sizes.are_one(new, self.contents())
+    }
+
+    /// Has all of it brought to be written, up to a few lines.
+    #[inline]
+    pub(crate) fn expect_to_write(self) {
+        let len = self.contents().min(EXPECTED) as usize;
+        let first = self.base().as_ptr().map_addr(|addr| addr & !(LINE - 1));
+        let last = self.base().as_ptr().wrapping_add(len - 1);
+        for at in (0..=last.addr() - first.addr()).step_by(LINE) {
+            fetch_to_write(first.wrapping_add(at));
+        }
+    }
+
     /// Where it stands.
     pub(crate) const fn base(self) -> NonNull<u8> {
         self.raw.0
@@ -452,28 +487,21 @@ impl Mut<'_> {
     /// Replaces value and expiry if the class stays the same; says whether it did.
     #[inline]
     pub(crate) fn overwrite(&mut self, sizes: &Sizes, value: &[u8], expires: Option<u64>) -> bool {
-        let [value_len, key_len] = self.raw.lens();
-        let had_expiry = self.raw.header().flags & EXPIRES != 0;
-        let same = value.len() == value_len && expires.is_some() == had_expiry;
-        let new = contents(key_len, value.len(), expires.is_some());
-        let fits = || self.keeps_lens(value.len()) && sizes.are_one(new, self.raw.contents());
-        if !same && !fits() {
+        if !self.view().has_room(sizes, value.len(), expires.is_some()) {
             return false;
         }
-        self.move_key(expires);
+        let [value_len, key_len] = self.raw.lens();
+        if expires.is_some() || self.raw.header().flags & EXPIRES != 0 {
+            self.move_key(expires);
+        }
         let at = self.raw.key_at() + key_len;
         // SAFETY: the class has room for the key where it now stands and `value` behind it;
         // `value` is borrowed from elsewhere, as this is the only way to the item.
         unsafe { self.raw.write(at, value) };
-        self.set_value_len(value.len());
+        if value.len() != value_len {
+            self.set_value_len(value.len());
+        }
         true
-    }
-
-    /// Whether the lengths stay where they are with a value that is so long.
-    #[inline]
-    fn keeps_lens(&self, value_len: usize) -> bool {
-        let is = self.raw.header().flags & LONG != 0;
-        is == is_long(self.raw.key_len(), value_len)
     }
 
     #[inline]
@@ -491,7 +519,7 @@ impl Mut<'_> {
     pub(crate) fn append(&mut self, sizes: &Sizes, more: &[u8]) -> bool {
         let size = self.raw.contents();
         let value_len = self.raw.lens()[0] + more.len();
-        if !self.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
+        if !self.raw.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
             return false;
         }
         // SAFETY: the class has room for `more` behind the contents; `more` is from elsewhere.

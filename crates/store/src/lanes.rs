@@ -9,6 +9,7 @@
 //!            lane 0            lane 1            …
 //!   read     lock, notes                              &T, &mut its notes
 //!   read                       lock, notes            &T, &mut its notes
+//!   alone    lock, notes       lock              …    &mut T, &mut its notes, by one of lane 0
 //!   write    lock, take in     lock, count       …    &mut T, by a thread of lane 0
 //!            tell, unlock      tell, unlock
 //!   settle   lock, take in     lock, take in     …    &mut T
@@ -17,11 +18,14 @@
 //!
 //! What a reader would have to write, its counts above all, it *notes* in its lane. Who writes
 //! takes in the notes of its own lane before anything else, so that a thread always sees what it
-//! read before: where one thread does all, it is as if there were no lanes. Those of other lanes it
+//! did before: where one thread does all, it is as if there were no lanes. Those of other lanes it
 //! only counts, and leaves them to their threads, in whose caches they are; unless it must know all
 //! that was read. Before the lanes are free again it *tells* each what readers go by that every
 //! write changes: so they need no line of the writer's but that of their lane, which they have to
-//! fetch anyway.
+//! fetch anyway. Who holds all lanes and changes nothing that readers go by need not take in or
+//! tell: it may note what it did, as they do, and leave the lines of all else alone. It may hold
+//! its own lane first, to see whether that will do, and then only tries the others: who waits takes
+//! them in order.
 //!
 //! The protocol has no atomics but those of the locks: a reader's release of its lane comes before
 //! a writer's acquire of that lane, and a writer's release of all lanes before a reader's acquire.
@@ -29,6 +33,7 @@
 //!
 //! [1] Hsieh, Weihl. Scalable Reader-Writer Locks for Parallel Systems. IPPS '92.
 
+use crate::fetch::fetch_to_write;
 use crate::memory::Padded;
 use crate::sync::{RawLock, Witness};
 use std::cell::UnsafeCell;
@@ -82,11 +87,16 @@ pub(crate) struct Read<'a, T: Laned> {
     stays: PhantomData<*const ()>,
 }
 
-/// All lanes held.
-pub(crate) struct Write<'a, T: Laned> {
+/// All lanes held, and nothing taken in yet.
+pub(crate) struct Alone<'a, T: Laned> {
     lanes: &'a Lanes<T>,
+    /// The lane of this thread.
+    own: usize,
     stays: PhantomData<*const ()>,
 }
+
+/// All lanes held, and the notes of at least one taken in.
+pub(crate) struct Write<'a, T: Laned>(Alone<'a, T>);
 
 impl<T: Laned> Lanes<T> {
     /// A value with so many lanes, or as many more as make it a power of two, up to [`LANES_MAX`].
@@ -116,6 +126,23 @@ impl<T: Laned> Lanes<T> {
         self.reads(at)
     }
 
+    /// Waits for a lane, and has the others brought meanwhile, which are to be held next.
+    #[inline]
+    pub(crate) fn read_first(&self, thread: usize) -> Read<'_, T> {
+        let own = thread & self.mask;
+        for lane in self.others(own) {
+            fetch_to_write(std::ptr::from_ref(lane).cast());
+        }
+        self.read(thread)
+    }
+
+    /// The lanes in use but one.
+    #[inline]
+    fn others(&self, own: usize) -> impl Iterator<Item = &Lane<T::Notes>> {
+        let others = self.in_use().enumerate().filter(move |(at, _)| *at != own);
+        others.map(|(_, lane)| lane)
+    }
+
     /// Takes a lane if it is free.
     #[inline]
     pub(crate) fn try_read(&self, thread: usize) -> Option<Read<'_, T>> {
@@ -130,22 +157,22 @@ impl<T: Laned> Lanes<T> {
         Read { lanes: self, at, stays: PhantomData }
     }
 
+    /// Waits for all lanes.
+    #[inline]
+    pub(crate) fn alone(&self, thread: usize) -> Alone<'_, T> {
+        self.in_use().for_each(|lane| lane.lock.lock());
+        self.all_held(thread)
+    }
+
     /// Waits for all lanes, takes in the notes of a thread's own, and counts the others.
     #[inline]
     pub(crate) fn write(&self, thread: usize) -> Write<'_, T> {
-        self.in_use().for_each(|lane| lane.lock.lock());
-        let (mut all, own) = (self.writes(), thread & self.mask);
-        for at in 0..=self.mask {
-            let (value, notes) = all.parts(at);
-            if at == own { value.take_in(notes, at) } else { value.count(notes) }
-        }
-        all
+        self.alone(thread).write()
     }
 
     /// Waits for all lanes, and takes in all notes.
     pub(crate) fn settle(&self) -> Write<'_, T> {
-        self.in_use().for_each(|lane| lane.lock.lock());
-        self.settled()
+        self.alone(0).settle()
     }
 
     /// Takes all lanes if they are free, and all notes in.
@@ -156,37 +183,69 @@ impl<T: Laned> Lanes<T> {
             self.in_use().take(taken).for_each(|lane| unsafe { lane.lock.unlock() });
             return None;
         }
-        Some(self.settled())
+        Some(self.all_held(0).settle())
     }
 
     /// All lanes are locked by this thread.
     #[inline]
-    fn writes(&self) -> Write<'_, T> {
+    fn all_held(&self, thread: usize) -> Alone<'_, T> {
         self.witness.writes();
-        Write { lanes: self, stays: PhantomData }
-    }
-
-    /// The same, with all notes taken in.
-    fn settled(&self) -> Write<'_, T> {
-        let mut all = self.writes();
-        for at in 0..=self.mask {
-            let (value, notes) = all.parts(at);
-            value.take_in(notes, at);
-        }
-        all
+        Alone { lanes: self, own: thread & self.mask, stays: PhantomData }
     }
 }
 
-impl<T: Laned> Write<'_, T> {
+impl<'a, T: Laned> Alone<'a, T> {
+    /// What is guarded, and the notes of the thread's lane. Who changes what [`Laned::tell`] tells
+    /// makes this a [`Write`] first.
+    #[inline]
+    pub(crate) fn parts(&mut self) -> (&mut T, &mut T::Notes) {
+        self.parts_at(self.own)
+    }
+
+    /// Takes in the notes of the thread's lane, and counts the others.
+    #[inline]
+    pub(crate) fn write(mut self) -> Write<'a, T> {
+        for at in 0..=self.lanes.mask {
+            let is_own = at == self.own;
+            let (value, notes) = self.parts_at(at);
+            if is_own { value.take_in(notes, at) } else { value.count(notes) }
+        }
+        Write(self)
+    }
+
+    /// Takes in all notes.
+    fn settle(mut self) -> Write<'a, T> {
+        for at in 0..=self.lanes.mask {
+            let (value, notes) = self.parts_at(at);
+            value.take_in(notes, at);
+        }
+        Write(self)
+    }
+
     /// What is guarded, and the notes of a lane.
     #[inline]
-    fn parts(&mut self, at: usize) -> (&mut T, &mut T::Notes) {
+    fn parts_at(&mut self, at: usize) -> (&mut T, &mut T::Notes) {
         // SAFETY: all lanes are locked by this thread, and the guard is borrowed alone.
         unsafe { (&mut *self.lanes.value.get(), &mut *self.lanes.all[at].0.notes.get()) }
     }
 }
 
-impl<T: Laned> Read<'_, T> {
+impl<'a, T: Laned> Read<'a, T> {
+    /// Takes all other lanes if they are free: what was read still holds. If not, this one is given
+    /// up, too: another thread may wait for it with the rest in hand.
+    #[inline]
+    pub(crate) fn alone(self) -> Option<Alone<'a, T>> {
+        let (lanes, own) = (self.lanes, self.at);
+        let taken = lanes.others(own).take_while(|lane| lane.lock.try_lock()).count();
+        if taken < lanes.mask {
+            // SAFETY: these have just been locked by this thread.
+            lanes.others(own).take(taken).for_each(|lane| unsafe { lane.lock.unlock() });
+            return None;
+        }
+        std::mem::forget(self);
+        Some(lanes.all_held(own))
+    }
+
     /// What is guarded, and the notes of the lane.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&T, &mut T::Notes) {
@@ -201,15 +260,14 @@ impl<T: Laned> Deref for Write<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: all lanes are locked by this thread, and the guard is borrowed.
-        unsafe { &*self.lanes.value.get() }
+        unsafe { &*self.0.lanes.value.get() }
     }
 }
 
 impl<T: Laned> DerefMut for Write<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: all lanes are locked by this thread, and the guard is borrowed alone.
-        unsafe { &mut *self.lanes.value.get() }
+        self.0.parts().0
     }
 }
 
@@ -225,12 +283,18 @@ impl<T: Laned> Drop for Read<'_, T> {
 impl<T: Laned> Drop for Write<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        for at in 0..=self.lanes.mask {
-            let (value, notes) = self.parts(at);
+        for at in 0..=self.0.lanes.mask {
+            let (value, notes) = self.0.parts_at(at);
             value.tell(notes);
         }
+    }
+}
+
+impl<T: Laned> Drop for Alone<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
         self.lanes.witness.writes();
-        // SAFETY: the guard locked them all, in this thread.
+        // SAFETY: the guard has them all, locked by this thread.
         self.lanes.in_use().rev().for_each(|lane| unsafe { lane.lock.unlock() });
     }
 }
@@ -250,6 +314,8 @@ mod tests {
     #[derive(Default)]
     struct Sum {
         written: usize,
+        /// Changed by who notes it.
+        replaced: usize,
         noted: usize,
         /// In the other lane, of two.
         counted: usize,
@@ -274,7 +340,8 @@ mod tests {
     fn reads(sum: &Lanes<Sum>, thread: usize) {
         let mut lane = sum.read(thread);
         let (sum, notes) = lane.parts();
-        assert!(sum.written % 2 == 0, "half of a write was seen");
+        let all = [sum.written, sum.replaced];
+        assert!(all.iter().all(|count| count % 2 == 0), "half of a write was seen");
         assert_eq!(notes.told, sum.written, "all lanes are told before one is free");
         notes.count += 1;
     }
@@ -285,11 +352,21 @@ mod tests {
         sum.written += 1;
     }
 
+    fn replaces(sum: &Lanes<Sum>, thread: usize) {
+        let lane = sum.read_first(thread);
+        let mut alone = lane.alone().unwrap_or_else(|| sum.alone(thread));
+        let (sum, notes) = alone.parts();
+        sum.replaced += 1;
+        sum.replaced += 1;
+        notes.count += 1;
+    }
+
     #[cfg(not(loom))]
     #[test]
     fn a_writer_takes_in_what_was_noted() {
         let sum = Lanes::new(Sum::default(), 2);
-        (0..3).for_each(|thread| reads(&sum, thread));
+        (0..2).for_each(|thread| reads(&sum, thread));
+        replaces(&sum, 2);
         let write = sum.write(0);
         assert_eq!((write.noted, write.counted), (2, 1), "those of its own lane");
         drop(write);
@@ -311,7 +388,11 @@ mod tests {
                 let sum = &sum;
                 scope.spawn(move || {
                     for n in 0..each {
-                        if n % 8 == thread { writes(sum, thread) } else { reads(sum, thread) }
+                        match (n + thread) % 8 {
+                            0 => writes(sum, thread),
+                            1 => replaces(sum, thread),
+                            _ => reads(sum, thread),
+                        }
                     }
                 });
             }
@@ -320,25 +401,40 @@ mod tests {
         assert_eq!(sum.noted + sum.written / 2, (LANES_MAX + 1) * each);
     }
 
-    /// Two readers in lanes of their own, and a writer that waits or one that does not.
+    /// Two readers in lanes of their own, and who waits to write, to replace, or does not wait.
     #[cfg(loom)]
     #[test]
     fn readers_and_a_writer_in_every_order() {
-        for waits in [true, false] {
+        for how in 0..3 {
             loom::model(move || {
                 let sum = loom::sync::Arc::new(Lanes::new(Sum::default(), 2));
                 let readers = [0, 1].map(|thread| {
                     let sum = loom::sync::Arc::clone(&sum);
                     loom::thread::spawn(move || reads(&sum, thread))
                 });
-                if waits {
-                    writes(&sum, 0);
-                } else if let Some(mut sum) = sum.try_settle() {
-                    sum.written += 2;
+                match how {
+                    0 => writes(&sum, 0),
+                    1 => replaces(&sum, 0),
+                    _ => _ = sum.try_settle().map(|mut sum| sum.written += 2),
                 }
                 readers.into_iter().for_each(|reader| reader.join().unwrap());
-                assert_eq!(sum.settle().noted, 2);
+                let sum = sum.settle();
+                assert_eq!(sum.noted, 2 + sum.replaced / 2);
             });
         }
+    }
+
+    /// Two of different lanes want the other's, each with its own in hand.
+    #[cfg(loom)]
+    #[test]
+    fn two_that_replace_do_not_wait_for_ever() {
+        loom::model(|| {
+            let sum = loom::sync::Arc::new(Lanes::new(Sum::default(), 2));
+            let other = loom::sync::Arc::clone(&sum);
+            let thread = loom::thread::spawn(move || replaces(&other, 1));
+            replaces(&sum, 0);
+            thread.join().unwrap();
+            assert_eq!(sum.settle().noted, 2);
+        });
     }
 }

@@ -1,12 +1,13 @@
-//! A read that writes nothing which other threads read in common: the common case.
+//! A read that writes nothing which other threads read in common, and a write that writes nothing
+//! of that but a value: the common cases.
 //!
-//! It holds one lane of its shard (`lanes.rs`), so what it must tell it *notes* there: that there
-//! was an access, which moves the shard's tick, and how old the item was, for the counters and for
-//! a rank that learns. Who holds the shard alone next moves the tick by all notes that are new, and
-//! takes in those of its own lane, in their order. In a thread's own eyes the tick is the shard's
-//! and as many more as its lane has new notes; what other lanes have noted meanwhile, [`NOTES`]
-//! each at most, it does not see. So ticks are a little fuzzy among threads, and exact where there
-//! is one.
+//! A read holds one lane of its shard (`lanes.rs`), so what it must tell it *notes* there: that
+//! there was an access, which moves the shard's tick, and how old the item was, for the counters
+//! and for a rank that learns. Who holds the shard alone next moves the tick by all notes that are
+//! new, and takes in those of its own lane, in their order. In a thread's own eyes the tick is the
+//! shard's and as many more as its lane has new notes; what other lanes have noted meanwhile,
+//! [`NOTES`] each at most, it does not see. So ticks are a little fuzzy among threads, and exact
+//! where there is one.
 //!
 //! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
 //! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
@@ -14,16 +15,22 @@
 //! readers keep the line, and the age that is noted, a few hundredths of the number of items at
 //! most, is that since they were written.
 //!
+//! Who replaces a value by one that fits its place looks for it with its own lane held, then takes
+//! the others, so that nobody sees half of it, and notes it: the lines of the shard stay as they
+//! are, and those of the item come while the other lanes do.
+//!
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
 //! item, to time a miss, to report a key that models sample, and to note when the notes are full.
 
-use crate::item::Ref;
+use crate::item::{Parts, Ref};
 use crate::lanes::Laned;
 use crate::shard::{Shard, view};
-use crate::{Item, Key, Now};
+use crate::table::Place;
+use crate::{Item, Key, Now, Store};
 use base::TenantId;
 use policy::rank::Stamps;
 use policy::rank::lhd::hit_class;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Notes of a lane, at most: full notes are a reason to hold the shard alone.
 const NOTES: usize = 64;
@@ -33,21 +40,23 @@ const FUZZ: u32 = (NOTES * (crate::lanes::LANES_MAX + 1)) as u32;
 /// of the number of items that there are buckets for: as a power of two.
 const YOUNG: u32 = 6;
 
-/// One read.
+/// One read, or one value replaced.
 #[derive(Clone, Copy, Debug, Default)]
 struct Note {
     /// Of an item that was found: for how long it had been idle, and what it was.
     age: u32,
     size_class: u16,
     tenant: TenantId,
-    /// As in the item's stamps; [`MISSED`] where there was none.
+    /// As in the item's stamps; [`NONE`] where none was read.
     class: u8,
 }
 
 /// The class of no item.
-const MISSED: u8 = 0;
+const NONE: u8 = 0;
+/// The size class in a note of no item that was read: a value was replaced.
+const REPLACED: u16 = u16::MAX;
 
-/// What the reads of a lane have to tell.
+/// What was done in a lane and is to be told.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Notes {
@@ -98,8 +107,10 @@ impl Laned for Shard {
         self.count(notes);
         for note in &notes.list[..notes.len as usize] {
             let tenant = &mut self.tenants[usize::from(note.tenant)];
-            if note.class == MISSED {
-                tenant.counters.misses += 1;
+            if note.class == NONE {
+                let is_set = note.size_class == REPLACED;
+                tenant.counters.sets += u64::from(is_set);
+                tenant.counters.misses += u64::from(!is_set);
                 continue;
             }
             tenant.counters.hits += 1;
@@ -158,6 +169,64 @@ impl Shard {
         Glance::Hit(view(item, stamps, 0, &self.sizes))
     }
 
+    /// Where an item stands whose value can be replaced by who notes it, if there is one: asked by
+    /// who holds a lane, and will hold all.
+    #[inline]
+    pub(crate) fn replaceable(
+        &self,
+        store: &Store,
+        notes: &Notes,
+        key: &Key,
+        parts: &Parts,
+    ) -> Option<Place> {
+        let tenant = &self.tenants[usize::from(key.tenant)];
+        let len = parts.value[0].len();
+        let is_noted = parts.expires.is_none()
+            && len as u64 <= store.value_max.load(Relaxed)
+            && (notes.len as usize) < NOTES
+            && !self.stopwatch.is_on()
+            && !self.tap.sees(key)
+            && self.notes.is_none()
+            && tenant.away.is_none();
+        if !is_noted {
+            return None;
+        }
+        let (place, item) = tenant.table.find_item(key.hash, key.db, key.bytes)?;
+        if item.expires().is_some() || !item.has_room(&self.sizes, len, false) {
+            return None;
+        }
+        item.expect_to_write();
+        Some(place)
+    }
+
+    /// Replaces the value there, by a thread of this lane that holds all lanes since, and has taken
+    /// nothing in.
+    #[inline]
+    pub(crate) fn replace(
+        &mut self,
+        notes: &mut Notes,
+        lane: usize,
+        key: &Key,
+        place: Place,
+        parts: &Parts,
+    ) {
+        let table = &mut self.tenants[usize::from(key.tenant)].table;
+        let items = table.about();
+        let mut item = table.get_mut(place);
+        let is_replaced = item.overwrite(&self.sizes, parts.value[0], None);
+        debug_assert!(is_replaced, "there is room");
+        item.set_kind(parts.kind);
+        let tick = notes.now() + 1;
+        notes.push(Note { tenant: key.tenant, size_class: REPLACED, ..Note::default() });
+        let mut stamps = item.view().stamps();
+        let age = age_of(stamps, tick);
+        if let Some(lives) = &self.lives {
+            // The value that was there ends its life unread. Counters of a lane are its own.
+            lives.of(lane).count(key.tenant, stamps.hit_class(), age, false);
+        }
+        self.refresh(self.get(key, place), &mut stamps, age, items, tick);
+    }
+
     /// Looks at an item, without a trace.
     #[inline]
     pub(crate) fn peek(&self, notes: &Notes, key: &Key, now: Now) -> Glance<'_> {
@@ -173,7 +242,7 @@ impl Shard {
         }
     }
 
-    /// Writes the stamps of an item that is read at this age.
+    /// Writes the stamps of an item that is used at this age.
     #[inline]
     fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
         if self.lives.is_some() {

@@ -110,6 +110,13 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A shard held alone, by a thread of this number.
+#[inline]
+fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
+    shard.lane = thread % LANES_MAX;
+    shard
+}
+
 impl Store {
     /// An empty store.
     pub fn new(config: Config) -> Self {
@@ -209,9 +216,7 @@ impl Store {
     #[inline]
     pub(crate) fn shard(&self, key: &Key) -> Write<'_, Shard> {
         let thread = thread_number();
-        let mut shard = self.shard_of(key.hash).write(thread);
-        shard.lane = thread % LANES_MAX;
-        shard
+        by(self.shard_of(key.hash).write(thread), thread)
     }
 
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
@@ -286,10 +291,23 @@ impl Store {
         expires: Option<u64>,
         now: Now,
     ) -> Result<(), Error> {
-        let mut shard = self.shard(key);
+        let (parts, thread) = (Parts::of(key, value, 0, expires), thread_number());
+        let lanes = self.shard_of(key.hash);
+        let mut lane = lanes.read_first(thread);
+        let (shard, notes) = lane.parts();
+        let place = shard.replaceable(self, notes, key, &parts);
+        let alone = match (lane.alone(), place) {
+            (Some(mut alone), Some(place)) => {
+                let (shard, notes) = alone.parts();
+                shard.replace(notes, thread, key, place, &parts);
+                return Ok(());
+            }
+            (alone, _) => alone.unwrap_or_else(|| lanes.alone(thread)),
+        };
+        let mut shard = by(alone.write(), thread);
         shard.tick += 1;
         let found = shard.find(key, now, &self.memory);
-        shard.set(self, key, found, &Parts::of(key, value, 0, expires), now)
+        shard.set(self, key, found, &parts, now)
     }
 
     /// Writes an item of which the caller knows what fetching it anew would take. Counts as a fetch

@@ -124,18 +124,28 @@ fn a_lowered_limit_is_reached() {
     });
 }
 
-/// A read that notes what it saw in its lane, beside a write of the same key that evicts nothing.
+/// A read that notes what it saw in its lane, beside a write of the same key that evicts nothing:
+/// of an item that was not there, and of one that is replaced where it stands.
 #[test]
-fn a_read_sees_what_was_written_or_nothing() {
-    explore(|| {
-        let store = Arc::new(tight(2));
-        let key = name(&store, 0, 0);
-        let other = Arc::clone(&store);
-        let thread = thread::spawn(move || set(&other, key));
-        let seen = store.get(&store.key(0, 0, &key), NOW, |item| item.value == [key[0]; VALUE]);
-        assert!(thread.join().unwrap() && seen.unwrap_or(true));
-        let counters = store.tenant_stats(0).counters;
-        assert_eq!((counters.gets(), counters.hits), (1, u64::from(seen.is_some())));
-        looks_sound(&store);
-    });
+fn a_read_sees_what_was_written_or_what_was_there() {
+    for was_there in [false, true] {
+        explore(move || {
+            let store = Arc::new(tight(2));
+            let name = name(&store, 0, 0);
+            if was_there {
+                let key = store.key(0, 0, &name);
+                store.set(&key, &[!name[0]; VALUE], None, NOW).expect("there is room");
+            }
+            let other = Arc::clone(&store);
+            let thread = thread::spawn(move || set(&other, name));
+            let wanted: &[u8] = if was_there { &[!name[0], name[0]] } else { &[name[0]] };
+            let is_one = |value: &[u8]| wanted.iter().any(|&byte| value == [byte; VALUE]);
+            let seen = store.get(&store.key(0, 0, &name), NOW, |item| is_one(item.value));
+            assert!(thread.join().unwrap() && seen.unwrap_or(!was_there));
+            let counters = store.tenant_stats(0).counters;
+            assert_eq!((counters.gets(), counters.hits), (1, u64::from(seen.is_some())));
+            assert_eq!(counters.sets, 1 + u64::from(was_there));
+            looks_sound(&store);
+        });
+    }
 }

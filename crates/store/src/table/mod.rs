@@ -210,9 +210,10 @@ impl Table {
         self.find_item(hash, db, key).map(|(_, item)| item)
     }
 
+    /// A key's item, and where it stands.
     #[expect(clippy::inline_always, reason = "a tenth of the instructions of a hit")]
     #[inline(always)]
-    fn find_item(&self, hash: u64, db: u8, key: &[u8]) -> Option<(Place, Ref<'_>)> {
+    pub(crate) fn find_item(&self, hash: u64, db: u8, key: &[u8]) -> Option<(Place, Ref<'_>)> {
         if self.primary.len() == 0 {
             return None;
         }

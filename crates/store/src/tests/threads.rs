@@ -169,7 +169,8 @@ fn updates_are_not_torn_apart() {
 
 const MIB: u64 = 1 << 20;
 
-/// What they note in lanes of their own adds up, also while a third writes what they read.
+/// What they note in lanes of their own adds up, also while another replaces what they read, which
+/// they see whole.
 #[test]
 fn readers_of_one_item_are_all_counted() {
     let config = Config { shards: 1, lanes: 2, evictor: Evictor::lhd(8), ..Config::default() };
@@ -182,16 +183,58 @@ fn readers_of_one_item_are_all_counted() {
             for _ in 0..3 {
                 scope.spawn(move || {
                     for n in 0..each {
-                        let sound = store.get(&key, at(n), |item| *item.value == [7; 40]);
+                        let is_whole = |value: &[u8]| value == [value[0]; 40];
+                        let sound = store.get(&key, at(n), |item| is_whole(item.value));
                         assert_eq!(sound, Some(true));
                     }
                 });
             }
             scope.spawn(move || {
-                (0..each / 8).for_each(|n| store.set(&key, &[7; 40], None, at(n)).unwrap());
+                let set = |n| store.set(&key, &[n as u8; 40], None, at(n));
+                (0..each / 8).for_each(|n| set(n).unwrap());
             });
         });
         let counters = store.tenant_stats(0).counters;
         assert_eq!((counters.hits, counters.misses), (3 * each, 0));
+        assert_eq!(counters.sets, 1 + each / 8);
+    }
+}
+
+/// What is noted, of reads and of values replaced where they stand, comes to the same as what is
+/// done by who holds the shard alone, as for keys that models sample.
+#[test]
+fn what_is_noted_comes_to_the_same() {
+    let evictor = Evictor::lhd(8);
+    let config =
+        Config { maxmemory: Bytes(MIB * 5 / 8), shards: 2, lanes: 2, evictor, ..Config::default() };
+    for slab in [None, Some(Slab { page: 4 << 10, ..Slab::default() })] {
+        let [noted, alone] = [0.0, 1.0].map(|rate| {
+            let store = Store::new(Config { slab, ..config.clone() });
+            store.set_tap(0, Filter::with_rate(rate));
+            let mut prng = Prng::new(5);
+            for n in 0..if cfg!(miri) { 300 } else { 60_000 } {
+                let number = prng.below(9000).min(prng.below(9000)) as u32;
+                let (bytes, now) = (number.to_le_bytes(), at(n / 1000));
+                let key = key(&store, 0, &bytes);
+                let len = 60 + usize::from(prng.below(16) == 0) * prng.below(100) as usize;
+                match prng.below(8) {
+                    0 => store.set(&key, &vec![n as u8; len], Some(now.unix_ms + 9), now).unwrap(),
+                    1..4 => store.set(&key, &vec![n as u8; len], None, now).unwrap(),
+                    _ => _ = store.get(&key, now, |_| ()),
+                }
+                if n % 500 == 0 {
+                    store.sweep(now, 8);
+                }
+            }
+            let mut items = vec![];
+            store.scan(Scope::ALL, 0, usize::MAX / 8, at(60), |found| {
+                let (value, idle) = (found.item.value.to_vec(), found.item.idle);
+                items.push((found.key.to_vec(), value, idle, found.item.hits));
+            });
+            (store.tenant_stats(0).counters, items)
+        });
+        assert_eq!(noted.0, alone.0);
+        assert!(cfg!(miri) || noted.0.evicted > 1000 && noted.0.sets > 20_000, "{:?}", noted.0);
+        assert_eq!(noted.1, alone.1);
     }
 }
