@@ -1,5 +1,10 @@
 //! Lines of memory asked for before they are read or written, so that nobody waits for them.
 
+/// Bytes of a line.
+pub(crate) const LINE: usize = 64;
+/// Bytes of an item that are brought at once: most have no more.
+pub(crate) const EXPECTED: usize = 4 * LINE;
+
 /// Has the processor bring the line at `address`, whatever is there, without waiting for it.
 #[inline]
 pub(crate) fn fetch(address: *const u8) {

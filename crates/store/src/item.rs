@@ -23,7 +23,7 @@
 //! layout it is a chunk, which has an owner of its own, and a flag says so. The class follows from
 //! the lengths in the header alone; it is never stored.
 
-use crate::fetch::fetch_to_write;
+use crate::fetch::{EXPECTED, LINE, fetch_to_write};
 use crate::sizes::{Sizes, heap_class};
 use policy::rank::Stamps;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -55,10 +55,6 @@ struct Header {
 }
 
 const STAMPS: usize = size_of::<Stamps>();
-
-/// Bytes of a line, and those of an item that are brought at once.
-const LINE: usize = 64;
-const EXPECTED: u64 = 256;
 
 // The drawing above, and what a usual item comes to.
 const _: () = {
@@ -411,7 +407,7 @@ impl<'a> Ref<'a> {
     /// Has all of it brought to be written, up to a few lines.
     #[inline]
     pub(crate) fn expect_to_write(self) {
-        let len = self.contents().min(EXPECTED) as usize;
+        let len = (self.contents() as usize).min(EXPECTED);
         let first = self.base().as_ptr().map_addr(|addr| addr & !(LINE - 1));
         let last = self.base().as_ptr().wrapping_add(len - 1);
         for at in (0..=last.addr() - first.addr()).step_by(LINE) {

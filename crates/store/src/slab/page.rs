@@ -24,7 +24,7 @@
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
 use super::arena::Run;
-use crate::fetch::fetch;
+use crate::fetch::{EXPECTED, LINE, fetch};
 use crate::item::{ALIGN, Owned, Parts, Ref};
 use policy::rank::{Stamps, Tag};
 use std::ops::Range;
@@ -47,10 +47,6 @@ const _: () = assert!(size_of::<Tag>() == TAG as usize && size_of::<Head>() <= H
 pub(super) const fn chunk_of(page: u64, slots: u64) -> u64 {
     ((page - HEAD) / slots - TAG) & !(STEP - 1)
 }
-
-/// Bytes of a line, and those of an item that are brought at once.
-const LINE: u64 = 64;
-const EXPECTED: u64 = 256;
 
 /// No slot.
 const NIL: u32 = u32::MAX;
@@ -169,8 +165,8 @@ impl Page {
     #[inline]
     pub(super) fn expect(&self, slot: u32, bytes: u64) {
         let chunk = self.chunk_at(slot).as_ptr();
-        for line in 0..=bytes.min(EXPECTED) / LINE {
-            fetch(chunk.wrapping_add((line * LINE) as usize));
+        for line in 0..=(bytes as usize).min(EXPECTED) / LINE {
+            fetch(chunk.wrapping_add(line * LINE));
         }
     }
 

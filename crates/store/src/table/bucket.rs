@@ -13,7 +13,7 @@
 //! a bucket from the left without gaps; nothing is behind a null but a link. A bucket without a
 //! chain has room for eight items, and the link to an overflow bucket takes the place of one.
 
-use crate::fetch::fetch;
+use crate::fetch::{EXPECTED, LINE, fetch};
 use crate::item::{Mut, Owned, Ref};
 use std::ptr::NonNull;
 
@@ -111,11 +111,6 @@ fn link(id: u32) -> *mut u8 {
         id => std::ptr::without_provenance_mut(LINK | id as usize),
     }
 }
-
-/// Bytes of an item that a look-up reads: most have no more.
-const EXPECTED: usize = 256;
-/// Bytes of a line.
-const LINE: usize = 64;
 
 impl Bucket {
     /// Has the bucket brought from memory.
