@@ -102,10 +102,11 @@ impl Watch {
     /// Plays a lap, told how many came before it in vain, until the machine is whole before and
     /// after.
     pub(crate) fn lap<T>(&mut self, mut lap: impl FnMut(usize) -> T) -> T {
-        for attempt in 0.. {
+        let mut in_vain = 0;
+        loop {
             self.wait();
             let was_whole = self.is_whole;
-            let result = lap(attempt);
+            let result = lap(in_vain);
             self.is_whole = Machine::seen().is_whole();
             let is_good = was_whole && self.is_whole;
             if is_good || !self.is_patient() {
@@ -113,8 +114,8 @@ impl Watch {
                 self.poor += usize::from(!is_good);
                 return result;
             }
+            in_vain += 1;
             self.again += 1;
         }
-        unreachable!("patience has an end")
     }
 }

@@ -11,7 +11,8 @@
 //! for all: what an entry takes beyond key and value, as just measured, is part of the weight that
 //! the others are told to count, while ours counts what it takes by itself.
 //!
-//! Each round has its own draws, the same for all caches; before the first, all see eight million.
+//! Each round has its own draws, the same for all caches but where a lap is done again; before the
+//! first, all see eight million.
 //! A round runs all caches in turn, in two processes each; a ratio is of one round, and the figure
 //! is the median of five. Time is processor time of the threads, user and system, so that a busy
 //! machine does not decide: a thread that waits for a lock costs what it looks for it, and nothing
