@@ -1,17 +1,19 @@
 //! Victims looked for before they are wanted.
 //!
 //! An eviction waits for memory, three times: for the tags that it draws, for the item whose tag
-//! ranks lowest, and for the bucket of the table that it is in. So a class has three *rounds* under
-//! way, of up to four lines of tags each, for as many evictions as find K candidates each in them:
+//! ranks lowest, and for the bucket of the table that it is in. So a class has *rounds*, of up to
+//! four lines of tags each, for as many evictions as find K candidates each in them:
 //!
 //! ```text
-//!   round n        n + 1                     n + 2                         one after the other
+//!   queue is empty          half of it is left              empty again
 //!   draw ── tags ──▶ rank, keep some ── items ──▶ look, queue the lowest ── bucket ──▶ it leaves
+//!                                                 draw ── tags ──▶ …
 //! ```
 //!
-//! When the queue is empty each round takes its next step. In the meantime an item may be used, or
-//! leave, and another take its place. So each step ranks what stands there then, which goes on if
-//! it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
+//! What is brought is used half a round later: that is time enough for it to come, and too little
+//! for it to go again, and no step holds its shard for long. In the meantime an item may be used,
+//! or leave, and another take its place. So each step ranks what stands there then, which goes on
+//! if it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
 //! then.
 //!
 //! Each lane of a shard, that is nearly each thread, has rounds of its own: what a thread has
@@ -165,7 +167,7 @@ impl Slabs {
         }
     }
 
-    /// Takes each step for which there is room, and begins another round.
+    /// Takes each step that is due.
     pub(super) fn look_ahead(
         &mut self,
         class: usize,
@@ -175,17 +177,22 @@ impl Slabs {
     ) {
         // Out of its place, so that what is looked at may be changed.
         let mut ahead = self.held[class].ahead[choice.lane].take().unwrap_or_default();
-        if ahead.queued == 0 {
-            let (lines, evictions) = round(choice.evictor);
+        let (lines, evictions) = round(choice.evictor);
+        let was_empty = ahead.queued == 0;
+        if was_empty {
             self.look_at_kept(&mut ahead, class, evictions, choice);
-            if ahead.drawn > 0 {
-                self.draw(class, &ahead.lines[..ahead.drawn.into()], choice, prng, draws);
-                (ahead.kept, ahead.bound) = draws.lowest(&mut ahead.items[..kept(evictions)]);
-            }
+        }
+        if ahead.drawn > 0 && usize::from(ahead.queued) <= evictions.div_ceil(2) {
+            self.draw(class, &ahead.lines[..ahead.drawn.into()], choice, prng, draws);
+            ahead.drawn = 0;
+            (ahead.kept, ahead.bound) = draws.lowest(&mut ahead.items[..kept(evictions)]);
             let held = &self.held[class];
             for (at, _) in &ahead.items[..ahead.kept.into()] {
                 held.pages[at.page as usize].expect(at.slot, LOOKED_AT);
             }
+        }
+        if was_empty {
+            let held = &self.held[class];
             let step = Self::width(choice.evictor).1;
             for at in 0..lines {
                 let mut line = held.line(step, prng);
