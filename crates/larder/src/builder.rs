@@ -88,6 +88,8 @@ impl Builder {
     }
 
     /// Says what missing an entry would cost, for every entry that is inserted without a cost.
+    /// What an entry takes of the capacity is not asked: its bytes are counted, and what the cache
+    /// needs to keep it.
     #[must_use]
     pub fn weigher(
         self,

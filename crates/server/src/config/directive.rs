@@ -532,7 +532,7 @@ pub const ALL: &[Directive] = &[
     Directive {
         name: "slab-chunk-min",
         when: When::Start,
-        doc: "Bytes of the smallest chunk of the slab layout; an item has a header of 16.",
+        doc: "Bytes of the smallest chunk of the slab layout; an item has a header of 13.",
         get: |settings| settings.slab.chunk_min.to_string(),
         set: |settings, words| {
             settings.slab.chunk_min = number(words, 32, 1024)?;
