@@ -23,7 +23,7 @@ pub(crate) use watched::{Witness, thread_number};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Looks at a lock, some ten nanoseconds each, before its waiter lets others run: most hold it for
-/// less than a microsecond, and who looks for victims for three.
+/// less than a microsecond, and who looks for victims for up to three.
 #[cfg(not(loom))]
 const SPINS: u32 = 256;
 /// Looks before it sleeps: who holds the lock does not run.
