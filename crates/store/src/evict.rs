@@ -1,9 +1,10 @@
 //! Who leaves: sampled eviction in one shard.
 //!
 //! Every shard holds a random sample of every tenant, so a shard that needs room evicts among its
-//! own items and asks nobody. First the pool is chosen, the one furthest above its budget; then
-//! up to K of its items are drawn, each entry of its tables with equal chance, and scored by the
-//! pool's rank: the very file that scores them in the simulator. The lowest goes.
+//! own items and asks nobody, but for what is large beside it (`room.rs`). First the pool is
+//! chosen, the one furthest above its budget; then up to K of its items are drawn, each entry of
+//! its tables with equal chance, and scored by the pool's rank: the very file that scores them in
+//! the simulator. The lowest goes.
 //!
 //! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does
 //! (`evict/kept.rs`). This doubles the effective K at hardly any cost, and nothing younger than the

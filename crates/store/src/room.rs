@@ -11,6 +11,8 @@ use base::{Bytes, TenantId};
 
 /// One eviction in so many is made in another shard.
 const ABROAD_EVERY: u64 = 16;
+/// What needs more than a shard's part of the memory divided by this is large.
+const LARGE: u64 = 8;
 
 impl Shard {
     /// [`Shard::make_room`] while the item at `place` is being written: it is spared, and its
@@ -64,9 +66,13 @@ impl Shard {
         self.check_fit(store, tenant, need)?;
         // What is evicted stays reserved, so that nobody else can take it before this write does.
         let mut credit = 0;
+        // A shard would be emptied for what is as large, and that would be next to leave it.
+        let most = memory.effective().min(self.tenants[tenant as usize].account.max());
+        let is_large = need.saturating_mul(LARGE * store.shards.len() as u64) > most;
+        let abroad_every = if is_large { 1 } else { ABROAD_EVERY };
         let own = Want { own: true, ..want };
         while !self.tenants[tenant as usize].account.try_take(need) {
-            match self.evict_anywhere(store, &own) {
+            match self.evict_anywhere(store, &own, abroad_every) {
                 0 => {
                     memory.give(credit);
                     return Err(Error::Full);
@@ -75,7 +81,7 @@ impl Shard {
             }
         }
         while credit < need && !memory.try_take(need - credit) {
-            match self.evict_anywhere(store, &want) {
+            match self.evict_anywhere(store, &want, abroad_every) {
                 0 => {
                     self.tenants[tenant as usize].account.give(need);
                     memory.give(credit);
@@ -96,22 +102,23 @@ impl Shard {
         Ok(())
     }
 
-    fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
-        let freed = self.evict_somewhere(store, want);
+    /// Makes an item leave, one in so many in another shard, if there is one that is free.
+    fn evict_anywhere(&mut self, store: &Store, want: &Want, abroad_every: u64) -> u64 {
+        let freed = self.evict_somewhere(store, want, abroad_every);
         if freed > 0 {
             self.pausing.victim();
         }
         freed
     }
 
-    fn evict_somewhere(&mut self, store: &Store, want: &Want) -> u64 {
+    fn evict_somewhere(&mut self, store: &Store, want: &Want, abroad_every: u64) -> u64 {
         let freed = self.bury(want);
         if freed > 0 {
             return freed;
         }
         // Were all room made at home, each shard would keep for ever the share of memory it had
         // when memory filled up. An eviction abroad now and then lets those that miss more grow.
-        if self.prng.below(ABROAD_EVERY) == 0 {
+        if self.prng.below(abroad_every) == 0 {
             let other = self.prng.below(256) as usize;
             let freed = store.try_evict_at(self.at, other, want);
             if freed > 0 {

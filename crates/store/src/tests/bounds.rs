@@ -1,7 +1,7 @@
 //! Limits, floors, shares: what may be taken, and from whom.
 
 use super::{at, audit, key, limited};
-use crate::{Bounds, Change, Config, Error, Evictor, Pool, Scope, Store};
+use crate::{Bounds, Change, Config, Error, Evictor, Pool, Scope, Slab, Store};
 use base::{Bytes, TenantId};
 
 const MIB: u64 = 1 << 20;
@@ -59,6 +59,28 @@ fn what_can_never_fit_is_refused_and_harms_nobody() {
     let store = Store::new(Config { max_item: Bytes(1000), ..Config::default() });
     let refused = store.set(&key(&store, 0, b"k"), &[0; 1001], None, at(0));
     assert!(refused.unwrap_err().to_string().contains("1001 B"), "{refused:?}");
+}
+
+/// What is as large as all of a shard has room made for it in all of them, so that others than it
+/// leave when memory is cut then.
+#[test]
+fn what_is_large_empties_no_shard() {
+    for slab in [None, Some(Slab { page: 16 << 10, ..Slab::default() })] {
+        let maxmemory = Bytes(16 * MIB);
+        let store = Store::new(Config { maxmemory, shards: 8, slab, ..Config::default() });
+        assert_eq!(flood(&store, 0, 0..200_000, 100), 0);
+        let k = key(&store, 0, b"large");
+        store.set(&k, &vec![0; 3 * MIB as usize], None, at(0)).unwrap();
+        let mut lens = vec![];
+        store.each_shard(|shard| lens.push(shard.tenants[0].table.len()));
+        assert!(lens.iter().min() > lens.iter().max().map(|max| max / 2).as_ref(), "{lens:?}");
+        store.set_limit(Bytes(12 * MIB));
+        while store.used() > store.limit() {
+            store.sweep(at(0), 1000);
+        }
+        assert!(store.peek(&k, at(0), |_| ()).is_some(), "{slab:?}");
+        audit(&store);
+    }
 }
 
 #[test]
