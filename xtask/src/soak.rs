@@ -10,12 +10,14 @@
 //!
 //! With `shift` the clients also read, some keys more often than others, and write what is missing.
 //! The hit ratio of the last quarter of each phase is held against that of a fresh server that saw
-//! only these sizes, for as long: it may be two points lower.
+//! only these sizes, for as long: it may be two points lower. *Pace* is reads by those of the fresh
+//! server: far below one, the machine gave less, and hits come back as much later.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -69,11 +71,16 @@ impl Load {
         }
     }
 
+    /// Reads and hits in these seconds.
+    fn sum(&self, seconds: Range<usize>) -> [f64; 2] {
+        let seen = &self.seen[seconds];
+        [0, 1].map(|at| seen.iter().map(|second| second[at].load(Relaxed)).sum::<u64>() as f64)
+    }
+
     /// Hits of a hundred reads in these seconds.
-    fn hits(&self, seconds: std::ops::Range<usize>) -> f64 {
-        let sum =
-            |at: usize| self.seen[seconds.clone()].iter().map(|s| s[at].load(Relaxed)).sum::<u64>();
-        100.0 * sum(1) as f64 / sum(0).max(1) as f64
+    fn hits(&self, seconds: Range<usize>) -> f64 {
+        let [reads, hits] = self.sum(seconds);
+        100.0 * hits / reads.max(1.0)
     }
 }
 
@@ -167,15 +174,17 @@ fn compare(load: &Load, peaks: &Peaks, layout: &str) -> Result<f64> {
     for octaves in RANGES {
         let alone = Load::new(PHASE as u64, &[octaves], true);
         apply(&start(layout)?, &alone)?;
-        fresh.push(alone.hits(PHASE - LAST..PHASE));
+        fresh.push((alone.hits(PHASE - LAST..PHASE), alone.sum(0..PHASE)[0]));
     }
-    println!("\nphase  up to KB  hits %  fresh  points  back after s  resident, highest");
+    println!("\nphase  up to KB  hits %  fresh  points  back after s  pace  resident, highest");
     let mut most = 0f64;
     for (phase, from) in (0..load.seen.len()).step_by(PHASE).enumerate() {
         if from + PHASE > load.seen.len() {
             break;
         }
-        let (hits, fresh) = (load.hits(from + PHASE - LAST..from + PHASE), fresh[phase % 3]);
+        let (fresh, reads) = fresh[phase % 3];
+        let hits = load.hits(from + PHASE - LAST..from + PHASE);
+        let pace = load.sum(from..from + PHASE)[0] / reads.max(1.0);
         let points = hits - fresh;
         let back = (0..PHASE).find(|&at| load.hits(from + at..from + at + 1) >= fresh - POINTS_MAX);
         let back = back.map_or("-".to_owned(), |seconds| (seconds + 1).to_string());
@@ -183,7 +192,7 @@ fn compare(load: &Load, peaks: &Peaks, layout: &str) -> Result<f64> {
         let resident = peaks.phases[phase] as f64 / LIMIT as f64;
         println!(
             "{phase:>5} {kib:>9} {hits:>7.1} {fresh:>6.1} {points:>+7.1} {back:>13} \
-             {resident:>18.3}"
+             {pace:>5.2} {resident:>18.3}"
         );
         most = most.max(-points);
     }
