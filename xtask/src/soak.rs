@@ -11,7 +11,8 @@
 //! With `shift` the clients also read, some keys more often than others, and write what is missing.
 //! The hit ratio of the last quarter of each phase is held against that of a fresh server that saw
 //! only these sizes, for as long: it may be two points lower. *Pace* is reads by those of the fresh
-//! server: far below one, the machine gave less, and hits come back as much later.
+//! server: far below one hits come back as much later, for the machine gave less, or the server had
+//! much to move.
 
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
