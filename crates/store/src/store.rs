@@ -685,6 +685,8 @@ impl Store {
             swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
             swept.moved += usize::from(self.move_page(&mut shard, now));
         }
+        // A budget that ends with the same shard each time would always begin with the same one.
+        self.sweep_at.fetch_add(1, Relaxed);
         if let Some((arena, _)) = &self.slab {
             arena.tend();
         }

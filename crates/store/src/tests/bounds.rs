@@ -167,6 +167,61 @@ fn budgets_are_shares_of_full_memory() {
     audit(&store);
 }
 
+/// Where the pool furthest above its budget is down to its floor, the next above its budget gives,
+/// and not the first in the list.
+#[test]
+fn budgets_hold_where_a_pool_is_at_its_floor() {
+    for slab in [None, Some(Slab { page: 4 << 10, ..Slab::default() })] {
+        let floor = Bounds { min: Bytes(MIB), max: None };
+        let tenants = vec![Bounds::default(), Bounds::default(), floor];
+        let store = Store::new(Config {
+            maxmemory: Bytes(4 * MIB),
+            shards: 2,
+            slab,
+            tenants,
+            ..Config::default()
+        });
+        let pool = |tenant, budget| Pool {
+            tenants: vec![tenant],
+            class: None,
+            budget: Bytes(budget),
+            evictor: Evictor::default(),
+        };
+        store.set_pools(&[pool(0, 2 * MIB), pool(1, MIB), pool(2, MIB / 4)]);
+        flood(&store, 0, 0..4_000, 100);
+        flood(&store, 2, 0..5_000, 100);
+        flood(&store, 1, 0..20_000, 100);
+        let (low, high) = (items(&store, 0), items(&store, 1));
+        store.set_limit(Bytes(store.used().0 - MIB / 4));
+        while store.used() > store.limit() {
+            store.sweep(at(0), 1_000);
+        }
+        assert_eq!(items(&store, 0), low, "nothing leaves a pool below its budget");
+        assert!(items(&store, 1) < high - 1_000, "{} of {high}", items(&store, 1));
+        audit(&store);
+    }
+}
+
+/// What is evicted in the background is of all shards: were it of the first ones, what they have
+/// would leave whatever it is worth, and what is stale in the others would stay.
+#[test]
+fn the_sweep_evicts_in_all_shards_alike() {
+    for slab in [None, Some(Slab { page: 4 << 10, ..Slab::default() })] {
+        let config = Config { maxmemory: Bytes(8 * MIB), shards: 8, slab, ..Config::default() };
+        let store = Store::new(config);
+        flood(&store, 0, 0..60_000, 100);
+        for step in 1..=128 {
+            store.set_limit(Bytes(8 * MIB - step * (16 << 10)));
+            store.sweep(at(0), 512 * 32);
+        }
+        let mut lens = vec![];
+        store.each_shard(|shard| lens.push(shard.tenants[0].table.len()));
+        let (least, most) = (lens.iter().min(), lens.iter().max());
+        assert!(least > most.map(|most| most * 7 / 8).as_ref(), "{slab:?}: {lens:?}");
+        audit(&store);
+    }
+}
+
 #[test]
 fn a_lowered_limit_is_reached_step_by_step() {
     let store = limited(8 * MIB, 8);
