@@ -189,6 +189,20 @@ impl Pools {
             (None, None) => 0,
         }
     }
+
+    /// All pools in the order in which they are to give: those above their budgets, the furthest
+    /// first, then the requester's, then the others, the nearest to its budget first.
+    #[cold]
+    fn by_overdraft(&self, tenant: Option<TenantId>) -> Vec<usize> {
+        let own = tenant.map(|tenant| self.of[usize::from(tenant)]);
+        let key = |(at, pool): (usize, &Members)| {
+            let overdraft = pool.overdraft();
+            (if own == Some(at) { overdraft.max(0.0) } else { overdraft }, at)
+        };
+        let mut all: Vec<_> = self.pools.iter().enumerate().map(key).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.into_iter().map(|(_, at)| at).collect()
+    }
 }
 
 /// A tenant that may lose items now.
@@ -264,11 +278,12 @@ impl Shard {
         if freed > 0 {
             return freed;
         }
-        // Nothing of that pool is here: the requester's own, then any.
-        let own = want.tenant.map_or(first, |tenant| self.pools.of[tenant as usize]);
-        let others = (0..self.pools.len()).filter(|&pool| pool != own);
-        let order = std::iter::once(own).chain(others).filter(|&pool| pool != first);
-        order.map(|pool| self.evict_from(pool, None, want)).find(|&freed| freed > 0).unwrap_or(0)
+        // Nothing of that pool may leave here.
+        let others = self.pools.by_overdraft(want.tenant);
+        let mut others = others.into_iter().filter(|&pool| pool != first);
+        others
+            .find_map(|pool| Some(self.evict_from(pool, None, want)).filter(|&freed| freed > 0))
+            .unwrap_or(0)
     }
 
     /// The same where pools are classes of penalties: the class that is furthest above its budget
@@ -276,17 +291,15 @@ impl Shard {
     /// so more are drawn until enough of it are met.
     #[cold]
     fn evict_by_class(&mut self, want: &Want) -> u64 {
-        let pools = self.pools.pools.iter().map(Members::overdraft).enumerate();
-        let mut pools: Vec<_> = pools.collect();
-        pools.sort_by(|a, b| b.1.total_cmp(&a.1));
-        for &(pool, _) in &pools {
+        let pools = self.pools.by_overdraft(None);
+        for &pool in &pools {
             let freed = self.evict_from(pool, self.pools.pools[pool].class, want);
             if freed > 0 {
                 return freed;
             }
         }
         // What is here may be of classes that have no pool yet, as when a recipe has just begun.
-        let mut any = pools.into_iter().map(|(pool, _)| self.evict_from(pool, None, want));
+        let mut any = pools.into_iter().map(|pool| self.evict_from(pool, None, want));
         any.find(|&freed| freed > 0).unwrap_or(0)
     }
 
