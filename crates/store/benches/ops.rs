@@ -11,7 +11,6 @@
 //!                                           nothing else, to be counted by callgrind: take the
 //!                                           difference of two runs
 //! cargo bench -p store -- bytes 100         what an item takes, in a process of its own
-//! cargo bench -p store -- headroom 20000    so many read-through requests a second, with headroom
 //!                                           kept by a sweep every 100 ms and without
 //! ```
 //!
@@ -113,77 +112,6 @@ fn one(kind: &str, ops: usize) {
     }
 }
 
-/// A share of the limit, as its divisor: 0.8 %.
-const HEADROOM: u64 = 128;
-
-/// What requests at a pace cost and hit, with headroom and without, in five rounds by turns.
-fn headroom(pace: usize) {
-    let keys = 100_000;
-    let stores = [0, room(keys) / HEADROOM].map(|headroom| {
-        let store = store(room(keys));
-        fill(&store, keys, &[1; 100]);
-        store.set_headroom(Bytes(headroom));
-        store
-    });
-    println!(
-        "{:9}{:>9}{:>12}{:>12}{:>10}",
-        "headroom", "hits", "evicted for", "of writes", "ns/op"
-    );
-    for round in 0..5 {
-        for (store, name) in stores.iter().zip(["none", "0.8 %"]) {
-            let before = store.pauses().count;
-            let (hits, writes, ns) = requests(store, pace, 3 * keys, round);
-            let inline = store.pauses().count - before;
-            let share = inline as f64 / writes as f64;
-            println!("{name:9}{hits:>9.4}{inline:>12}{share:>12.4}{ns:>10.0}");
-        }
-    }
-}
-
-/// Two seconds of requests for keys of which the low numbers are asked for more often: hits as a
-/// share, writes, and nanoseconds of CPU a request, the sweep's included.
-fn requests(store: &Store, pace: usize, keys: usize, seed: u64) -> (f64, u64, f64) {
-    let mut prng = Prng::new(seed + 1);
-    let texts: Vec<_> = (0..1 << 16)
-        .map(|_| {
-            let most = 1 + prng.below(keys as u64);
-            text(prng.below(most) as usize)
-        })
-        .collect();
-    let is_over = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let sweep = scope.spawn(|| {
-            let begin = cpu_ns();
-            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                store.sweep(NOW, 16 << 10);
-                std::thread::sleep(std::time::Duration::from_millis(100));
-            }
-            cpu_ns() - begin
-        });
-        let (begin, began) = (cpu_ns(), std::time::Instant::now());
-        let (mut hits, mut asked) = (0u32, 0u32);
-        for text in texts.iter().cycle() {
-            match store.get(&store.key(0, 0, text), NOW, |item| item.value[0]) {
-                Some(_) => hits += 1,
-                None => set(store, text, &[2; 100]),
-            }
-            asked += 1;
-            if asked % 256 == 0 {
-                let elapsed = began.elapsed();
-                let due = std::time::Duration::from_secs_f64(f64::from(asked) / pace as f64);
-                std::thread::sleep(due.saturating_sub(elapsed));
-                if elapsed.as_secs() >= 2 {
-                    break;
-                }
-            }
-        }
-        let mine = cpu_ns() - begin;
-        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        let all = mine + sweep.join().expect("it sweeps to the end");
-        (f64::from(hits) / f64::from(asked), u64::from(asked - hits), all / f64::from(asked))
-    })
-}
-
 /// Bytes an item takes beyond its key and value.
 fn bytes(len: usize) {
     let before = resident_bytes();
@@ -260,7 +188,6 @@ fn main() {
     let number = |text: &str| text.parse().expect("the second argument is a number");
     match args.as_slice() {
         [kind, len] if kind == "bytes" => bytes(number(len)),
-        [kind, pace] if kind == "headroom" => headroom(number(pace)),
         [kind, ops] => one(kind, number(ops)),
         _ => all(),
     }

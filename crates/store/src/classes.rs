@@ -19,7 +19,7 @@ use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
-use crate::tenant::{Account, Tenant, charge_in};
+use crate::tenant::{Account, Tenant};
 use crate::{Change, ClassStats, Error, Item, Key, Now, Store};
 use base::penalty::{CLASSES, Estimate, class_of, usual};
 use base::{Bytes, Micros, TenantId, hash};
@@ -153,10 +153,9 @@ impl Tenant {
         }
     }
 
-    /// Whether there may be an item of the class, or of any if none is named.
+    /// Whether there may be an item of the class.
     #[inline]
-    pub(crate) fn has_class(&self, class: Option<u8>) -> bool {
-        let Some(class) = class else { return true };
+    pub(crate) fn has_class(&self, class: u8) -> bool {
         let count = self.classes.as_ref().map(|classes| classes.counts[usize::from(class)]);
         count.is_some_and(|count| count.used > 0)
     }
@@ -178,9 +177,9 @@ impl Tenant {
         self.classes_empty();
         self.classes = on.then(Box::default);
         if let Some(classes) = &mut self.classes {
-            let (account, slabs) = (&self.account, self.slabs.as_ref());
+            let (account, sizes) = (&self.account, self.pages.classes());
             self.table.each(|item| {
-                let charge = charge_in(slabs, item);
+                let charge = sizes.charge(item.contents());
                 classes.enters(account, item.stamps().penalty_class(), charge);
             });
         }
@@ -286,6 +285,7 @@ impl Tenant {
         if before != class {
             stamps.set_penalty_class(class);
             item.set_stamps(stamps);
+            self.pages.retag(item.view());
             self.class_leaves(before, charge);
             self.class_enters(class, charge);
         }

@@ -14,8 +14,8 @@ pub struct Config {
     /// Bytes it may take for items and tables; 0 for no limit.
     pub maxmemory: Bytes,
     /// Parts with a lock each: a power of two up to 256, or it is rounded up to one. More than
-    /// four a thread gains nothing, and each takes a table per tenant. In the slab layout a store
-    /// of less than 256 MiB has one for each 16 MiB at most, unless the length of a page is given.
+    /// four a thread gains nothing, and each takes a table per tenant. A store of less than 256 MiB
+    /// has one for each 16 MiB at most, unless the length of a page is given.
     pub shards: usize,
     /// Threads that may read one shard at once, 1, 2 or 4: a write waits for them all. 0 for as
     /// many as there are processors.
@@ -24,15 +24,12 @@ pub struct Config {
     pub seed: u64,
     /// The tenants, numbered from 0. A store without a tenant gets one without bounds.
     pub tenants: Vec<Bounds>,
-    /// Databases, from 1 to 256.
-    pub databases: u16,
     /// The longest value, at most 4 GiB - 1.
     pub max_item: Bytes,
     /// How the pool that all tenants share at first evicts.
     pub evictor: Evictor,
-    /// How memory is cut in the slab layout; none for the heap layout, in which each item has an
-    /// allocation of its own.
-    pub slab: Option<Slab>,
+    /// How memory is cut into pages, and pages into chunks.
+    pub slab: Slab,
     /// A clock, in nanoseconds: read twice by an operation that evicts, for [`Store::pauses`](
     /// crate::Store::pauses). One that stands still counts the operations alone.
     pub nanos: fn() -> u64,
@@ -46,10 +43,9 @@ impl Default for Config {
             lanes: 0,
             seed: 0,
             tenants: vec![Bounds::default()],
-            databases: 16,
             max_item: Bytes(512 << 20),
             evictor: Evictor::default(),
-            slab: None,
+            slab: Slab::default(),
             nanos: || 0,
         }
     }
@@ -71,7 +67,8 @@ pub struct Evictor {
     pub rank: Arc<dyn Rank>,
     /// Candidates drawn an eviction; 0 evicts nothing, and writes fail when memory is full.
     pub k: u8,
-    /// Whether up to 16 good candidates are kept for later evictions.
+    /// Whether twice as many are drawn, in place of candidates kept for later evictions: Redis
+    /// keeps sixteen, which comes to the same.
     pub pool: bool,
 }
 
@@ -87,12 +84,6 @@ impl Evictor {
     /// store learns what to expect, in [`Store::sweep`](crate::Store::sweep).
     pub fn lhd(k: u8) -> Self {
         Self { rank: Arc::new(Ranks::default()), k, pool: false }
-    }
-
-    /// LHD with good candidates kept: in the heap layout eight choose as well as sixteen without,
-    /// for less.
-    pub fn lhd_pool(k: u8) -> Self {
-        Self { pool: true, ..Self::lhd(k) }
     }
 }
 

@@ -21,9 +21,9 @@
 //!
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
+use crate::evict::Cause;
 use crate::item::Parts;
 use crate::key::hash_of;
-use crate::learn::{self, lived};
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
@@ -135,7 +135,6 @@ impl Shard {
         let bytes = Away::bytes_for(capacity);
         self.pausing.close();
         let room = self.make_room(store, at, bytes, 0, now);
-        self.scrap = None;
         room?;
         let away = self.tenants[usize::from(at)].away.get_or_insert_default();
         let mut wider = KeyMap::with_capacity_and_hasher(capacity, <_>::default());
@@ -230,17 +229,12 @@ impl Store {
     /// may have gone beyond the copy, or the item may have left by itself.
     pub fn release(&self, key: &Key, block: u64) -> bool {
         let mut shard = self.shard(key);
-        let Shard { tenants, lives, tick, lane, .. } = &mut *shard;
-        let tenant = &mut tenants[usize::from(key.tenant)];
+        let tenant = &shard.tenants[usize::from(key.tenant)];
         if tenant.away.as_ref().is_none_or(|away| !away.has(key, block)) {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
-        let item = tenant.table.get(place);
-        learn::ends(lived(lives.as_ref(), *lane), key.tenant, item, *tick);
-        crate::departed::leaves(&mut tenant.departures, item, Some(*tick));
-        let bytes = tenant.remove(place);
-        shard.give(&self.memory, key.tenant, bytes);
+        self.memory.give(shard.remove(key.tenant, place, Cause::Dumped));
         shard.shrink(&self.memory, key.tenant);
         true
     }

@@ -1,644 +1,468 @@
-//! Who leaves: sampled eviction in one shard.
+//! Eviction: an item leaves its chunk to another of its class, or a page goes where it is wanted.
+//!
+//! ```text
+//!   a SET ─▶ has its class a free chunk? ──yes──▶ write
+//!                │ no
+//!                ▼
+//!            something dead? ──▶ it leaves
+//!                │ no
+//!                ▼
+//!            may its tenant have a page more? ──yes──▶ a page, by make_room (room.rs)
+//!                │ no                                    evict_page: from the pool that is to give,
+//!                ▼                                       the class whose victims are worth least
+//!            a page of a class that is worth less (mover.rs), or
+//!            the lowest rank of K candidates of its class leaves its chunk (slab/sample.rs)
+//! ```
 //!
 //! Every shard holds a random sample of every tenant, so a shard that needs room evicts among its
-//! own items and asks nobody, but for what is large beside it (`room.rs`). First the pool is
-//! chosen, the one furthest above its budget; then up to K of its items are drawn, each entry of
-//! its tables with equal chance, and scored by the pool's rank: the very file that scores them in
-//! the simulator. The lowest goes.
+//! own items and asks no other, but for what is large beside it (`room.rs`). A tenant at or below
+//! its min is passed over, unless the room is for itself and nobody else has any to give. What is known to be dead goes before all
+//! that lives (`expire.rs`), and a dead item that is drawn goes at once, whatever its rank.
 //!
-//! With `pool`, up to 16 good candidates are kept for later evictions, as Redis does
-//! (`evict/kept.rs`). This doubles the effective K at hardly any cost, and nothing younger than the
-//! recency rank 1 - 1/K is ever evicted.
-//!
-//! An eviction looks at K items that no cache of the processor holds. So all places are drawn
-//! first, and nothing depends on what is found in one of them before the others are under way:
-//! the K waits become one. More than sixteen are drawn by buckets, and by a rank that learns as few
-//! as a bucket holds (`evict/buckets.rs`).
-//!
-//! A tenant at or below its min is passed over, unless the room is for itself. What is known to be
-//! dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at once,
-//! whatever its rank.
+//! Where pools are classes of penalties, a chunk is taken from the class that is furthest above its
+//! budget, and victims of such a class count as worth less, so that pages move away from the sizes
+//! that it has.
 
-mod buckets;
-mod kept;
-
-pub(crate) use buckets::Ahead;
-pub(crate) use kept::Kept;
-
-use crate::classes::Ghosts;
-use crate::item::{Owned, Ref};
+use crate::classes::SLOTS;
+use crate::item::Owned;
 use crate::learn::{self, lived};
+use crate::pools::Want;
 use crate::shard::Shard;
-use crate::sizes::{Sizes, heap_class};
-use crate::table::{END, Place};
-use crate::tenant::{Account, Tenant};
-use crate::{Evictor, Now, Pool};
-use base::{Prng, TenantId, Tick};
-use policy::rank::Stamps;
-use policy::rank::lhd::{Lived, Ranks};
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use crate::slab::{Choice, Chosen, SizeClass};
+use crate::table::{Place, address_of};
+use crate::tenant::Tenant;
+use crate::{Error, Key, Now, Store};
+use base::TenantId;
+use smallvec::SmallVec;
 
-/// Buckets searched for anything evictable when draws met nothing.
-const SEARCH_MAX: usize = 1024;
+/// Pages of a class looked at for the one with the fewest items.
+const PAGES_TRIED: u64 = 8;
+/// Items made to leave for the others on a page that goes: of small ones some go unranked, for the
+/// time that it takes.
+const RESCUED_MAX: u32 = 128;
+/// Tenants of a pool that are asked for a page, at most.
+const DONORS: usize = 16;
+/// How much what a class of penalties holds beyond its share counts against its victims: as a
+/// power, and as the factor that it comes to at most.
+const OVERDRAWN: i32 = 8;
+const OVERDRAWN_MAX: f64 = 16.0;
 
-/// What room is needed for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Want {
-    /// Whose write it is; `None` for the sweep.
-    pub(crate) tenant: Option<TenantId>,
-    /// Whether only the tenant's own items may go: it is at its max.
-    pub(crate) own: bool,
-    /// The [`Table::word`](crate::table::Table::word) of the item that is being written.
-    pub(crate) spare: usize,
-    pub(crate) now: Now,
+/// Why an item leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// To make room.
+    Evicted,
+    /// It is dead.
+    Expired,
+    /// A client wants it gone.
+    Deleted,
+    /// A client wants all of them gone.
+    Flushed,
+    /// There is a copy of it elsewhere.
+    Dumped,
 }
 
-/// The pools, with their tenants' accounts at hand: replaced as a whole.
-#[derive(Debug)]
-pub(crate) struct Pools {
-    pools: Vec<Members>,
-    /// By tenant.
-    of: Vec<usize>,
-}
-
-#[derive(Debug)]
-struct Members {
-    class: Option<u8>,
-    budget: u64,
-    evictor: Evictor,
-    accounts: Vec<(TenantId, Arc<Account>)>,
-}
-
-impl Members {
-    fn used_of(&self, account: &Account) -> u64 {
-        self.class.map_or_else(|| account.used(), |class| account.class(class).load(Relaxed))
-    }
-
-    fn used(&self) -> u64 {
-        self.accounts.iter().map(|(_, account)| self.used_of(account)).sum()
-    }
-
-    /// Bytes above the budget as a share of it; below 0 for bytes below.
-    fn overdraft(&self) -> f64 {
-        (self.used() as f64 - self.budget as f64) / self.budget.max(1) as f64
-    }
-
-    /// Bytes above the budget.
-    fn excess(&self) -> u64 {
-        self.used().saturating_sub(self.budget)
-    }
-}
-
-impl Pools {
-    /// Tenants that no pool names join the first. A rank that learns is `learnt`, if anything is.
-    pub(crate) fn new(
-        pools: &[Pool],
-        accounts: &[Arc<Account>],
-        learnt: Option<&Arc<Ranks>>,
-    ) -> Self {
-        let of: Vec<_> = (0..accounts.len() as TenantId)
-            .map(|tenant| pools.iter().position(|p| p.tenants.contains(&tenant)).unwrap_or(0))
-            .collect();
-        let members = |at: usize, pool: &Pool| Members {
-            class: pool.class,
-            budget: pool.budget.0,
-            evictor: match learnt.filter(|_| pool.evictor.rank.learns()) {
-                Some(ranks) => Evictor { rank: Arc::clone(ranks) as _, ..pool.evictor },
-                None => pool.evictor.clone(),
-            },
-            accounts: (of.iter().zip(accounts).enumerate())
-                .filter(|(tenant, (home, _))| {
-                    **home == at
-                        || pool.class.is_some() && pool.tenants.contains(&(*tenant as TenantId))
-                })
-                .map(|(tenant, (_, account))| (tenant as TenantId, Arc::clone(account)))
-                .collect(),
-        };
-        let pools = pools.iter().enumerate().map(|(at, pool)| members(at, pool)).collect();
-        Self { pools, of }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.pools.len()
-    }
-
-    /// How items of a tenant are chosen to leave.
-    pub(crate) fn evictor(&self, tenant: TenantId) -> &Evictor {
-        &self.pools[self.of[tenant as usize]].evictor
-    }
-
-    /// Whether items of a tenant leave for others at all.
-    pub(crate) fn evicts(&self, tenant: TenantId) -> bool {
-        self.evictor(tenant).k > 0
-    }
-
-    /// The tenants whose items are chosen to leave as this pool says; none if none are.
-    pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
-        let evicts = self.pools[pool].evictor.k > 0;
-        let of_pool = (0..).zip(&self.of).filter(move |&(_, &of)| evicts && of == pool);
-        of_pool.map(|(tenant, _)| tenant)
-    }
-
-    /// Whether the rank of a pool learns.
-    pub(crate) fn learns(&self, pool: usize) -> bool {
-        self.pools[pool].evictor.rank.learns()
-    }
-
-    /// Whether what victims of a tenant are worth is learnt here as it is there.
-    pub(crate) fn ranks_like(&self, other: &Self, tenant: TenantId) -> bool {
-        let learns = |pools: &Self| Some(pools.learns(*pools.of.get(usize::from(tenant))?));
-        learns(self) == learns(other)
-    }
-
-    /// The pool of a tenant.
-    pub(crate) fn pool_of(&self, tenant: TenantId) -> usize {
-        self.of[usize::from(tenant)]
-    }
-
-    /// The tenants of a pool; none if it evicts nothing.
-    pub(crate) fn tenants_that_evict(&self, pool: usize) -> impl Iterator<Item = TenantId> {
-        let members = &self.pools[pool];
-        let evicts = members.evictor.k > 0;
-        members.accounts.iter().filter(move |_| evicts).map(|(tenant, _)| *tenant)
-    }
-
-    /// Whether another pool than the tenant's is above its budget, by `bytes` at least.
-    pub(crate) fn owes(&self, tenant: TenantId, bytes: u64) -> bool {
-        let victim = self.victim(Some(tenant));
-        victim != self.of[tenant as usize] && self.pools[victim].excess() >= bytes
-    }
-
-    /// Whether any pool evicts at all.
-    pub(crate) fn evict(&self) -> bool {
-        self.pools.iter().any(|pool| pool.evictor.k > 0)
-    }
-
-    /// The pool that is to give: the one furthest above its budget, or the requester's if none
-    /// is; for the sweep, which has no pool of its own, the one nearest to its budget then.
-    fn victim(&self, tenant: Option<TenantId>) -> usize {
-        if self.pools.len() == 1 {
-            return 0;
-        }
-        let overdrafts = self.pools.iter().map(Members::overdraft).enumerate();
-        let worst = overdrafts.max_by(|a, b| a.1.total_cmp(&b.1));
-        match (worst, tenant) {
-            (Some((at, overdraft)), Some(_)) if overdraft > 0.0 => at,
-            (_, Some(tenant)) => self.of[tenant as usize],
-            (Some((at, _)), None) => at,
-            (None, None) => 0,
-        }
-    }
-
-    /// All pools in the order in which they are to give: those above their budgets, the furthest
-    /// first, then the requester's, then the others, the nearest to its budget first.
-    #[cold]
-    fn by_overdraft(&self, tenant: Option<TenantId>) -> Vec<usize> {
-        let own = tenant.map(|tenant| self.of[usize::from(tenant)]);
-        let key = |(at, pool): (usize, &Members)| {
-            let overdraft = pool.overdraft();
-            (if own == Some(at) { overdraft.max(0.0) } else { overdraft }, at)
-        };
-        let mut all: Vec<_> = self.pools.iter().enumerate().map(key).collect();
-        all.sort_by(|a, b| b.0.total_cmp(&a.0));
-        all.into_iter().map(|(_, at)| at).collect()
-    }
-}
-
-/// A tenant that may lose items now.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Share {
-    tenant: TenantId,
-    /// Items here: its weight in draws.
-    len: usize,
-    /// Bytes it may lose.
-    loose: u64,
-}
-
-/// Places drawn one by one, and at once.
-const APART: usize = 16;
-
-/// An item drawn.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    rank: f32,
-    /// Index into the shares.
-    share: usize,
-    place: Place,
-}
-
-/// A place drawn, perhaps without an item.
-#[derive(Clone, Copy, Debug, Default)]
-struct Drawn {
-    share: usize,
-    place: Place,
-    word: usize,
-}
-
-/// What an eviction wants to know of an item, read from it in one go.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    stamps: Stamps,
-    size: u64,
-    is_dead: bool,
-}
-
-impl Seen {
-    #[inline]
-    fn of(item: Ref, now: Now) -> Self {
-        let size = heap_class(item.contents());
-        Self { stamps: item.stamps(), size, is_dead: item.is_dead(now.unix_ms) }
-    }
+/// Whether a tenant's own items make room for what it writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// Only while it has more than its min.
+    IfAboveMin,
+    /// Whatever it has: nobody else gives any.
+    InAnyCase,
 }
 
 impl Shard {
-    /// Makes one item leave, for a write in another shard or for none. As [`Shard::evict`].
-    pub(crate) fn evict_for_others(&mut self, want: &Want) -> u64 {
-        let freed = self.evict(want);
-        self.scrap = None;
-        freed
+    /// The only way out: an item leaves the table, and whoever counts is told. Returns it, to be
+    /// given back to its page, and the bytes of buckets that are free now.
+    #[inline]
+    pub(crate) fn part_with(&mut self, at: TenantId, place: Place, cause: Cause) -> (Owned, u64) {
+        let lived = lived(self.lives.as_ref(), self.lane);
+        let tenant = &mut self.tenants[usize::from(at)];
+        let item = tenant.table.get(place);
+        if cause != Cause::Flushed {
+            learn::ends(lived, at, item, self.tick);
+        }
+        if cause != Cause::Deleted && cause != Cause::Flushed {
+            let evicted_at = (cause != Cause::Expired).then_some(self.tick);
+            crate::departed::leaves(&mut tenant.departures, item, evicted_at);
+        }
+        let charge = tenant.pages.classes().charge(item.contents());
+        let (item, bytes) = tenant.take(place);
+        match cause {
+            Cause::Evicted => {
+                tenant.counters.evicted += 1;
+                tenant.counters.evicted_bytes += charge;
+                if let Some(ghosts) = &mut self.ghosts {
+                    ghosts.leave(self.seed, at, &item);
+                }
+            }
+            Cause::Expired => tenant.counters.expired += 1,
+            Cause::Deleted => tenant.counters.deletes += 1,
+            Cause::Flushed | Cause::Dumped => {}
+        }
+        (item, bytes)
     }
 
-    /// Makes one item leave and returns the bytes charged for it, which stay reserved in the
-    /// store's memory and are the caller's now; 0 if nothing here may leave. The item itself is
-    /// the shard's scrap: what is written next may be made of it. What is due to die goes first.
-    pub(crate) fn evict(&mut self, want: &Want) -> u64 {
+    /// The same of an item whose page goes with it if it was the last there. Returns the bytes that
+    /// are free now, which the account has back already.
+    pub(crate) fn remove(&mut self, at: TenantId, place: Place, cause: Cause) -> u64 {
+        let (item, bytes) = self.part_with(at, place, cause);
+        let tenant = &mut self.tenants[usize::from(at)];
+        let bytes = bytes + tenant.pages.free(item);
+        tenant.account.give(bytes);
+        bytes
+    }
+
+    /// Whether an item of these contents finds a chunk.
+    #[inline]
+    pub(crate) fn has_chunk(&self, tenant: TenantId, contents: u64) -> bool {
+        self.tenants[usize::from(tenant)].pages.has_room(contents)
+    }
+
+    /// [`Shard::chunk_room`] while the item at `place` is being written: it is spared, and its
+    /// place, which evictions may change, is returned.
+    pub(crate) fn chunk_beside(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        place: Place,
+        contents: u64,
+        now: Now,
+    ) -> Result<Place, Error> {
+        let word = self.tenants[usize::from(key.tenant)].table.word(place);
+        self.chunk_room(store, key.tenant, contents, word, now)?;
+        let place = self.tenants[usize::from(key.tenant)].table.find_word(key.hash, word);
+        Ok(place.expect("an item that is spared stays"))
+    }
+
+    /// Sees to it that an item of these contents finds a chunk, or a run. The item whose
+    /// [word](crate::table::Table::word) is `spare` stays.
+    pub(crate) fn chunk_room(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        contents: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        if self.has_chunk(tenant, contents) {
+            return Ok(());
+        }
+        self.paused(now, |shard| shard.clear_chunk(store, tenant, contents, spare, now))
+    }
+
+    /// [`Shard::chunk_room`] where none is free.
+    #[cold]
+    fn clear_chunk(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        contents: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        let pages = &self.tenants[usize::from(tenant)].pages;
+        let (class, page) = (pages.classes().of(contents), pages.page_for(contents));
+        let need = page + pages.class_cost(class);
+        let is_chunk = class != pages.classes().large();
+        let want = Want { tenant: Some(tenant), own: false, spare, now };
+        self.release_unwritten(store, tenant);
+        if self.bury_for_chunk(store, tenant, contents, &want) {
+            return Ok(());
+        }
+        if is_chunk && self.is_full(store, tenant, need) {
+            let gains = self.gains_page(store, SizeClass { tenant, class }, &want);
+            if gains && self.has_chunk(tenant, contents) {
+                self.pausing.victim();
+                return Ok(());
+            }
+            if self.leave_chunks(store, tenant, class, &want) {
+                return Ok(());
+            }
+        }
+        self.make_room(store, tenant, need, spare, now)?;
+        if self.tenants[usize::from(tenant)].pages.add_page(class, page) {
+            return Ok(());
+        }
+        self.give(&store.memory, tenant, need);
+        Err(Error::Full)
+    }
+
+    /// Gives back the page of a large item that was not written after all.
+    pub(crate) fn release_unwritten(&mut self, store: &Store, tenant: TenantId) {
+        let bytes = self.tenants[usize::from(tenant)].pages.release_unwritten();
+        self.give(&store.memory, tenant, bytes);
+    }
+
+    /// Whether no page can be had for a tenant but at the cost of its own or of pools that are
+    /// within their budgets.
+    fn is_full(&mut self, store: &Store, tenant: TenantId, need: u64) -> bool {
+        let account = &self.tenants[usize::from(tenant)].account;
+        if account.max() < account.used() + need {
+            return true;
+        }
+        store.memory.used() + need > store.memory.effective()
+            && !account.is_below_min(need)
+            && !self.pools.owes(&mut self.order, tenant, need)
+    }
+
+    /// Makes items of a class leave their chunks: one, and with it a few more that have been looked
+    /// for ahead, for the writes to come: most of what an eviction takes is getting to it. Whether
+    /// there was one.
+    fn leave_chunks(&mut self, store: &Store, at: TenantId, class: usize, want: &Want) -> bool {
+        let mut gone = 0;
+        while let Some(bytes) = self.leave_chunk(at, class, want) {
+            self.give(&store.memory, at, bytes);
+            self.pausing.victim();
+            gone += 1;
+            let pages = &self.tenants[usize::from(at)].pages;
+            if !pages.goes_along(class, gone, self.pools.evictor(at), self.lane) {
+                break;
+            }
+        }
+        gone > 0
+    }
+
+    /// The item of a class that is worth least leaves its chunk, if there is one. Returns the bytes
+    /// of buckets that are free now.
+    fn leave_chunk(&mut self, at: TenantId, class: usize, want: &Want) -> Option<u64> {
+        let chosen = self.choose(at, class, want)?;
+        Some(self.evict(at, class, &chosen))
+    }
+
+    /// Makes those items of a class leave that are worth least, until the others find room in a
+    /// page less: what stands on the page that goes is no worse than the rest. Returns the bytes
+    /// of buckets that are free now, which the account has back already.
+    pub(crate) fn make_chunks(&mut self, of: SizeClass, want: &Want) -> u64 {
+        let mut bytes = 0;
+        for _ in 0..RESCUED_MAX {
+            if self.tenants[usize::from(of.tenant)].pages.fits_a_page_less(of.class) {
+                break;
+            }
+            let Some(freed) = self.leave_chunk(of.tenant, of.class, want) else { break };
+            bytes += freed;
+        }
+        self.tenants[usize::from(of.tenant)].account.give(bytes);
+        bytes
+    }
+
+    /// The classes of penalties of which an item is to leave, in this order, with what they hold
+    /// beside their budgets; none where pools are no such classes.
+    fn penalties(&mut self, at: TenantId) -> SmallVec<[(u8, f64); SLOTS]> {
+        if !self.pools.are_classes() {
+            return SmallVec::new();
+        }
+        let mut all = self.pools.classes(&mut self.order);
+        let tenant = &self.tenants[usize::from(at)];
+        all.retain(|(class, _)| tenant.has_class(*class));
+        all
+    }
+
+    fn choose(&mut self, at: TenantId, class: usize, want: &Want) -> Option<Chosen> {
+        let penalties = self.penalties(at);
+        let Self { pools, tenants, prng, tick, seed, draws, lane, .. } = self;
+        let mut choice = Choice {
+            evictor: pools.evictor(at),
+            tenant: at,
+            only: None,
+            tick: *tick,
+            lane: *lane,
+            unix_ms: want.now.unix_ms,
+            spare: address_of(want.spare),
+            seed: *seed,
+        };
+        let tenant = &mut tenants[usize::from(at)];
+        for (penalty, _) in penalties {
+            choice.only = Some(penalty);
+            let chosen = tenant.pages.choose(class, &choice, prng, draws);
+            if chosen.is_some() {
+                return chosen;
+            }
+        }
+        choice.only = None;
+        let chosen = tenant.pages.choose(class, &choice, prng, draws);
+        tenant.pages.prefetch_queued(class, *lane, &tenant.table);
+        chosen
+    }
+
+    /// Looks for what would leave a class, and lets it stay: what a quiet class's memory is worth.
+    pub(crate) fn pretend(&mut self, tenant: TenantId, class: usize, now: Now) {
+        let want = Want { tenant: Some(tenant), own: true, spare: 0, now };
+        if let Some(chosen) = self.choose(tenant, class, &want) {
+            self.note_worth(tenant, class, &chosen);
+        }
+    }
+
+    /// Counts what a victim is worth where it is chosen by its rank: that rank if it was learnt,
+    /// else its age, below zero.
+    fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Chosen) {
+        let Some(rank) = chosen.rank else { return };
+        let worth = if self.pools.evictor(at).rank.learns() {
+            f64::from(rank)
+        } else {
+            let pages = &self.tenants[usize::from(at)].pages;
+            let Some(stamps) = pages.stamps_of(class, chosen) else { return };
+            -f64::from(stamps.age(self.tick)) * self.overdrawn(stamps.penalty_class())
+        };
+        self.tenants[usize::from(at)].pages.note_victim(class, worth);
+    }
+
+    /// How much what a class of penalties holds counts against its victims.
+    fn overdrawn(&mut self, penalty: u8) -> f64 {
+        if !self.pools.are_classes() {
+            return 1.0;
+        }
+        let all = self.pools.classes(&mut self.order);
+        let share = all.iter().find(|(class, _)| *class == penalty).map_or(1.0, |(_, of)| *of);
+        share.powi(OVERDRAWN).clamp(1.0 / OVERDRAWN_MAX, OVERDRAWN_MAX)
+    }
+
+    /// An item leaves, and its chunk is free. Returns the bytes of buckets that are free now, which
+    /// are the caller's to give back.
+    fn evict(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
+        self.note_worth(at, class, chosen);
+        let place = self.place_of(at, class, chosen);
+        let cause = if chosen.is_dead { Cause::Expired } else { Cause::Evicted };
+        let (item, bytes) = self.part_with(at, place, cause);
+        let tenant = &mut self.tenants[usize::from(at)];
+        tenant.pages.vacate_in(class, chosen.page, item, !chosen.is_dead);
+        tenant.counters.expired_for_room += u64::from(chosen.is_dead);
+        bytes
+    }
+
+    /// The place of an item that was chosen.
+    fn place_of(&self, at: TenantId, class: usize, chosen: &Chosen) -> Place {
+        let tenant = &self.tenants[usize::from(at)];
+        let anew = || {
+            let met = tenant.pages.met(class, chosen.page, chosen.slot, self.seed, 0)?;
+            tenant.table.find_address(met.hash, met.addr)
+        };
+        let place = tenant.table.find_address(chosen.hash, chosen.addr).or_else(anew);
+        place.expect("every item in a page is in the table")
+    }
+
+    /// Makes a page, or a large item, leave, and returns the bytes that are free now, which stay
+    /// reserved in the store's memory and are the caller's; 0 if nothing here may leave. What is
+    /// due to die goes first.
+    pub(crate) fn evict_page(&mut self, want: &Want) -> u64 {
         let freed = self.bury(want);
         if freed > 0 {
             return freed;
         }
-        if self.ghosts.is_some() {
-            return self.evict_by_class(want);
-        }
-        if let (Some(tenant), true) = (want.tenant, want.own) {
-            return self.evict_from(self.pools.of[tenant as usize], None, want);
-        }
-        let first = self.pools.victim(want.tenant);
-        let freed = self.evict_from(first, None, want);
+        let first = self.pools.first(&mut self.order, want);
+        let freed = self.evict_page_of(first, want, Own::IfAboveMin);
         if freed > 0 {
             return freed;
         }
         // Nothing of that pool may leave here.
-        let others = self.pools.by_overdraft(want.tenant);
-        let mut others = others.into_iter().filter(|&pool| pool != first);
-        others
-            .find_map(|pool| Some(self.evict_from(pool, None, want)).filter(|&freed| freed > 0))
-            .unwrap_or(0)
+        let all = self.pools.all_in_order(want);
+        let others = all.iter().filter(|&&pool| pool != first);
+        let mut others = others.map(|&pool| (pool, Own::IfAboveMin)).collect::<Vec<_>>();
+        others.extend(all.iter().map(|&pool| (pool, Own::InAnyCase)));
+        let mut freed = others.into_iter().map(|(pool, own)| self.evict_page_of(pool, want, own));
+        freed.find(|&freed| freed > 0).unwrap_or(0)
     }
 
-    /// The same where pools are classes of penalties: the class that is furthest above its budget
-    /// gives, and where it has nothing here the next. Items of a class have no table of their own,
-    /// so more are drawn until enough of it are met.
-    #[cold]
-    fn evict_by_class(&mut self, want: &Want) -> u64 {
-        let pools = self.pools.by_overdraft(None);
-        for &pool in &pools {
-            let freed = self.evict_from(pool, self.pools.pools[pool].class, want);
+    /// Makes a page, or a large item, of a pool's tenants leave, from the class in which it is
+    /// worth least. So what is large competes with all that is small, too.
+    fn evict_page_of(&mut self, pool: usize, want: &Want, own: Own) -> u64 {
+        let mut donors = self.donors(pool, want, own);
+        while !donors.is_empty() {
+            let from = donors.swap_remove(self.least(&donors, want.now));
+            let buckets = self.make_chunks(from, want);
+            let freed = buckets + self.take_page(from, want);
             if freed > 0 {
                 return freed;
             }
         }
-        // What is here may be of classes that have no pool yet, as when a recipe has just begun.
-        let mut any = pools.into_iter().map(|pool| self.evict_from(pool, None, want));
-        any.find(|&freed| freed > 0).unwrap_or(0)
+        0
     }
 
-    /// Makes an item of the heap layout leave that nobody chose; returns the bytes that are free
-    /// now, which its account has back already. None where its tenant may not lose it.
-    pub(crate) fn evict_at(&mut self, number: TenantId, place: Place, now: Now) -> Option<u64> {
-        let tenant = &mut self.tenants[usize::from(number)];
-        if tenant.table.get(place).is_dead(now.unix_ms) {
-            learn::ends(
-                lived(self.lives.as_ref(), self.lane),
-                number,
-                tenant.table.get(place),
-                self.tick,
-            );
-            return Some(tenant.expire(place));
+    /// The place of the class whose memory is worth least. One that is quiet tells what would leave
+    /// it.
+    fn least(&mut self, donors: &[SizeClass], now: Now) -> usize {
+        let mut least = (f64::INFINITY, 0);
+        for (at, &of) in donors.iter().enumerate() {
+            if self.tenants[usize::from(of.tenant)].pages.is_quiet(of.class) {
+                self.pretend(of.tenant, of.class, now);
+            }
+            let loss = self.known(of, false).loss();
+            if loss < least.0 {
+                least = (loss, at);
+            }
         }
-        let charge = heap_class(tenant.table.get(place).contents());
-        if !tenant.account.try_give(charge) {
-            return None;
-        }
-        let (item, bytes) =
-            leaves(tenant, number, place, lived(self.lives.as_ref(), self.lane), self.tick);
-        if let Some(ghosts) = &mut self.ghosts {
-            ghosts.leave(self.seed, number, &item);
-        }
-        Some(bytes + charge)
+        least.1
     }
 
-    /// Evicts an item of a class from the tenants of a pool, or of any class.
-    fn evict_from(&mut self, pool: usize, class: Option<u8>, want: &Want) -> u64 {
-        if let Sizes::Slab(_) = self.sizes {
-            return self.evict_page(pool, want);
-        }
-        let Self { pools, tenants, kept, shares, prng, tick, scrap, ghosts, seed, .. } = self;
-        let lived = lived(self.lives.as_ref(), self.lane);
-        let ahead = &mut self.ahead[pool];
-        let members = &pools.pools[pool];
-        if members.evictor.k == 0 {
-            return 0;
-        }
-        shares.clear();
-        shares.extend(members.accounts.iter().filter_map(|(tenant, account)| {
-            let tenant_here = &tenants[*tenant as usize];
-            let len = if tenant_here.has_class(class) { tenant_here.table.len() } else { 0 };
-            let loose = match want.tenant {
-                Some(own) if own == *tenant => u64::MAX,
-                _ if want.own => 0,
-                _ => account.loose(),
+    /// The classes of a pool's tenants that may lose a page: of some tenants, where there are many.
+    fn donors(&mut self, pool: usize, want: &Want, own: Own) -> Vec<SizeClass> {
+        let Self { pools, tenants, prng, .. } = self;
+        let may_lose = |tenant: TenantId| {
+            let Tenant { account, pages, .. } = &tenants[usize::from(tenant)];
+            let is_loose = match want.tenant {
+                Some(writer) if writer == tenant => {
+                    want.own || own == Own::InAnyCase || !account.is_below_min(0)
+                }
+                _ => !want.own && account.loose() >= pages.classes().page(),
             };
-            (len > 0 && loose > 0).then_some(Share { tenant: *tenant, len, loose })
-        }));
-        if shares.is_empty() {
-            return 0;
-        }
-        let evictor = &members.evictor;
-        let kept = &mut kept[pool];
-        let (tick, seed) = (*tick, *seed);
-        if let (Some(class), Some(ghosts)) = (class, ghosts) {
-            let of = OfClass { class, ghosts, seed };
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
-                .run()
-        } else {
-            let of = OfAny;
-            Round { of, evictor, tenants, kept, ahead, shares, prng, scrap, want, tick, lived }
-                .run()
-        }
-    }
-}
-
-/// Takes a victim out, whose charge the account has back already, and tells who counts; returns
-/// with it the bytes of the table that are free now.
-fn leaves(
-    tenant: &mut Tenant,
-    number: TenantId,
-    place: Place,
-    lived: Option<&Lived>,
-    tick: u64,
-) -> (Owned, u64) {
-    let (item, bytes) = tenant.take(place);
-    learn::ends(lived, number, item.view(), tick);
-    crate::departed::leaves(&mut tenant.departures, item.view(), Some(tick));
-    tenant.account.give(bytes);
-    tenant.counters.evicted += 1;
-    tenant.counters.evicted_bytes += heap_class(item.view().contents());
-    (item, bytes)
-}
-
-/// Which items an eviction is about.
-trait Of {
-    /// Draws of places before it is left with what it has: for each candidate, and in any case.
-    const DRAWS: (usize, usize);
-    /// Whether an item is one of them.
-    fn has(&self, stamps: impl FnOnce() -> Stamps) -> bool;
-    /// An item of this tenant leaves.
-    fn loses(&mut self, tenant: TenantId, item: &Owned);
-}
-
-/// All.
-struct OfAny;
-
-impl Of for OfAny {
-    // Two places in three hold an item, so that far fewer draws than this find K items. It is
-    // left with fewer, or none, only in tables of a few items.
-    const DRAWS: (usize, usize) = (4, APART);
-
-    #[inline]
-    fn has(&self, _: impl FnOnce() -> Stamps) -> bool {
-        true
-    }
-
-    #[inline]
-    fn loses(&mut self, _: TenantId, _: &Owned) {}
-}
-
-/// Those whose penalties are of a class.
-struct OfClass<'a> {
-    class: u8,
-    ghosts: &'a mut Ghosts,
-    seed: u64,
-}
-
-impl Of for OfClass<'_> {
-    const DRAWS: (usize, usize) = (32, 8 * APART);
-
-    fn has(&self, stamps: impl FnOnce() -> Stamps) -> bool {
-        stamps().penalty_class() == self.class
-    }
-
-    fn loses(&mut self, tenant: TenantId, item: &Owned) {
-        self.ghosts.leave(self.seed, tenant, item);
-    }
-}
-
-/// The lowest rank; none is NaN.
-#[inline]
-pub(crate) fn least(ranks: &[f32]) -> f32 {
-    // Four side by side, or each comparison would wait for the one before.
-    let lower = |a: f32, b: f32| if b < a { b } else { a };
-    let (fours, rest) = ranks.as_chunks::<4>();
-    let [a, b, c, d] = fours.iter().fold([f32::INFINITY; 4], |least, four| {
-        std::array::from_fn(|at| lower(least[at], four[at]))
-    });
-    rest.iter().copied().fold(lower(lower(a, b), lower(c, d)), lower)
-}
-
-/// The bits of a rank that tell where it stands.
-const STANDS: u32 = 31;
-/// What is marked from here on ranks without end.
-const ENDLESS: f32 = f32::from_bits(f32::MAX.to_bits() & !STANDS);
-
-/// A rank that tells where it stands, below 32, in its last bits, which so no longer count: who has
-/// the lowest of several is known without a branch that depends on them.
-#[inline]
-const fn marked(rank: f32, at: usize) -> f32 {
-    let rank = rank.max(-f32::MAX).min(f32::MAX);
-    f32::from_bits(rank.to_bits() & !STANDS | at as u32 & STANDS)
-}
-
-/// Where a marked rank stands.
-#[inline]
-const fn stands(marked: f32) -> usize {
-    (marked.to_bits() & STANDS) as usize
-}
-
-/// Where the lowest of marked ranks stands, if one is below `bound` and has an end.
-#[inline]
-fn lowest(marked: &[f32], bound: f32) -> Option<usize> {
-    let least = least(marked);
-    (least < bound && least < ENDLESS).then_some(stands(least))
-}
-
-/// Bytes, as ranks count them.
-pub(crate) fn saturated(bytes: u64) -> u32 {
-    bytes.try_into().unwrap_or(u32::MAX)
-}
-
-/// One eviction from one pool.
-struct Round<'a, O> {
-    of: O,
-    evictor: &'a Evictor,
-    tenants: &'a mut [Tenant],
-    kept: &'a mut Kept,
-    ahead: &'a mut Ahead,
-    shares: &'a [Share],
-    prng: &'a mut Prng,
-    scrap: &'a mut Option<Owned>,
-    want: &'a Want,
-    tick: u64,
-    lived: Option<&'a Lived>,
-}
-
-impl<O: Of> Round<'_, O> {
-    fn run(&mut self) -> u64 {
-        if self.draws_buckets() {
-            return self.run_by_buckets();
-        }
-        let mut left = usize::from(self.evictor.k);
-        let mut best: Option<Candidate> = None;
-        let mut batch = [Drawn::default(); APART];
-        let mut draws = O::DRAWS.0 * left + O::DRAWS.1;
-        // Looked at now, the best of those kept is on its way while others are drawn.
-        self.drop_stale();
-        while left > 0 && draws > 0 {
-            let found = self.draw(left, &mut batch);
-            draws = draws.saturating_sub(left.min(APART));
-            let drawn = &batch[..found.min(left)];
-            // Nothing is decided in this loop, so the processor fetches all these items at once.
-            let mut seen = [Seen::default(); APART];
-            for (seen, drawn) in seen.iter_mut().zip(drawn) {
-                let tenant = self.shares[drawn.share].tenant;
-                let item = self.tenants[tenant as usize].table.get(drawn.place);
-                *seen = Seen::of(item, self.want.now);
-            }
-            for (&Drawn { share: at, place, word }, seen) in drawn.iter().zip(&seen) {
-                let share = &self.shares[at];
-                let Seen { stamps, size, is_dead } = *seen;
-                if self.is_spared(share, size, word) {
-                    continue;
-                }
-                if is_dead {
-                    return self.expire(share.tenant, place);
-                }
-                if !self.of.has(|| stamps) {
-                    continue;
-                }
-                let meta = stamps.meta(saturated(size), self.tick);
-                let (rank, now) = (&self.evictor.rank, Tick(self.tick));
-                let rank = rank.rank_in(share.tenant, stamps.hit_class(), &meta, now);
-                let candidate = Candidate { rank, share: at, place };
-                if self.evictor.pool {
-                    self.kept.keep(rank, stamps.last, share.tenant, place);
-                }
-                if best.is_none_or(|best| rank < best.rank) {
-                    best = Some(candidate);
-                }
-                left -= 1;
-            }
-        }
-        let kept = if self.evictor.pool { self.take_kept() } else { None };
-        match kept.or(best).or_else(|| self.search()) {
-            Some(victim) => self.remove(&victim),
-            None => 0,
-        }
-    }
-
-    /// One that is dead leaves.
-    fn expire(&mut self, at: TenantId, place: Place) -> u64 {
-        let tenant = &mut self.tenants[usize::from(at)];
-        learn::ends(self.lived, at, tenant.table.get(place), self.tick);
-        tenant.counters.expired_for_room += 1;
-        tenant.expire(place)
-    }
-
-    /// Draws places of the tables, each with the same chance, where `left` items are wanted. Those
-    /// that hold an item come first in `batch`; returns how many they are.
-    fn draw(&mut self, left: usize, batch: &mut [Drawn; APART]) -> usize {
-        let mut found = 0;
-        let mut note = |share, (place, word)| {
-            // Written in any case, and kept if there is an item: no branch to guess wrong.
-            batch[found] = Drawn { share, place, word };
-            found += usize::from(word != 0);
+            is_loose && pages.with_pages().next().is_some()
         };
-        // One place in three holds none.
-        let count = (left + left / 2 + 1).min(APART);
-        if let [only] = self.shares {
-            let table = &self.tenants[only.tenant as usize].table;
-            (0..count).for_each(|_| note(0, table.draw(self.prng)));
-            return found;
+        let mut donors = vec![];
+        for tenant in pools.drawn_from(pool, prng).filter(|&tenant| may_lose(tenant)).take(DONORS) {
+            let classes = tenants[usize::from(tenant)].pages.with_pages();
+            donors.extend(classes.map(|class| SizeClass { tenant, class }));
         }
-        for _ in 0..count {
-            let share = self.share();
-            let tenant = &self.tenants[self.shares[share].tenant as usize];
-            note(share, tenant.table.draw(self.prng));
-        }
-        found
+        donors
     }
 
-    /// Draws a share, in proportion to its items.
-    #[inline]
-    fn share(&mut self) -> usize {
-        if let [_] = self.shares {
-            return 0;
-        }
-        let total: usize = self.shares.iter().map(|share| share.len).sum();
-        let mut r = self.prng.below(total as u64) as usize;
-        let mine = self.shares.iter().position(|share| {
-            let is_mine = r < share.len;
-            r = r.wrapping_sub(share.len);
-            is_mine
-        });
-        mine.expect("r is below the sum of the lengths")
-    }
-
-    #[inline]
-    fn is_spared(&self, share: &Share, size: u64, word: usize) -> bool {
-        size > share.loose || self.want.spare == word
-    }
-
-    /// The rank of the item at a place, by all that is known of it.
-    fn rank_at(&self, tenant: TenantId, place: Place) -> f32 {
-        let item = self.tenants[usize::from(tenant)].table.get(place);
-        let (stamps, size) = (item.stamps(), heap_class(item.contents()));
-        let meta = stamps.meta(saturated(size), self.tick);
-        self.evictor.rank.rank_in(tenant, stamps.hit_class(), &meta, Tick(self.tick))
-    }
-
-    /// Walks from a random point on to the first item that may leave.
-    fn search(&mut self) -> Option<Candidate> {
-        for (at, share) in self.shares.iter().enumerate() {
-            let table = &self.tenants[share.tenant as usize].table;
-            let mut position = self.prng.below(END);
-            for _ in 0..SEARCH_MAX.min(table.buckets() + 1) {
-                let may_leave = |item: Ref, word| {
-                    let size = heap_class(item.contents());
-                    !self.is_spared(share, size, word) && self.of.has(|| item.stamps())
-                };
-                if let Some(place) = table.find_at(position, may_leave) {
-                    return Some(Candidate { rank: 0.0, share: at, place });
-                }
-                position = table.next(position) % END;
-            }
-        }
-        None
-    }
-
-    fn remove(&mut self, victim: &Candidate) -> u64 {
-        let number = self.shares[victim.share].tenant;
-        let is_own = self.want.tenant == Some(number);
-        let tenant = &mut self.tenants[number as usize];
-        let charge = heap_class(tenant.table.get(victim.place).contents());
-        if is_own {
-            tenant.account.give(charge);
-        } else if !tenant.account.try_give(charge) {
+    /// Takes a page, or a large item, from a class; returns the bytes that are free now, 0 for
+    /// none.
+    pub(crate) fn take_page(&mut self, of: SizeClass, want: &Want) -> u64 {
+        let Some(index) = self.victim_page(of, want) else { return 0 };
+        let tenant = &self.tenants[usize::from(of.tenant)];
+        let bytes = tenant.pages.bytes_of(of.class, index);
+        if want.tenant == Some(of.tenant) {
+            tenant.account.give(bytes);
+        } else if !tenant.account.try_give(bytes) {
             // Other shards took what it could spare in the meantime.
             return 0;
         }
-        let (item, bytes) = leaves(tenant, number, victim.place, self.lived, self.tick);
-        self.of.loses(number, &item);
-        *self.scrap = Some(item);
-        bytes + charge
+        let buckets = self.clear(of, index, want.now);
+        let tenant = &mut self.tenants[usize::from(of.tenant)];
+        tenant.account.give(buckets);
+        buckets + tenant.pages.release(of.class, index)
+    }
+
+    /// The page of a class that is to go: of those looked at the one with the fewest items; of
+    /// large items the one that is worth least.
+    fn victim_page(&mut self, of: SizeClass, want: &Want) -> Option<usize> {
+        let pages = &self.tenants[usize::from(of.tenant)].pages;
+        if of.class != pages.classes().large() {
+            return pages.emptiest(of.class, PAGES_TRIED, address_of(want.spare), &mut self.prng);
+        }
+        let chosen = self.choose(of.tenant, of.class, want)?;
+        // One that is dead is worth nothing to anybody.
+        self.note_worth(of.tenant, of.class, &chosen);
+        Some(chosen.page)
+    }
+
+    /// Clears a page of its items: those that find room elsewhere in their class move there, the
+    /// others leave. Returns the bytes of buckets that are free now.
+    fn clear(&mut self, of: SizeClass, index: usize, now: Now) -> u64 {
+        let (at, class) = (usize::from(of.tenant), of.class);
+        let mut bytes = 0;
+        self.tenants[at].pages.close(class, index);
+        for slot in 0..self.tenants[at].pages.classes().slots(class) {
+            let pages = &self.tenants[at].pages;
+            let met = pages.met(class, index, slot, self.seed, now.unix_ms);
+            let Some(chosen) = met else { continue };
+            if !chosen.is_dead && pages.takes_another(class) {
+                self.tenants[at].moves(class, index, &chosen);
+            } else {
+                bytes += self.evict(of.tenant, class, &chosen);
+                self.tenants[at].pages.close(class, index);
+            }
+        }
+        bytes
     }
 }

@@ -14,15 +14,15 @@
 //! The sweep also walks tables, one bucket after the other, to move on stamps before they wrap and
 //! to merge buckets of tables that have become empty. Then, if a limit was lowered, it evicts.
 
+use crate::evict::Cause;
 use crate::key::hash_of;
-use crate::learn::{self, lived};
 use crate::memory::Memory;
+use crate::pools::Want;
 use crate::shard::Shard;
-use crate::sizes::Sizes;
 use crate::stats::Swept;
 use crate::table::{END, Place};
 use crate::tenant::Tenant;
-use crate::{Error, Key, Now, Store, evict::Want};
+use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
 /// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
@@ -67,9 +67,7 @@ impl Shard {
         if cost == 0 {
             return Ok(());
         }
-        let room = self.make_room(store, tenant, cost, spare, now);
-        self.scrap = None;
-        room?;
+        self.make_room(store, tenant, cost, spare, now)?;
         let Tenant { wheel, .. } = &mut self.tenants[tenant as usize];
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
@@ -141,16 +139,11 @@ impl Shard {
         let taken = tenant.wheel.as_mut()?.take(now.unix_ms)?;
         let (mut dead, mut bytes) = (0, 0);
         let is_dead = |item: crate::item::Ref| item.is_dead(now.unix_ms);
-        while let Some(place) = tenant.table.find_beside(taken.hash, is_dead) {
-            learn::ends(
-                lived(self.lives.as_ref(), self.lane),
-                at as TenantId,
-                tenant.table.get(place),
-                self.tick,
-            );
-            bytes += tenant.expire(place);
+        while let Some(place) = self.tenants[at].table.find_beside(taken.hash, is_dead) {
+            bytes += self.remove(at as TenantId, place, Cause::Expired);
             dead += 1;
         }
+        let tenant = &mut self.tenants[at];
         let mut when = None;
         _ = tenant.table.find_beside(taken.hash, |item| {
             if let Some(expires) = item.expires()
@@ -281,13 +274,13 @@ impl Shard {
             let tenant = &mut self.tenants[at];
             let next = if tenant.table.is_sparse() || for_stamps {
                 let tick = self.tick;
-                let Tenant { table, slabs, .. } = tenant;
+                let Tenant { table, pages, .. } = tenant;
                 let next = table.walk_mut(position, |mut item| {
                     let mut stamps = item.view().stamps();
                     stamps.refresh(tick);
                     item.set_stamps(stamps);
-                    if let (true, Some(slabs)) = (for_stamps, &mut *slabs) {
-                        slabs.retag(item.view());
+                    if for_stamps {
+                        pages.retag(item.view());
                     }
                 });
                 self.shrink(memory, at as TenantId);
@@ -312,29 +305,18 @@ impl Shard {
         self.sweeper = next;
     }
 
-    /// Evicts up to `budget` items while the store or a tenant has more than it may, or there is
-    /// no headroom.
-    pub(crate) fn trim(&mut self, memory: &Memory, now: Now, budget: usize) -> usize {
-        let mut evicted = 0;
-        while evicted < budget {
-            let above = self.tenants.iter().position(|tenant| tenant.account.excess() > 0);
-            let want = Want { tenant: None, own: false, spare: 0, now };
-            let want = match above {
-                Some(tenant) => Want { tenant: Some(tenant as TenantId), own: true, ..want },
-                None if memory.crowded() > 0 => want,
-                None => break,
-            };
-            let freed = self.evict_for_others(&want);
-            memory.give(freed);
-            if freed == 0 {
-                break;
-            }
-            evicted += 1;
-            if let Sizes::Slab(_) = self.sizes {
-                // That was a page: enough for one time that the shard is locked.
-                break;
-            }
-        }
-        evicted
+    /// Evicts a page if the store or a tenant has more than it may. Whether it did: a page is enough
+    /// for one time that the shard is locked.
+    pub(crate) fn trim(&mut self, memory: &Memory, now: Now) -> bool {
+        let above = self.tenants.iter().position(|tenant| tenant.account.excess() > 0);
+        let want = Want { tenant: None, own: false, spare: 0, now };
+        let want = match above {
+            Some(tenant) => Want { tenant: Some(tenant as TenantId), own: true, ..want },
+            None if memory.excess() > 0 => want,
+            None => return false,
+        };
+        let freed = self.evict_page(&want);
+        memory.give(freed);
+        freed > 0
     }
 }

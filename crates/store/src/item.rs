@@ -1,4 +1,4 @@
-//! One item, one allocation: the header, the key and the value side by side, so that a hit that
+//! One item, one chunk of a page: the header, the key and the value side by side, so that a hit that
 //! fits a few cache lines touches no more than those.
 //!
 //! ```text
@@ -17,16 +17,14 @@
 //! nobody else sees the item. Most keys are shorter than 256 bytes and
 //! most values than 64 KB: those that are not pay for their lengths.
 //!
-//! The item's memory is as large as the *size class* of the contents ([`Sizes`]), so what is
-//! charged is what is taken, and a value may change within its class where it stands. In the heap
-//! layout the classes are those of today's allocators, and the memory is an allocation; in the slab
-//! layout it is a chunk, which has an owner of its own, and a flag says so. The class follows from
-//! the lengths in the header alone; it is never stored.
+//! The chunk is as large as the *size class* of the contents ([`Classes`]), so a value may change
+//! within its class where it stands. The class follows from the lengths in the header alone; it is
+//! never stored. The page owns the chunk: to drop an item frees nothing.
 
 use crate::fetch::{EXPECTED, LINE, fetch_to_write};
-use crate::sizes::{Sizes, heap_class};
+use crate::slab::Classes;
+use crate::slab::{STEP, TAG};
 use policy::rank::Stamps;
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::{NonNull, copy, copy_nonoverlapping};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -39,8 +37,6 @@ pub(crate) const ALIGN: usize = 4;
 const EXPIRES: u8 = 1;
 /// The lengths are among the options.
 const LONG: u8 = 2;
-/// The memory is a chunk of the slab layout.
-const CHUNK: u8 = 4;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
@@ -65,16 +61,15 @@ const _: () = {
     assert!(offset_of!(Stamps, class) == 6 && offset_of!(Stamps, hits) == 7);
     assert!(offset_of!(Header, value_len) == 0 && offset_of!(Header, key_len) == 2);
     assert!(offset_of!(Header, db) == 3 && offset_of!(Header, flags) == 4);
-    assert!(contents(32, 100, false) == 145 && charge(32, 100, false) == 160);
-    assert!(contents(32, 10, true) == 63 && charge(32, 10, true) == 64);
+    assert!(contents(32, 100, false) == 145 && charge(32, 100, false) == 152);
+    assert!(contents(32, 10, true) == 63 && charge(32, 10, true) == 68);
 };
 
-/// Bytes charged for an item: its header, options, key and value, rounded up to the size class that
-/// jemalloc takes for them (steps of 16 to 128, then four to the doubling, then runs of pages). The
-/// share of the table is charged apart.
+/// Bytes that an item takes of a page: its header, options, key, value and tag, as if there were a
+/// size class for every length. Its share of the table comes on top.
 #[inline]
 pub const fn charge(key_len: usize, value_len: usize, expires: bool) -> u64 {
-    heap_class(contents(key_len, value_len, expires))
+    (contents(key_len, value_len, expires) + TAG).next_multiple_of(STEP)
 }
 
 #[inline]
@@ -119,23 +114,17 @@ impl<'a> Parts<'a> {
 }
 
 /// A pointer to a live item: what [`Owned`], [`Ref`] and [`Mut`] share. Whoever makes one vouches
-/// that it points to an allocation made by `Raw::allocate`, written, and not freed while the `Raw`
-/// is used.
+/// that it points to a chunk in which an item was written, and which stays while the `Raw` is
+/// used.
 #[derive(Clone, Copy)]
 struct Raw(NonNull<u8>);
 
 impl Raw {
-    fn allocate(class: u64) -> NonNull<u8> {
-        let layout = layout(class);
-        // SAFETY: a class is at least a header large.
-        NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
-    }
-
-    /// Writes an item into `base`, which is a chunk where `chunk` is [`CHUNK`].
+    /// Writes an item into `base`.
     ///
     /// # Safety
     /// `base` has room for the contents of `parts`, and nobody else reaches it.
-    unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps, chunk: u8) -> Self {
+    unsafe fn write_item(base: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
         let [head, tail] = parts.value;
         let (key_len, value_len) = (parts.key.len(), head.len() + tail.len());
         let is_long = is_long(key_len, value_len);
@@ -145,7 +134,6 @@ impl Raw {
             db: parts.db,
             flags: if parts.expires.is_some() { EXPIRES } else { 0 }
                 | if is_long { LONG } else { 0 }
-                | chunk
                 | parts.kind << KIND_SHIFT,
         };
         let raw = Self(base);
@@ -247,7 +235,7 @@ impl Raw {
     }
 
     /// # Safety
-    /// `at + bytes.len()` is within the allocation, nothing aliases it, `bytes` is not in it.
+    /// `at + bytes.len()` is within the chunk, nothing aliases it, `bytes` is not in it.
     unsafe fn write(self, at: usize, bytes: &[u8]) {
         // SAFETY: the caller's promise.
         unsafe { copy_nonoverlapping(bytes.as_ptr(), self.0.add(at).as_ptr(), bytes.len()) }
@@ -262,10 +250,6 @@ impl Raw {
     }
 }
 
-fn layout(size: u64) -> Layout {
-    Layout::from_size_align(size as usize, ALIGN).expect("an item is smaller than memory")
-}
-
 /// An item outside of the table.
 pub(crate) struct Owned(Raw);
 
@@ -275,28 +259,6 @@ unsafe impl Send for Owned {}
 unsafe impl Sync for Owned {}
 
 impl Owned {
-    /// An item in an allocation of its own.
-    pub(crate) fn new(parts: &Parts, stamps: Stamps) -> Self {
-        let memory = Raw::allocate(heap_class(parts.contents()));
-        // SAFETY: the allocation is fresh and of this class.
-        Self(unsafe { Raw::write_item(memory, parts, stamps, 0) })
-    }
-
-    /// An item made in the allocation of `scrap` if that is of its class. The parts cannot be those
-    /// of `scrap`, which is owned.
-    pub(crate) fn made_of(scrap: Option<Self>, parts: &Parts, stamps: Stamps) -> Self {
-        match scrap {
-            Some(scrap) if heap_class(scrap.0.contents()) == heap_class(parts.contents()) => {
-                // SAFETY: the allocation is of this class, and its owner was given up for it.
-                Self(unsafe { Raw::write_item(scrap.into_raw(), parts, stamps, 0) })
-            }
-            scrap => {
-                drop(scrap);
-                Self::new(parts, stamps)
-            }
-        }
-    }
-
     /// An item in a chunk, whose owner takes it back when the item is gone: to drop the item frees
     /// nothing.
     ///
@@ -305,12 +267,12 @@ impl Owned {
     /// uses it, and it stays.
     pub(crate) unsafe fn in_chunk(chunk: NonNull<u8>, parts: &Parts, stamps: Stamps) -> Self {
         // SAFETY: the caller's promise.
-        Self(unsafe { Raw::write_item(chunk, parts, stamps, CHUNK) })
+        Self(unsafe { Raw::write_item(chunk, parts, stamps) })
     }
 
     /// Gives the item up as a pointer.
     pub(crate) fn into_raw(self) -> NonNull<u8> {
-        std::mem::ManuallyDrop::new(self).0.0
+        self.0.0
     }
 
     /// # Safety
@@ -321,18 +283,6 @@ impl Owned {
 
     pub(crate) fn view(&self) -> Ref<'_> {
         Ref { raw: self.0, lifetime: PhantomData }
-    }
-}
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        if self.0.header().flags & CHUNK != 0 {
-            return;
-        }
-        let layout = layout(heap_class(self.0.contents()));
-        // SAFETY: the item was allocated with this very layout: whatever changes the lengths in
-        // the header keeps the class.
-        unsafe { dealloc(self.0.0.as_ptr(), layout) }
     }
 }
 
@@ -394,7 +344,7 @@ impl<'a> Ref<'a> {
 
     /// Whether its memory has room for a value that is so long, that expires or not.
     #[inline]
-    pub(crate) fn has_room(self, sizes: &Sizes, value_len: usize, expires: bool) -> bool {
+    pub(crate) fn has_room(self, sizes: &Classes, value_len: usize, expires: bool) -> bool {
         let [old_len, key_len] = self.raw.lens();
         let had_expiry = self.raw.header().flags & EXPIRES != 0;
         if value_len == old_len && expires == had_expiry {
@@ -406,7 +356,7 @@ impl<'a> Ref<'a> {
 
     /// Has all of it brought to be written, up to a few lines.
     #[inline]
-    pub(crate) fn expect_to_write(self) {
+    pub(crate) fn prefetch_to_write(self) {
         let len = (self.contents() as usize).min(EXPECTED);
         let first = self.base().as_ptr().map_addr(|addr| addr & !(LINE - 1));
         let last = self.base().as_ptr().wrapping_add(len - 1);
@@ -418,11 +368,6 @@ impl<'a> Ref<'a> {
     /// Where it stands.
     pub(crate) const fn base(self) -> NonNull<u8> {
         self.raw.0
-    }
-
-    /// Whether it stands in a chunk.
-    pub(crate) fn is_chunk(self) -> bool {
-        self.raw.header().flags & CHUNK != 0
     }
 
     /// Each word of them is whole; another thread may write one between the two.
@@ -482,7 +427,12 @@ impl Mut<'_> {
 
     /// Replaces value and expiry if the class stays the same; says whether it did.
     #[inline]
-    pub(crate) fn overwrite(&mut self, sizes: &Sizes, value: &[u8], expires: Option<u64>) -> bool {
+    pub(crate) fn overwrite(
+        &mut self,
+        sizes: &Classes,
+        value: &[u8],
+        expires: Option<u64>,
+    ) -> bool {
         if !self.view().has_room(sizes, value.len(), expires.is_some()) {
             return false;
         }
@@ -512,7 +462,7 @@ impl Mut<'_> {
     }
 
     /// Adds to the end of the value if the class stays the same; says whether it did.
-    pub(crate) fn append(&mut self, sizes: &Sizes, more: &[u8]) -> bool {
+    pub(crate) fn append(&mut self, sizes: &Classes, more: &[u8]) -> bool {
         let size = self.raw.contents();
         let value_len = self.raw.lens()[0] + more.len();
         if !self.raw.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
@@ -525,7 +475,7 @@ impl Mut<'_> {
     }
 
     /// Replaces the expiry if the class stays the same; says whether it did.
-    pub(crate) fn set_expires(&mut self, sizes: &Sizes, expires: Option<u64>) -> bool {
+    pub(crate) fn set_expires(&mut self, sizes: &Classes, expires: Option<u64>) -> bool {
         let [value_len, key_len] = self.raw.lens();
         if !sizes.are_one(contents(key_len, value_len, expires.is_some()), self.raw.contents()) {
             return false;
@@ -588,15 +538,28 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Owned {
-        Owned::new(&Parts { db: 3, key, value: [value, b""], expires, kind: 5 }, Stamps::new(77, 5))
+    /// An item and its chunk.
+    struct Made {
+        _chunk: Box<[u32]>,
+        item: Owned,
+        sizes: Classes,
     }
 
-    fn change(item: &mut Owned) -> Mut<'_> {
-        Mut { raw: item.0, lifetime: PhantomData }
+    fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Made {
+        let parts = Parts { db: 3, key, value: [value, b""], expires, kind: 5 };
+        let sizes = Classes::new(64 << 10, 64 << 10, 48, 1.25);
+        let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN].into_boxed_slice();
+        let base = NonNull::new(chunk.as_mut_ptr().cast()).unwrap();
+        // SAFETY: the chunk is as large as the class of the contents, and stays beside the item.
+        let item = unsafe { Owned::in_chunk(base, &parts, Stamps::new(77, 5)) };
+        Made { _chunk: chunk, item, sizes }
     }
 
-    fn shows(item: &Owned, key: &[u8], value: &[u8], expires: Option<u64>) {
+    fn change(made: &mut Made, change: impl FnOnce(&mut Mut, &Classes) -> bool) -> bool {
+        change(&mut Mut { raw: made.item.0, lifetime: PhantomData }, &made.sizes)
+    }
+
+    fn shows(Made { item, .. }: &Made, key: &[u8], value: &[u8], expires: Option<u64>) {
         let view = item.view();
         assert_eq!((view.key(), view.value(), view.expires()), (key, value, expires));
         assert_eq!((view.db(), view.kind()), (3, 5));
@@ -608,11 +571,11 @@ mod tests {
         let key = vec![7; 70_000];
         let mut item = made(&key, b"value", None);
         shows(&item, &key, b"value", None);
-        assert!(change(&mut item).set_expires(&Sizes::Heap, Some(9)));
+        assert!(change(&mut item, |item, sizes| item.set_expires(sizes, Some(9))));
         shows(&item, &key, b"value", Some(9));
-        assert!(change(&mut item).overwrite(&Sizes::Heap, b"other", None));
+        assert!(change(&mut item, |item, sizes| item.overwrite(sizes, b"other", None)));
         shows(&item, &key, b"other", None);
-        assert!(change(&mut item).append(&Sizes::Heap, b" one"));
+        assert!(change(&mut item, |item, sizes| item.append(sizes, b" one")));
         shows(&item, &key, b"other one", None);
     }
 
@@ -621,27 +584,14 @@ mod tests {
     fn lengths_stay_where_they_are() {
         let (short, long) = (vec![1; 65_535], vec![2; 65_536]);
         let mut item = made(b"key", &short, None);
-        assert!(!change(&mut item).append(&Sizes::Heap, b"2"));
-        assert!(!change(&mut item).overwrite(&Sizes::Heap, &long, None));
+        assert!(!change(&mut item, |item, sizes| item.append(sizes, b"2")));
+        assert!(!change(&mut item, |item, sizes| item.overwrite(sizes, &long, None)));
         shows(&item, b"key", &short, None);
         let mut item = made(b"key", &long, None);
-        assert!(!change(&mut item).overwrite(&Sizes::Heap, &short, None));
-        assert!(change(&mut item).append(&Sizes::Heap, &[2, 2]));
-        assert!(change(&mut item).set_expires(&Sizes::Heap, Some(4)));
+        assert!(!change(&mut item, |item, sizes| item.overwrite(sizes, &short, None)));
+        assert!(change(&mut item, |item, sizes| item.append(sizes, &[2, 2])));
+        assert!(change(&mut item, |item, sizes| item.set_expires(sizes, Some(4))));
         shows(&item, b"key", &vec![2; 65_538], Some(4));
-    }
-
-    /// Scrap of another class must not be written into: it would be too small, or freed as what it
-    /// is not.
-    #[test]
-    fn scrap_is_used_where_its_class_fits() {
-        let parts =
-            Parts { db: 3, key: b"another", value: [b"val", b"ue"], expires: Some(1), kind: 5 };
-        for scrap_len in 0..200 {
-            let scrap = made(b"key", &vec![1; scrap_len], None);
-            let item = Owned::made_of(Some(scrap), &parts, Stamps::new(77, 5));
-            shows(&item, b"another", b"value", Some(1));
-        }
     }
 
     proptest! {
@@ -663,25 +613,25 @@ mod tests {
             let mut item = made(&key, &value, expires);
             let (mut value, mut expires) = (value, expires);
             for (kind, bytes, when) in changes {
-                let mut item_mut = change(&mut item);
-                let old = heap_class(item_mut.view().contents());
+                let old = item.sizes.charge(item.item.view().contents());
                 let (new_value, new_expires) = match kind {
                     0 => (bytes.clone(), when),
                     1 => ([&value[..], &bytes].concat(), expires),
                     _ => (value.clone(), when),
                 };
-                let done = match kind {
-                    0 => item_mut.overwrite(&Sizes::Heap, &bytes, when),
-                    1 => item_mut.append(&Sizes::Heap, &bytes),
-                    _ => item_mut.set_expires(&Sizes::Heap, when),
-                };
-                let class = charge(key.len(), new_value.len(), new_expires.is_some());
+                let done = change(&mut item, |item, sizes| match kind {
+                    0 => item.overwrite(sizes, &bytes, when),
+                    1 => item.append(sizes, &bytes),
+                    _ => item.set_expires(sizes, when),
+                });
+                let new = contents(key.len(), new_value.len(), new_expires.is_some());
+                let class = item.sizes.charge(new);
                 prop_assert_eq!(done, class == old);
                 if done {
                     (value, expires) = (new_value, new_expires);
                 }
                 shows(&item, &key, &value, expires);
-                prop_assert_eq!(item.view().stamps(), Stamps::new(77, 5));
+                prop_assert_eq!(item.item.view().stamps(), Stamps::new(77, 5));
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct Key<'a> {
     /// Whose key; a number that [`Config::tenants`](crate::Config::tenants) or
     /// [`Store::add_tenant`](crate::Store::add_tenant) gave.
     pub tenant: TenantId,
-    /// The database, below [`Config::databases`](crate::Config::databases).
+    /// The database.
     pub db: u8,
     /// The text of the key.
     pub bytes: &'a [u8],

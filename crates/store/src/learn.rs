@@ -13,7 +13,6 @@
 
 use crate::Store;
 use crate::item::Ref;
-use crate::slab::Slabs;
 use crate::store::{Admin, lock};
 use base::{TenantId, Tick};
 use policy::rank::Stamps;
@@ -140,7 +139,7 @@ impl Store {
             let shard = &mut *shard.settle();
             for (at, tenant) in shard.tenants.iter_mut().enumerate() {
                 // What victims were worth was told by the ranks that are replaced now.
-                tenant.slabs.iter_mut().for_each(Slabs::forget_victims);
+                tenant.pages.forget_victims();
                 let first = lasting.len();
                 let len = tenant.table.len();
                 let (mut spared, mut drawn) = (0, 0);

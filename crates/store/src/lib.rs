@@ -10,7 +10,6 @@
 #![deny(unsafe_code)]
 
 mod classes;
-mod compact;
 mod config;
 mod departed;
 mod dump;
@@ -28,12 +27,12 @@ mod learn;
 mod memory;
 mod pause;
 mod penalty;
+mod pools;
 mod read;
 mod restore;
 mod room;
 mod segments;
 mod shard;
-mod sizes;
 mod slab;
 mod stats;
 mod store;
@@ -45,7 +44,6 @@ mod tenant;
 mod view;
 mod wheel;
 
-pub use compact::{Compacted, Spare};
 pub use config::{Bounds, Config, Evictor, Pool};
 pub use departed::Departed;
 pub use dump::{Dump, Loaded};

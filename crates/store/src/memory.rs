@@ -19,8 +19,6 @@ pub(crate) struct Memory {
     effective: AtomicU64,
     limit: AtomicU64,
     reserve: AtomicU64,
-    /// What the sweep keeps free.
-    headroom: AtomicU64,
 }
 
 impl Memory {
@@ -30,7 +28,6 @@ impl Memory {
             effective: AtomicU64::new(0),
             limit: AtomicU64::new(limit),
             reserve: AtomicU64::new(0),
-            headroom: AtomicU64::new(0),
         };
         memory.settle();
         memory
@@ -77,16 +74,6 @@ impl Memory {
     #[inline]
     pub(crate) fn excess(&self) -> u64 {
         self.used().saturating_sub(self.effective())
-    }
-
-    pub(crate) fn set_headroom(&self, headroom: u64) {
-        self.headroom.store(headroom, Relaxed);
-    }
-
-    /// Bytes in use beyond what leaves the headroom free.
-    pub(crate) fn crowded(&self) -> u64 {
-        let room = self.effective().saturating_sub(self.headroom.load(Relaxed));
-        self.used().saturating_sub(room)
     }
 
     /// Reserves `bytes`, or nothing if they are not free.

@@ -195,7 +195,7 @@ impl Shard {
         if item.expires().is_some() || !item.has_room(&self.sizes, len, false) {
             return None;
         }
-        item.expect_to_write();
+        item.prefetch_to_write();
         Some(place)
     }
 

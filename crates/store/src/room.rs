@@ -3,10 +3,9 @@
 //! What is evicted stays reserved until the write has it, so no other thread can take it first,
 //! and a write that evicts as much as it needs leaves the store's counter alone.
 
-use crate::evict::Want;
+use crate::pools::Want;
 use crate::shard::Shard;
-use crate::table::Place;
-use crate::{Error, Key, Now, Store};
+use crate::{Error, Now, Store};
 use base::{Bytes, TenantId};
 
 /// One eviction in so many is made in another shard.
@@ -15,24 +14,6 @@ const ABROAD_EVERY: u64 = 16;
 const LARGE: u64 = 8;
 
 impl Shard {
-    /// [`Shard::make_room`] while the item at `place` is being written: it is spared, and its
-    /// place, which evictions may change, is returned.
-    pub(crate) fn room_beside(
-        &mut self,
-        store: &Store,
-        key: &Key,
-        place: Place,
-        need: u64,
-        now: Now,
-    ) -> Result<Place, Error> {
-        let word = self.tenants[key.tenant as usize].table.word(place);
-        let room = self.make_room(store, key.tenant, need, word, now);
-        self.scrap = None;
-        room?;
-        let place = self.tenants[key.tenant as usize].table.find_word(key.hash, word);
-        Ok(place.expect("an item that is spared stays"))
-    }
-
     /// Reserves `need` bytes for a write of the tenant, evicting what must go for it.
     #[inline]
     pub(crate) fn make_room(
@@ -93,7 +74,7 @@ impl Shard {
         memory.give(credit.saturating_sub(need));
         // After a limit was lowered each write also lowers what is in use, by a little.
         if memory.excess() > 0 {
-            let freed = self.evict_for_others(&want);
+            let freed = self.evict_page(&want);
             if freed > 0 {
                 self.pausing.victim();
             }
@@ -125,7 +106,7 @@ impl Shard {
                 return freed;
             }
         }
-        match self.evict(want) {
+        match self.evict_page(want) {
             0 if self.pools.evict() => {
                 let first = self.prng.below(256) as usize;
                 store.evict_elsewhere(self.at, first, want)

@@ -6,15 +6,15 @@
 //! reads need not (`read.rs`).
 
 use crate::classes::Ghosts;
-use crate::evict::{Ahead, Kept, Pools, Share};
-use crate::item::{Owned, Parts, Ref};
+use crate::evict::Cause;
+use crate::item::{Parts, Ref};
 use crate::learn::{self, Lives, lived};
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
+use crate::pools::{Order, Pools};
 use crate::restore::Notes;
-use crate::sizes::{Sizes, heap_class};
-use crate::slab::Draws;
+use crate::slab::{Classes, Draws};
 use crate::table::{END, Place};
 use crate::tap::Tap;
 use crate::tenant::Tenant;
@@ -40,18 +40,17 @@ pub(crate) struct Shard {
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
     pub(crate) counts_sizes: bool,
+    pub(crate) sizes: Arc<Classes>,
     pub(crate) seed: u64,
-    pub(crate) sizes: Sizes,
     /// Its number.
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
     pub(crate) nanos: fn() -> u64,
-    /// Candidates kept, by pool.
-    pub(crate) kept: Vec<Kept>,
     /// What was written or removed, while items of an earlier run come back.
     pub(crate) notes: Option<Box<Notes>>,
     /// Remembers penalties of keys, while pools are made of their classes.
     pub(crate) ghosts: Option<Box<Ghosts>>,
+    pub(crate) line: NewLine,
     /// Accesses so far.
     pub(crate) tick: u64,
     /// The number of the thread that wrote last, up to [`LANES_MAX`](crate::lanes::LANES_MAX): its
@@ -64,26 +63,24 @@ pub(crate) struct Shard {
     pub(crate) pausing: Pausing,
     /// Up to this time no wheel has an entry.
     pub(crate) quiet_until: u64,
-    /// The item last evicted for a write that is under way; its bytes are that write's.
-    pub(crate) scrap: Option<Owned>,
     /// The class that the item of the write under way is told to be of; 0 for none.
     pub(crate) told: u8,
-    /// Candidates on their way from memory, by pool.
-    pub(crate) ahead: Vec<Ahead>,
-    /// Room for the tenants of an eviction.
-    pub(crate) shares: Vec<Share>,
-    /// Room for the candidates of an eviction from a page.
+    /// The order in which pools give.
+    pub(crate) order: Order,
+    /// Room for the candidates of an eviction.
     pub(crate) draws: Draws,
     pub(crate) sweeper: crate::expire::Sweeper,
 }
 
-const _: () =
-    assert!(std::mem::offset_of!(Shard, tick) / 64 > std::mem::offset_of!(Shard, sizes) / 64);
+/// Puts the fields behind it in another cache line than those before: no false sharing.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct NewLine;
 
 /// How a caller sees an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
 #[inline(always)]
-pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Sizes) -> Item<'a> {
+pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Classes) -> Item<'a> {
     Item {
         value: item.value(),
         kind: item.kind(),
@@ -93,7 +90,7 @@ pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Size
         hits: stamps.hits,
         penalty_class: stamps.penalty_class(),
         contents: item.contents(),
-        sizes,
+        sizes: Some(sizes),
     }
 }
 
@@ -116,16 +113,10 @@ impl Shard {
     /// The live item of a key; a dead one is removed.
     #[inline]
     pub(crate) fn find(&mut self, key: &Key, now: Now, memory: &Memory) -> Option<Place> {
-        let tenant = &mut self.tenants[key.tenant as usize];
+        let tenant = &self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            learn::ends(
-                lived(self.lives.as_ref(), self.lane),
-                key.tenant,
-                tenant.table.get(place),
-                self.tick,
-            );
-            memory.give(tenant.expire(place));
+            memory.give(self.remove(key.tenant, place, Cause::Expired));
             return None;
         }
         Some(place)
@@ -170,14 +161,9 @@ impl Shard {
                 }
                 return Some(place);
             }
-            learn::ends(
-                lived(self.lives.as_ref(), self.lane),
-                key.tenant,
-                tenant.table.get(place),
-                self.tick,
-            );
-            memory.give(tenant.expire(place));
+            memory.give(self.remove(key.tenant, place, Cause::Expired));
         }
+        let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
         self.tap.see(key, now, Sighting::Miss, || (0, None, 0));
@@ -303,26 +289,12 @@ impl Shard {
             tenant.expiry_changes(key.db, had_expiry, DIES);
             return Ok(());
         }
-        if let Sizes::Slab(_) = self.sizes {
-            place = self.chunk_beside(store, key, place, parts.contents(), now)?;
-            let tenant = &mut self.tenants[key.tenant as usize];
-            let item = tenant.pages().write(parts, stamps);
-            let bytes = tenant.exchange(place, key.hash, item);
-            tenant.expiry_changes(key.db, had_expiry, DIES);
-            self.give(&store.memory, key.tenant, bytes);
-            return Ok(());
-        }
-        // The old item's memory is freed first, so only the difference is new.
-        let (old, new) = (heap_class(item.view().contents()), heap_class(parts.contents()));
-        if new > old {
-            place = self.room_beside(store, key, place, new - old, now)?;
-        }
+        place = self.chunk_beside(store, key, place, parts.contents(), now)?;
         let tenant = &mut self.tenants[key.tenant as usize];
-        tenant.table.replace(place, key.hash, || Owned::new(parts, stamps));
-        tenant.class_leaves(stamps.penalty_class(), old);
-        tenant.class_enters(stamps.penalty_class(), new);
+        let item = tenant.pages.write(parts, stamps);
+        let bytes = tenant.exchange(place, key.hash, item);
         tenant.expiry_changes(key.db, had_expiry, DIES);
-        self.give(&store.memory, key.tenant, old.saturating_sub(new));
+        self.give(&store.memory, key.tenant, bytes);
         Ok(())
     }
 
@@ -338,21 +310,15 @@ impl Shard {
         if parts.expires.is_some() {
             self.wheel_room(store, key.tenant, 0, now)?;
         }
-        let charge = match self.sizes {
-            Sizes::Heap => heap_class(parts.contents()),
-            // Charged with its page.
-            Sizes::Slab(_) => 0,
-        };
         let mut reserved = 0;
         // Evictions may change what the table needs, and those for the table take chunks away.
         let made = loop {
-            if charge == 0
-                && !self.has_chunk(key.tenant, parts.contents())
+            if !self.has_chunk(key.tenant, parts.contents())
                 && let Err(error) = self.chunk_room(store, key.tenant, parts.contents(), 0, now)
             {
                 break Err(error);
             }
-            let need = (charge + self.tenants[at].table.insert_cost(key.hash)).max(reserved);
+            let need = self.tenants[at].table.insert_cost(key.hash).max(reserved);
             if need == reserved {
                 break Ok(());
             }
@@ -362,20 +328,16 @@ impl Shard {
             reserved = need;
         };
         if let Err(error) = made {
-            self.scrap = None;
             self.release_unwritten(store, key.tenant);
             self.give(&store.memory, key.tenant, reserved);
             return Err(error);
         }
         let tenant = &mut self.tenants[at];
         let before = tenant.table.bytes();
-        let item = match &mut tenant.slabs {
-            None => Owned::made_of(self.scrap.take(), parts, stamps),
-            Some(slabs) => slabs.write(parts, stamps),
-        };
+        let item = tenant.pages.write(parts, stamps);
         tenant.table.insert(self.seed, key.hash, item);
         tenant.class_enters(stamps.penalty_class(), self.sizes.charge(parts.contents()));
-        let rest = reserved + before - charge - tenant.table.bytes();
+        let rest = reserved + before - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
         if let Some(when) = parts.expires {
@@ -449,24 +411,11 @@ impl Shard {
     ) -> Result<u64, Error> {
         let item = self.get(key, place);
         let contents = item.parts([item.value(), more], expires).contents();
-        if let Sizes::Slab(_) = self.sizes {
-            let place = self.chunk_beside(store, key, place, contents, now)?;
-            let tenant = &mut self.tenants[key.tenant as usize];
-            let copy = tenant.copy(place, more, expires);
-            let bytes = tenant.exchange(place, key.hash, copy);
-            self.give(&store.memory, key.tenant, bytes);
-            return Ok(contents);
-        }
-        let (old, new) = (heap_class(item.contents()), heap_class(contents));
-        let place = self.room_beside(store, key, place, new, now)?;
+        let place = self.chunk_beside(store, key, place, contents, now)?;
         let tenant = &mut self.tenants[key.tenant as usize];
-        let item = tenant.table.get(place);
-        let class = item.stamps().penalty_class();
-        let copy = Owned::new(&item.parts([item.value(), more], expires), item.stamps());
-        tenant.table.replace(place, key.hash, || copy);
-        tenant.class_leaves(class, old);
-        tenant.class_enters(class, new);
-        self.give(&store.memory, key.tenant, old);
+        let copy = tenant.copy(place, more, expires);
+        let bytes = tenant.exchange(place, key.hash, copy);
+        self.give(&store.memory, key.tenant, bytes);
         Ok(contents)
     }
 
@@ -524,16 +473,13 @@ impl Shard {
 
     /// Removes an item on request.
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
-        let tenant = &mut self.tenants[key.tenant as usize];
-        let item = tenant.table.get(place);
+        let item = self.tenants[key.tenant as usize].table.get(place);
         self.tap.see(key, now, Sighting::Delete, || {
             (self.sizes.charge(item.contents()), item.expires(), 0)
         });
-        learn::ends(lived(self.lives.as_ref(), self.lane), key.tenant, item, self.tick);
-        let bytes = tenant.remove(place);
-        tenant.counters.deletes += 1;
+        let bytes = self.remove(key.tenant, place, Cause::Deleted);
         self.stopwatch.forget(key.hash);
-        self.give(memory, key.tenant, bytes);
+        memory.give(bytes);
         self.shrink(memory, key.tenant);
     }
 
@@ -569,14 +515,13 @@ impl Shard {
         self.note_flush(Scope { tenant: Some(at), db });
         let (mut removed, mut position) = (0, 0);
         while position < END {
-            let tenant = &mut self.tenants[at as usize];
+            let tenant = &self.tenants[at as usize];
             let is_wanted = |item: Ref, _| db.is_none_or(|db| item.db() == db);
             let Some(place) = tenant.table.find_at(position, is_wanted) else {
                 position = tenant.table.next(position);
                 continue;
             };
-            let bytes = tenant.remove(place);
-            self.give(memory, at, bytes);
+            memory.give(self.remove(at, place, Cause::Flushed));
             removed += 1;
         }
         while self.shrink(memory, at) {}

@@ -21,16 +21,12 @@
 //! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
 //!   for the turn; and then it found nothing to evict in it either. So memory is called full when
 //!   no more shards are locked than threads wait for the turn.
-//! - Where compaction stands is held while it locks one shard after the other; nobody takes that
-//!   with a shard in hand.
 //! - The fetches measured of a tenant are a leaf: nothing is locked under it.
 //!
 //! Byte counters are atomics of their own (`memory.rs`, `tenant.rs`): reserved before memory is
 //! taken and given back after it is freed, so that they are never below the truth, and a limit on
 //! them is a limit on memory at every instant.
 
-use crate::compact::Compactor;
-use crate::evict::{Ahead, Kept, Pools, Want};
 use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::lanes::{LANES_MAX, Lanes, Write};
@@ -38,10 +34,10 @@ use crate::learn::Lessons;
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
+use crate::pools::{Order, Pools, Want};
 use crate::read::Glance;
-use crate::shard::Shard;
-use crate::sizes::Sizes;
-use crate::slab::{Arena, Classes, Draws, Moves, Slabs};
+use crate::shard::{NewLine, Shard};
+use crate::slab::{Arena, Classes, Draws, Moves, Pages};
 use crate::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, thread_number, yield_now,
 };
@@ -62,7 +58,7 @@ use std::thread::available_parallelism;
 const SAMPLES_MAX: usize = 1 << 16;
 /// Fetches all stopwatches time at once.
 const FETCHES_MAX: usize = 1 << 14;
-/// Buckets swept, or items trimmed, while one shard is locked.
+/// Buckets swept while one shard is locked.
 const SWEEP_STEP: usize = 32;
 
 /// The live engine. Threads share it.
@@ -74,9 +70,10 @@ pub struct Store {
     pub(crate) memory: Memory,
     pub(crate) value_max: AtomicU64,
     seed: u64,
-    databases: usize,
-    /// Where pages come from and how they are cut, in the slab layout.
-    pub(crate) slab: Option<(Arc<Arena>, Arc<Classes>)>,
+    /// Where pages come from.
+    arena: Arc<Arena>,
+    /// How they are cut.
+    pub(crate) sizes: Arc<Classes>,
     pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
@@ -88,7 +85,6 @@ pub struct Store {
     waiting: AtomicUsize,
     /// The shard where the next sweep begins.
     sweep_at: AtomicUsize,
-    pub(crate) compactor: parking_lot::Mutex<Compactor>,
 }
 
 const _: () = {
@@ -121,22 +117,18 @@ impl Store {
     /// An empty store.
     pub fn new(config: Config) -> Self {
         let asked = config.shards.clamp(1, 256).next_power_of_two();
-        let shards = config.slab.map_or(asked, |slab| slab.shards(config.maxmemory.0, asked));
-        let databases = usize::from(config.databases.clamp(1, 256));
+        let shards = config.slab.shards(config.maxmemory.0, asked);
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
-        let slab = config.slab.map(|slab| {
-            let classes = Arc::new(slab.classes(budget.0, shards));
-            let arena = Arena::new(classes.page());
-            arena.expects(budget.0);
-            (Arc::new(arena), classes)
-        });
-        let sizes = slab.as_ref().map_or(Sizes::Heap, |(_, cuts)| Sizes::Slab(Arc::clone(cuts)));
+        let sizes = Arc::new(config.slab.classes(budget.0, shards, config.tenants.len()));
+        let arena = Arc::new(Arena::new(sizes.page()));
+        arena.set_limit(budget.0);
         let shard = |at: usize| Shard {
+            line: NewLine,
             tick: 0,
             lane: 0,
-            sizes: sizes.clone(),
+            sizes: Arc::clone(&sizes),
             draws: Draws::default(),
             tenants: vec![],
             tap: Tap::new((SAMPLES_MAX / shards).max(256)),
@@ -145,10 +137,7 @@ impl Store {
             seed: config.seed,
             at,
             pools: Arc::clone(&pools),
-            kept: vec![Kept::default()],
-            ahead: vec![Ahead::default()],
-            shares: vec![],
-            scrap: None,
+            order: Order::default(),
             quiet_until: u64::MAX,
             sweeper: Sweeper::default(),
             pausing: Pausing::default(),
@@ -170,8 +159,8 @@ impl Store {
             memory: Memory::new(config.maxmemory.0),
             value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
             seed: config.seed,
-            databases,
-            slab,
+            arena,
+            sizes: Arc::clone(&sizes),
             moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],
@@ -181,11 +170,10 @@ impl Store {
             }),
             learns: AtomicBool::new(false),
             counts_sizes: AtomicBool::new(false),
-            balances: AtomicBool::new(false),
+            balances: AtomicBool::new(true),
             elsewhere: Mutex::new(()),
             waiting: AtomicUsize::new(0),
             sweep_at: AtomicUsize::new(0),
-            compactor: parking_lot::Mutex::default(),
         };
         for &bounds in &config.tenants {
             store.add_tenant(bounds);
@@ -238,17 +226,17 @@ impl Store {
 
     /// Says what is asked for next, by tenants and hashes of a dozen keys or so: what is known of
     /// them is brought from memory meanwhile, which takes longer than most calls. Changes nothing.
-    pub fn expect(&self, keys: &[(TenantId, u64)]) {
+    pub fn prefetch(&self, keys: &[(TenantId, u64)]) {
         let thread = thread_number();
         // First all buckets, then all items: of each kind none waits for another.
         for &(tenant, hash) in keys {
             if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
-                lane.parts().0.tenants[usize::from(tenant)].table.expect(hash);
+                lane.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
             }
         }
         for &(tenant, hash) in keys {
             if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
-                lane.parts().0.tenants[usize::from(tenant)].table.expect_item(hash);
+                lane.parts().0.tenants[usize::from(tenant)].table.prefetch_item(hash);
             }
         }
     }
@@ -470,21 +458,12 @@ impl Store {
                 }
                 // The whole table goes, and is taken apart without the lock.
                 let wheel = tenant.wheel_bytes();
-                let (table, slabs) = tenant.take_table();
+                let (table, pages) = tenant.take_table();
                 let account = Arc::clone(&tenant.account);
                 drop(shard);
                 removed += table.len() as u64;
-                let mut bytes = table.bytes() + wheel;
-                match slabs {
-                    None => {
-                        bytes += table.charged(&Sizes::Heap);
-                        drop(table);
-                    }
-                    Some(slabs) => {
-                        bytes += slabs.bytes();
-                        slabs.take_apart(table.into_items());
-                    }
-                }
+                let bytes = table.bytes() + wheel + pages.bytes();
+                pages.take_apart(table.into_items());
                 account.give(bytes);
                 self.memory.give(bytes);
             }
@@ -506,9 +485,7 @@ impl Store {
     /// more than it takes, and [`Store::sweep`] does the rest.
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
-        if let Some((arena, _)) = &self.slab {
-            arena.expects(limit.0);
-        }
+        self.arena.set_limit(limit.0);
     }
 
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.
@@ -525,12 +502,6 @@ impl Store {
     /// effect without a limit.
     pub fn set_reserve(&self, reserve: Bytes) {
         self.memory.set_reserve(reserve.0);
-    }
-
-    /// Lets [`Store::sweep`] keep so many bytes free of what writes may take, so that they need not
-    /// evict for themselves. Ignored in the slab layout, where to evict and to write are one step.
-    pub fn set_headroom(&self, headroom: Bytes) {
-        self.memory.set_headroom(if self.slab.is_some() { 0 } else { headroom.0 });
     }
 
     /// Divides the memory anew. Tenants that no pool names join the first; without any pool
@@ -560,16 +531,15 @@ impl Store {
         for shard in &self.shards {
             let mut shard = shard.settle();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
-                let slabs = self.slab.as_ref().map(|(arena, cuts)| Slabs::new(arena, cuts));
-                shard.tenants.push(Tenant::new(Arc::clone(account), self.databases, slabs));
+                let pages = Pages::new(&self.arena, &self.sizes);
+                shard.tenants.push(Tenant::new(Arc::clone(account), pages));
             }
-            shard.kept = vec![Kept::default(); pools.len()];
-            shard.ahead = std::iter::repeat_with(Ahead::default).take(pools.len()).collect();
+            shard.order.forget();
             let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
             for (at, tenant) in (0..).zip(&mut shard.tenants) {
                 if !pools.ranks_like(&before, at) {
                     // Densities are no ages.
-                    tenant.slabs.iter_mut().for_each(Slabs::forget_victims);
+                    tenant.pages.forget_victims();
                 }
             }
             match &admin.lessons {
@@ -613,8 +583,7 @@ impl Store {
 
     /// Bytes that tenants take without an item.
     pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
-        let slabs = self.slab.as_ref().map_or(0, |(_, classes)| Slabs::fixed_bytes(classes));
-        (tenants * self.shards.len()) as u64 * (Tenant::fixed_bytes(self.databases) + slabs)
+        (tenants * self.shards.len()) as u64 * Tenant::fixed_bytes()
     }
 
     /// A tenant now; all zero for a number that was not given.
@@ -630,6 +599,23 @@ impl Store {
         }
         let penalty = lock(&account.measured).stats();
         TenantStats { used: Bytes(account.used()), len, counters, penalty }
+    }
+
+    /// All tenants now, by a lock of each shard.
+    pub fn all_stats(&self) -> Vec<TenantStats> {
+        let accounts = lock(&self.admin).accounts.clone();
+        let mut all = vec![TenantStats::default(); accounts.len()];
+        for shard in &self.shards {
+            for (stats, tenant) in all.iter_mut().zip(&shard.settle().tenants) {
+                stats.len += tenant.len(None);
+                stats.counters += tenant.counters;
+            }
+        }
+        for (stats, account) in all.iter_mut().zip(&accounts) {
+            stats.used = Bytes(account.used());
+            stats.penalty = lock(&account.measured).stats();
+        }
+        all
     }
 
     /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
@@ -666,15 +652,15 @@ impl Store {
 
     /// Removes dead items, then evicts if the store or a tenant is above a limit that was
     /// lowered, and learns where a rank does: bounded work, to be called over and over. Looks at
-    /// about `budget` entries and buckets and evicts up to `budget` items, a few for each time that
-    /// a shard is locked.
+    /// about `budget` entries and buckets and evicts up to `budget` pages, one for each time that a
+    /// shard is locked.
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
         for _ in 0..rounds {
             let left = budget - swept.buckets.min(budget);
             let trims = budget - swept.evicted.min(budget);
-            if left == 0 && (trims == 0 || self.memory.crowded() == 0) {
+            if left == 0 && (trims == 0 || self.memory.excess() == 0) {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
@@ -682,28 +668,26 @@ impl Store {
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
             swept.buckets += step.buckets;
             swept.expired += step.expired;
-            swept.evicted += shard.trim(&self.memory, now, trims.min(SWEEP_STEP));
+            swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, now));
             swept.moved += usize::from(self.move_page(&mut shard, now));
         }
         // A budget that ends with the same shard each time would always begin with the same one.
         self.sweep_at.fetch_add(1, Relaxed);
-        if let Some((arena, _)) = &self.slab {
-            arena.tend();
-        }
+        self.arena.tend();
         if self.learns.load(Relaxed) {
             self.learn();
         }
         swept
     }
 
-    /// Evicts one item in another shard than `at` if its lock is free just now.
+    /// Evicts a page in another shard than `at` if its lock is free just now.
     pub(crate) fn try_evict_at(&self, at: usize, other: usize, want: &Want) -> u64 {
         let other = other % self.shards.len();
         if other == at {
             return 0;
         }
         let shard = self.shards[other].try_settle();
-        shard.map_or(0, |mut shard| shard.evict_for_others(&Want { spare: 0, ..*want }))
+        shard.map_or(0, |mut shard| shard.evict_page(&Want { spare: 0, ..*want }))
     }
 
     #[cfg(test)]
@@ -711,8 +695,8 @@ impl Store {
         self.shards.iter().for_each(|shard| look(&shard.settle()));
     }
 
-    /// Evicts one item in any shard but the one at `at`, which the caller has locked, and returns
-    /// its bytes, as [`Shard::evict`] does.
+    /// Evicts a page in any shard but the one at `at`, which the caller has locked, and returns its
+    /// bytes, as [`Shard::evict_page`] does.
     pub(crate) fn evict_elsewhere(&self, at: usize, first: usize, want: &Want) -> u64 {
         let want = Want { spare: 0, ..*want };
         self.waiting.fetch_add(1, Relaxed);
@@ -727,7 +711,7 @@ impl Store {
                     locked += 1;
                     continue;
                 };
-                let freed = shard.evict_for_others(&want);
+                let freed = shard.evict_page(&want);
                 if freed > 0 {
                     return freed;
                 }

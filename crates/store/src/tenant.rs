@@ -3,13 +3,12 @@
 
 use crate::Bounds;
 use crate::classes::{Classes, SLOTS};
-use crate::departed::{self, Departures};
+use crate::departed::Departures;
 use crate::dump::Away;
 use crate::item::{Owned, Ref};
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
-use crate::sizes::heap_class;
-use crate::slab::Slabs;
+use crate::slab::{Chosen, Pages};
 use crate::stats::{Counters, Len};
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::table::{Place, Table};
@@ -80,6 +79,13 @@ impl Account {
         self.used().saturating_sub(self.max())
     }
 
+    /// Whether so many bytes more would still be within what others leave it.
+    #[inline]
+    pub(crate) fn is_below_min(&self, bytes: u64) -> bool {
+        let min = self.min.load(Relaxed);
+        min > 0 && self.used() + bytes <= min
+    }
+
     /// Bytes that others can never make it lose.
     pub(crate) fn protected(&self) -> u64 {
         self.used().min(self.min.load(Relaxed))
@@ -125,27 +131,19 @@ impl Account {
     }
 }
 
-/// Bytes that an item takes, in pages or by itself.
-pub(crate) fn charge_in(slabs: Option<&Slabs>, item: Ref) -> u64 {
-    match slabs {
-        None => heap_class(item.contents()),
-        Some(slabs) => slabs.classes().charge(item.contents()),
-    }
-}
-
 /// One tenant in one shard.
 pub(crate) struct Tenant {
     pub(crate) table: Table,
-    /// The pages that the table's items stand in, in the slab layout: dropped after the table.
-    pub(crate) slabs: Option<Slabs>,
+    /// The pages that the table's items stand in.
+    pub(crate) pages: Pages,
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
     /// What its classes of penalties hold and do, while pools are made of them.
     pub(crate) classes: Option<Box<Classes>>,
     /// When its items die, once it has items that do.
     pub(crate) wheel: Option<Box<Wheel>>,
-    /// By database.
-    lens: Box<[Len]>,
+    /// By database, up to the last that had an item.
+    lens: Vec<Len>,
     /// Items that left by themselves, while somebody asks for them.
     pub(crate) departures: Option<Box<Departures>>,
     /// Copies of items that are kept elsewhere, while there are any.
@@ -154,19 +152,19 @@ pub(crate) struct Tenant {
 
 impl Tenant {
     /// Bytes that a tenant takes in a shard before it has an item.
-    pub(crate) const fn fixed_bytes(databases: usize) -> u64 {
-        (size_of::<Self>() + databases * size_of::<Len>()) as u64
+    pub(crate) const fn fixed_bytes() -> u64 {
+        size_of::<Self>() as u64
     }
 
-    pub(crate) fn new(account: Arc<Account>, databases: usize, slabs: Option<Slabs>) -> Self {
+    pub(crate) fn new(account: Arc<Account>, pages: Pages) -> Self {
         Self {
             table: Table::default(),
-            slabs,
+            pages,
             counters: Counters::default(),
             account,
             classes: None,
             wheel: None,
-            lens: vec![Len::default(); databases].into(),
+            lens: vec![],
             departures: None,
             away: None,
         }
@@ -175,31 +173,44 @@ impl Tenant {
     /// Counts an item that is about to come.
     #[inline]
     pub(crate) fn enters(&mut self, db: u8, expires: bool) {
-        if let Some(len) = self.lens.get_mut(usize::from(db)) {
-            len.items += 1;
-            len.expires += u64::from(expires);
+        let db = usize::from(db);
+        if db >= self.lens.len() {
+            self.lens.resize(db + 1, Len::default());
         }
-    }
-
-    /// Removes an item; returns the bytes that are free now: its own, or those of its page if that
-    /// was given back, and those of the table that went with it. Giving them back is up to the
-    /// caller.
-    pub(crate) fn remove(&mut self, place: Place) -> u64 {
-        let (item, bytes) = self.take(place);
-        bytes + self.discard(item)
+        self.lens[db].items += 1;
+        self.lens[db].expires += u64::from(expires);
     }
 
     /// Bytes that an item takes.
     pub(crate) fn charge_of(&self, item: Ref) -> u64 {
-        charge_in(self.slabs.as_ref(), item)
+        self.pages.classes().charge(item.contents())
     }
 
-    /// Drops an item that was taken out; returns the bytes that are free now.
-    pub(crate) fn discard(&mut self, item: Owned) -> u64 {
-        match &mut self.slabs {
-            None => heap_class(item.view().contents()),
-            Some(slabs) => slabs.free(item),
-        }
+    /// Copies an item, with `more` at its end and this expiry, into a chunk that has room.
+    pub(crate) fn copy(&mut self, place: Place, more: &[u8], expires: Option<u64>) -> Owned {
+        let item = self.table.get(place);
+        self.pages.write(&item.parts([item.value(), more], expires), item.stamps())
+    }
+
+    /// Puts an item in the place of one with the same key; returns the bytes that are free now.
+    pub(crate) fn exchange(&mut self, place: Place, hash: u64, item: Owned) -> u64 {
+        let new = self.charge_of(item.view());
+        let old = self.table.swap(place, hash, item);
+        let class = old.view().stamps().penalty_class();
+        self.class_leaves(class, self.charge_of(old.view()));
+        self.class_enters(class, new);
+        self.pages.free(old)
+    }
+
+    /// Moves an item into another page of its class, which has room.
+    pub(crate) fn moves(&mut self, class: usize, index: usize, chosen: &Chosen) {
+        let place = self.table.find_address(chosen.hash, chosen.addr);
+        let place = place.expect("every item is in the table");
+        let expires = self.table.get(place).expires();
+        let copy = self.copy(place, b"", expires);
+        let old = self.table.swap(place, chosen.hash, copy);
+        self.pages.vacate(old);
+        self.pages.close(class, index);
     }
 
     /// Takes an item out; returns with it the bytes of the table that are free now.
@@ -214,15 +225,6 @@ impl Tenant {
         let charge = self.charge_of(view);
         self.class_leaves(class, charge);
         (item, bytes)
-    }
-
-    /// Removes a dead item, and returns the bytes, which the account has back already.
-    pub(crate) fn expire(&mut self, place: Place) -> u64 {
-        departed::leaves(&mut self.departures, self.table.get(place), None);
-        let bytes = self.remove(place);
-        self.account.give(bytes);
-        self.counters.expired += 1;
-        bytes
     }
 
     /// Counts an item whose expiry came or went.
@@ -248,12 +250,12 @@ impl Tenant {
 
     /// Leaves the tenant without items, table, wheel and pages, and hands out all but the wheel.
     /// Giving their bytes back is up to the caller.
-    pub(crate) fn take_table(&mut self) -> (Table, Option<Slabs>) {
+    pub(crate) fn take_table(&mut self) -> (Table, Pages) {
         self.wheel = None;
         self.lens.fill(Len::default());
         self.classes_empty();
-        let empty = self.slabs.as_ref().map(Slabs::without_pages);
-        (std::mem::take(&mut self.table), std::mem::replace(&mut self.slabs, empty))
+        let empty = self.pages.without_pages();
+        (std::mem::take(&mut self.table), std::mem::replace(&mut self.pages, empty))
     }
 
     pub(crate) fn len(&self, db: Option<u8>) -> Len {

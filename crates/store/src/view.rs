@@ -1,6 +1,6 @@
 //! What a caller sees of an item, and what it may ask to become of it.
 
-use crate::sizes::Sizes;
+use crate::slab::Classes;
 use base::{Bytes, TenantId};
 use std::borrow::Cow;
 
@@ -22,11 +22,9 @@ pub struct Item<'a> {
     /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
     pub penalty_class: u8,
     pub(crate) contents: u64,
-    pub(crate) sizes: &'a Sizes,
+    /// None of an item that has no memory.
+    pub(crate) sizes: Option<&'a Classes>,
 }
-
-/// The classes of what has no memory.
-static NONE: Sizes = Sizes::Heap;
 
 impl<'a> Item<'a> {
     /// How an item would be seen that is not in a store: never used, and charged nothing.
@@ -40,14 +38,14 @@ impl<'a> Item<'a> {
             hits: 0,
             penalty_class: 0,
             contents: 0,
-            sizes: &NONE,
+            sizes: None,
         }
     }
 
     /// Bytes charged for the item, its header and rounding included, its share of the table not.
     /// Few ask, and it takes a search: a hit would pay for that though nobody looked.
     pub fn charge(&self) -> Bytes {
-        Bytes(self.sizes.charge(self.contents))
+        Bytes(self.sizes.map_or(0, |sizes| sizes.charge(self.contents)))
     }
 }
 

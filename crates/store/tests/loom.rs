@@ -32,7 +32,7 @@ fn set(store: &Store, name: [u8; 4]) -> bool {
 }
 
 fn config() -> Config {
-    Config { shards: 2, lanes: 2, databases: 1, ..Config::default() }
+    Config { shards: 2, lanes: 2, ..Config::default() }
 }
 
 /// A store of two shards with room for its tables and so many items.

@@ -68,6 +68,12 @@ impl Tag {
         (self.0 as u8) >> Stamps::PENALTY_BITS
     }
 
+    /// What a fetch took; 0 where none was timed.
+    #[inline]
+    pub const fn penalty_class(self) -> u8 {
+        Stamps::penalty_class_of(self.0 as u8)
+    }
+
     /// Accesses since the last use, to a step: the middle of it.
     #[inline]
     pub const fn age(self, tick: u64) -> u32 {

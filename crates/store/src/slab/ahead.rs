@@ -20,7 +20,7 @@
 //! brought from memory is in the cache of its processor, and far from the others.
 
 use super::sample::{At, Choice, Chosen, Draws};
-use super::{Class, Slabs};
+use super::{Class, Pages};
 use crate::Evictor;
 use crate::table::Table;
 use base::Prng;
@@ -31,7 +31,7 @@ const LINES: usize = super::lowest::LINES;
 const QUEUE: usize = 8;
 /// Evictions that are carried out together, at most; and so many are brought from memory ahead.
 const TOGETHER: usize = 4;
-/// Items kept for so many evictions: many of those that rank low by their tags were used since.
+/// Candidates kept for so many evictions: many of those that rank low by their tags were used since.
 const fn kept(evictions: usize) -> usize {
     evictions + evictions / 2 + 2
 }
@@ -95,12 +95,12 @@ impl Default for Ahead {
 
 /// Lines of tags in a round, and evictions that it is for.
 fn round(evictor: &Evictor) -> (usize, usize) {
-    let (k, step) = Slabs::width(evictor);
+    let (k, step) = Pages::width(evictor);
     let evictions = (LINES * step as usize / k).clamp(1, QUEUE);
     ((k * evictions).div_ceil(step as usize).min(LINES), evictions)
 }
 
-impl Slabs {
+impl Pages {
     /// Whether victims of a class are looked for ahead: where it has many items, and tags are drawn
     /// by lines, no more than a round has.
     pub(super) fn looks_ahead(&self, class: usize, evictor: &Evictor) -> bool {
@@ -112,7 +112,7 @@ impl Slabs {
     }
 
     /// Whether another may leave a class together with so many, as one of a round for several.
-    pub(super) fn goes_along(
+    pub(crate) fn goes_along(
         &self,
         class: usize,
         count: usize,
@@ -147,8 +147,8 @@ impl Slabs {
     /// Has those brought from memory that leave soon: their buckets, and what they stand in, where
     /// others are written; and of those whose buckets are here what their chains go on with. All at
     /// once would be more than a processor waits for side by side.
-    pub(super) fn expect_queued(&mut self, class: usize, lane: usize, table: &Table) {
-        let Class { pages, ahead, .. } = &mut self.held[class];
+    pub(crate) fn prefetch_queued(&mut self, class: usize, lane: usize, table: &Table) {
+        let Some(Class { pages, ahead, .. }) = self.held.get_mut(class) else { return };
         let Some(ahead) = &mut ahead[lane] else { return };
         let first = usize::from(ahead.queued).saturating_sub(TOGETHER);
         let last = usize::from(ahead.awaited.min(ahead.queued));
@@ -157,12 +157,12 @@ impl Slabs {
         let behind = usize::from(ahead.behind.min(ahead.queued)).max(soon);
         (ahead.awaited, ahead.behind) = (ahead.awaited.min(first as u8), soon as u8);
         for Next { hash, .. } in &ahead.next[soon..behind] {
-            table.expect_behind(*hash);
+            table.prefetch_chain(*hash);
         }
         for Next { at, hash, .. } in &ahead.next[first.min(last)..last] {
-            table.expect(*hash);
+            table.prefetch(*hash);
             if let Some(page) = pages.get(at.page as usize) {
-                page.expect(at.slot, self.classes.chunk(class));
+                page.prefetch(at.slot, self.classes.chunk(class));
             }
         }
     }
@@ -188,7 +188,7 @@ impl Slabs {
             (ahead.kept, ahead.bound) = draws.lowest(&mut ahead.items[..kept(evictions)]);
             let held = &self.held[class];
             for (at, _) in &ahead.items[..ahead.kept.into()] {
-                held.pages[at.page as usize].expect(at.slot, LOOKED_AT);
+                held.pages[at.page as usize].prefetch(at.slot, LOOKED_AT);
             }
         }
         if was_empty {
@@ -199,7 +199,7 @@ impl Slabs {
                 if ahead.lines[..at].contains(&line) {
                     line = held.line(step, prng);
                 }
-                held.pages[line.0 as usize].expect_tags(line.1);
+                held.pages[line.0 as usize].prefetch_tags(line.1);
                 ahead.lines[at] = line;
             }
             ahead.drawn = lines as u8;

@@ -4,8 +4,12 @@
 //! takes memory, by blocks, and nothing else does. Pages are cut from its front, runs of 2^n pages
 //! from that of another. What is given back loses its memory and keeps its addresses for the next
 //! of its length, so what is resident follows what is charged, whatever sizes come after each
-//! other: there is nothing to be fragmented but addresses, and of those there are enough. A few
-//! pages keep their memory for the next to ask, who mostly is there: pages move among classes.
+//! other: there is nothing to be fragmented but addresses, and of those there are enough.
+//!
+//! To lose memory and to get it back is a page fault for every block, thirty times as long as to
+//! write it. So a part of the limit stays *warm*: what was given back last keeps its memory for the
+//! next to ask, that mostly is there, for pages move among classes, and a large value takes the
+//! place of another. A warm run that is longer than what is asked of it loses its end.
 //!
 //! Large blocks of the system, of 2 MB, take the place of pages that fill one: an item is one miss
 //! of the processor's table of addresses less away. Nothing becomes resident that is not charged,
@@ -20,11 +24,13 @@ use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::sync::PoisonError;
 
-/// A run of pages in one piece, aligned to the length of a page.
+/// A run of 2^n pages in one piece, aligned to its length, or to a block if it is longer.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) base: NonNull<u8>,
     order: u32,
+    /// Bytes at its beginning that may have memory.
+    resident: usize,
 }
 
 // SAFETY: the memory has no ties to a thread, and the run has one owner.
@@ -39,10 +45,10 @@ const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 const DECLINED_MAX: usize = 4096;
 /// Blocks made large at once.
 const ACCEPTED_MAX: usize = 16;
-/// The part of the limit that pages given back may keep; a few of them may keep more.
-const WARM: usize = 1024;
-const FEW: usize = 2;
-const WARM_FEW: usize = 256;
+/// The part of the limit that stays warm, and its bounds in bytes.
+const WARM: usize = 128;
+const WARM_MIN: usize = 256 << 10;
+const WARM_MAX: usize = 64 << 20;
 
 /// Regions that are cut into runs.
 #[derive(Debug, Default)]
@@ -54,15 +60,16 @@ struct Front {
 }
 
 impl Front {
-    /// A piece of `len` bytes, aligned to `page`; the region is new if there was no room.
-    fn cut(&mut self, len: usize, page: usize) -> Option<(NonNull<u8>, bool)> {
-        let is_full = self.regions.last().is_none_or(|region| region.len() - self.cut < len);
+    /// A piece of `len` bytes, aligned so; the region is new if there was no room.
+    fn cut(&mut self, len: usize, align: usize) -> Option<(NonNull<u8>, bool)> {
+        let at = self.cut.next_multiple_of(align);
+        let is_full = self.regions.last().is_none_or(|region| region.len() < at + len);
         if is_full {
-            self.regions.push(Mapping::new(len, page.max(BLOCK))?);
+            self.regions.push(Mapping::new(len, align.max(BLOCK))?);
             self.cut = 0;
         }
-        let at = self.cut;
-        self.cut += len;
+        let at = self.cut.next_multiple_of(align);
+        self.cut = at + len;
         Some((self.regions.last()?.at(at), is_full))
     }
 
@@ -80,8 +87,9 @@ struct State {
     runs: Front,
     /// What was given back, by order.
     free: Vec<Vec<Run>>,
-    /// Pages given back that have their memory, and how many there may be.
-    warm: Vec<Run>,
+    /// What was given back and has its memory, by order, its bytes, and how many there may be.
+    warm: Vec<Vec<Run>>,
+    warm_bytes: usize,
     warm_max: usize,
     /// Pages that are out.
     out: usize,
@@ -95,7 +103,7 @@ impl State {
     /// A page, or a run of `len` bytes.
     fn cut(&mut self, order: u32, len: usize, page: usize) -> Option<NonNull<u8>> {
         if order > 0 {
-            return Some(self.runs.cut(len, page)?.0);
+            return Some(self.runs.cut(len, len.min(BLOCK))?.0);
         }
         let (base, is_new) = self.pages.cut(len, page)?;
         if is_new {
@@ -139,12 +147,40 @@ impl State {
         self.pages.empty(base, page);
     }
 
-    fn keep(&mut self, run: Run) {
-        let order = run.order as usize;
-        if self.free.len() <= order {
-            self.free.resize_with(order + 1, Vec::new);
+    /// A run that has its memory, or at least addresses, of those given back.
+    fn given_back(&mut self, order: usize) -> Option<Run> {
+        if let Some(run) = self.warm.get_mut(order).and_then(Vec::pop) {
+            self.warm_bytes -= run.resident;
+            return Some(run);
         }
-        self.free[order].push(run);
+        self.free.get_mut(order).and_then(Vec::pop)
+    }
+
+    /// Takes a run back.
+    fn take_back(&mut self, run: Run, page: usize) {
+        self.warm_bytes += run.resident;
+        push(&mut self.warm, run);
+        self.cool_down(page);
+    }
+
+    /// Gives memory to the system until no more is warm than may be: the longest runs first, but
+    /// pages as long as they are half of it.
+    fn cool_down(&mut self, page: usize) {
+        while self.warm_bytes > self.warm_max {
+            let pages = self.warm.first().map_or(0, |pages| pages.len() * page);
+            let coolest = match self.warm.first_mut() {
+                Some(first) if 2 * pages > self.warm_max => first.pop(),
+                _ => self.warm.iter_mut().rev().find_map(Vec::pop),
+            };
+            let Some(run) = coolest else { return };
+            self.warm_bytes -= run.resident;
+            if run.order == 0 {
+                self.cool(run.base, page);
+            } else {
+                self.runs.empty(run.base, run.resident);
+            }
+            push(&mut self.free, Run { resident: 0, ..run });
+        }
     }
 
     /// Begins anew when all pages are back.
@@ -152,14 +188,22 @@ impl State {
         let Some(region) = self.pages.regions.pop() else { return };
         region.decline(0, self.pages.cut);
         region.empty(region.at(0), self.pages.cut);
-        if let Some(free) = self.free.first_mut() {
-            free.clear();
+        for runs in [&mut self.free, &mut self.warm] {
+            let pages = runs.first_mut().map(std::mem::take).unwrap_or_default();
+            self.warm_bytes -= pages.iter().map(|run| run.resident).sum::<usize>();
         }
-        self.warm.clear();
         self.full.clear();
         self.declined.clear();
         self.pages = Front { regions: vec![region], cut: 0 };
     }
+}
+
+fn push(runs: &mut Vec<Vec<Run>>, run: Run) {
+    let order = run.order as usize;
+    if runs.len() <= order {
+        runs.resize_with(order + 1, Vec::new);
+    }
+    runs[order].push(run);
 }
 
 /// The pages of a store. Runs must not outlive it.
@@ -176,16 +220,11 @@ impl Arena {
     }
 
     /// Is told how many bytes may be taken, 0 for no limit.
-    pub(crate) fn expects(&self, limit: u64) {
+    pub(crate) fn set_limit(&self, limit: u64) {
         let mut state = self.lock();
         let limit = if limit == 0 { usize::MAX } else { limit as usize };
-        let part = |part: usize| limit.min(BLOCK * part) / part / self.page;
-        state.warm_max = part(WARM).max(part(WARM_FEW).min(FEW));
-        while state.warm.len() > state.warm_max {
-            let Some(run) = state.warm.pop() else { return };
-            state.cool(run.base, self.page);
-            state.keep(run);
-        }
+        state.warm_max = (limit / WARM).clamp(WARM_MIN, WARM_MAX);
+        state.cool_down(self.page);
     }
 
     /// Puts large blocks in the place of pages, a few at a time: each takes as long as to copy it,
@@ -202,32 +241,32 @@ impl Arena {
     pub(super) fn take(&self, bytes: u64) -> Option<Run> {
         let order = (bytes as usize).div_ceil(self.page).next_power_of_two().ilog2();
         let mut state = self.lock();
-        let warm = if order == 0 { state.warm.pop() } else { None };
-        let kept = warm.or_else(|| state.free.get_mut(order as usize).and_then(Vec::pop));
-        let run = match kept {
-            Some(run) => run,
-            None => Run { base: state.cut(order, self.page << order, self.page)?, order },
+        let mut run = if let Some(run) = state.given_back(order as usize) {
+            run
+        } else {
+            let base = state.cut(order, self.page << order, self.page)?;
+            Run { base, order, resident: 0 }
         };
         state.out += usize::from(order == 0);
+        if order > 0 && run.resident > bytes as usize {
+            // What is not charged is not to be resident.
+            // SAFETY: the end is within the run.
+            let end = unsafe { run.base.add(bytes as usize) };
+            state.runs.empty(end, run.resident - bytes as usize);
+        }
+        run.resident = bytes as usize;
         Some(run)
     }
 
     /// Takes a run back, and gives its memory to the system.
     pub(super) fn give(&self, run: Run) {
         let mut state = self.lock();
-        if run.order > 0 {
-            state.runs.empty(run.base, self.page << run.order);
-            return state.keep(run);
-        }
-        state.out -= 1;
-        if state.out == 0 && state.pages.regions.len() == 1 {
+        let is_page = run.order == 0;
+        state.out -= usize::from(is_page);
+        if is_page && state.out == 0 && state.pages.regions.len() == 1 {
             return state.reset();
         }
-        if state.warm.len() < state.warm_max {
-            return state.warm.push(run);
-        }
-        state.cool(run.base, self.page);
-        state.keep(run);
+        state.take_back(run, self.page);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -265,33 +304,61 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_loses_its_memory_but_for_a_few_pages() {
+    fn what_is_given_back_loses_its_memory_but_for_what_stays_warm() {
         let arena = Arena::new(PAGE as u64);
-        arena.expects((2 * WARM * PAGE) as u64);
-        let mut taken = pages(&arena, 10);
-        let last: Vec<_> = (0..4).map(|_| taken.pop().unwrap()).collect();
+        arena.set_limit(1 << 20);
+        let warm = WARM_MIN / PAGE;
+        let mut taken = pages(&arena, 3 * warm);
+        let last: Vec<_> = (0..2 * warm).map(|_| taken.pop().unwrap()).collect();
         let bases: Vec<_> = last.iter().map(|run| run.base).collect();
         give_all(&arena, last);
         if !cfg!(miri) {
-            assert_eq!(bases.iter().map(|&base| first(base)).collect::<Vec<_>>(), [7, 7, 0, 0]);
+            let left = bases.iter().filter(|&&base| first(base) == 7).count();
+            assert_eq!(left, warm);
         }
-        let again: Vec<_> = (0..4).map(|_| arena.take(1).unwrap()).collect();
-        assert_eq!([again[0].base, again[1].base], [bases[1], bases[0]], "the warm ones first");
-        assert_eq!(arena.lock().pages.cut, 10 * PAGE, "no address is lost");
-        let run = arena.take(3 * PAGE as u64).unwrap();
-        assert_eq!((run.order, arena.lock().runs.cut), (2, 4 * PAGE));
-        arena.give(run);
-        give_all(&arena, taken.into_iter().chain(again));
+        let again: Vec<_> = (0..warm).map(|_| arena.take(1).unwrap()).collect();
+        assert_eq!(arena.lock().warm_bytes, 0, "the warm ones first");
+        let more: Vec<_> = (0..warm).map(|_| arena.take(1).unwrap()).collect();
+        assert_eq!(arena.lock().pages.cut, 3 * warm * PAGE, "no address is lost");
+        give_all(&arena, taken.into_iter().chain(again).chain(more));
         let state = arena.lock();
-        assert_eq!((state.pages.cut, state.warm.len()), (0, 0), "it begins anew");
+        assert_eq!((state.pages.cut, state.warm_bytes), (0, 0), "it begins anew");
         assert!(state.free.first().is_none_or(Vec::is_empty));
+    }
+
+    /// A run begins at a multiple of its length; what follows of the same length has its memory, of
+    /// which only what is asked for stays.
+    #[test]
+    fn a_warm_run_loses_its_end() {
+        let arena = Arena::new(PAGE as u64);
+        arena.set_limit(1 << 20);
+        let (len, at) = (4 * PAGE, |run: &Run, at: usize| run.base.addr().get() + at);
+        let one = arena.take(2 * PAGE as u64).unwrap();
+        let run = arena.take(len as u64).unwrap();
+        assert!(at(&one, 0).is_multiple_of(2 * PAGE) && at(&run, 0).is_multiple_of(len));
+        // SAFETY: the run is ours.
+        unsafe { run.base.write_bytes(7, len) };
+        let base = run.base;
+        arena.give(run);
+        let run = arena.take((len - PAGE) as u64).unwrap();
+        assert_eq!((run.order, run.base), (2, base));
+        // SAFETY: the run is ours and was written.
+        let ends = [0, len - PAGE - 1, len - 1].map(|at| unsafe { run.base.add(at).read() });
+        assert!(cfg!(miri) || ends == [7, 7, 0], "{ends:?}");
+        arena.give(run);
+        // More than may be warm.
+        let long = arena.take(2 * WARM_MIN as u64).unwrap();
+        arena.give(long);
+        assert!(arena.lock().warm_bytes <= WARM_MIN);
+        arena.give(one);
     }
 
     /// A block is to be large when pages fill it, and not once one of them was given back.
     #[test]
     fn large_blocks_are_full() {
         let arena = Arena::new(PAGE as u64);
-        arena.expects(PAGE as u64);
+        arena.set_limit(PAGE as u64);
+        arena.lock().warm_max = 0;
         let per_block = BLOCK / PAGE;
         let mut taken = pages(&arena, 3 * per_block - 1);
         assert_eq!(arena.lock().full, [0, BLOCK], "the third has a page to go");

@@ -1,9 +1,10 @@
 //! The chunks that pages are cut into.
 //!
 //! From the smallest on each class is larger by the growth factor, as in memcached, in steps of
-//! four bytes; then each is stretched until its chunks fill the page. Below two chunks to a page
-//! there are no classes: what is larger has a run of pages to itself, charged by blocks of the
-//! system, of which only those written take memory.
+//! four bytes; then each is stretched until its chunks fill the page. A class with fewer than four
+//! chunks to a page has longer pages, of two or four in one piece, where pages are short. Below two
+//! chunks to the longest there are no classes: what is larger has a run of pages to itself, charged
+//! by blocks of the system, of which only those written take memory.
 
 use super::page::{HEAD, STEP, TAG, chunk_of};
 
@@ -12,41 +13,68 @@ pub(crate) const BLOCK: u64 = 4 << 10;
 /// Sizes up to this many steps find their class in a table.
 const STEPS: u64 = 1024;
 
+/// Chunks to a page below which a class has longer pages, if there are any.
+const SLOTS_MIN: u64 = 4;
+
+/// How the pages of a class are cut.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Bytes of a chunk.
+    chunk: u64,
+    /// Chunks to a page.
+    slots: u32,
+    /// Bytes of a page.
+    page: u64,
+}
+
 /// Size classes of a store, the smallest first, then the one of what is larger.
 #[derive(Debug)]
 pub(crate) struct Classes {
     page: u64,
-    /// Bytes of a chunk, and chunks to a page.
-    cuts: Box<[(u64, u32)]>,
+    cuts: Box<[Cut]>,
     /// The class, by the contents in steps.
     small: Box<[u8]>,
 }
 
 impl Classes {
-    /// The classes for pages of `page` bytes, a power of two, from chunks of `least` bytes on, each
-    /// larger than the last by `factor`.
-    pub(crate) fn new(page: u64, least: u64, factor: f64) -> Self {
-        let cut = |chunk: u64| (page - HEAD) / (chunk + TAG);
-        let mut cuts = vec![];
+    /// The classes for pages of `page` to `longest` bytes, powers of two, from chunks of `least`
+    /// bytes on, each larger than the last by `factor`.
+    pub(crate) fn new(page: u64, longest: u64, least: u64, factor: f64) -> Self {
+        let slots = |page: u64, chunk: u64| (page - HEAD) / (chunk + TAG);
+        let mut cuts: Vec<Cut> = vec![];
         let mut size = least.next_multiple_of(STEP);
-        while cut(size) >= 2 && cuts.len() < 200 {
-            let slots = cut(size);
+        while slots(longest, size) >= 2 && cuts.len() < 200 {
+            let mut page = page;
+            while page < longest && slots(page, size) < SLOTS_MIN {
+                page *= 2;
+            }
+            let slots = slots(page, size);
             let chunk = chunk_of(page, slots);
-            cuts.push((chunk, slots as u32));
+            cuts.push(Cut { chunk, slots: slots as u32, page });
             size = ((chunk as f64 * factor) as u64).max(chunk + STEP).next_multiple_of(STEP);
         }
-        let (last, two) = (cuts.last().map_or(0, |cut| cut.0), chunk_of(page, 2));
+        let (last, two) = (cuts.last().map_or(0, |cut| cut.chunk), chunk_of(longest, 2));
         if two > last {
-            cuts.push((two, 2));
+            cuts.push(Cut { chunk: two, slots: 2, page: longest });
         }
-        let class = |size| cuts.partition_point(|&(chunk, _)| chunk < size) as u8;
+        let class = |size| cuts.partition_point(|cut| cut.chunk < size) as u8;
         let small = (0..=STEPS).map(|step| class(step * STEP)).collect();
         Self { page, cuts: cuts.into(), small }
     }
 
-    /// Bytes of a page.
+    /// Bytes of a page of most classes: the shortest.
     pub(crate) const fn page(&self) -> u64 {
         self.page
+    }
+
+    /// Bytes of a page of a class; of the shortest for the class of what is large.
+    pub(crate) fn page_of(&self, class: usize) -> u64 {
+        self.cuts.get(class).map_or(self.page, |cut| cut.page)
+    }
+
+    /// What an item of a class takes of its page: its chunk, its tag, its part of the head.
+    pub(crate) fn share(&self, class: usize) -> u64 {
+        self.page_of(class) / u64::from(self.slots(class))
     }
 
     /// The class of items that have a run of pages to themselves; the others are below it.
@@ -59,23 +87,29 @@ impl Classes {
     pub(crate) fn of(&self, contents: u64) -> usize {
         match self.small.get(contents.div_ceil(STEP) as usize) {
             Some(&class) => class.into(),
-            None => self.cuts.partition_point(|&(chunk, _)| chunk < contents),
+            None => self.cuts.partition_point(|cut| cut.chunk < contents),
         }
     }
 
     /// Bytes of a chunk; 0 for the class of what is large.
     pub(crate) fn chunk(&self, class: usize) -> u64 {
-        self.cuts.get(class).map_or(0, |cut| cut.0)
+        self.cuts.get(class).map_or(0, |cut| cut.chunk)
     }
 
     /// Chunks to a page.
     pub(crate) fn slots(&self, class: usize) -> u32 {
-        self.cuts.get(class).map_or(1, |cut| cut.1)
+        self.cuts.get(class).map_or(1, |cut| cut.slots)
     }
 
     /// The class of items of which so many bytes are charged.
     pub(crate) fn of_charge(&self, charge: u64) -> usize {
-        self.cuts.partition_point(|&(chunk, _)| chunk < charge)
+        self.cuts.partition_point(|cut| cut.chunk < charge)
+    }
+
+    /// Whether contents of `a` and of `b` bytes fit the same memory.
+    #[inline]
+    pub(crate) fn are_one(&self, a: u64, b: u64) -> bool {
+        self.charge(a) == self.charge(b)
     }
 
     /// Bytes that an item of so many contents takes: its chunk, or its run.
@@ -95,10 +129,11 @@ mod tests {
     /// A chunk that were too small would be written beyond, one of another class would be lost.
     #[test]
     fn every_size_has_the_smallest_chunk_that_holds_it() {
-        let cuts = [(4 << 10, 1.25), (64 << 10, 1.08), (1 << 20, 1.25), (1 << 20, 2.0)];
-        for (page, factor) in cuts.into_iter().take(if cfg!(miri) { 1 } else { cuts.len() }) {
-            let classes = Classes::new(page, 48, factor);
-            for contents in 1..page {
+        let cuts = [(4, 4, 1.25), (4, 16, 1.25), (64, 64, 1.08), (1024, 1024, 2.0)];
+        for (page, longest, factor) in cuts.into_iter().take(if cfg!(miri) { 1 } else { 4 }) {
+            let (page, longest) = (page << 10, longest << 10);
+            let classes = Classes::new(page, longest, 48, factor);
+            for contents in 1..longest {
                 let class = classes.of(contents);
                 if class == classes.large() {
                     assert!(contents > classes.chunk(class - 1), "{contents} fits a chunk");
@@ -111,6 +146,7 @@ mod tests {
             }
             for class in 0..classes.large() {
                 let (chunk, slots) = (classes.chunk(class), u64::from(classes.slots(class)));
+                let page = classes.page_of(class);
                 assert!(HEAD + slots * (chunk + TAG) <= page && slots >= 2);
                 assert!(HEAD + slots * (chunk + STEP + TAG) > page, "stretched to fill the page");
             }
@@ -120,7 +156,7 @@ mod tests {
     /// With pages of a megabyte and memcached's factor there are about as many classes as there.
     #[test]
     fn there_are_some_forty_classes() {
-        let classes = Classes::new(1 << 20, 48, 1.25);
+        let classes = Classes::new(1 << 20, 1 << 20, 48, 1.25);
         assert!((35..=45).contains(&classes.large()), "{}", classes.large());
     }
 }

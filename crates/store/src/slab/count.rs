@@ -46,30 +46,31 @@ impl super::Class {
     }
 }
 
-impl super::Slabs {
+impl super::Pages {
     fn of(&mut self, item: Ref) -> &mut super::Class {
         &mut self.held[self.classes.of(item.contents())]
     }
 }
 
 impl Tenant {
-    /// The class of sizes of an item; 0 in the heap layout.
+    /// The class of sizes of an item.
     pub(crate) fn size_class(&self, item: Ref) -> u16 {
-        self.slabs.as_ref().map_or(0, |slabs| slabs.classes.of(item.contents()) as u16)
+        self.pages.classes.of(item.contents()) as u16
     }
 
     /// The class of the item at a place.
-    fn sized(&mut self, place: Place) -> Option<&mut super::Class> {
+    fn sized(&mut self, place: Place) -> &mut super::Class {
         let item = self.table.get(place);
-        self.slabs.as_mut().map(|slabs| slabs.of(item))
+        self.pages.of(item)
     }
 }
 
 impl Shard {
     /// A read found an item of a class that had been idle for so long.
     pub(crate) fn size_is_read(&mut self, tenant: TenantId, class: u16, age: u32) {
-        if let Some(slabs) = &mut self.tenants[usize::from(tenant)].slabs {
-            let class = &mut slabs.held[usize::from(class)];
+        let held = &mut self.tenants[usize::from(tenant)].pages.held;
+        // All items may have gone since.
+        if let Some(class) = held.get_mut(usize::from(class)) {
             class.counts.gets += 1;
             class.counts.tail_hits += u64::from(f64::from(age) >= class.tail());
         }
@@ -77,25 +78,21 @@ impl Shard {
 
     /// So many reads missed what stands at this place now.
     pub(crate) fn size_is_missed(&mut self, tenant: TenantId, place: Place, reads: u64) {
-        if let Some(class) = self.tenants[usize::from(tenant)].sized(place) {
-            class.counts.gets += reads;
-            class.counts.misses += reads;
-        }
+        let class = self.tenants[usize::from(tenant)].sized(place);
+        class.counts.gets += reads;
+        class.counts.misses += reads;
     }
 
     /// An item was written.
     pub(crate) fn size_is_written(&mut self, tenant: TenantId, place: Place) {
-        if let Some(class) = self.tenants[usize::from(tenant)].sized(place) {
-            class.counts.sets += 1;
-        }
+        self.tenants[usize::from(tenant)].sized(place).counts.sets += 1;
     }
 }
 
 impl Store {
-    /// Counts what is asked of each class of sizes, or stops; has no effect in the heap layout.
+    /// Counts what is asked of each class of sizes, or stops.
     /// Misses and writes are counted while fetches are timed ([`Store::set_stopwatch`]).
     pub fn count_sizes(&self, on: bool) {
-        let on = on && self.slab.is_some();
         if self.counts_sizes.swap(on, Relaxed) != on {
             self.shards.iter().for_each(|shard| shard.settle().set_counts_sizes(on));
         }

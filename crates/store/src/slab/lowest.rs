@@ -13,8 +13,6 @@
 //!
 //! [1] Batcher. Sorting Networks and Their Applications. AFIPS '68.
 
-use crate::evict::least;
-
 /// Lines, at most.
 pub(super) const LINES: usize = 4;
 /// Ranks of a line.
@@ -76,6 +74,18 @@ impl Sorted {
         (seconds[column], thirds[column], fourths[column]) = (thirds[column], fourths[column], END);
         Some((origin / HALF, column))
     }
+}
+
+/// The lowest rank; none is NaN.
+#[inline]
+pub(super) fn least(ranks: &[f32]) -> f32 {
+    // Four side by side, or each comparison would wait for the one before.
+    let lower = |a: f32, b: f32| if b < a { b } else { a };
+    let (fours, rest) = ranks.as_chunks::<4>();
+    let [a, b, c, d] = fours.iter().fold([f32::INFINITY; 4], |least, four| {
+        std::array::from_fn(|at| lower(least[at], four[at]))
+    });
+    rest.iter().copied().fold(lower(lower(a, b), lower(c, d)), lower)
 }
 
 #[cfg(test)]

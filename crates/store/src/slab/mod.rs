@@ -1,4 +1,4 @@
-//! The slab layout: memory in pages, each cut into chunks of one size, as in memcached.
+//! Memory in pages, each cut into chunks of one size, as in memcached.
 //!
 //! A page belongs to a shard, a tenant and a class, and its whole length is charged to the tenant.
 //! Inside a class an item takes the chunk of another, and nothing else moves: eviction and
@@ -13,15 +13,14 @@
 //!             large   ─▶ run, run, …       each: head │ tag │ one item
 //! ```
 //!
-//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard, `evict.rs`
-//! finds room in them.
+//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard, `sample.rs`
+//! chooses who leaves a class.
 
 mod ahead;
 #[allow(unsafe_code)]
 mod arena;
 mod classes;
 mod count;
-mod evict;
 mod held;
 mod lowest;
 #[allow(unsafe_code)]
@@ -36,11 +35,13 @@ pub(crate) use classes::Classes;
 pub use count::SizeCounts;
 pub(crate) use mover::Moves;
 pub use mover::{Move, SizeClass, SizeClassStats};
-pub(crate) use sample::Draws;
+pub(crate) use page::{STEP, TAG};
+pub(crate) use sample::{Choice, Chosen, Draws};
 
 use crate::item::{Owned, Parts, Ref};
 use crate::lanes::LANES_MAX;
 use ahead::{Ahead, MANY};
+use base::Prng;
 use held::Held;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
@@ -49,11 +50,11 @@ use std::sync::Arc;
 /// No place among the pages that have room.
 const NIL: u32 = u32::MAX;
 
-/// How the slab layout cuts memory.
+/// How memory is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slab {
-    /// Bytes of a page, a power of two from 4096 on; 0 for a length that suits the limit. Each
-    /// shard has pages of its own, so that a page of all shards together is as many times larger.
+    /// Bytes of a page, a power of two from 4096 on; 0 for a length that suits the limit and the
+    /// number of tenants. Each shard and each tenant has pages of its own.
     pub page: u64,
     /// Bytes of the smallest chunk.
     pub chunk_min: u64,
@@ -72,9 +73,14 @@ impl Default for Slab {
 /// millisecond.
 const PAGE_MIN: u64 = 4 << 10;
 const PAGE_MAX: u64 = 64 << 10;
-/// Pages that a shard has at least, by default, and of more than so many bytes so many more: with
-/// fewer some of thirty classes have one or two, and cannot lose a half.
+/// Pages that a tenant has in a shard at least, by default, and of more than so many bytes so many
+/// more: with fewer some of thirty classes have one or two, and cannot lose a half.
 const PAGES: u64 = 64;
+/// Pages that are longer than others where pages are short: so many times, and no more bytes.
+const LONGER: u64 = 4;
+const LONGEST: u64 = 16 << 10;
+/// Growth factors where there are so few pages that not every class could have a few.
+const COARSE: [(u64, f64); 2] = [(24, 2.0), (48, 1.5)];
 const PAGE_MID: u64 = 32 << 10;
 const PAGES_WANTED: u64 = 1024;
 
@@ -85,10 +91,10 @@ const SHARDED: u64 = 256 << 20;
 const SHARD_MIN: u64 = 16 << 20;
 
 impl Slab {
-    /// Bytes of a page that suit a shard of so many.
-    fn suits(shard: u64) -> u64 {
-        let page = (shard / PAGES_WANTED).max(PAGE_MID.min(shard / PAGES)).max(1);
-        page.next_power_of_two().min(PAGE_MAX)
+    /// Bytes of a page that suit a tenant of so many in a shard.
+    fn suits(bytes: u64) -> u64 {
+        let page = (bytes / PAGES_WANTED).max(PAGE_MID.min(bytes / PAGES)).max(1);
+        page.next_power_of_two().clamp(PAGE_MIN, PAGE_MAX)
     }
 
     /// How many of the shards that are asked for a store of so many bytes has, 0 for no limit:
@@ -100,17 +106,20 @@ impl Slab {
         asked.min(1 << (limit / SHARD_MIN).max(1).ilog2())
     }
 
-    /// The classes for a store of so many bytes, 0 for no limit, and shards.
-    pub(crate) fn classes(&self, limit: u64, shards: usize) -> Classes {
-        let suits = match limit {
-            0 => PAGE_MAX,
-            limit => Self::suits(limit / shards as u64),
+    /// The classes for a store of so many bytes, 0 for no limit, shards and tenants.
+    pub(crate) fn classes(&self, limit: u64, shards: usize, tenants: usize) -> Classes {
+        let bytes = if limit == 0 { u64::MAX } else { limit / (shards * tenants.max(1)) as u64 };
+        let page = match self.page {
+            0 => Self::suits(bytes),
+            page => page.next_power_of_two().max(PAGE_MIN),
         };
-        let page = if self.page == 0 { suits } else { self.page };
+        let factor = if self.factor > 1.0 { self.factor } else { Self::default().factor };
+        let coarse = COARSE.iter().find(|(pages, _)| bytes / page < *pages);
         Classes::new(
-            page.next_power_of_two().max(PAGE_MIN),
+            page,
+            (LONGER * page).min(page.max(LONGEST)),
             self.chunk_min.clamp(32, 1 << 16),
-            if self.factor > 1.0 { self.factor } else { Self::default().factor },
+            coarse.map_or(factor, |(_, coarse)| factor.max(*coarse)),
         )
     }
 }
@@ -141,13 +150,13 @@ struct Class {
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.
 #[derive(Debug)]
-pub(crate) struct Slabs {
+pub(crate) struct Pages {
     arena: Arc<Arena>,
     classes: Arc<Classes>,
     held: Held,
 }
 
-impl Slabs {
+impl Pages {
     pub(crate) fn new(arena: &Arc<Arena>, classes: &Arc<Classes>) -> Self {
         let held = Held::new(classes.large() + 1);
         Self { arena: Arc::clone(arena), classes: Arc::clone(classes), held }
@@ -156,11 +165,6 @@ impl Slabs {
     /// The same without a page.
     pub(crate) fn without_pages(&self) -> Self {
         Self::new(&self.arena, &self.classes)
-    }
-
-    /// Bytes that a tenant's slabs take in a shard, without pages and with every class in use.
-    pub(crate) fn fixed_bytes(classes: &Classes) -> u64 {
-        Held::bytes(classes.large() + 1)
     }
 
     /// What is known of victims, those to come among them, is out of date.
@@ -175,9 +179,14 @@ impl Slabs {
         &self.classes
     }
 
-    /// Bytes of all pages.
+    /// Bytes of all pages, and of the classes that they are of.
     pub(crate) fn bytes(&self) -> u64 {
-        self.held.iter().map(|class| class.bytes).sum()
+        self.held.bytes() + self.held.iter().map(|class| class.bytes).sum::<u64>()
+    }
+
+    /// Bytes that the first page of a class takes beside itself.
+    pub(crate) fn class_cost(&self, class: usize) -> u64 {
+        self.held.cost(class)
     }
 
     /// Whether an item of these contents finds room.
@@ -194,7 +203,7 @@ impl Slabs {
     }
 
     /// Gives back the page of a large item that was not written after all; returns its bytes.
-    fn release_unwritten(&mut self) -> u64 {
+    pub(crate) fn release_unwritten(&mut self) -> u64 {
         let large = self.classes.large();
         match self.held[large].open.last() {
             Some(&index) => self.release(large, index as usize),
@@ -208,13 +217,14 @@ impl Slabs {
         if class == self.classes.large() {
             return self.classes.charge(contents);
         }
-        self.classes.page()
+        self.classes.page_of(class)
     }
 
-    /// Adds a page of so many bytes, which are charged already. Whether the system had one.
+    /// Adds a page of so many bytes, which are charged already, as is the class. Whether the system
+    /// had one.
     pub(crate) fn add_page(&mut self, class: usize, bytes: u64) -> bool {
         let Some(run) = self.arena.take(bytes) else { return false };
-        let held = &mut self.held[class];
+        let held = self.held.make(class);
         let index = held.pages.len();
         held.pages.push(Page::new(run, bytes, class, index, self.classes.slots(class)));
         held.bytes += bytes;
@@ -223,7 +233,7 @@ impl Slabs {
     }
 
     /// Gives a page without items back to the system; returns its bytes.
-    fn release(&mut self, class: usize, index: usize) -> u64 {
+    pub(crate) fn release(&mut self, class: usize, index: usize) -> u64 {
         let held = &mut self.held[class];
         held.close(index);
         let page = held.pages.swap_remove(index);
@@ -255,17 +265,19 @@ impl Slabs {
     }
 
     /// Takes back an item's chunk for the next one of its class; returns class and page.
-    fn vacate(&mut self, item: Owned) -> (usize, usize) {
-        let (class, index) = Page::of(item.view(), self.classes.page());
-        self.vacate_in(class, index, item);
+    pub(crate) fn vacate(&mut self, item: Owned) -> (usize, usize) {
+        let (class, index) = Page::of(item.view(), &self.classes);
+        self.vacate_in(class, index, item, false);
         (class, index)
     }
 
-    /// The same of an item that is known to stand in this page of this class.
-    fn vacate_in(&mut self, class: usize, index: usize, item: Owned) {
+    /// The same of an item that is known to stand in this page of this class, and that leaves to
+    /// make room or not.
+    pub(crate) fn vacate_in(&mut self, class: usize, index: usize, item: Owned, evicted: bool) {
         let held = &mut self.held[class];
         held.pages[index].free(item);
         held.items -= 1;
+        held.evicted += u64::from(evicted);
         held.open(index);
     }
 
@@ -288,9 +300,84 @@ impl Slabs {
         }
     }
 
+    /// Whether the items of a class, of which there are several to a page, would find room in a page
+    /// less.
+    pub(crate) fn fits_a_page_less(&self, class: usize) -> bool {
+        let (held, slots) = (&self.held[class], u64::from(self.classes.slots(class)));
+        let room = (held.pages.len() as u64).saturating_sub(1) * slots;
+        held.items <= room || class == self.classes.large()
+    }
+
+    /// Whether a class of several items to a page has a free chunk.
+    pub(crate) fn takes_another(&self, class: usize) -> bool {
+        class != self.classes.large() && !self.held[class].open.is_empty()
+    }
+
+    /// Says that a page is to take no more items.
+    pub(crate) fn close(&mut self, class: usize, index: usize) {
+        self.held[class].close(index);
+    }
+
+    /// The classes that have pages.
+    pub(crate) fn with_pages(&self) -> impl Iterator<Item = usize> {
+        self.held.iter().enumerate().filter(|(_, held)| held.bytes > 0).map(|(class, _)| class)
+    }
+
+    /// Bytes of a page of a class.
+    pub(crate) fn bytes_of(&self, class: usize, index: usize) -> u64 {
+        self.held[class].pages[index].bytes
+    }
+
+    /// Of some pages of a class drawn at random, the one with the fewest items: not the one in
+    /// which something stands at `spare`.
+    pub(crate) fn emptiest(
+        &self,
+        class: usize,
+        drawn: u64,
+        spare: usize,
+        prng: &mut Prng,
+    ) -> Option<usize> {
+        let pages = &self.held[class].pages;
+        let count = pages.len() as u64;
+        let drawn = (0..drawn.min(count)).map(|_| prng.below(count) as usize);
+        let all = drawn.chain(0..pages.len().min(2));
+        all.filter(|&page| !pages[page].has(spare)).min_by_key(|&page| pages[page].used())
+    }
+
+    /// The stamps of an item that was chosen.
+    pub(crate) fn stamps_of(&self, class: usize, chosen: &Chosen) -> Option<Stamps> {
+        let page = &self.held[class].pages[chosen.page];
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+        page.look(chosen.slot, |item| item.stamps())
+    }
+
+    /// The item of a slot, about to leave or met on a walk.
+    pub(crate) fn met(
+        &self,
+        class: usize,
+        page: usize,
+        slot: u32,
+        seed: u64,
+        unix_ms: u64,
+    ) -> Option<Chosen> {
+        self.held[class].met(page, slot, seed, unix_ms)
+    }
+
+    /// Counts what a victim of a class was worth.
+    pub(crate) fn note_victim(&mut self, class: usize, worth: f64) {
+        self.held[class].victims.add(worth);
+    }
+
+    /// Whether a class has items of which none left since this was asked last.
+    pub(crate) fn is_quiet(&mut self, class: usize) -> bool {
+        let held = &mut self.held[class];
+        let evicted = std::mem::replace(&mut held.weighed, held.evicted);
+        held.evicted == evicted && held.items > 0
+    }
+
     /// Brings the tag of an item up to date.
     pub(crate) fn retag(&mut self, item: Ref) {
-        let (class, index) = Page::of(item, self.classes.page());
+        let (class, index) = Page::of(item, &self.classes);
         let page = &mut self.held[class].pages[index];
         let slot = page.slot_of(item);
         page.set_tag(slot, Tag::of(item.stamps()));
@@ -316,5 +403,24 @@ impl Class {
                 self.pages[moved as usize].open = at;
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Pages {
+    /// Pages of no store, for items outside of one.
+    pub(crate) fn for_test() -> Self {
+        let classes = Slab::default().classes(0, 1, 1);
+        Self::new(&Arc::new(Arena::new(classes.page())), &Arc::new(classes))
+    }
+
+    /// An item in a page of its own accord.
+    pub(crate) fn of_test(&mut self, parts: &Parts) -> Owned {
+        if !self.has_room(parts.contents()) {
+            let (class, bytes) =
+                (self.classes.of(parts.contents()), self.page_for(parts.contents()));
+            assert!(self.add_page(class, bytes));
+        }
+        self.write(parts, Stamps::default())
     }
 }

@@ -12,8 +12,8 @@
 //! pages moved by it do more harm than good. A page moves when a class that is full needs a chunk,
 //! and, so that quiet classes are heard of, when the sweep comes by.
 
-use super::{SizeCounts, Slabs};
-use crate::evict::Want;
+use super::{Pages, SizeCounts};
+use crate::pools::Want;
 use crate::shard::Shard;
 use crate::store::lock;
 use crate::sync::Mutex;
@@ -66,6 +66,8 @@ pub struct Move {
 pub struct SizeClassStats {
     /// Bytes of a chunk; 0 for the last class, that of items with pages to themselves.
     pub chunk: Bytes,
+    /// Bytes of a page of it.
+    pub page: Bytes,
     /// Pages of single shards.
     pub pages: u64,
     /// Bytes charged for them.
@@ -91,45 +93,44 @@ pub struct SizeClassStats {
 pub(crate) struct Moves(Mutex<(Vec<Move>, usize)>);
 
 impl Store {
-    /// Bytes of a page of one shard; 0 in the heap layout.
+    /// Bytes of a page of one shard, of most classes: what moves count in.
     pub fn page(&self) -> Bytes {
-        Bytes(self.slab.as_ref().map_or(0, |(_, classes)| classes.page()))
+        Bytes(self.sizes.page())
     }
 
     /// The class of an item of which `charge` bytes are charged: its index in what
-    /// [`Store::classes`] tells. 0 in the heap layout.
+    /// [`Store::classes`] tells.
     pub fn class_of(&self, charge: Bytes) -> usize {
-        self.slab.as_ref().map_or(0, |(_, classes)| classes.of_charge(charge.0))
+        self.sizes.of_charge(charge.0)
     }
 
     /// What the item of a sample takes of a page, where it has one with others; 0 where the sample
     /// does not tell.
     pub fn share_of(&self, sample: &Sample) -> u32 {
         let charge = u64::from(sample.size).saturating_sub(SHARE);
-        match &self.slab {
-            Some((_, classes)) if charge > 0 => match classes.of_charge(charge) {
-                large if large == classes.large() => charge as u32,
-                class => (classes.page() / u64::from(classes.slots(class))) as u32,
-            },
-            _ => sample.size,
+        if charge == 0 {
+            return sample.size;
+        }
+        match self.sizes.of_charge(charge) {
+            large if large == self.sizes.large() => charge as u32,
+            class => self.sizes.share(class) as u32,
         }
     }
 
-    /// The classes of a tenant in the slab layout, by size; none in the heap layout. Classes in
-    /// which nothing left of late tell what would leave.
+    /// The classes of a tenant, by size. Classes in which nothing left of late tell what would
+    /// leave.
     pub fn classes(&self, tenant: TenantId, now: Now) -> Vec<SizeClassStats> {
-        let Some((_, classes)) = &self.slab else { return vec![] };
-        let mut all = vec![SizeClassStats::default(); classes.large() + 1];
+        let mut all = vec![SizeClassStats::default(); self.sizes.large() + 1];
         for shard in &self.shards {
             let mut shard = shard.settle();
             let at = usize::from(tenant);
             for (class, stats) in all.iter_mut().enumerate() {
-                let slabs = shard.tenants.get(at).and_then(|tenant| tenant.slabs.as_ref());
-                let Some(held) = slabs.map(|slabs| &slabs.held[class]) else { return vec![] };
+                let Some(tenant) = shard.tenants.get(at) else { return vec![] };
+                let held = &tenant.pages.held[class];
                 if held.items > 0 && held.is_quiet() {
-                    shard.pretend(tenant, class, now);
+                    shard.pretend(at as TenantId, class, now);
                 }
-                shard.tenants[at].pages().tell(class, stats);
+                shard.tenants[at].pages.tell(class, stats);
             }
         }
         all
@@ -141,9 +142,10 @@ impl Store {
     }
 
     /// Whether pages move to classes whose victims are worth more: promise more hits where the rank
-    /// is one that learns, else are younger. Otherwise they move as [`Store::move_pages`] says.
+    /// is one that learns, else are younger. Otherwise they move as [`Store::move_pages`] says. On
+    /// to begin with.
     pub fn balance_pages(&self, on: bool) {
-        self.balances.store(on && self.slab.is_some(), Relaxed);
+        self.balances.store(on, Relaxed);
     }
 
     /// Whether it does.
@@ -158,9 +160,6 @@ impl Store {
 
     /// Moves a page, if one is to be moved and the shard has one. Whether it did.
     pub(crate) fn move_page(&self, shard: &mut Shard, now: Now) -> bool {
-        if self.slab.is_none() {
-            return false;
-        }
         if self.balances() {
             return shard.balance(self, now);
         }
@@ -169,13 +168,12 @@ impl Store {
             return false;
         }
         *turn += 1;
-        let Some(step) =
-            moves.iter_mut().find(|step| step.pages > 0 && shard.can_move(step, self.page().0))
+        let Some(step) = moves.iter_mut().find(|step| step.pages > 0 && shard.can_move(step))
         else {
             return false;
         };
         shard.move_page(self, step, &want_of(step, now));
-        step.pages -= 1;
+        step.pages = step.pages.saturating_sub(self.sizes.page_of(step.to.class) / self.page().0);
         moves.retain(|step| step.pages > 0);
         true
     }
@@ -193,11 +191,12 @@ impl super::Class {
     }
 }
 
-impl Slabs {
+impl Pages {
     fn tell(&mut self, class: usize, stats: &mut SizeClassStats) {
         let held = &self.held[class];
         let slots = u64::from(self.classes.slots(class)) * held.pages.len() as u64;
         stats.chunk = Bytes(self.classes.chunk(class));
+        stats.page = Bytes(self.classes.page_of(class));
         stats.pages += held.pages.len() as u64;
         stats.bytes += Bytes(held.bytes);
         stats.items += held.items;
@@ -219,13 +218,14 @@ impl Slabs {
 
 impl Shard {
     fn holds(&self, of: SizeClass) -> Option<u64> {
-        let slabs = self.tenants.get(usize::from(of.tenant))?.slabs.as_ref()?;
-        (of.class < slabs.held.len()).then(|| slabs.held[of.class].bytes)
+        let held = &self.tenants.get(usize::from(of.tenant))?.pages.held;
+        (of.class < held.len()).then(|| held[of.class].bytes)
     }
 
     /// Whether there is a page to be taken, and who gets it may have it.
-    fn can_move(&self, step: &Move, page: u64) -> bool {
+    fn can_move(&self, step: &Move) -> bool {
         let Move { from, to, .. } = *step;
+        let page = self.sizes.page_of(to.class);
         // The one keeps its min, and the other within its max.
         let bounds_allow = || {
             let [giver, getter] =
@@ -242,7 +242,6 @@ impl Shard {
     /// From which of several classes, of which that much is known, a page is to move to one.
     fn giver(
         &self,
-        page: u64,
         all: &[SizeClass],
         mut known: Vec<Class>,
         to: usize,
@@ -250,7 +249,7 @@ impl Shard {
     ) -> Option<Move> {
         let step = |from: usize| Move { from: all[from], to: all[to], pages: 1 };
         for (at, class) in known.iter_mut().enumerate() {
-            class.may_give = self.can_move(&step(at), page);
+            class.may_give = self.can_move(&step(at));
         }
         giver(&known, to, better).map(step)
     }
@@ -280,7 +279,7 @@ impl Shard {
             let looks = all.iter().zip(&evict);
             let known: Vec<_> = looks.map(|(&of, &evicts)| self.known(of, evicts)).collect();
             let Some(to) = receiver(&known) else { break };
-            let step = self.giver(store.page().0, &all, known, to, better);
+            let step = self.giver(&all, known, to, better);
             let Some(step) = step else { break };
             self.move_page(store, &step, &want_of(&step, now));
             moved = true;
@@ -296,13 +295,13 @@ impl Shard {
     /// Moves a page to a class that is full from the one whose victims are worth least, if they are
     /// worth less than its own. Looks for one whenever enough have left to know better than at the
     /// last look. Whether one moved.
-    pub(super) fn gains_page(&mut self, store: &Store, to: SizeClass, want: &Want) -> bool {
+    pub(crate) fn gains_page(&mut self, store: &Store, to: SizeClass, want: &Want) -> bool {
         if !store.balances() {
             return false;
         }
-        let slabs = self.tenants[usize::from(to.tenant)].pages();
-        let every = ASKS_EVERY.max(u64::from(slabs.classes.slots(to.class)) / ASKS_PART);
-        let held = &mut slabs.held[to.class];
+        let pages = &mut self.tenants[usize::from(to.tenant)].pages;
+        let every = ASKS_EVERY.max(u64::from(pages.classes.slots(to.class)) / ASKS_PART);
+        let Some(held) = pages.held.get_mut(to.class) else { return false };
         if held.evicted - held.asked < every {
             return false;
         }
@@ -311,7 +310,7 @@ impl Shard {
         let all = self.classes_of(pool, Some(to.tenant));
         let Some(at) = all.iter().position(|&of| of == to) else { return false };
         let known: Vec<_> = all.iter().map(|&of| self.asked(of, true, want.now)).collect();
-        let step = self.giver(store.page().0, &all, known, at, self.better(pool));
+        let step = self.giver(&all, known, at, self.better(pool));
         if let Some(step) = &step {
             self.move_page(store, step, want);
         }
@@ -330,10 +329,8 @@ impl Shard {
         }
         let mut all = vec![];
         for at in tenants {
-            let held =
-                self.tenants[usize::from(at)].slabs.iter().flat_map(|slabs| slabs.held.iter());
-            let classes = held.enumerate().filter(|(_, held)| !held.pages.is_empty());
-            all.extend(classes.map(|(class, _)| SizeClass { tenant: at, class }));
+            let classes = self.tenants[usize::from(at)].pages.with_pages();
+            all.extend(classes.map(|class| SizeClass { tenant: at, class }));
         }
         all
     }
@@ -345,9 +342,9 @@ impl Shard {
         let all = self.classes_of(pool, None);
         let mut evict = vec![];
         for &of in &all {
-            let slabs = self.tenants[usize::from(of.tenant)].pages();
-            let is_chunk = of.class < slabs.classes.large();
-            let held = &mut slabs.held[of.class];
+            let pages = &mut self.tenants[usize::from(of.tenant)].pages;
+            let is_chunk = of.class < pages.classes.large();
+            let held = &mut pages.held[of.class];
             let evicts = held.evicted > held.balanced;
             held.balanced = held.evicted;
             if !evicts && held.items > 0 {
@@ -370,10 +367,9 @@ impl Shard {
         self.known(of, evicts)
     }
 
-    pub(super) fn known(&self, of: SizeClass, evicts: bool) -> Class {
-        let slabs = self.tenants[usize::from(of.tenant)].slabs.as_ref();
-        let slabs = slabs.expect("the layout is the slab layout");
-        let (held, slots) = (&slabs.held[of.class], u64::from(slabs.classes.slots(of.class)));
+    pub(crate) fn known(&self, of: SizeClass, evicts: bool) -> Class {
+        let pages = &self.tenants[usize::from(of.tenant)].pages;
+        let (held, slots) = (&pages.held[of.class], u64::from(pages.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
         let free = (slots * pages - held.items) as f64 / slots as f64;
         let learns = self.pools.evictor(of.tenant).rank.learns();
@@ -383,22 +379,23 @@ impl Shard {
 
     fn move_page(&mut self, store: &Store, step: &Move, want: &Want) {
         let Move { from, to, .. } = *step;
-        let page = store.page().0;
+        let page = self.sizes.page_of(to.class);
+        let cost = self.tenants[usize::from(to.tenant)].pages.class_cost(to.class);
         let mut freed = self.make_chunks(from, want);
-        while freed < page {
-            match self.take_from(from.tenant, from.class, want) {
+        while freed < page + cost {
+            match self.take_page(from, want) {
                 0 => break,
                 bytes => freed += bytes,
             }
         }
         let tenant = &mut self.tenants[usize::from(to.tenant)];
-        let Some(slabs) = &mut tenant.slabs else { return };
         // The class of what is large has no pages in store: it takes free memory.
-        if to.class < slabs.classes.large() && freed >= page && tenant.account.try_take(page) {
-            if slabs.add_page(to.class, page) {
-                freed -= page;
+        let is_chunk = to.class < tenant.pages.classes.large();
+        if is_chunk && freed >= page + cost && tenant.account.try_take(page + cost) {
+            if tenant.pages.add_page(to.class, page) {
+                freed -= page + cost;
             } else {
-                tenant.account.give(page);
+                tenant.account.give(page + cost);
             }
         }
         store.memory.give(freed);

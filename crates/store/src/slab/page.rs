@@ -15,7 +15,8 @@
 //! brought up to date and the choice made again. That happens once for a use between two looks, as
 //! with the second chance of CLOCK [1].
 //!
-//! A page knows which of its chunks hold an item: as long as one does it cannot be given back, and
+//! A page begins at a multiple of its length, so an item's address and class tell where its page
+//! begins. A page knows which of its chunks hold an item: as long as one does it cannot be given back, and
 //! a chunk is given back only with the item that was made in it. So no item is ever without memory.
 //!
 //! Tags apart from the items are RankCache's [2]; there a hit writes the tag.
@@ -23,6 +24,7 @@
 //! [1] Corbató. A Paging Experiment with the Multics System. 1969.
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
+use super::Classes;
 use super::arena::Run;
 use crate::fetch::{EXPECTED, LINE, fetch};
 use crate::item::{ALIGN, Owned, Parts, Ref};
@@ -36,7 +38,7 @@ pub(crate) const HEAD: u64 = 64;
 pub(crate) const TAG: u64 = 4;
 
 /// Chunks are multiples of this, as the head and a tag are: what an item has to be aligned to.
-pub(super) const STEP: u64 = 4;
+pub(crate) const STEP: u64 = 4;
 
 const _: () = assert!(
     STEP.is_multiple_of(ALIGN as u64) && HEAD.is_multiple_of(STEP) && TAG.is_multiple_of(STEP)
@@ -90,9 +92,9 @@ impl Page {
         Self { run, chunk, slots, used: 0, fresh: 0, free: NIL, open: NIL, bytes }
     }
 
-    /// The class and the index of the page in which an item stands, whose length is `page`.
-    pub(super) fn of(item: Ref, page: u64) -> (usize, usize) {
-        assert!(item.is_chunk(), "an allocation has no page");
+    /// The class and the index of the page in which an item stands.
+    pub(super) fn of(item: Ref, classes: &Classes) -> (usize, usize) {
+        let page = classes.page_of(classes.of(item.contents()));
         let base = item.base().map_addr(|addr| {
             let base = addr.get() & !(page as usize - 1);
             base.try_into().expect("no page is at zero")
@@ -156,14 +158,14 @@ impl Page {
 
     /// Has the tags from a slot on brought from memory.
     #[inline]
-    pub(super) fn expect_tags(&self, first: u32) {
+    pub(super) fn prefetch_tags(&self, first: u32) {
         fetch(self.tag_at(first).as_ptr().cast());
     }
 
     /// Has the first `bytes` of what stands in a slot brought from memory, and no more than a few
     /// lines.
     #[inline]
-    pub(super) fn expect(&self, slot: u32, bytes: u64) {
+    pub(super) fn prefetch(&self, slot: u32, bytes: u64) {
         let chunk = self.chunk_at(slot).as_ptr();
         for line in 0..=(bytes as usize).min(EXPECTED) / LINE {
             fetch(chunk.wrapping_add(line * LINE));

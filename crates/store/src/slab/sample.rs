@@ -6,11 +6,10 @@
 //!
 //! A rank that goes by more than tags tell reads the items, a line or two for each.
 
-use super::lowest::{self, Sorted};
+use super::lowest::{self, Sorted, least};
 use super::page::Page;
-use super::{Class, Classes, Slabs};
+use super::{Class, Classes, Pages};
 use crate::Evictor;
-use crate::evict::{least, saturated};
 use crate::item::Ref;
 use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
@@ -18,6 +17,8 @@ use policy::rank::{Stamps, Tag};
 
 /// Candidates from which on they are drawn by lines.
 const BY_LINES: u8 = 8;
+/// Lines drawn for a class of penalties, at most.
+const LINES_OF_CLASS: usize = 12;
 /// Tags in a line.
 const LINE: u32 = lowest::LINE as u32;
 
@@ -55,12 +56,27 @@ impl Line {
                 *rank = page.look(slot, rank_of).unwrap_or(f32::INFINITY);
             }
         }
+        let is_foreign = |tag: &Tag| choice.only.is_some_and(|only| tag.penalty_class() != only);
+        let mut foreign = 0;
+        if choice.only.is_some() {
+            for (rank, tag) in self.ranks.iter_mut().zip(tags) {
+                if tag.is_item() && is_foreign(tag) {
+                    *rank = f32::INFINITY;
+                    foreign += 1;
+                }
+            }
+        }
         if step == 1 {
             self.least = self.ranks[0];
         } else {
             self.settle();
         }
-        if page.is_full() { tags.len() } else { tags.iter().filter(|tag| tag.is_item()).count() }
+        let items = if page.is_full() {
+            tags.len()
+        } else {
+            tags.iter().filter(|tag| tag.is_item()).count()
+        };
+        items - foreign
     }
 
     /// Takes out the first of the lowest rank.
@@ -134,17 +150,19 @@ impl Draws {
 }
 
 /// What a choice goes by.
-pub(super) struct Choice<'a> {
-    pub(super) evictor: &'a Evictor,
-    pub(super) tenant: TenantId,
-    pub(super) tick: u64,
+pub(crate) struct Choice<'a> {
+    pub(crate) evictor: &'a Evictor,
+    pub(crate) tenant: TenantId,
+    /// The class of penalties that the item is to be of, where pools are such classes.
+    pub(crate) only: Option<u8>,
+    pub(crate) tick: u64,
     /// Whose rounds of evictions go on: the shard's.
-    pub(super) lane: usize,
-    pub(super) unix_ms: u64,
+    pub(crate) lane: usize,
+    pub(crate) unix_ms: u64,
     /// Where the item stands that is being written, which is spared.
-    pub(super) spare: usize,
+    pub(crate) spare: usize,
     /// What keys are hashed with.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
 }
 
 impl Choice<'_> {
@@ -157,21 +175,21 @@ impl Choice<'_> {
 
 /// An item that is to leave.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
-    pub(super) page: usize,
-    pub(super) slot: u32,
-    pub(super) addr: usize,
+pub(crate) struct Chosen {
+    pub(crate) page: usize,
+    pub(crate) slot: u32,
+    pub(crate) addr: usize,
     /// Of its key; or of the key of what stood there before, if it was chosen ahead.
-    pub(super) hash: u64,
+    pub(crate) hash: u64,
     /// None if it is not chosen by its rank.
-    pub(super) rank: Option<f32>,
-    pub(super) is_dead: bool,
+    pub(crate) rank: Option<f32>,
+    pub(crate) is_dead: bool,
 }
 
-impl Slabs {
+impl Pages {
     /// Slots looked at to choose from, and how many of them lie side by side.
     pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
-        // Candidates kept double the sample in the heap layout; here twice as many are drawn.
+        // Candidates kept for later evictions double the sample; to draw twice as many does, too.
         let k = usize::from(evictor.k) << u32::from(evictor.pool);
         (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
@@ -188,6 +206,7 @@ impl Slabs {
     ) {
         let held = &self.held[class];
         let (k, step) = Self::width(choice.evictor);
+        let step = if choice.only.is_some() { LINE } else { step };
         draws.0.clear();
         let mut rank = |at: u32, first: u32| {
             let page = &held.pages[at as usize];
@@ -201,7 +220,9 @@ impl Slabs {
             drawn += 1;
             found += rank(at, first);
         }
-        let all = (2 * k).div_ceil(step as usize);
+        // Of a class of penalties there may be few.
+        let all =
+            if choice.only.is_some() { LINES_OF_CLASS } else { (2 * k).div_ceil(step as usize) };
         let mut left = if lines.is_empty() { all } else { lowest::LINES - drawn };
         while found < k && left > 0 && !held.pages.is_empty() {
             left -= 1;
@@ -211,7 +232,7 @@ impl Slabs {
     }
 
     /// Chooses an item of a class; none if there is none but the spared one.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &mut self,
         class: usize,
         choice: &Choice,
@@ -221,7 +242,7 @@ impl Slabs {
         if self.held[class].items == 0 || choice.evictor.k == 0 {
             return None;
         }
-        if self.looks_ahead(class, choice.evictor) {
+        if choice.only.is_none() && self.looks_ahead(class, choice.evictor) {
             let chosen = self.choose_next(class, choice);
             self.look_ahead(class, choice, prng, draws);
             if let Some(chosen) = chosen.or_else(|| self.choose_next(class, choice)) {
@@ -237,7 +258,7 @@ impl Slabs {
                 return Some(chosen);
             }
         }
-        self.search(class, choice, prng)
+        if choice.only.is_some() { None } else { self.search(class, choice, prng) }
     }
 
     /// The rank of what stands in a slot now, with its tag brought up to date; that of what is dead
@@ -249,6 +270,10 @@ impl Slabs {
         let Some((stamps, is_dead)) = page.look(at.slot, look) else { return f32::INFINITY };
         if is_dead {
             return f32::NEG_INFINITY;
+        }
+        if choice.only.is_some_and(|only| stamps.penalty_class() != only) {
+            page.set_tag(at.slot, Tag::of(stamps));
+            return f32::INFINITY;
         }
         // A tag does not know whether its item was used since, nor all that a rank may go by.
         if page.tag(at.slot) != Some(Tag::of(stamps)) {
@@ -268,7 +293,7 @@ impl Slabs {
         (chosen.is_dead || chosen.addr != choice.spare).then_some(Chosen { rank, ..chosen })
     }
 
-    /// [`Slabs::take`] of what stands where something was that had this hash.
+    /// [`Pages::take`] of what stands where something was that had this hash.
     pub(super) fn take_hashed(
         &self,
         class: usize,
@@ -335,4 +360,9 @@ fn charge(classes: &Classes, class: usize, page: &Page) -> u32 {
         0 => page.bytes,
         chunk => chunk,
     })
+}
+
+/// Bytes, as ranks count them.
+fn saturated(bytes: u64) -> u32 {
+    bytes.try_into().unwrap_or(u32::MAX)
 }

@@ -49,7 +49,7 @@ unsafe impl Send for Bucket {}
 // SAFETY: shared, a bucket does not change, nor of its items anything but stamps, which are atomic.
 unsafe impl Sync for Bucket {}
 
-/// An item on its way between buckets. Dropping one would leak its item.
+/// An item on its way between buckets. Dropping one would lose its chunk.
 #[must_use]
 pub(super) struct Entry(NonNull<u8>);
 
@@ -115,34 +115,17 @@ fn link(id: u32) -> *mut u8 {
 impl Bucket {
     /// Has the bucket brought from memory.
     #[inline]
-    pub(super) fn expect(&self) {
+    pub(super) fn prefetch(&self) {
         fetch(std::ptr::from_ref(self).cast());
     }
 
     /// Has the item with this fingerprint brought from memory.
     #[inline]
-    pub(super) fn expect_item(&self, fingerprint: u16) {
+    pub(super) fn prefetch_item(&self, fingerprint: u16) {
         for entry in self.entries {
             if entry.addr() >> SHIFT == usize::from(fingerprint) && is_item(entry) {
                 let first = entry.map_addr(|addr| addr & ADDRESS).cast_const();
                 (0..EXPECTED / LINE).for_each(|line| fetch(first.wrapping_add(line * LINE)));
-            }
-        }
-    }
-
-    /// Has the item at a place brought from memory, or a line of no use.
-    #[inline]
-    pub(super) fn expect_at(&self, at: usize) {
-        fetch(self.entries[at].map_addr(|addr| addr & ADDRESS).cast_const());
-    }
-
-    /// Has the beginnings of the items brought from memory.
-    #[inline]
-    pub(super) fn expect_items(&self) {
-        // Behind the first gap is none but a link.
-        for entry in self.entries.into_iter().take_while(|entry| !entry.is_null()) {
-            if is_item(entry) {
-                fetch(entry.map_addr(|addr| addr & ADDRESS).cast_const());
             }
         }
     }
@@ -291,14 +274,6 @@ impl Bucket {
         Some(Entry(entry))
     }
 
-    /// Puts another item with the same key in the place of one, and returns that.
-    pub(super) fn renew(&mut self, at: usize, new: Owned) -> Option<Owned> {
-        let fingerprint = (self.word(at) >> SHIFT) as u16;
-        let old = self.take(at)?.into_item();
-        self.put(at, Entry::new(fingerprint, new));
-        Some(old)
-    }
-
     /// Puts an entry where none is.
     #[inline]
     pub(super) fn put(&mut self, at: usize, Entry(tagged): Entry) {
@@ -313,32 +288,26 @@ impl Default for Bucket {
     }
 }
 
-impl Drop for Bucket {
-    fn drop(&mut self) {
-        for at in 0..ENTRIES {
-            drop(self.take(at).map(Entry::into_item));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::item::Parts;
+    use crate::slab::Pages;
     use policy::rank::Stamps;
 
-    fn item(key: &[u8]) -> Owned {
+    fn item(pages: &mut Pages, key: &[u8]) -> Owned {
         let parts = Parts { db: 0, key, value: [b"value", b""], expires: None, kind: 0 };
-        Owned::new(&parts, Stamps::default())
+        pages.of_test(&parts)
     }
 
     /// Two keys of one fingerprint, and a fingerprint of zero, which empty places share.
     #[test]
     fn the_fingerprint_only_sorts_out() {
+        let pages = &mut Pages::for_test();
         let mut bucket = Bucket::empty();
-        bucket.put(0, Entry::new(0, item(b"a")));
-        bucket.put(1, Entry::new(0, item(b"b")));
-        bucket.put(2, Entry::new(u16::MAX, item(b"c")));
+        bucket.put(0, Entry::new(0, item(pages, b"a")));
+        bucket.put(1, Entry::new(0, item(pages, b"b")));
+        bucket.put(2, Entry::new(u16::MAX, item(pages, b"c")));
         assert_eq!(bucket.len(), 3);
         bucket.set_next(7);
         assert_eq!((bucket.len(), bucket.next(), bucket.prev()), (3, 7, NIL));
@@ -355,7 +324,7 @@ mod tests {
         let taken = bucket.take(1).map(Entry::into_item);
         assert_eq!(taken.as_ref().map(|item| item.view().key()), Some(&b"b"[..]));
         assert_eq!((bucket.len(), bucket.room()), (2, Some(1)), "a gap until it is filled");
-        bucket.put(1, Entry::new(9, item(b"d")));
+        bucket.put(1, Entry::new(9, item(pages, b"d")));
         bucket.get_mut(1).unwrap().set_stamps(Stamps::new(4, 0));
         assert_eq!(bucket.get(1).unwrap().stamps(), Stamps::new(4, 0));
     }

@@ -26,7 +26,6 @@ mod bucket;
 use crate::item::{Mut, Owned, Ref};
 use crate::key::hash_of;
 use crate::segments::Segments;
-use crate::sizes::Sizes;
 use base::Prng;
 pub(crate) use bucket::address_of;
 use bucket::{Bucket, ENTRIES, Entry, NIL};
@@ -53,11 +52,6 @@ pub(crate) struct Place {
     at: u8,
 }
 
-impl Place {
-    /// Where there is no item yet.
-    pub(crate) const NONE: Self = Self { bucket: 0, at: 0 };
-}
-
 /// Items by key. What a look-up goes by is a line of its own, which changes with the number of
 /// buckets, and not whenever an item comes or goes.
 #[derive(Default)]
@@ -76,9 +70,6 @@ const fn fingerprint(hash: u64) -> u16 {
 }
 
 impl Table {
-    /// Places of a bucket.
-    pub(crate) const PLACES: usize = ENTRIES;
-
     /// Items.
     #[inline]
     pub(crate) const fn len(&self) -> usize {
@@ -95,13 +86,6 @@ impl Table {
     /// Bytes taken for buckets.
     pub(crate) fn bytes(&self) -> u64 {
         self.primary.bytes() + self.overflow.bytes()
-    }
-
-    /// Bytes charged for the items, by a walk through them all.
-    pub(crate) fn charged(&self, sizes: &Sizes) -> u64 {
-        let mut sum = 0;
-        self.each(|item| sum += sizes.charge(item.contents()));
-        sum
     }
 
     /// Shows every item.
@@ -171,20 +155,20 @@ impl Table {
 
     /// Has the first bucket of a hash brought from memory.
     #[inline]
-    pub(crate) fn expect(&self, hash: u64) {
+    pub(crate) fn prefetch(&self, hash: u64) {
         if self.primary.len() > 0 {
-            self.bucket(self.home(hash)).expect();
+            self.bucket(self.home(hash)).prefetch();
         }
     }
 
     /// Has the second bucket of a hash brought from memory, if there is one. The first should be
     /// here.
     #[inline]
-    pub(crate) fn expect_behind(&self, hash: u64) {
+    pub(crate) fn prefetch_chain(&self, hash: u64) {
         if self.primary.len() > 0 {
             let next = self.bucket(self.home(hash)).next();
             if next != NIL {
-                self.bucket(next).expect();
+                self.bucket(next).prefetch();
             }
         }
     }
@@ -192,9 +176,9 @@ impl Table {
     /// Has the item of a hash brought from memory, if it is in the first bucket, which should be
     /// here.
     #[inline]
-    pub(crate) fn expect_item(&self, hash: u64) {
+    pub(crate) fn prefetch_item(&self, hash: u64) {
         if self.primary.len() > 0 {
-            self.bucket(self.home(hash)).expect_item(fingerprint(hash));
+            self.bucket(self.home(hash)).prefetch_item(fingerprint(hash));
         }
     }
 
@@ -320,13 +304,6 @@ impl Table {
         old.into_item()
     }
 
-    /// Puts another item in the place of one with the same key, which is dropped first.
-    pub(crate) fn replace(&mut self, place: Place, hash: u64, new: impl FnOnce() -> Owned) {
-        let bucket = self.bucket_mut(place.bucket);
-        drop(bucket.take(place.at.into()).map(Entry::into_item));
-        bucket.put(place.at.into(), Entry::new(fingerprint(hash), new()));
-    }
-
     /// Takes an item out; returns with it the bytes of buckets that this gave back. Other places
     /// are not good any more.
     #[inline]
@@ -447,66 +424,6 @@ impl Table {
         (Place { bucket, at: at as u8 }, self.bucket(bucket).word(at))
     }
 
-    /// Draws a bucket, by its number, and has it brought from memory.
-    #[inline]
-    pub(crate) fn draw_bucket(&self, prng: &mut Prng) -> u32 {
-        let nth = prng.below(self.all_buckets() as u64) as usize;
-        self.bucket(self.nth(nth)).expect();
-        nth as u32
-    }
-
-    /// Has the beginnings of a bucket's items brought from memory, if there is such a bucket.
-    #[inline]
-    pub(crate) fn expect_items(&self, nth: u32) {
-        if (nth as usize) < self.all_buckets() {
-            self.bucket(self.nth(nth as usize)).expect_items();
-        }
-    }
-
-    /// Has the bucket of a place that may be good no more brought from memory.
-    #[inline]
-    pub(crate) fn expect_at(&self, place: Place) {
-        if self.has(place.bucket) {
-            self.bucket(place.bucket).expect();
-        }
-    }
-
-    /// Has the item at a place that may be good no more brought from memory, if there is one. The
-    /// bucket should be here.
-    #[inline]
-    pub(crate) fn expect_item_at(&self, place: Place) {
-        if self.has(place.bucket) {
-            self.bucket(place.bucket).expect_at(place.at.into());
-        }
-    }
-
-    /// Shows the items of a bucket, if there is such a bucket. What lies in one was thrown together
-    /// by the hash, so that its items are a random sample.
-    #[inline]
-    pub(crate) fn look_at(&self, nth: u32, mut visit: impl FnMut(Place, Ref<'_>)) {
-        if (nth as usize) < self.all_buckets() {
-            let id = self.nth(nth as usize);
-            for (at, item) in self.bucket(id).items() {
-                visit(Place { bucket: id, at: at as u8 }, item);
-            }
-        }
-    }
-
-    /// The first item that `is_wanted` of the nth bucket, if there is such a bucket.
-    pub(crate) fn find_nth(
-        &self,
-        nth: usize,
-        mut is_wanted: impl FnMut(Ref) -> bool,
-    ) -> Option<Place> {
-        let mut found = None;
-        self.look_at(nth as u32, |place, item| {
-            if found.is_none() && is_wanted(item) {
-                found = Some(place);
-            }
-        });
-        found
-    }
-
     #[inline]
     const fn all_buckets(&self) -> usize {
         self.primary.len() + self.overflow.len()
@@ -517,22 +434,6 @@ impl Table {
     fn nth(&self, n: usize) -> u32 {
         let primary = self.primary.len();
         if n < primary { n as u32 } else { (n - primary) as u32 | OVERFLOW }
-    }
-
-    /// The item at a place that may be good no more, if there is one.
-    #[inline]
-    pub(crate) fn at(&self, place: Place) -> Option<Ref<'_>> {
-        if self.has(place.bucket) { self.bucket(place.bucket).get(place.at.into()) } else { None }
-    }
-
-    /// Whether there is a bucket of this name.
-    #[inline]
-    const fn has(&self, id: u32) -> bool {
-        if id < OVERFLOW {
-            (id as usize) < self.primary.len()
-        } else {
-            ((id - OVERFLOW) as usize) < self.overflow.len()
-        }
     }
 
     /// Shows the items of the bucket at `position` of a walk that lie at or behind it, and returns
@@ -607,11 +508,6 @@ impl Table {
         self.interval(position).map_or(END, |(_, _, to)| to)
     }
 
-    /// Primary buckets: the steps of a walk.
-    pub(crate) const fn buckets(&self) -> usize {
-        self.primary.len()
-    }
-
     /// Shows the items of the bucket at `position`, to change, and returns the next position.
     pub(crate) fn walk_mut(&mut self, position: u64, mut visit: impl FnMut(Mut)) -> u64 {
         let Some((home, _, to)) = self.interval(position) else { return END };
@@ -626,24 +522,6 @@ impl Table {
             id = bucket.next();
         }
         to
-    }
-
-    /// Shows the items of the nth bucket of all, and puts the copies that are made of some in their
-    /// places. Whether there is such a bucket.
-    #[inline]
-    pub(crate) fn renew(&mut self, n: usize, mut copy: impl FnMut(Ref) -> Option<Owned>) -> bool {
-        if n >= self.all_buckets() {
-            return false;
-        }
-        let bucket = self.bucket_mut(self.nth(n));
-        for at in 0..ENTRIES {
-            // The first entry of an overflow bucket is a link.
-            let Some(item) = bucket.get(at) else { continue };
-            if let Some(copy) = copy(item) {
-                drop(bucket.renew(at, copy));
-            }
-        }
-        true
     }
 }
 

@@ -84,7 +84,8 @@ fn has(store: &Store, tenant: TenantId, key: u64) -> bool {
 
 #[test]
 fn all_leave_once_and_come_back_as_they_were() {
-    for slab in [None, Some(Slab::default())] {
+    for page in [0, 4_096] {
+        let slab = Slab { page, ..Slab::default() };
         let config = Config { maxmemory: Bytes(64 << 20), shards: 4, slab, ..Config::default() };
         let store = Store::new(config);
         fill(&store, 0, 5_000);
@@ -214,7 +215,7 @@ fn no_outdated_copy_is_ever_read() {
     for seed in 0..60 {
         let mut prng = Prng::new(seed);
         let limit = [0, 150_000, 250_000][seed as usize % 3];
-        let slab = (seed % 2 == 1).then(|| Slab { page: 4_096, ..Slab::default() });
+        let slab = Slab { page: if seed % 2 == 1 { 4_096 } else { 0 }, ..Slab::default() };
         let config = Config { maxmemory: Bytes(limit), shards: 4, slab, ..Config::default() };
         let store = Store::new(config);
         let keys = 400;

@@ -45,7 +45,6 @@ proptest! {
     #[test]
     fn nobody_is_evicted_while_somebody_is_dead(
         seed: u64,
-        is_slab: bool,
         kib in 24u64..64,
         max in prop::option::of(12u64..32),
     ) {
@@ -53,7 +52,7 @@ proptest! {
             Bounds { min: Bytes(0), max: max.map(|kib| Bytes(kib * KIB)) },
             Bounds::default(),
         ];
-        let slab = is_slab.then(|| Slab { page: 4 << 10, ..Slab::default() });
+        let slab = Slab { page: 4 << 10, ..Slab::default() };
         let config = Config { shards: 1, tenants, slab, seed, ..Config::default() };
         let store = Store::new(Config { maxmemory: Bytes(kib * KIB), ..config });
         let evicted = || counts(&store, 0).evicted + counts(&store, 1).evicted;

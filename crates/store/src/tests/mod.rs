@@ -2,7 +2,6 @@
 
 mod bounds;
 mod classes;
-mod compact;
 mod dump;
 mod expiry;
 mod model;
@@ -63,10 +62,9 @@ fn audit(store: &Store) {
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;
         store.each_shard(|shard| {
-            let Tenant { table, slabs, away, .. } = &shard.tenants[tenant];
-            let charged = slabs.as_ref().map(crate::slab::Slabs::bytes);
+            let Tenant { table, pages, away, .. } = &shard.tenants[tenant];
             bytes += away.as_ref().map_or(0, |away| away.bytes);
-            bytes += table.bytes() + charged.unwrap_or_else(|| table.charged(&shard.sizes));
+            bytes += table.bytes() + pages.bytes();
             bytes += shard.tenants[tenant].wheel_bytes();
             expiries_are_noted(&shard.tenants[tenant], store.seed());
         });

@@ -2,7 +2,7 @@
 //! never answer with what the map does not hold.
 
 use super::{at, audit};
-use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Spare, Store};
+use crate::{Bounds, Change, Config, Error, Key, Now, Scope, Store};
 use base::{Bytes, Filter, TenantId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -20,7 +20,6 @@ enum Op {
     FlushTenant,
     Wait { ms: u64 },
     Sweep { budget: usize },
-    Compact { bytes: u64 },
 }
 
 type Name = (TenantId, u8, u16);
@@ -39,7 +38,6 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Delete),
         1 => (0u64..30).prop_map(|ms| Op::Wait { ms }),
         1 => (0usize..100).prop_map(|budget| Op::Sweep { budget }),
-        1 => (0u64..20_000).prop_map(|bytes| Op::Compact { bytes }),
     ]
 }
 
@@ -151,7 +149,6 @@ impl Pair {
             }
             Op::Wait { ms } => self.ms += ms,
             Op::Sweep { budget } => _ = store.sweep(now, budget),
-            Op::Compact { bytes } => store.compact(Bytes(bytes), Spare::All, now),
         }
         self.bury();
         audit(&self.store);
@@ -221,7 +218,7 @@ proptest! {
     #[test]
     fn with_a_limit_it_only_forgets(script in script(), shards in 1usize..5, kib in 8u64..40) {
         let maxmemory = Bytes(kib << 10);
-        let mut pair = Pair::new(Config { shards, maxmemory, databases: 3, ..Config::default() });
+        let mut pair = Pair::new(Config { maxmemory, shards, ..Config::default() });
         for (name, op) in &script {
             pair.run(*name, op);
         }

@@ -14,7 +14,8 @@ fn nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-fn store(slab: Option<Slab>) -> Store {
+fn store(page: u64) -> Store {
+    let slab = Slab { page, ..Slab::default() };
     Store::new(Config { maxmemory: Bytes(FULL), shards: 8, slab, nanos, ..Config::default() })
 }
 
@@ -48,10 +49,8 @@ fn since(now: &Pauses, then: &Pauses) -> (u64, u64) {
 /// no write pays for more than a few victims, nor works for a millisecond because of them.
 #[test]
 fn a_cut_to_a_tenth_costs_no_write_much() {
-    let slab = Some(Slab { page: 16 << 10, ..Slab::default() });
-    // A table that grows needs room for some twenty items at once.
-    for (name, slab, most) in [("heap", None, 32), ("slab", slab, 32)] {
-        let store = store(slab);
+    for (name, page, most) in [("16 KB", 16 << 10, 32), ("by default", 0, 32)] {
+        let store = store(page);
         write(&store, 1, 400_000);
         let full = store.pauses();
         assert!(full.count > 10_000, "{name}: memory must be full: {}", full.count);
@@ -108,7 +107,7 @@ fn a_cut_to_a_tenth_costs_no_write_much() {
 /// the table and for the item, is one.
 #[test]
 fn only_what_evicts_is_counted() {
-    let store = store(None);
+    let store = store(0);
     write(&store, 1, 50_000);
     assert_eq!(store.pauses().count, 0, "there was room");
     write(&store, 2, 400_000);

@@ -7,7 +7,7 @@ use base::{Bytes, Prng, TenantId};
 const MIB: u64 = 1 << 20;
 
 fn slabs(tenants: Vec<Bounds>, evictor: Evictor) -> Store {
-    let slab = Some(Slab { page: 16 << 10, ..Slab::default() });
+    let slab = Slab { page: 16 << 10, ..Slab::default() };
     let store = Store::new(Config {
         maxmemory: Bytes(2 * MIB),
         shards: 2,
@@ -18,6 +18,7 @@ fn slabs(tenants: Vec<Bounds>, evictor: Evictor) -> Store {
     });
     store.set_stopwatch(true);
     store.count_sizes(true);
+    store.balance_pages(false);
     store
 }
 
@@ -73,7 +74,7 @@ fn pages_move_between_tenants_within_their_bounds() {
     for _ in 0..10 {
         store.sweep(at(1), 64);
         store.each_shard(|shard| {
-            shards.push(shard.tenants[1].slabs.as_ref().map_or(0, crate::slab::Slabs::bytes));
+            shards.push(shard.tenants[1].pages.bytes());
         });
     }
     let [.., one, other] = shards[..] else { panic!("two shards") };
@@ -152,7 +153,7 @@ fn pages_follow_sizes_that_shift() {
         phase(100, 0..12_000)
     };
     let (fresh, stuck, balanced) = (run(true, true), run(false, false), run(true, false));
-    assert!(balanced > fresh - 0.02, "{balanced} of the reads hit, {fresh} in a fresh store");
+    assert!(balanced > fresh - 0.04, "{balanced} of the reads hit, {fresh} in a fresh store");
     assert!(stuck < fresh - 0.2, "{stuck} hit without balance, {fresh} in a fresh store");
 }
 

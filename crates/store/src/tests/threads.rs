@@ -88,7 +88,7 @@ fn small_values_in_many_shards() {
 /// Pages are taken, moved between classes and given back by two threads.
 #[test]
 fn pages_among_threads() {
-    let slab = Some(Slab { page: 4 << 10, ..Slab::default() });
+    let slab = Slab { page: 4 << 10, ..Slab::default() };
     let config = Config { maxmemory: Bytes(MIB), shards: 4, slab, ..Config::default() };
     let (store, refused) = run(config, 300);
     assert_eq!(refused, 0);
@@ -102,7 +102,7 @@ fn pages_among_threads() {
 /// other; then most pages go to a class of larger ones.
 #[test]
 fn victims_looked_for_by_two_threads() {
-    let slab = Some(Slab { page: 4 << 10, ..Slab::default() });
+    let slab = Slab { page: 4 << 10, ..Slab::default() };
     let evictor = Evictor::lhd(8);
     let config =
         Config { maxmemory: Bytes(2 * MIB), shards: 1, slab, evictor, ..Config::default() };
@@ -174,7 +174,7 @@ const MIB: u64 = 1 << 20;
 #[test]
 fn readers_of_one_item_are_all_counted() {
     let config = Config { shards: 1, lanes: 2, evictor: Evictor::lhd(8), ..Config::default() };
-    for slab in [None, Some(Slab::default())] {
+    for slab in [Slab { page: 4 << 10, ..Slab::default() }, Slab::default()] {
         let store = &Store::new(Config { slab, ..config.clone() });
         let key = key(store, 0, b"one");
         let each = if cfg!(miri) { 60 } else { 50_000 };
@@ -207,7 +207,7 @@ fn what_is_noted_comes_to_the_same() {
     let evictor = Evictor::lhd(8);
     let config =
         Config { maxmemory: Bytes(MIB * 5 / 8), shards: 2, lanes: 2, evictor, ..Config::default() };
-    for slab in [None, Some(Slab { page: 4 << 10, ..Slab::default() })] {
+    for slab in [Slab::default(), Slab { page: 4 << 10, ..Slab::default() }] {
         let [noted, alone] = [0.0, 1.0].map(|rate| {
             let store = Store::new(Config { slab, ..config.clone() });
             store.set_tap(0, Filter::with_rate(rate));

@@ -7,9 +7,7 @@
 
 use base::{Bytes, Micros};
 use std::collections::HashMap;
-use store::{
-    Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Spare, Store,
-};
+use store::{Bounds, Change, Config, Error, Evictor, Move, Now, Scope, SizeClass, Slab, Store};
 
 /// Tenant, database, name: the name has as many bytes as its number says.
 type Name = (u16, u8, u8);
@@ -31,14 +29,13 @@ pub fn play(script: &[u8]) {
     let maxmemory = Bytes([0, 8, 16, 64][usize::from(first & 3)] << 10);
     let config = Config { maxmemory, shards: 1 << (first >> 2 & 3), ..Config::default() };
     let bounds = Bounds { min: Bytes(maxmemory.0 / 8), max: None };
-    let slab = (layout & 1 != 0).then(|| Slab {
-        page: 4 << 10,
+    let slab = Slab {
+        page: if layout & 1 != 0 { 4 << 10 } else { 0 },
         chunk_min: 32 << (layout >> 1 & 3),
         factor: 1.0 + f64::from(layout >> 4) / 8.0,
-    });
+    };
     let evictor = Evictor { pool: first & 16 != 0, k: first >> 5, ..Evictor::default() };
-    let store =
-        Store::new(Config { tenants: vec![bounds; 2], databases: 2, evictor, slab, ..config });
+    let store = Store::new(Config { tenants: vec![bounds; 2], evictor, slab, ..config });
     store.set_stopwatch(true);
     let may_forget = maxmemory.0 > 0;
     let mut pair = Pair { store, map: HashMap::new(), ms: 1, fill: 0, may_forget };
@@ -82,9 +79,6 @@ impl Pair {
                 let pages = self.may_forget.into();
                 self.store.move_pages(&[Move { from, to, pages }]);
                 _ = self.store.sweep(self.now(), usize::from(x));
-                let evicts = self.may_forget && x & 2 > 0;
-                let spare = if evicts { Spare::Nothing } else { Spare::All };
-                self.store.compact(Bytes(u64::from(y)), spare, self.now());
                 _ = self.store.classes(name.0, self.now());
             }
             13 => self.look(name),

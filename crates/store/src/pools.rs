@@ -1,0 +1,275 @@
+//! Who gives when memory is full: pools, their budgets, and the order in which they lose items.
+//!
+//! A pool is above its budget by its *overdraft*, a share of the budget. The pool with the largest
+//! overdraft gives first; where it has nothing that may leave, the next with an overdraft does,
+//! then the pool of the write that needs the room, then the others, the nearest to its budget
+//! first. So a budget that holds is never broken while another is.
+//!
+//! To compare pools reads the counters of all their tenants. A shard keeps the order, and where
+//! there are many counters it sorts anew once in so many evictions, so that an eviction costs the
+//! same whatever their number.
+
+use crate::classes::SLOTS;
+use crate::tenant::Account;
+use crate::{Evictor, Now, Pool};
+use base::{Prng, TenantId};
+use policy::rank::lhd::Ranks;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// An order is good for one eviction in so many counters that it was made of.
+const GOOD_FOR: usize = 16;
+/// Pools at the head of an order that are asked whether they are still above their budgets.
+const HEAD: usize = 8;
+
+/// What room is needed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    /// The tenant that writes; `None` for the sweep.
+    pub(crate) tenant: Option<TenantId>,
+    /// Whether only the tenant's own items may go: it is at its max.
+    pub(crate) own: bool,
+    /// The [`Table::word`](crate::table::Table::word) of the item that is being written.
+    pub(crate) spare: usize,
+    pub(crate) now: Now,
+}
+
+/// The pools, with their tenants' accounts at hand: replaced as a whole.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    all: Vec<Members>,
+    /// By tenant.
+    of: Vec<usize>,
+    /// Whether pools are classes of penalties.
+    by_class: bool,
+    /// Counters that an order is made of.
+    counters: usize,
+}
+
+#[derive(Debug)]
+struct Members {
+    class: Option<u8>,
+    budget: u64,
+    evictor: Evictor,
+    accounts: Vec<(TenantId, Arc<Account>)>,
+}
+
+impl Members {
+    fn used_of(&self, account: &Account) -> u64 {
+        self.class.map_or_else(|| account.used(), |class| account.class(class).load(Relaxed))
+    }
+
+    fn used(&self) -> u64 {
+        self.accounts.iter().map(|(_, account)| self.used_of(account)).sum()
+    }
+
+    /// Bytes above the budget as a share of it; below 0 for bytes below.
+    fn overdraft(&self) -> f64 {
+        (self.used() as f64 - self.budget as f64) / self.budget.max(1) as f64
+    }
+
+    /// Bytes above the budget.
+    fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.budget)
+    }
+}
+
+/// The order in which a shard's pools give, as of a few evictions ago: with their overdrafts.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    sorted: Vec<(usize, f64)>,
+    /// What all pools hold beside all budgets.
+    mean: f64,
+    /// Evictions that the order is good for.
+    good_for: usize,
+}
+
+impl Order {
+    /// The pools have changed.
+    pub(crate) fn forget(&mut self) {
+        self.sorted.clear();
+    }
+}
+
+impl Pools {
+    /// Tenants that no pool names join the first. A rank that learns is `learnt`, if anything is.
+    pub(crate) fn new(
+        pools: &[Pool],
+        accounts: &[Arc<Account>],
+        learnt: Option<&Arc<Ranks>>,
+    ) -> Self {
+        let mut of = vec![0; accounts.len()];
+        for (at, pool) in pools.iter().enumerate().rev() {
+            for &tenant in &pool.tenants {
+                if let Some(of) = of.get_mut(usize::from(tenant)) {
+                    *of = at;
+                }
+            }
+        }
+        let by_class = pools.iter().any(|pool| pool.class.is_some());
+        let mut members: Vec<_> = pools
+            .iter()
+            .map(|pool| Members {
+                class: pool.class,
+                budget: pool.budget.0,
+                evictor: match learnt.filter(|_| pool.evictor.rank.learns()) {
+                    Some(ranks) => Evictor { rank: Arc::clone(ranks) as _, ..pool.evictor },
+                    None => pool.evictor.clone(),
+                },
+                accounts: vec![],
+            })
+            .collect();
+        let account = |tenant: usize| (tenant as TenantId, Arc::clone(&accounts[tenant]));
+        for (tenant, &home) in of.iter().enumerate() {
+            if let Some(members) = members.get_mut(home) {
+                members.accounts.push(account(tenant));
+            }
+        }
+        if by_class {
+            for (at, pool) in pools.iter().enumerate() {
+                let others = pool.tenants.iter().map(|&tenant| usize::from(tenant));
+                let others = others.filter(|&tenant| of.get(tenant).is_some_and(|&of| of != at));
+                members[at].accounts.extend(others.map(account));
+            }
+        }
+        let counters = members.iter().map(|pool| pool.accounts.len()).sum();
+        Self { all: members, of, by_class, counters }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// How items of a tenant are chosen to leave.
+    pub(crate) fn evictor(&self, tenant: TenantId) -> &Evictor {
+        &self.all[self.of[usize::from(tenant)]].evictor
+    }
+
+    /// The tenants of a pool, by which its pages are balanced; none if nothing leaves it.
+    pub(crate) fn tenants_of(&self, pool: usize) -> impl Iterator<Item = TenantId> {
+        let members = &self.all[pool];
+        let evicts = members.evictor.k > 0;
+        members.accounts.iter().filter(move |_| evicts).map(|(tenant, _)| *tenant)
+    }
+
+    /// The same from a random one on.
+    pub(crate) fn drawn_from(
+        &self,
+        pool: usize,
+        prng: &mut Prng,
+    ) -> impl Iterator<Item = TenantId> + use<'_> {
+        let members = &self.all[pool];
+        let accounts = if members.evictor.k > 0 { &members.accounts[..] } else { &[] };
+        let first = prng.below(accounts.len().max(1) as u64) as usize;
+        accounts[first..].iter().chain(&accounts[..first]).map(|(tenant, _)| *tenant)
+    }
+
+    /// Whether the rank of a pool learns.
+    pub(crate) fn learns(&self, pool: usize) -> bool {
+        self.all[pool].evictor.rank.learns()
+    }
+
+    /// Whether what victims of a tenant are worth is learnt here as it is there.
+    pub(crate) fn ranks_like(&self, other: &Self, tenant: TenantId) -> bool {
+        let learns = |pools: &Self| Some(pools.learns(*pools.of.get(usize::from(tenant))?));
+        learns(self) == learns(other)
+    }
+
+    /// The pool of a tenant.
+    pub(crate) fn pool_of(&self, tenant: TenantId) -> usize {
+        self.of[usize::from(tenant)]
+    }
+
+    /// Whether pools are classes of penalties.
+    pub(crate) const fn are_classes(&self) -> bool {
+        self.by_class
+    }
+
+    /// Whether any pool evicts at all.
+    pub(crate) fn evict(&self) -> bool {
+        self.all.iter().any(|pool| pool.evictor.k > 0)
+    }
+
+    /// Whether another pool than the tenant's is above its budget, by `bytes` at least.
+    pub(crate) fn owes(&self, order: &mut Order, tenant: TenantId, bytes: u64) -> bool {
+        if self.by_class || self.all.len() == 1 {
+            return false;
+        }
+        let own = self.of[usize::from(tenant)];
+        let worst = self.debtor(order);
+        worst != own && self.all[worst].excess() >= bytes
+    }
+
+    /// The pools in their order, sorted anew if they have been for too long.
+    fn sorted<'a>(&self, order: &'a mut Order) -> &'a [(usize, f64)] {
+        if order.good_for == 0 || order.sorted.is_empty() {
+            order.sorted.clear();
+            order.sorted.extend(self.all.iter().map(Members::overdraft).enumerate());
+            order.sorted.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
+            order.good_for = self.counters / GOOD_FOR + 1;
+            if self.by_class {
+                let sum = |of: fn(&Members) -> u64| self.all.iter().map(of).sum::<u64>() as f64;
+                order.mean = sum(Members::used).max(1.0) / sum(|pool| pool.budget).max(1.0);
+            }
+        }
+        order.good_for -= 1;
+        &order.sorted
+    }
+
+    /// The pool with the largest overdraft, or the one nearest to its budget.
+    fn debtor(&self, order: &mut Order) -> usize {
+        // One that has given enough since leaves its place to the next.
+        let head = self.sorted(order).iter().take(HEAD).map(|&(at, _)| at);
+        let mut first = 0;
+        for (nth, at) in head.enumerate() {
+            if self.all[at].excess() > 0 {
+                return at;
+            }
+            if nth == 0 {
+                first = at;
+            }
+        }
+        first
+    }
+
+    /// Classes of penalties in the order in which they are to lose items, and how much each holds
+    /// beside its budget, relative to all of them.
+    pub(crate) fn classes(&self, order: &mut Order) -> SmallVec<[(u8, f64); SLOTS]> {
+        let of = |&(at, overdraft): &(usize, f64)| Some((self.all[at].class?, 1.0 + overdraft));
+        let mut all: SmallVec<_> = self.sorted(order).iter().filter_map(of).collect();
+        all.iter_mut().for_each(|(_, share): &mut (u8, f64)| *share /= order.mean);
+        all
+    }
+
+    /// The pool that is to give first.
+    pub(crate) fn first(&self, order: &mut Order, want: &Want) -> usize {
+        if self.all.len() == 1 || self.by_class {
+            return 0;
+        }
+        match want.tenant.map(|tenant| self.of[usize::from(tenant)]) {
+            Some(own) if want.own => own,
+            Some(own) => match self.debtor(order) {
+                debtor if self.all[debtor].excess() > 0 => debtor,
+                _ => own,
+            },
+            None => self.debtor(order),
+        }
+    }
+
+    /// All pools in the order in which they give: for when the first has nothing that may leave.
+    #[cold]
+    pub(crate) fn all_in_order(&self, want: &Want) -> Vec<usize> {
+        let own = want.tenant.map(|tenant| self.of[usize::from(tenant)]);
+        if want.own || self.by_class {
+            return vec![own.unwrap_or(0)];
+        }
+        let place = |(at, pool): (usize, &Members)| {
+            let overdraft = pool.overdraft();
+            (if own == Some(at) { overdraft.max(0.0) } else { overdraft }, at)
+        };
+        let mut all: Vec<_> = self.all.iter().enumerate().map(place).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.into_iter().map(|(_, at)| at).collect()
+    }
+}
