@@ -79,7 +79,7 @@ impl Ferry {
                     self.turns += 1;
                 }
                 Some(Turn::Flood) => {
-                    pilot.expect(&tenant.division, plant);
+                    pilot.restore(&tenant.division, plant);
                     self.loading = Some(now);
                 }
                 None => {}

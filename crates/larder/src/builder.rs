@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use store::{Bounds, Config, Evictor, Slab, Store};
-use tune::recipe::Pools;
-use tune::{Pilot, recipe};
+use tune::recipe;
 
 /// Between two looks of the thread that [`Builder::tended`] starts.
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,7 +25,7 @@ pub struct Builder {
     capacity: Bytes,
     parts: Vec<String>,
     evictor: Evictor,
-    slab: Option<Slab>,
+    slab: Slab,
     recipe: String,
     seed: u64,
     shards: Option<usize>,
@@ -41,7 +40,7 @@ impl Builder {
             capacity: Bytes(capacity),
             parts: vec![],
             evictor: Evictor::default(),
-            slab: None,
+            slab: Slab::default(),
             recipe: "static".to_owned(),
             seed: 0,
             shards: None,
@@ -58,11 +57,10 @@ impl Builder {
         Self { evictor, ..self }
     }
 
-    /// Keeps entries in pages cut into chunks, and not each in an allocation of its own: what is
-    /// resident is bounded by construction, and entries make room within their class of size.
+    /// How memory is cut into pages, and pages into chunks.
     #[must_use]
     pub fn slab(self, slab: Slab) -> Self {
-        Self { slab: Some(slab), ..self }
+        Self { slab, ..self }
     }
 
     /// Candidates drawn for an eviction: more come closer to the policy that is sampled, and each
@@ -129,13 +127,6 @@ impl Builder {
     /// If the recipe is not one, or more parts are wanted than can be told apart.
     pub fn build(self) -> Result<Cache, Error> {
         let recipe = recipe::parse(&self.recipe).map_err(Error::Recipe)?;
-        if recipe.pools == Pools::Slab {
-            return Err(Error::Recipe(format!(
-                "recipe {} divides pages among classes of sizes, which the server does and the \
-                 library does not: choose kredis",
-                recipe.name
-            )));
-        }
         let names = if self.parts.is_empty() { vec!["main".to_owned()] } else { self.parts };
         if names.len() > usize::from(u16::MAX) {
             return Err(Error::Parts);
@@ -150,23 +141,20 @@ impl Builder {
             lanes: 0,
             seed: self.seed,
             tenants: vec![Bounds::default(); names.len()],
-            databases: 1,
             max_item: Bytes(u64::from(u32::MAX)),
             evictor: self.evictor,
             slab: self.slab,
             nanos: self.clock.nanos(),
         });
-        // Has an effect in the slab layout.
-        store.balance_pages(true);
-        let pilot = recipe.model.is_some().then(|| Pilot::new(recipe, self.seed));
-        let is_timed = pilot.is_some();
+        let looping = recipe.steers().then(|| Loop::new(recipe, self.seed, &names, &store));
+        let is_timed = looping.is_some();
         let shared = Arc::new(Shared {
             store,
             names,
             clock: self.clock,
             is_timed: AtomicBool::new(is_timed),
             weigher: self.weigher,
-            looping: Mutex::new(pilot.map(Loop::new)),
+            looping: Mutex::new(looping),
         });
         if self.tended {
             let shared = Arc::downgrade(&shared);

@@ -1,17 +1,20 @@
-//! The store in the pilot's words: what is counted of a tenant, and pools as a step names them.
+//! The live store as the pilot sees and sets it.
 //!
-//! `tune` knows no store and `store` no pilot; whoever steers a live store, the server or a cache
-//! in process, translates here.
+//! `tune` knows no store and `store` no pilot: this crate is where they meet, for the server, for a
+//! cache in process and for the lab alike. `plant.rs` is the plant, `evictor.rs` the policies in
+//! the store's words, `pages.rs` pages of classes of sizes.
 #![forbid(unsafe_code)]
 
-use base::{Bytes, Micros, TenantId};
-use policy::rank::klru::Klru;
-use std::sync::Arc;
-use store::{ClassStats, Evictor, PenaltyStats, Pool, Store};
-use tune::{Part, PoolStep, Tenant};
+mod evictor;
+mod pages;
+mod plant;
 
-/// What penalties measured until an epoch ago weigh against those since.
-pub const PENALTY_KEEP: f64 = 0.95;
+pub use evictor::evictor;
+pub use plant::{Known, Live, Look, tick};
+
+use base::{Bytes, Micros, TenantId};
+use store::{ClassStats, PenaltyStats, Store, TenantStats};
+use tune::{Part, Tenant};
 
 /// Fetches below which their mean cost is not used.
 const FETCHES_MIN: f64 = 16.0;
@@ -20,13 +23,9 @@ const FETCHES_MIN: f64 = 16.0;
 /// cache memory is what plans gain, and models that took a third of it would lose more than that.
 const MODELS: u64 = 16;
 
-/// Candidates that stand for an order that the store does not keep: with so many the item idle
-/// longest of all is seldom far.
-const LRU_CANDIDATES: u8 = 16;
-
 /// What the models may take of the memory there is.
-pub fn model_memory(store: &Store) -> Option<Bytes> {
-    Some(Bytes(store.limit().0 / MODELS))
+fn model_memory(store: &Store) -> Bytes {
+    Bytes(store.limit().0 / MODELS)
 }
 
 fn mean(penalty: &PenaltyStats) -> Option<Micros> {
@@ -44,40 +43,22 @@ fn part(class: &ClassStats) -> Part {
     }
 }
 
-/// A tenant without bounds, as the store counts it.
-pub fn tenant(store: &Store, id: TenantId, name: &str) -> Tenant {
-    let stats = store.tenant_stats(id);
-    Tenant {
-        id,
-        name: name.to_owned(),
+/// The tenants as the store counts them, with what their owner knows of them.
+fn tenants(store: &Store, known: &[Known]) -> Vec<Tenant> {
+    let all = store.all_stats();
+    let tenant = |(at, (known, stats)): (usize, (&Known, &TenantStats))| Tenant {
+        id: at as TenantId,
+        name: known.name.clone(),
         used: stats.used,
         items: stats.len.items,
         gets: stats.counters.gets(),
         misses: stats.counters.misses,
         sets: stats.counters.sets,
         penalty: mean(&stats.penalty),
-        min: Bytes(0),
-        max: None,
-        weight: 1.0,
-        classes: store.class_stats(id).iter().map(part).collect(),
-    }
-}
-
-/// How the store evicts as a step says.
-pub fn evictor(step: tune::Evictor) -> Evictor {
-    match (step.policy, step.k) {
-        ("lhd", k) => Evictor::lhd(k),
-        (_, 0) => Evictor { rank: Arc::new(Klru), k: LRU_CANDIDATES, pool: false },
-        (_, k) => Evictor { rank: Arc::new(Klru), k, pool: step.pool },
-    }
-}
-
-/// A pool of the store as a step says.
-pub fn pool(step: &PoolStep) -> Pool {
-    Pool {
-        tenants: step.tenants.clone(),
-        class: step.class,
-        budget: step.budget,
-        evictor: evictor(step.evictor),
-    }
+        min: known.min,
+        max: known.max,
+        weight: known.weight,
+        classes: store.class_stats(at as TenantId).iter().map(part).collect(),
+    };
+    known.iter().zip(&all).enumerate().map(tenant).collect()
 }

@@ -1,12 +1,7 @@
-//! The thread that keeps house: dead items, headroom, the clock's offset, rates.
-//!
-//! *Headroom* is what is kept free once memory is full, so that writes need not evict for
-//! themselves: as much as they took in the last tenth of a second, and a quarter more. What is free
-//! holds no items, so it is at most a small share of the limit; beyond that writes evict.
+//! The thread that keeps house: dead items, a lowered limit, the clock's offset, rates.
 
 use crate::departures;
 use crate::shared::Shared;
-use base::Bytes;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,31 +14,21 @@ const SWEEP_BUCKETS: usize = 16 << 10;
 /// Sweeps one after another while the store is above a lowered limit, or more has died than one
 /// sweep buries: bounds the time taken, and allows for a million deaths a second.
 const SWEEPS_MAX: usize = 8;
-/// The headroom is at most the limit divided by this: 0.8 %.
-const HEADROOM_MAX: u64 = 128;
-/// The headroom to begin with, once memory is full.
-const HEADROOM_MIN: u64 = 64 << 10;
-
 /// Keeps house until the server ends.
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut second = Instant::now();
     let mut last = rates(shared);
     let mut noted = false;
-    let (mut headroom, mut left) = (Bytes(0), shared.store.used());
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
         shared.clock.refresh();
         let began = Instant::now();
-        let taken = Bytes(shared.store.used().0.saturating_sub(left.0));
-        headroom = next_headroom(headroom, taken, shared.memory().1);
-        shared.store.set_headroom(headroom);
         for _ in 0..SWEEPS_MAX {
             let swept = shared.store.sweep(shared.clock.now(), SWEEP_BUCKETS);
             if swept.evicted == 0 && swept.expired < SWEEP_BUCKETS / 2 {
                 break;
             }
         }
-        left = shared.store.used();
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
         departures::tell(shared, &mut noted);
@@ -60,13 +45,6 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         }
         last = now;
     }
-}
-
-/// The headroom that follows from what writes took while there was the last one. Took they all of
-/// it they would have taken more.
-fn next_headroom(headroom: Bytes, taken: Bytes, limit: Bytes) -> Bytes {
-    let next = if taken >= headroom { 2 * headroom.0 } else { taken.0 + taken.0 / 4 };
-    Bytes(next.max(HEADROOM_MIN).min(limit.0 / HEADROOM_MAX))
 }
 
 /// Commands, bytes in, bytes out since the start.
@@ -126,22 +104,5 @@ mod tests {
             x = base::hash::mix(x);
         }
         assert_ne!(x, 0);
-    }
-
-    /// Up to the share, the headroom must come to cover what writes take, and not be twice that.
-    #[test]
-    fn the_headroom_covers_the_writes_of_a_period() {
-        let limit = Bytes(1 << 30);
-        let settled = |taken: u64| {
-            // Writes take no more from it than there is.
-            let next = |last: Bytes| next_headroom(last, Bytes(taken.min(last.0)), limit);
-            (0..40).fold(Bytes(0), |last, _| next(last)).0
-        };
-        for taken in [1 << 20, 3 << 20, 5 << 20] {
-            assert!((taken..=2 * taken).contains(&settled(taken)), "{}", settled(taken));
-        }
-        assert_eq!(settled(1 << 28), limit.0 / HEADROOM_MAX);
-        assert_eq!(settled(0), HEADROOM_MIN);
-        assert_eq!(next_headroom(Bytes(1 << 20), Bytes(0), Bytes(0)), Bytes(0), "no limit, none");
     }
 }

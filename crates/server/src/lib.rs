@@ -26,8 +26,8 @@ mod memcached;
 mod memory_limit;
 mod owners;
 mod pause;
+mod pilot;
 mod ping;
-mod plant;
 mod pools;
 mod pubsub;
 mod resident;
@@ -130,7 +130,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let shared = handle.shared.clone();
     handle.spawn("resident", move || resident::run(&shared))?;
     let shared = handle.shared.clone();
-    handle.spawn("pilot", move || plant::run(&shared))?;
+    handle.spawn("pilot", move || pilot::run(&shared))?;
     let shared = handle.shared.clone();
     handle.spawn("tide", move || tide::run(&shared))?;
     if let Some(http) = http {

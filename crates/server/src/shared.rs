@@ -8,13 +8,13 @@ use crate::acl;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
-use crate::config::{self, DEFAULT, DEFAULT_NAME, Layout, Settings, Tenant};
+use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
 use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
 use crate::owners::{self, Origin, Owners};
 use crate::pause::Pause;
-use crate::plant::{self, Board};
+use crate::pilot::{self, Board};
 use crate::pubsub::PubSub;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
@@ -175,10 +175,9 @@ impl Shared {
             // Keys are hashed without a seed, so that samples name them as traces do.
             seed: 0,
             tenants: (0..view.names.len()).map(|at| view.bounds(at as TenantId)).collect(),
-            databases: settings.databases as u16,
             max_item: settings.proto_max_bulk_len,
             evictor: crate::pools::evictor(settings),
-            slab: (settings.layout == Layout::Slab).then_some(settings.slab),
+            slab: settings.slab,
             nanos: Clock::nanos,
         });
         for number in 0..view.names.len() as TenantId {
@@ -272,7 +271,7 @@ impl Shared {
             self.store.set_limit(new.settings.maxmemory);
         }
         // Where a pilot steers, the pools are its own; it sees the change at its next look.
-        if !plant::is_steered(&new.settings) {
+        if !pilot::is_steered(&new.settings) {
             self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
         }
         let rules_changed = new.settings.tenants != old.settings.tenants;

@@ -8,7 +8,7 @@
 
 use base::histogram;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Of so many batches the commands of one are timed.
@@ -90,12 +90,6 @@ pub(crate) struct Stats {
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
     pub(crate) resident: AtomicU64,
-    /// Resident memory of the server before it held anything.
-    pub(crate) empty: AtomicU64,
-    /// Bytes that workers are to free by compaction for each KB that they read.
-    pub(crate) help: AtomicU64,
-    /// Whether compaction evicts what is in its way.
-    pub(crate) compaction_evicts: AtomicBool,
     /// Time spent looking for dead items.
     pub(crate) expire_us: AtomicU64,
     pub(crate) used_peak: AtomicU64,
@@ -187,9 +181,6 @@ impl Stats {
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             resident: AtomicU64::new(0),
-            empty: AtomicU64::new(0),
-            help: AtomicU64::new(0),
-            compaction_evicts: AtomicBool::new(false),
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
             per_second: Default::default(),
@@ -253,11 +244,6 @@ impl Stats {
     fn sum_events(&self) -> Vec<u64> {
         let of = |at: usize| self.workers.iter().map(|worker| worker.events[at].get()).sum();
         (0..crate::memcached::EVENTS).map(of).collect()
-    }
-
-    /// Bytes that clients sent since the start.
-    pub(crate) fn net_in(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.net_in.get()).sum()
     }
 
     /// Sums since the start or the last CONFIG RESETSTAT.

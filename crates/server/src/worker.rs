@@ -22,7 +22,6 @@ use crate::connection::{Codec, Connection, Stream, give_back};
 use crate::listen::Speaks;
 use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
-use crate::resident;
 use crate::session::{Mute, Session};
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
@@ -86,8 +85,6 @@ pub(crate) struct Worker {
     now_ms: u64,
     ticked_ms: u64,
     batches: u64,
-    /// Bytes read since it last measured resident memory.
-    unseen: u64,
 }
 
 /// Makes room for a command of `wanted` bytes, but never for much more than has arrived: what is
@@ -114,7 +111,6 @@ impl Worker {
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
-            unseen: 0,
         }
     }
 
@@ -292,7 +288,6 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.received(at, connection, read)?;
-            resident::help(&self.shared, read, &mut self.unseen);
             if connection.session.closing
                 || connection.session.rests_until_ms > 0
                 || read < self.input.len() && !read_closed

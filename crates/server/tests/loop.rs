@@ -96,13 +96,9 @@ impl Client {
 }
 
 fn settings(recipe: &str) -> Settings {
-    settings_in("heap", recipe)
-}
-
-fn settings_in(layout: &str, recipe: &str) -> Settings {
     let mut settings = Settings { io_threads: 1, ..Settings::loopback() };
     let text = format!(
-        "--maxmemory 4mb --layout {layout} --recipe {recipe} --tenant near match prefix n: \
+        "--maxmemory 4mb --recipe {recipe} --tenant near match prefix n: \
          --tenant far match prefix f: min 64kb weight 2"
     );
     let words: Vec<_> = text.split_whitespace().map(str::to_owned).collect();
@@ -310,7 +306,7 @@ fn pages(status: &serde_json::Value, tenant: &str) -> Vec<u64> {
 /// Small items take all of some 120 pages, then large ones are asked for: pages follow, class by
 /// class, from one tenant to the other, and no further than the min of who gives.
 fn pages_follow(recipe: &str, enough: u64) -> serde_json::Value {
-    let handle = begin(settings_in("slab", recipe));
+    let handle = begin(settings(recipe));
     let mut client = Client::new(&handle);
     let words = ["CONFIG", "SET", "tenant", "near match prefix n: min 1mb"];
     assert_eq!(client.ask(&words), Reply::Text("OK".into()));
@@ -373,7 +369,7 @@ fn pages_follow_counts() {
 /// is said, with what it would take.
 #[test]
 fn promises_are_kept_or_refused_in_plain_words() {
-    let handle = begin(settings_in("slab", "lama:interval=4000"));
+    let handle = begin(settings("lama:interval=4000"));
     let mut client = Client::new(&handle);
     let mut prng = base::Prng::new(6);
     let promise = |client: &mut Client, line: &str| {
@@ -402,32 +398,23 @@ fn promises_are_kept_or_refused_in_plain_words() {
     handle.stop();
 }
 
-/// A recipe is refused where the layout has not what it divides, or nobody keeps a promise.
+/// A recipe is refused where nobody keeps a promise.
 #[test]
 fn what_does_not_fit_together_is_refused() {
-    for (layout, recipe, tenant, fix) in [
-        ("heap", "lama", "", "start with layout slab"),
-        ("heap", "rankcache", "", "start with layout slab"),
-        ("slab", "predis", "", "set layout heap"),
-        ("heap", "kredis", "--tenant web match db 3 target 0.1", "set recipe lama"),
-        ("heap", "kredis:planner=qos", "--tenant web match db 3 target 0.1", ""),
+    for (recipe, tenant, fix) in [
+        ("predis", "", ""),
+        ("kredis", "--tenant web match db 3 target 0.1", "set recipe lama"),
+        ("kredis:planner=qos", "--tenant web match db 3 target 0.1", ""),
     ] {
-        let mut settings = settings_in(layout, recipe);
+        let mut settings = settings(recipe);
         let words: Vec<_> = tenant.split_whitespace().map(str::to_owned).collect();
         settings.read_arguments(&words).unwrap();
         match start(settings) {
             Ok(handle) if fix.is_empty() => handle.stop(),
             Err(error) => assert!(error.to_string().contains(fix) && !fix.is_empty(), "{error}"),
-            Ok(_) => panic!("{layout}, {recipe}: accepted"),
+            Ok(_) => panic!("{recipe}: accepted"),
         }
     }
-    let handle = begin(settings("static"));
-    let mut client = Client::new(&handle);
-    match client.ask(&["CONFIG", "SET", "recipe", "lama"]) {
-        Reply::Error(error) => assert!(error.contains("layout slab"), "{error}"),
-        other => panic!("{other:?}"),
-    }
-    handle.stop();
 }
 
 /// A tenant that is added, and a limit that changes, are divided anew.

@@ -112,53 +112,51 @@ fn forecasts_stand_beside_outcomes() {
     assert!(body.contains("larder_epochs_total "), "{body}");
 }
 
-/// Every write that evicts is timed, by either protocol, and nothing else; in both layouts.
+/// Every write that evicts is timed, by either protocol, and nothing else.
 #[test]
 fn evictions_are_timed() {
-    for layout in ["heap", "slab"] {
-        let http = free_port();
-        let arguments = format!("--http-port {http} --maxmemory 1mb --layout {layout}");
-        let (server, port) = serve_both(&arguments);
-        let (mut client, mut text) = (Client::new(server.addr()), Text::new(port));
-        let value = "x".repeat(1_000);
-        let read = |name: &str| {
-            let (_, body) = fetch(server.http_addr(), "GET /metrics");
-            let line = body.lines().find_map(|line| line.strip_prefix(&format!("larder_{name} ")));
-            line.unwrap_or_else(|| panic!("no {name}: {body}")).parse::<f64>().unwrap()
-        };
-        assert_eq!(read("eviction_pause_seconds_count"), 0.0);
-        let evicted = |client: &mut Client| client.info("evicted_keys").parse::<f64>().unwrap();
-        for at in 0..2_500 {
-            client.ask(&format!("SET key:{at} {value}"));
-        }
-        let (first, left) = (read("eviction_pause_seconds_count"), evicted(&mut client));
-        assert!(first > 1_000.0, "{layout}: {first}");
-        for at in 0..2_500 {
-            client.ask(&format!("GET key:{at}"));
-        }
-        assert_eq!(read("eviction_pause_seconds_count"), first, "reads evict nothing");
-        for at in 0..2_500 {
-            assert_eq!(text.ask(&format!("set other:{at} 0 0 1000|{value}")), "STORED");
-        }
-        let (count, more) = (read("eviction_pause_seconds_count"), evicted(&mut client) - left);
-        assert!(count - first > 0.9 * more.min(2_500.0), "{layout}: {first} {count} {more}");
-        assert_eq!(read("eviction_pause_seconds_bucket{le=\"+Inf\"}"), count);
-        let (sum, most) = (read("eviction_pause_seconds_sum"), read("eviction_pause_max_seconds"));
-        assert!(most > 0.0 && most <= sum && sum < most * count, "{layout}: {sum} {most}");
-        assert!(read("eviction_pause_max_victims") >= 1.0);
-        assert_eq!(client.info("eviction_pauses"), count.to_string());
-        let us = client.info("eviction_pause_us_max").parse::<f64>().unwrap();
-        assert!((us - most * 1e6).abs() < 0.1, "{us} {most}");
-        assert!(client.info("eviction_pause_us_p99").parse::<f64>().unwrap() <= us);
-        // Redis' event, for what took milliseconds: none is asked for yet.
-        assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
-        assert_eq!(client.ask("CONFIG SET latency-monitor-threshold 1"), "+OK\r\n");
-        let (latest, is_slow) = (client.ask("LATENCY LATEST"), us >= 1_000.0);
-        assert_eq!(latest.contains("eviction-cycle"), is_slow, "{latest} {us}");
-        assert_eq!(client.ask("LATENCY HISTORY eviction-cycle") != "*0\r\n", is_slow);
-        assert_eq!(client.ask("LATENCY RESET"), format!(":{}\r\n", u8::from(is_slow)));
-        assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
+    let http = free_port();
+    let arguments = format!("--http-port {http} --maxmemory 1mb");
+    let (server, port) = serve_both(&arguments);
+    let (mut client, mut text) = (Client::new(server.addr()), Text::new(port));
+    let value = "x".repeat(1_000);
+    let read = |name: &str| {
+        let (_, body) = fetch(server.http_addr(), "GET /metrics");
+        let line = body.lines().find_map(|line| line.strip_prefix(&format!("larder_{name} ")));
+        line.unwrap_or_else(|| panic!("no {name}: {body}")).parse::<f64>().unwrap()
+    };
+    assert_eq!(read("eviction_pause_seconds_count"), 0.0);
+    let evicted = |client: &mut Client| client.info("evicted_keys").parse::<f64>().unwrap();
+    for at in 0..2_500 {
+        client.ask(&format!("SET key:{at} {value}"));
     }
+    let (first, left) = (read("eviction_pause_seconds_count"), evicted(&mut client));
+    assert!(first > 1_000.0, "{first}");
+    for at in 0..2_500 {
+        client.ask(&format!("GET key:{at}"));
+    }
+    assert_eq!(read("eviction_pause_seconds_count"), first, "reads evict nothing");
+    for at in 0..2_500 {
+        assert_eq!(text.ask(&format!("set other:{at} 0 0 1000|{value}")), "STORED");
+    }
+    let (count, more) = (read("eviction_pause_seconds_count"), evicted(&mut client) - left);
+    assert!(count - first > 0.9 * more.min(2_500.0), "{first} {count} {more}");
+    assert_eq!(read("eviction_pause_seconds_bucket{le=\"+Inf\"}"), count);
+    let (sum, most) = (read("eviction_pause_seconds_sum"), read("eviction_pause_max_seconds"));
+    assert!(most > 0.0 && most <= sum && sum < most * count, "{sum} {most}");
+    assert!(read("eviction_pause_max_victims") >= 1.0);
+    assert_eq!(client.info("eviction_pauses"), count.to_string());
+    let us = client.info("eviction_pause_us_max").parse::<f64>().unwrap();
+    assert!((us - most * 1e6).abs() < 0.1, "{us} {most}");
+    assert!(client.info("eviction_pause_us_p99").parse::<f64>().unwrap() <= us);
+    // Redis' event, for what took milliseconds: none is asked for yet.
+    assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
+    assert_eq!(client.ask("CONFIG SET latency-monitor-threshold 1"), "+OK\r\n");
+    let (latest, is_slow) = (client.ask("LATENCY LATEST"), us >= 1_000.0);
+    assert_eq!(latest.contains("eviction-cycle"), is_slow, "{latest} {us}");
+    assert_eq!(client.ask("LATENCY HISTORY eviction-cycle") != "*0\r\n", is_slow);
+    assert_eq!(client.ask("LATENCY RESET"), format!(":{}\r\n", u8::from(is_slow)));
+    assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
 }
 
 /// Two servers on one machine need no setting, but a port that was asked for must be had.
@@ -174,7 +172,7 @@ fn a_port_in_use_is_named() {
 #[test]
 fn pages_are_shown() {
     let server = serve(&format!(
-        "--http-port {} --maxmemory 4mb --layout slab --recipe rankcache:interval=100 \
+        "--http-port {} --maxmemory 4mb --recipe rankcache:interval=100 \
          --tenant web match prefix web:",
         free_port()
     ));
@@ -194,6 +192,4 @@ fn pages_are_shown() {
         assert!(std::time::Instant::now() < until, "{body}");
     };
     assert!(body.contains("larder_class_pages{class=\"web "), "{body}");
-    let refused = refuses("--layout heap --recipe rankcache");
-    assert!(refused.contains("start with layout slab"), "{refused}");
 }

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::process::serve;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use tune::recipe::{self, Pools};
+use tune::recipe;
 
 /// The memory of the servers here.
 const MEMORY: u64 = 4 << 20;
@@ -40,9 +40,8 @@ fn document(client: &mut Client, command: &str) -> Value {
 fn each_recipe_steers_a_server() {
     for recipe in recipe::ALL {
         let name = recipe.name;
-        let layout = if recipe.pools == Pools::Slab { "slab" } else { "heap" };
         let server = serve(&format!(
-            "--maxmemory {MEMORY} --layout {layout} --recipe {name}:epoch=0.1 \
+            "--maxmemory {MEMORY} --recipe {name}:epoch=0.1 \
              --tenant web match prefix web: --tenant cart match prefix cart: \
              --tenant scan match prefix scan:"
         ));

@@ -1,4 +1,4 @@
-//! Sizes that shift: memory freed by one size must serve another, in both layouts.
+//! Sizes that shift: memory freed by one size must serve another.
 //! Also where others want the processors, and the thread that watches resident memory comes late.
 //! `cargo x soak 130 shift` does it for longer, and compares hits. Only with optimisation, or the
 //! server would be too slow to tell anything.
@@ -37,8 +37,8 @@ fn write(client: &mut Client, seed: u64, written: &AtomicU64) {
 }
 
 /// Resident memory at its highest, as a share of the limit, with so many busy threads beside it.
-fn peak(layout: &str, busy: u32) -> f64 {
-    let server = serve(&format!("--maxmemory {LIMIT} --layout {layout}"));
+fn peak(busy: u32) -> f64 {
+    let server = serve(&format!("--maxmemory {LIMIT}"));
     let pid = Client::new(server.addr()).info("process_id");
     let (written, mut most) = (AtomicU64::new(0), 0);
     let is_written = || written.load(Ordering::Relaxed) >= LONGEST.len() as u64 * VOLUME;
@@ -62,15 +62,14 @@ fn peak(layout: &str, busy: u32) -> f64 {
         }
     });
     let most = most as f64 / LIMIT as f64;
-    println!("{layout}, {busy} busy threads: resident memory {most:.3} x limit");
+    println!("{busy} busy threads: resident memory {most:.3} x limit");
     most
 }
 
 #[test]
 fn resident_memory_stays_near_the_limit_when_sizes_shift() {
     for busy in [0, 2] {
-        let (heap, slab) = (peak("heap", busy), peak("slab", busy));
-        assert!(heap <= 1.15, "heap, {busy} busy threads: {heap:.3} x limit");
-        assert!(slab <= 1.05, "slab, {busy} busy threads: {slab:.3} x limit");
+        let peak = peak(busy);
+        assert!(peak <= 1.05, "{busy} busy threads: {peak:.3} x limit");
     }
 }

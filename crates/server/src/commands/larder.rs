@@ -5,7 +5,7 @@
 use super::flag::{ADMIN, FAST, READ};
 use super::tides;
 use super::{Call, Command, Done, Failure, SYNTAX};
-use crate::plant::{self, Shown};
+use crate::pilot::{self, Shown};
 use base::{Bytes, Micros, MissRatio, TenantId};
 use curve::MissRatioCurve;
 use serde_json::{Value, json};
@@ -115,14 +115,14 @@ fn document(call: &mut Call<'_>, value: &Value) {
 fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let shown = call.shared.board.shown();
-    let recipe = plant::recipe_of(&call.view.settings);
+    let recipe = pilot::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
             Some(status) => serde_json::to_value(status).unwrap_or_default(),
             None => json!({
                 "recipe": recipe.to_string(),
                 "epoch": 0,
-                "memory": plant::memory(call.shared).1.0,
+                "memory": pilot::memory(call.shared).1.0,
                 "rate": 0.0,
                 "samples": 0,
                 "dropped": 0,
@@ -139,7 +139,7 @@ fn plan(call: &mut Call<'_>) -> Done {
     match &shown.status {
         None => {
             text.push(format!("recipe {recipe}: nothing is planned"));
-            text.push(if plant::is_steered(&call.view.settings) {
+            text.push(if pilot::is_steered(&call.view.settings) {
                 "The loop has just been switched on.".to_owned()
             } else {
                 "CONFIG SET maxmemory-policy auto recipe kredis switches the loop on.".to_owned()
@@ -273,7 +273,7 @@ fn curve(call: &mut Call<'_>) -> Done {
     let shown = call.shared.board.shown();
     let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
     let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
-    let sizes = sizes(candidates, plant::memory(call.shared).1);
+    let sizes = sizes(candidates, pilot::memory(call.shared).1);
     if as_json {
         let points = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
             sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
@@ -293,11 +293,11 @@ fn curve(call: &mut Call<'_>) -> Done {
         return Ok(());
     }
     if candidates.is_empty() {
-        let recipe = plant::recipe_of(&call.view.settings);
+        let recipe = pilot::recipe_of(&call.view.settings);
         return Err(Failure::err(if recipe.pools == Pools::Slab {
             "this recipe has a curve for each class of sizes, not for a tenant: \
              LARDER PLAN shows what it expects of them"
-        } else if plant::is_steered(&call.view.settings) {
+        } else if pilot::is_steered(&call.view.settings) {
             "too little was seen of this tenant: its curve needs some thousand reads"
         } else {
             "the loop is off: CONFIG SET maxmemory-policy auto recipe kredis switches it on"
@@ -363,7 +363,7 @@ fn tenants(call: &mut Call<'_>) -> Done {
     let numbers = 0..call.view.names.len() as TenantId;
     let rows: Vec<_> = numbers.map(|number| row(call, &shown, number)).collect();
     let miss_ratio = |row: &Row| MissRatio::of(row.misses as f64, row.gets as f64).0;
-    let (used, limit) = plant::memory(call.shared);
+    let (used, limit) = pilot::memory(call.shared);
     if as_json {
         let all: Vec<_> = rows
             .iter()

@@ -4,7 +4,7 @@
 //! is in [`IGNORED`]: accepted, with one warning, so that an existing file starts the server.
 
 use super::tenant::Tenant;
-use super::{DEFAULT_USER, Layout, OutputLimit, Policy, Settings, User, quoted};
+use super::{DEFAULT_USER, OutputLimit, Policy, Settings, User, quoted};
 use crate::memory_limit;
 use base::{Bytes, Micros};
 use std::path::PathBuf;
@@ -493,29 +493,10 @@ pub const ALL: &[Directive] = &[
         "Candidates drawn for an eviction, where the recipe does not choose."
     ),
     Directive {
-        name: "layout",
-        when: When::Start,
-        doc: "How items lie in memory: heap (each has an allocation of its own, and any item can \
-              make room for any other) or slab (pages cut into chunks of one size, as in \
-              memcached: what is resident is bounded by construction).",
-        get: |settings| match settings.layout {
-            Layout::Heap => "heap".into(),
-            Layout::Slab => "slab".into(),
-        },
-        set: |settings, words| {
-            settings.layout = match one(words)?.to_ascii_lowercase().as_str() {
-                "heap" => Layout::Heap,
-                "slab" => Layout::Slab,
-                _ => return Err("argument must be 'heap' or 'slab'".into()),
-            };
-            Ok(())
-        },
-    },
-    Directive {
         name: "slab-page-size",
         when: When::Start,
-        doc: "Bytes of a page of one shard in the slab layout, a power of two; 0 for what suits \
-              maxmemory, up to 64kb. Items above half a page take whole pages.",
+        doc: "Bytes of a page of one shard, a power of two; 0 for what suits maxmemory and the number \
+              of tenants, up to 64kb. Items above half a page take whole pages.",
         get: |settings| settings.slab.page.to_string(),
         set: |settings, words| match size(one(words)?)?.0 {
             0 => {
@@ -532,7 +513,7 @@ pub const ALL: &[Directive] = &[
     Directive {
         name: "slab-chunk-min",
         when: When::Start,
-        doc: "Bytes of the smallest chunk of the slab layout; an item has a header of 13.",
+        doc: "Bytes of the smallest chunk that pages are cut into; an item has a header of 13.",
         get: |settings| settings.slab.chunk_min.to_string(),
         set: |settings, words| {
             settings.slab.chunk_min = number(words, 32, 1024)?;
@@ -542,7 +523,7 @@ pub const ALL: &[Directive] = &[
     Directive {
         name: "slab-growth-factor",
         when: When::Start,
-        doc: "What each size of chunk of the slab layout is larger by than the last.",
+        doc: "What each size of chunk is larger by than the last.",
         get: |settings| settings.slab.factor.to_string(),
         set: |settings, words| match one(words)?.parse::<f64>() {
             Ok(factor) if factor > 1.0 && factor <= 4.0 => {
@@ -558,7 +539,7 @@ pub const ALL: &[Directive] = &[
         doc: "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
               follows its misses), kredis (a budget and a K for each tenant, from its curve \
               and the cost of its misses), predis (a budget for each class of penalties, \
-              whoever owns the items), or, with layout slab, lama (pages for each class of \
+              whoever owns the items), lama (pages for each class of \
               sizes, from curves) and rankcache (LHD, and pages where victims are worth \
               most). Settings follow, as in kredis:objective=hits:epoch=10 (seconds), \
               dlru:interval=100000 (reads) or lama:planner=automove.",
@@ -784,6 +765,7 @@ pub const IGNORED: &[(&str, &str)] = &[
     ("proc-title-template", "{title} {listen-addr} {server-mode}"),
     ("rdb-save-incremental-fsync", "yes"),
     ("rdbchecksum", "yes"),
+    ("layout", "slab"),
     ("rdbcompression", "yes"),
     ("repl-backlog-size", "1048576"),
     ("repl-diskless-load", "disabled"),

@@ -77,15 +77,6 @@ impl fmt::Display for OutputLimit {
     }
 }
 
-/// How items lie in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Each in an allocation of its own.
-    Heap,
-    /// In pages that are cut into chunks.
-    Slab,
-}
-
 /// All an operator may choose. Each field is a directive; what it means stands in
 /// [`directive::ALL`].
 #[derive(Clone, Debug)]
@@ -131,8 +122,7 @@ pub struct Settings {
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
-    pub layout: Layout,
-    /// How pages are cut in the slab layout.
+    /// How pages are cut.
     pub slab: store::Slab,
     pub recipe: String,
     pub tenants: Vec<Tenant>,
@@ -197,7 +187,6 @@ impl Default for Settings {
             maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
-            layout: Layout::Heap,
             slab: store::Slab::default(),
             recipe: "kredis".into(),
             tenants: vec![],
@@ -310,25 +299,11 @@ impl Settings {
             )));
         }
         let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
-        if self.layout == Layout::Slab && recipe.pools == tune::recipe::Pools::Class {
-            return Err(Error(format!(
-                "recipe {} evicts by class of penalty, which needs items that make room for each \
-                 other: set layout heap",
-                recipe.name
-            )));
-        }
-        if self.layout == Layout::Heap && recipe.pools == tune::recipe::Pools::Slab {
-            return Err(Error(format!(
-                "recipe {} divides pages among classes of sizes, which there are in the slab \
-                 layout only: start with layout slab",
-                recipe.name
-            )));
-        }
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
         if let Some(tenant) = promised.filter(|_| recipe.planner != tune::planner::qos::SPEC.name) {
             return Err(Error(format!(
-                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe lama, \
-                 which needs layout slab, or kredis:planner=qos",
+                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe lama \
+                 or kredis:planner=qos",
                 tenant.name
             )));
         }

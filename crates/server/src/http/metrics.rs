@@ -3,7 +3,7 @@
 //! Names begin with `larder_`; what belongs to a tenant has its name as a label, and nothing has a
 //! label of which there may be many (no keys, no clients).
 
-use crate::plant::Shown;
+use crate::pilot::Shown;
 use crate::shared::Shared;
 use crate::tide;
 use base::{Bytes, TenantId};
@@ -152,7 +152,7 @@ fn pauses(shared: &Shared, page: &mut Page) {
     page.sample("eviction_pause_seconds_sum", &[], seconds(pauses.nanos));
     page.sample("eviction_pause_seconds_count", &[], pauses.count);
     page.gauge("eviction_pause_max_seconds", "The longest.", seconds(pauses.nanos_max));
-    let help = "Victims of a single operation, at most: items, or pages of the slab layout.";
+    let help = "Victims of a single operation, at most: items or pages.";
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 

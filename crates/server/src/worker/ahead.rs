@@ -39,7 +39,7 @@ fn look(store: &Store, session: &Session, bytes: &[u8]) -> usize {
         seen += 1;
     }
     if seen > 1 {
-        store.expect(&keys[..seen]);
+        store.prefetch(&keys[..seen]);
     }
     seen.max(1)
 }

@@ -18,7 +18,8 @@
 //!   that were measured beside them one epoch later.
 //! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately,
 //!   is given up for the last one that kept its word, and nothing new is tried for a while.
-//! - **Not knowing is no reason to act.** A pool with too few samples keeps its share.
+//! - **Not knowing is no reason to act.** A pool with too few samples keeps its share. One that was
+//!   never read and holds nothing lends it, at once, until it is.
 
 mod decide;
 mod handover;
@@ -216,7 +217,7 @@ impl Pilot {
 
     /// Returns at once to a division of before, because the load for which it was made is known to
     /// come back; what comes of it is judged like a plan.
-    pub fn expect(&mut self, division: &[(String, Bytes)], plant: &mut dyn Plant) {
+    pub fn restore(&mut self, division: &[(String, Bytes)], plant: &mut dyn Plant) {
         let of = |pool: &Steered| division.iter().find(|(name, _)| *name == pool.name);
         let wanted: Vec<_> =
             self.pools.iter().map(|pool| of(pool).map_or(pool.budget, |(_, was)| *was)).collect();
@@ -279,6 +280,7 @@ impl Pilot {
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
         let before = self.step();
         self.measure(reading, length);
+        self.lend_idle(reading);
         self.windows.epoch(reading);
         if self.is_first_come() {
             self.take_natural(reading);

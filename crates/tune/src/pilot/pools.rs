@@ -172,6 +172,40 @@ impl Pilot {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
+    /// A pool of a tenant that was never read, and holds less than its floor, lends the others what
+    /// it has beyond that.
+    pub(super) fn lend_idle(&mut self, reading: &Reading) {
+        if self.recipe.pools != Pools::Tenant {
+            return;
+        }
+        let is_idle = |pool: &Steered| {
+            members(reading, &pool.tenants).all(|tenant| tenant.gets == 0 && tenant.used < FLOOR)
+        };
+        let bounds: Vec<_> = self
+            .pools
+            .iter()
+            .map(|pool| {
+                let (floor, cap) = self.bounds(reading, pool);
+                (floor, if is_idle(pool) { Some(floor) } else { cap })
+            })
+            .collect();
+        let lends =
+            |(pool, (floor, _)): (&Steered, &(Bytes, _))| is_idle(pool) && pool.budget > *floor;
+        if self.pools.iter().all(is_idle) || !self.pools.iter().zip(&bounds).any(lends) {
+            return;
+        }
+        let had: Vec<_> = self.pools.iter().map(|pool| pool.budget).collect();
+        for (pool, budget) in self.pools.iter_mut().zip(fit(&had, &bounds, self.limit)) {
+            pool.budget = budget;
+        }
+        if let Some(goal) = &mut self.goal {
+            let wanted: Vec<_> = goal.iter().map(|(budget, _)| *budget).collect();
+            for ((budget, _), fits) in goal.iter_mut().zip(fit(&wanted, &bounds, self.limit)) {
+                *budget = fits;
+            }
+        }
+    }
+
     /// Gives each pool what it holds.
     pub(super) fn take_natural(&mut self, reading: &Reading) {
         for pool in &mut self.pools {

@@ -1,4 +1,4 @@
-//! The pages of the slab layout, as the pilot sees them and has them moved.
+//! Pages, as the pilot sees them and has them moved.
 //!
 //! Pools are classes of sizes, of each tenant. A plan gives each so many bytes, that is so many
 //! pages; at every look what they hold is held against what they are to hold, and the difference
@@ -26,11 +26,11 @@ const DRIFT: f64 = 1.0 / 32.0;
 
 /// What classes are to hold.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     /// In pages, by class.
     wanted: Vec<(SizeClass, f64)>,
     /// How items leave.
-    pub(super) evictor: Option<tune::Evictor>,
+    pub(crate) evictor: Option<tune::Evictor>,
     limit: Bytes,
 }
 
@@ -57,7 +57,7 @@ fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -
         tenant,
         class: class as u8,
         page,
-        chunk: if is_large { page } else { Bytes(page.0 / stats.slots.max(1)) },
+        chunk: if is_large { page } else { Bytes(stats.page.0 / stats.slots.max(1)) },
         pages,
         free: if is_large { 0 } else { stats.free },
         evicted: stats.evicted,
@@ -75,7 +75,7 @@ fn seen(store: &Store, tenant: TenantId, class: usize, stats: &SizeClassStats) -
 
 impl Pages {
     /// Takes what pools are to hold from a step.
-    pub(super) fn want(&mut self, pools: &[PoolStep], page: Bytes) {
+    pub(crate) fn want(&mut self, pools: &[PoolStep], page: Bytes) {
         let of = |pool: &PoolStep| {
             let (tenant, class) = (*pool.tenants.first()?, usize::from(pool.class?));
             Some((SizeClass { tenant, class }, pool.budget.as_f64() / page.as_f64()))
@@ -85,7 +85,7 @@ impl Pages {
 
     /// Shows the pages in `reading`, in which everything else stands already, and has the store
     /// move what is not where it is to be.
-    pub(super) fn look(&mut self, store: &Store, reading: &mut Reading, now: Now) {
+    pub(crate) fn look(&mut self, store: &Store, reading: &mut Reading, now: Now) {
         for sample in &mut reading.samples {
             *sample = Sample { size: store.share_of(sample), ..*sample };
         }

@@ -1,0 +1,211 @@
+//! The store as the pilot's plant: the one that the server, a cache in process and the lab steer.
+//!
+//! [`Live`] is what stays between two looks; [`Live::on`] joins it with the store and what its owner
+//! knows of the tenants for the time of one. Nothing of the hot path waits for it: samples come
+//! through bounded queues that drop when full, and budgets are read as they are found.
+
+use crate::evictor::evictor;
+use crate::pages::Pages;
+use crate::{model_memory, tenants};
+use base::{Bytes, Filter, TenantId};
+use store::{Now, Pauses, Pool, Store};
+use tune::recipe::Pools;
+use tune::{Goal, Plant, PoolStep, Reading, Recipe, Step, Target};
+
+/// Evictions of which the median is believed.
+const EVICTIONS_MIN: u64 = 256;
+
+/// What the owner of a store knows of a tenant, and the store does not.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// What reports call it.
+    pub name: String,
+    /// Bytes that others leave it.
+    pub min: Bytes,
+    /// Bytes that it may use.
+    pub max: Option<Bytes>,
+    /// What its waiting counts.
+    pub weight: f64,
+    /// What it is promised, and how early where memory cannot meet all promises.
+    pub goal: Option<(Target, u32)>,
+}
+
+impl Known {
+    /// A tenant without bounds or promises.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), min: Bytes(0), max: None, weight: 1.0, goal: None }
+    }
+}
+
+/// A store that is steered, between two looks.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// By tenant.
+    filters: Vec<Filter>,
+    dropped: u64,
+    pools: Vec<PoolStep>,
+    /// Where pools are classes of sizes.
+    pages: Option<Pages>,
+    /// What evictions took, until those in force began.
+    pauses: Pauses,
+    /// What one takes, in microseconds; 0 where too few were measured.
+    eviction_us: f64,
+}
+
+/// A store that is steered, for one look.
+#[derive(Debug)]
+pub struct Look<'a> {
+    live: &'a mut Live,
+    store: &'a Store,
+    known: &'a [Known],
+    now: Now,
+}
+
+impl Live {
+    /// The store and its tenants as of now.
+    pub fn on<'a>(&'a mut self, store: &'a Store, known: &'a [Known], now: Now) -> Look<'a> {
+        Look { live: self, store, known, now }
+    }
+
+    /// The pools in force.
+    pub fn pools(&self) -> &[PoolStep] {
+        &self.pools
+    }
+
+    /// Whether pages move as plans say, and not by themselves.
+    pub fn moves_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
+    /// Begins to follow a recipe.
+    pub fn follow(&mut self, store: &Store, recipe: &Recipe) {
+        let by_size = recipe.pools == Pools::Slab;
+        store.count_sizes(by_size);
+        store.move_pages(&[]);
+        store.balance_pages(!by_size || recipe.balances_ranks());
+        self.pages = by_size.then(Pages::default);
+    }
+
+    /// Leaves the store a plain cache of these pools.
+    pub fn release(&mut self, store: &Store, pools: &[Pool]) {
+        self.pages = None;
+        self.tap(store, vec![Filter::NONE; store.tenants()]);
+        store.drain(&mut vec![]);
+        store.set_pools(pools);
+        self.pools.clear();
+    }
+
+    /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled.
+    fn tap(&mut self, store: &Store, filters: Vec<Filter>) {
+        for (at, &filter) in filters.iter().enumerate() {
+            if self.filters.get(at) != Some(&filter) {
+                store.set_tap(at as TenantId, filter);
+            }
+        }
+        let is_on = filters.iter().any(|&filter| filter != Filter::NONE);
+        // A miss is of the size that its fetch brings.
+        store.set_stopwatch(is_on || self.pages.is_some());
+        self.filters = filters;
+    }
+
+    /// What an eviction takes since the policy in force is: of a single pool, for an operation does
+    /// not say which pool lost.
+    fn measure_evictions(&mut self, store: &Store) {
+        let [_] = &self.pools[..] else { return };
+        let pauses = store.pauses();
+        if pauses.count >= self.pauses.count + EVICTIONS_MIN
+            && let Some(nanos) = pauses.of_a_victim_since(&self.pauses)
+        {
+            self.eviction_us = nanos / 1e3;
+        }
+    }
+
+    fn set_pools(&mut self, store: &Store, step: &Step) {
+        let Some(pages) = &mut self.pages else {
+            let pool = |pool: &PoolStep| Pool {
+                tenants: pool.tenants.clone(),
+                class: pool.class,
+                budget: pool.budget,
+                evictor: evictor(pool.evictor),
+            };
+            return store.set_pools(&step.pools.iter().map(pool).collect::<Vec<_>>());
+        };
+        pages.want(&step.pools, store.page());
+        let first = step.pools.first().map(|pool| pool.evictor);
+        if let Some(first) = first.filter(|_| pages.evictor != first) {
+            pages.evictor = Some(first);
+            store.set_pools(&[Pool {
+                tenants: (0..store.tenants() as TenantId).collect(),
+                class: None,
+                budget: store.limit(),
+                evictor: evictor(first),
+            }]);
+        }
+    }
+}
+
+impl Plant for Look<'_> {
+    fn read(&mut self) -> Reading {
+        let Self { live, store, known, now } = self;
+        let mut samples = vec![];
+        live.dropped += store.drain(&mut samples);
+        live.measure_evictions(store);
+        let goal = |(known, tenant): (&Known, TenantId)| {
+            known.goal.map(|(target, priority)| Goal { tenant, target, priority })
+        };
+        let mut reading = Reading {
+            now: now.micros,
+            limit: store.limit().saturating_sub(store.reserve()),
+            model_memory: Some(model_memory(store)),
+            tenants: tenants(store, known),
+            samples,
+            dropped: live.dropped,
+            goals: known.iter().zip(0..).filter_map(goal).collect(),
+            eviction_us: live.eviction_us,
+            ..Reading::default()
+        };
+        if let Some(pages) = &mut live.pages {
+            pages.look(store, &mut reading, *now);
+        }
+        reading
+    }
+
+    fn apply(&mut self, step: &Step) {
+        let Self { live, store, .. } = self;
+        live.set_pools(store, step);
+        let evictors = |pools: &[PoolStep]| pools.iter().map(|p| p.evictor).collect::<Vec<_>>();
+        if evictors(&live.pools) != evictors(&step.pools) {
+            // What comes from here on is another eviction's time.
+            (live.pauses, live.eviction_us) = (store.pauses(), 0.0);
+        }
+        live.pools.clone_from(&step.pools);
+        live.tap(store, widest(&step.pools, store.tenants()));
+    }
+}
+
+/// The keys to sample of each tenant: those of its pool, and of several pools the most.
+fn widest(pools: &[PoolStep], tenants: usize) -> Vec<Filter> {
+    let mut filters = vec![Filter::NONE; tenants];
+    for pool in pools {
+        for &tenant in &pool.tenants {
+            if let Some(widest) = filters.get_mut(usize::from(tenant))
+                && pool.filter.threshold() > widest.threshold()
+            {
+                *widest = pool.filter;
+            }
+        }
+    }
+    filters
+}
+
+/// One look, in which an epoch may end; whether it did. What fetches took fades with each.
+pub fn tick(pilot: &mut tune::Pilot, look: &mut Look<'_>) -> bool {
+    let ended = pilot.tick(look);
+    if ended {
+        look.store.fade_penalties(PENALTY_KEEP);
+    }
+    ended
+}
+
+/// What penalties measured until an epoch ago weigh against those since.
+const PENALTY_KEEP: f64 = 0.95;

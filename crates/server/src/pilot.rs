@@ -1,0 +1,214 @@
+//! The thread that runs the pilot over the live store (`live`).
+//!
+//! The thread looks at the store a few times an epoch, so that the queues of samples stay short,
+//! and publishes what there is to show on a [`Board`] once an epoch. Nothing of the hot path waits
+//! for it: workers pass samples on through bounded queues that drop when full, and read budgets
+//! as they find them.
+//!
+//! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
+//! sampled, timed, modelled or planned, and the thread only looks whether the settings changed.
+
+use crate::config::{Policy, Settings};
+use crate::pools;
+use crate::shared::{Shared, View};
+use base::{Bytes, TenantId};
+use live::{Known, Live};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tune::pilot::Status;
+use tune::snapshot::Candidate;
+use tune::tides::Turn;
+use tune::{Pilot, PoolStep, Recipe, recipe};
+
+/// Looks at the store in an epoch: so many that queues do not overflow.
+const LOOKS: u32 = 5;
+
+/// Least and most time between two looks.
+const LOOK_MIN: Duration = Duration::from_millis(20);
+const LOOK_MAX: Duration = Duration::from_millis(200);
+
+/// Seeds the models: the sample is the same in every run.
+const SEED: u64 = 1;
+
+/// What the pilot last had to show.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<Arc<Shown>>);
+
+/// The pilot as of an epoch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    /// None while the loop is off.
+    pub(crate) status: Option<Status>,
+    /// The pools in force; empty while the loop is off.
+    pub(crate) pools: Vec<PoolStep>,
+    /// The curves of each tenant, one a policy.
+    pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
+}
+
+impl Board {
+    /// What there is to show.
+    pub(crate) fn shown(&self) -> Arc<Shown> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn show(&self, shown: Shown) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(shown);
+    }
+}
+
+impl Shown {
+    /// The memory and the policy of the pool a tenant is in, or of all those of its own, where the
+    /// loop is on and pools are not shared by the classes of several tenants.
+    pub(crate) fn pool(&self, tenant: TenantId) -> Option<(Bytes, tune::Evictor)> {
+        let own = |pool: &&PoolStep| {
+            pool.tenants == [tenant] || pool.tenants.contains(&tenant) && pool.class.is_none()
+        };
+        let evictor = self.pools.iter().find(own)?.evictor;
+        Some((self.pools.iter().filter(own).map(|pool| pool.budget).sum(), evictor))
+    }
+}
+
+/// The recipe in force: `static` unless the settings leave the policy to the recipe.
+pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
+    let name = if settings.maxmemory_policy == Policy::Auto { &settings.recipe } else { "static" };
+    recipe::parse(name).unwrap_or(*recipe::ALL[0])
+}
+
+/// Whether the recipe steers the store, or the store is a plain cache.
+pub(crate) fn is_steered(settings: &Settings) -> bool {
+    recipe_of(settings).steers()
+}
+
+/// The tenants as the settings have them.
+fn known(view: &View) -> Vec<Known> {
+    let known = |at: usize| {
+        let tenant = view.tenant(at as TenantId);
+        Known {
+            name: tenant.name.clone(),
+            min: tenant.min,
+            max: tenant.max,
+            weight: tenant.weight,
+            goal: tenant.target.map(|target| (target, tenant.priority)),
+        }
+    };
+    (0..view.names.len()).map(known).collect()
+}
+
+/// What stays between two looks.
+#[derive(Debug)]
+struct Steering<'a> {
+    shared: &'a Shared,
+    view: Arc<View>,
+    known: Vec<Known>,
+    live: Live,
+    /// The division at each tenant's last ebb.
+    ebbs: HashMap<TenantId, Vec<(String, Bytes)>>,
+}
+
+/// Runs the pilot until the server ends.
+pub(crate) fn run(shared: &Shared) {
+    let view = shared.view();
+    let known = known(&view);
+    let mut steering =
+        Steering { shared, view, known, live: Live::default(), ebbs: HashMap::new() };
+    let mut pilot: Option<Pilot> = None;
+    let mut followed = None;
+    while !shared.is_stopping() {
+        if let Some(view) = shared.newer(&steering.view) {
+            steering.known = self::known(&view);
+            steering.view = view;
+        }
+        let recipe = recipe_of(&steering.view.settings);
+        if followed != Some(recipe) {
+            followed = Some(recipe);
+            steering.follow(&recipe);
+            pilot = recipe.steers().then(|| Pilot::new(recipe, SEED));
+            shared.board.show(Shown::default());
+        }
+        if let Some(pilot) = &mut pilot {
+            if let Some(known) = shared.warm.take_known() {
+                pilot.recall(known);
+                shared.board.show(Shown::default());
+            }
+            steering.look(pilot);
+            steering.turn(pilot);
+        } else {
+            shared.tide.take_turned();
+        }
+        shared.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
+        let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
+        std::thread::park_timeout(look.clamp(LOOK_MIN, LOOK_MAX));
+    }
+    if let Some(pilot) = &mut pilot
+        && shared.warm.is_wanted()
+    {
+        pilot.end(&mut steering.live.on(&shared.store, &steering.known, shared.clock.now()));
+        shared.warm.leave(Some(pilot.known()));
+    }
+}
+
+impl Steering<'_> {
+    /// Begins to follow a recipe.
+    fn follow(&mut self, recipe: &Recipe) {
+        let store = &self.shared.store;
+        self.live.follow(store, recipe);
+        self.ebbs.clear();
+        if !recipe.steers() {
+            let pools = pools::shared_pool(&self.view.settings, self.view.names.len());
+            self.live.release(store, &pools);
+        }
+    }
+
+    /// One look, and what follows at the end of an epoch.
+    fn look(&mut self, pilot: &mut Pilot) {
+        let Self { shared, known, live, .. } = self;
+        let now = shared.clock.now();
+        let ended = live::tick(pilot, &mut live.on(&shared.store, known, now));
+        let board = &shared.board;
+        if ended || board.shown().status.is_none() {
+            let tenants = 0..known.len() as TenantId;
+            let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
+            let status = pilot.status();
+            say(&board.shown(), &status);
+            board.show(Shown {
+                status: Some(status),
+                pools: live.pools().to_vec(),
+                curves: curves.collect(),
+            });
+        }
+    }
+
+    /// A tenant whose load comes back finds the division that it left.
+    fn turn(&mut self, pilot: &mut Pilot) {
+        for (tenant, turn) in self.shared.tide.take_turned() {
+            match turn {
+                Turn::Ebb => _ = self.ebbs.insert(tenant, pilot.division()),
+                Turn::Flood => {
+                    // Pages are moved by plans alone.
+                    let division = self.ebbs.remove(&tenant);
+                    if let Some(division) = division.filter(|_| !self.live.moves_pages()) {
+                        let Self { shared, known, live, .. } = self;
+                        let now = shared.clock.now();
+                        pilot.restore(&division, &mut live.on(&shared.store, known, now));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep.
+fn say(before: &Shown, status: &Status) {
+    let notes = |status: &Status| status.plan.as_ref().map_or(vec![], |plan| plan.notes.clone());
+    let known = before.status.as_ref().map_or(vec![], notes);
+    for note in notes(status).iter().filter(|note| !known.contains(note)) {
+        tracing::warn!("the plan: {note}");
+    }
+}
+
+/// Memory in use and the limit that is divided.
+pub(crate) fn memory(shared: &Shared) -> (Bytes, Bytes) {
+    let store = &shared.store;
+    (store.used(), store.limit().saturating_sub(store.reserve()))
+}
