@@ -6,10 +6,7 @@
 //! says of an item is as old as it would be. No sweep runs, so nothing is learnt: the table of
 //! ranks is that of the beginning, and as large.
 //!
-//! *Kept* is LHD with good candidates kept, which the server has by default in the heap layout.
-//!
-//! *Items* are LHD's ranks by what stands in the items alone, which is what tags save in the slab
-//! layout.
+//! *Items* are LHD's ranks by what stands in the items alone, which is what tags save.
 //!
 //! *Time* is that of the same functions as the store takes it: of five rounds the median of the
 //! median write's, by the victims that writes have in the mean. There is no simulation in it, but
@@ -32,7 +29,7 @@ const OPS: usize = 50_000;
 const ROUNDS: usize = 5;
 
 /// By name: candidates, if by LHD.
-const EVICTORS: [(&str, fn() -> Evictor); 11] = [
+const EVICTORS: [(&str, fn() -> Evictor); 10] = [
     ("random", random),
     ("k-lru", Evictor::default),
     ("lhd 1", || Evictor::lhd(1)),
@@ -40,13 +37,12 @@ const EVICTORS: [(&str, fn() -> Evictor); 11] = [
     ("lhd 16", || Evictor::lhd(16)),
     ("lhd 32", || Evictor::lhd(32)),
     ("lhd 64", || Evictor::lhd(64)),
-    ("kept 8", || Evictor::lhd_pool(8)),
     ("items 16", || by_items(16)),
     ("items 32", || by_items(32)),
     ("items 64", || by_items(64)),
 ];
 
-/// Tenants that share a cache of the heap layout, each with a quarter of the items.
+/// Tenants that share a cache, each with a quarter of the items.
 const PARTS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// The ranks of LHD for one who does not read tags.
@@ -67,16 +63,13 @@ fn by_items(k: u8) -> Evictor {
     Evictor { rank: Arc::new(ByItems::default()), k, pool: false }
 }
 
-fn cache(evictor: &str, layout: &str) -> larder::Cache {
+fn cache(evictor: &str, sharing: &str) -> larder::Cache {
     let (_, make) = EVICTORS.iter().find(|(name, _)| *name == evictor).expect("it is in the list");
     let evictor = make();
     let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
     let builder = larder::Cache::builder(capacity).evictor(evictor).shards(8);
-    let builder = match layout {
-        "slab" => builder.slab(fine()),
-        "parts" => builder.parts(PARTS),
-        _ => builder,
-    };
+    let builder = builder.slab(fine());
+    let builder = if sharing == "parts" { builder.parts(PARTS) } else { builder };
     builder.build().expect("static is a recipe")
 }
 
@@ -97,31 +90,27 @@ fn work(cache: &larder::Cache, prng: &mut Prng, written: &mut Vec<Text>) {
 }
 
 /// What is run under callgrind; says how many left.
-pub(crate) fn one(evictor: &str, layout: &str) {
-    let cache = cache(evictor, layout);
+pub(crate) fn one(evictor: &str, sharing: &str) {
+    let cache = cache(evictor, sharing);
     let (mut prng, mut written) = (Prng::new(1), vec![]);
     (0..3).for_each(|_| work(&cache, &mut prng, &mut written));
     println!("{}", cache.pauses().victims);
 }
 
 /// Instructions, misses of the first cache and of the last, an eviction.
-fn counted(evictor: &str, layout: &str) -> [f64; 3] {
-    let make_room = match layout {
-        "slab" => "*clear_chunk*",
-        _ => "*evict_for",
-    };
-    callgrind(make_room, &["eviction", evictor, layout])
+fn counted(evictor: &str, sharing: &str) -> [f64; 3] {
+    callgrind("*clear_chunk*", &["eviction", evictor, sharing])
 }
 
 /// The table.
 pub(crate) fn run() {
     let mut caches = vec![];
-    for layout in ["heap", "parts", "slab"] {
+    for sharing in ["one", "parts"] {
         for (evictor, _) in EVICTORS {
-            let (cache, mut written) = (cache(evictor, layout), vec![]);
+            let (cache, mut written) = (cache(evictor, sharing), vec![]);
             let mut prng = Prng::new(1);
             (0..2).for_each(|_| work(&cache, &mut prng, &mut written));
-            caches.push((layout, evictor, cache, written, prng));
+            caches.push((sharing, evictor, cache, written, prng));
         }
     }
     let mut rounds = vec![vec![]; caches.len()];
@@ -137,17 +126,17 @@ pub(crate) fn run() {
         "", "", "instructions", "ratio", "D1 misses", "LL misses", "ns", "ratio"
     );
     let mut base = 0.0;
-    for (at, (layout, evictor, ..)) in caches.iter().enumerate() {
-        let [instructions, first, last] = counted(evictor, layout);
+    for (at, (sharing, evictor, ..)) in caches.iter().enumerate() {
+        let [instructions, first, last] = counted(evictor, sharing);
         if *evictor == "random" {
             base = instructions;
         }
-        // The first of the layout is random.
+        // The first of each kind is random.
         let random = at - at % EVICTORS.len();
         let ratio = rounds[at].iter().zip(&rounds[random]).map(|(ns, random)| ns / random);
         let ns = median(rounds[at].iter().copied());
         println!(
-            "{layout:6}{evictor:9}{instructions:>14.0}{:>8.2}{first:>12.1}{last:>12.1}{ns:>8.0}\
+            "{sharing:6}{evictor:9}{instructions:>14.0}{:>8.2}{first:>12.1}{last:>12.1}{ns:>8.0}\
              {:>8.2}",
             instructions / base,
             median(ratio),

@@ -5,10 +5,10 @@
 //! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
 //! live beside them shows what there is to gain.
 //!
-//! In the slab layout each class evicts by LHD among its own, and rank balance moves a page of a
-//! shard now and then from the class whose victims are worth least to the one whose victims are
-//! worth most; *alone* is without that. All layouts have the same memory. The growth factor of the
-//! classes is 1.08: with memcached's 1.25 a tenth of the memory lies behind the ends of items.
+//! Each class of sizes evicts by LHD among its own, and rank balance moves a page of a shard now and
+//! then from the class whose victims are worth least to the one whose victims are worth most;
+//! *alone* is without that. The growth factor of the classes is 1.08: with memcached's 1.25 a tenth
+//! of the memory lies behind the ends of items.
 //!
 //! ```text
 //! cargo x bench lhd TRACE…
@@ -72,23 +72,15 @@ pub(crate) fn requests(path: &str) -> Vec<Request> {
     all
 }
 
-/// How items lie, and what becomes of their pages.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Layout {
-    Heap,
-    Slab { balanced: bool },
-}
-
-fn store_of(maxmemory: u64, evictor: Evictor, layout: Layout, seed: u64) -> Store {
+fn store_of(maxmemory: u64, evictor: Evictor, seed: u64) -> Store {
     let slab = Slab { factor: 1.08, ..Slab::default() };
-    let slab = (layout != Layout::Heap).then_some(slab);
     let maxmemory = Bytes(maxmemory);
     Store::new(Config { maxmemory, shards: 8, evictor, slab, seed, ..Config::default() })
 }
 
 /// What learning takes: it is on top, so that all have the same for items.
-pub(crate) fn lessons(maxmemory: u64, layout: Layout) -> u64 {
-    let used = |evictor| store_of(maxmemory, evictor, layout, 0).used().0;
+pub(crate) fn lessons(maxmemory: u64) -> u64 {
+    let used = |evictor| store_of(maxmemory, evictor, 0).used().0;
     used(Evictor::lhd(64)) - used(Evictor::default())
 }
 
@@ -97,12 +89,12 @@ pub(crate) fn play(
     requests: &[Request],
     maxmemory: u64,
     evictor: Evictor,
-    layout: Layout,
+    balanced: bool,
     seed: u64,
     mut look: impl FnMut(usize, &Store),
 ) -> (f64, Store) {
-    let store = store_of(maxmemory, evictor, layout, seed);
-    store.balance_pages(layout == Layout::Slab { balanced: true });
+    let store = store_of(maxmemory, evictor, seed);
+    store.balance_pages(balanced);
     let longest = requests.iter().map(|request| request.len).max().unwrap_or(0);
     let value = vec![1; longest];
     let (mut reads, mut misses) = (0u64, 0u64);
@@ -156,35 +148,32 @@ pub(crate) fn footprint(requests: &[Request]) -> u64 {
 struct Misses {
     klru: f64,
     simulated: f64,
-    heap: f64,
-    slab: f64,
+    live: f64,
     alone: f64,
 }
 
 fn round(requests: &[Request], maxmemory: u64, seed: u64) -> Misses {
-    let of = |with, evictor, layout| play(requests, with, evictor, layout, seed, |_, _| ());
-    let (klru, plain) = of(maxmemory, Evictor::default(), Layout::Heap);
+    let of = |with, evictor, balanced| play(requests, with, evictor, balanced, seed, |_, _| ());
+    let (klru, plain) = of(maxmemory, Evictor::default(), true);
     drop(plain);
-    let live = |layout| of(maxmemory + lessons(maxmemory, layout), Evictor::lhd(64), layout);
-    let (heap, store) = live(Layout::Heap);
+    let lhd = |balanced| of(maxmemory + lessons(maxmemory), Evictor::lhd(64), balanced);
+    let (live, store) = lhd(true);
     let free = store.limit().0 - store.used().0;
     let simulated = simulated(requests, items_bytes(&store) + free, seed);
     drop(store);
-    let [slab, alone] = [true, false].map(|balanced| live(Layout::Slab { balanced }).0);
-    Misses { klru, simulated, heap, slab, alone }
+    Misses { klru, simulated, live, alone: lhd(false).0 }
 }
 
 /// The table for these traces.
 pub(crate) fn run(paths: &[String]) {
     println!(
-        "{:24}{:>9}{:>11}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}{:>8}",
+        "{:24}{:>9}{:>11}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}",
         "trace",
         "requests",
         "memory",
         "k-lru",
         "simulated",
-        "heap",
-        "slab",
+        "live",
         "points",
         "alone",
         "points"
@@ -199,14 +188,13 @@ pub(crate) fn run(paths: &[String]) {
             let rounds: Vec<_> = seeds.map(|seed| round(&requests, maxmemory, seed)).collect();
             let of = |figure: fn(&Misses) -> f64| median(rounds.iter().map(figure));
             let [klru, simulated] = [of(|misses| misses.klru), of(|misses| misses.simulated)];
-            let heap = of(|misses| misses.heap);
-            let [slab, alone] = [of(|misses| misses.slab), of(|misses| misses.alone)];
+            let [live, alone] = [of(|misses| misses.live), of(|misses| misses.alone)];
             println!(
-                "{name:24}{:>9}{:>11}{klru:>8.4}{simulated:>11.4}{heap:>8.4}{slab:>8.4}{:>8.2}\
+                "{name:24}{:>9}{:>11}{klru:>8.4}{simulated:>11.4}{live:>8.4}{:>8.2}\
                  {alone:>8.4}{:>8.2}",
                 requests.len(),
                 Bytes(maxmemory).to_string(),
-                100.0 * of(|misses| misses.slab - misses.simulated),
+                100.0 * of(|misses| misses.live - misses.simulated),
                 100.0 * of(|misses| misses.alone - misses.simulated),
             );
         }

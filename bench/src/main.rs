@@ -87,7 +87,7 @@ fn main() {
         ["victims", path] => victims::run(path),
         ["policies"] => policies::run(),
         ["evictions"] => evictions::run(),
-        ["eviction", evictor, layout] => evictions::one(evictor, layout),
+        ["eviction", evictor, sharing] => evictions::one(evictor, sharing),
         ["hits"] => hits::run(),
         ["hit", name] => hits::one(name),
         ["play", name, skew] => one(name, skew.parse().expect("a skew")),

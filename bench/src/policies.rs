@@ -46,27 +46,26 @@ type Make = fn() -> Box<dyn Held>;
 
 /// The ratios are to random in the same table. The store's LHD has candidates as the server has
 /// them by default.
-const CACHES: [(&str, &str, Make); 10] = [
+const CACHES: [(&str, &str, Make); 9] = [
     ("lru list", "random", || table("lru", 1)),
     ("gdsf heap", "random", || table("gdsf", 1)),
     ("clock", "random", || table("clock", STRIPES)),
     ("random", "random", || table("random", STRIPES)),
     ("k-lru", "random", || table("klru:5:pool=16", STRIPES)),
     ("lhd", "random", || table("lhd:k=16", STRIPES)),
-    ("store, random", "store, random", || store(random(), false)),
-    ("store, k-lru", "store, random", || store(Evictor::default(), false)),
-    ("store, lhd", "store, random", || store(Evictor::lhd_pool(8), false)),
-    ("slab, lhd", "store, random", || store(Evictor::lhd(32), true)),
+    ("store, random", "store, random", || store(random())),
+    ("store, k-lru", "store, random", || store(Evictor::default())),
+    ("store, lhd", "store, random", || store(Evictor::lhd(32))),
 ];
 
 fn table(policy: &str, stripes: usize) -> Box<dyn Held> {
     Box::new(Table::new(policy, stripes, ITEMS, KEY + VALUE))
 }
 
-fn store(evictor: Evictor, slab: bool) -> Box<dyn Held> {
+fn store(evictor: Evictor) -> Box<dyn Held> {
     let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
     let builder = larder::Cache::builder(capacity).evictor(evictor).shards(STRIPES).tended();
-    let builder = if slab { builder.slab(fine()) } else { builder };
+    let builder = builder.slab(fine());
     Box::new(Larder(builder.build().expect("static is a recipe")))
 }
 

@@ -28,7 +28,7 @@ const APART: &str = "apart";
 const BEFORE: u64 = 8;
 /// Whom ours with this rank have to keep up with.
 const BESIDE: &str = "quick_cache";
-const OURS: [&str; 2] = ["larder, lhd", "larder, slab"];
+const OURS: [&str; 1] = ["larder, lhd"];
 
 /// What is asked for.
 pub(crate) struct Mix {

@@ -1,4 +1,4 @@
-//! What the victims of each class are worth in the slab layout, without rank balance and with it:
+//! What the victims of each class are worth without rank balance and with it:
 //! figure 8 of the paper on LHD.
 //!
 //! A store of a tenth of the bytes of a trace is looked at a hundred times, in the second half of
@@ -10,7 +10,7 @@
 //! cargo x bench victims TRACE
 //! ```
 
-use crate::lhd::{Layout, NOW, footprint, lessons, play, requests};
+use crate::lhd::{NOW, footprint, lessons, play, requests};
 use store::{Evictor, SizeClassStats};
 
 /// Looks at a store.
@@ -27,8 +27,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, class: &SizeClassStats, page: u64) {
-        let pages = class.bytes.0 as f64 / page as f64;
+    fn add(&mut self, class: &SizeClassStats) {
+        let pages = class.pages as f64;
         self.chunk = class.chunk.0;
         self.pages += pages;
         self.worth += pages * class.victims.density;
@@ -41,16 +41,15 @@ impl Sums {
 
 fn look(path: &str, balanced: bool) -> Vec<Sums> {
     let requests = requests(path);
-    let (layout, memory) = (Layout::Slab { balanced }, footprint(&requests) / 10);
-    let memory = memory + lessons(memory, layout);
+    let memory = footprint(&requests) / 10;
+    let memory = memory + lessons(memory);
     let mut sums = vec![];
     let every = requests.len() / 2 / LOOKS;
-    play(&requests, memory, Evictor::lhd(64), layout, 1, |at, store| {
+    play(&requests, memory, Evictor::lhd(64), balanced, 1, |at, store| {
         if at > requests.len() / 2 && at % every == 0 {
             let classes = store.classes(0, NOW);
             sums.resize(classes.len(), Sums::default());
-            let page = store.page().0;
-            sums.iter_mut().zip(&classes).for_each(|(sums, class)| sums.add(class, page));
+            sums.iter_mut().zip(&classes).for_each(|(sums, class)| sums.add(class));
         }
     });
     sums

@@ -34,10 +34,9 @@ Usage: cargo x <chore>
            errors of the curve models on the first N requests (300000) of the traces in DIR
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
-  soak [S] [shift] [slab]
+  soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds and compares hits with those of fresh servers,
-           `slab` serves from the slab layout
+           changes the sizes every 20 seconds and compares hits with those of fresh servers
   parsers [S]
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
@@ -120,9 +119,7 @@ fn main() -> Result<()> {
         Some("race") => race::run(words),
         Some("soak") => {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
-            let words: Vec<_> = words.collect();
-            let says = |what: &str| words.iter().any(|word| word == what);
-            soak::run(seconds, says("shift"), says("slab"))
+            soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
         }
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -3,8 +3,7 @@
 //! A server of its own is started with a small `maxmemory`. Four clients write values whose sizes
 //! are log-uniform from 16 bytes to 64 KiB. A fifth client breaks off in the middle of commands.
 //! With `shift` the range of sizes changes every twenty seconds, so that memory freed by one size
-//! has to serve another: the worst that can be done to an allocator that moves nothing. With `slab`
-//! the server keeps items in pages, and the bound is 1.05 instead of 1.15. Meanwhile
+//! has to serve another: the worst that can be done to an allocator that moves nothing. Meanwhile
 //! the accounted bytes are asked for every 20 ms and the resident memory is read from the kernel.
 //! At the end everything is flushed: what remains has leaked.
 //!
@@ -139,10 +138,9 @@ fn apply(server: &Server, load: &Load) -> Result<Peaks> {
 }
 
 /// Runs for `seconds`, prints what was seen, and fails where a bound was passed.
-pub(crate) fn run(seconds: u64, shift: bool, slab: bool) -> Result<()> {
+pub(crate) fn run(seconds: u64, shift: bool) -> Result<()> {
     super::run("cargo build --release --quiet", &[])?;
-    let layout = if slab { "slab" } else { "heap" };
-    let server = start(layout)?;
+    let server = start()?;
     let load = Load::new(seconds, if shift { &RANGES } else { &RANGES[2..] }, shift);
     let peaks = apply(&server, &load)?;
     let mut client = Client::connect(server.1)?;
@@ -159,10 +157,9 @@ pub(crate) fn run(seconds: u64, shift: bool, slab: bool) -> Result<()> {
     println!("machine stood still, longest   {:>12.1} s", peaks.standstill.as_secs_f64());
     println!("accounted after FLUSHALL       {after:>12} bytes");
     println!("connections left               {clients:>12} (1 is this one)");
-    let lost = if shift { compare(&load, &peaks, layout)? } else { 0.0 };
+    let lost = if shift { compare(&load, &peaks)? } else { 0.0 };
     ensure!(peaks.used <= LIMIT, "accounted bytes passed the limit by {}", peaks.used - LIMIT);
-    let bound = if slab { 1.05 } else { 1.15 };
-    ensure!(share(peaks.resident) <= bound, "resident memory passed {bound} x the limit");
+    ensure!(share(peaks.resident) <= 1.05, "resident memory passed 1.05 x the limit");
     ensure!(clients == 1, "{clients} connections are left open");
     ensure!(share(after) < 0.01, "{after} bytes are still accounted after FLUSHALL");
     ensure!(lost <= POINTS_MAX, "hits stayed {lost:.1} points below those of a fresh server");
@@ -170,11 +167,11 @@ pub(crate) fn run(seconds: u64, shift: bool, slab: bool) -> Result<()> {
 }
 
 /// Shows the hits of each phase beside those of a fresh server; returns the most points lost.
-fn compare(load: &Load, peaks: &Peaks, layout: &str) -> Result<f64> {
+fn compare(load: &Load, peaks: &Peaks) -> Result<f64> {
     let mut fresh = vec![];
     for octaves in RANGES {
         let alone = Load::new(PHASE as u64, &[octaves], true);
-        apply(&start(layout)?, &alone)?;
+        apply(&start()?, &alone)?;
         fresh.push((alone.hits(PHASE - LAST..PHASE), alone.sum(0..PHASE)[0]));
     }
     println!("\nphase  up to KB  hits %  fresh  points  back after s  pace  resident, highest");
@@ -200,13 +197,12 @@ fn compare(load: &Load, peaks: &Peaks, layout: &str) -> Result<f64> {
     Ok(most)
 }
 
-fn start(layout: &str) -> Result<Server> {
+fn start() -> Result<Server> {
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     let larder = format!("{target}/release/larder");
     let child = Command::new(&larder)
         .args(["serve", "--port", &port.to_string(), "--maxmemory", &LIMIT.to_string()])
-        .args(["--layout", layout])
         .stderr(Stdio::null())
         .spawn()
         .with_context(|| format!("{larder} could not be started"))?;
