@@ -5,13 +5,13 @@
 //! time passes, so the highest of 128 candidates goes. What is never used again does not enter.
 
 use crate::rank::Dense;
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Access, Param, Policy, Slot, Spec, Tick};
 use base::Prng;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "belady-size",
-    params: &[("k", 128.0)],
+    params: &[Param::k(128)],
     build: |params| {
         let (k, prng) = ((params.get("k") as usize).max(1), Prng::new(params.seed));
         Box::new(BeladySize { k, prng, dense: Dense::default() })

@@ -13,15 +13,15 @@
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
 
 use crate::index::Index;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 use base::list::{Links, List, NIL};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lirs",
-    params: &[("hir", 0.01)],
+    params: &[Param::share("hir", 0.01)],
     build: |params| {
-        let mut policy = Lirs { share: params.get("hir").min(1.0), ..Lirs::default() };
+        let mut policy = Lirs { share: params.get("hir"), ..Lirs::default() };
         policy.on_resize(params.capacity);
         Box::new(policy)
     },

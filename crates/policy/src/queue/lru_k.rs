@@ -15,16 +15,16 @@
 
 use crate::ghost::Ghosts;
 use crate::heap::Heap;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 use std::collections::{HashMap, VecDeque};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lru-k",
-    params: &[("k", 2.0), ("history", 1.0)],
+    params: &[Param::count("k", 2, 1, 64), Param::number("history", 1.0, 0.0, 100.0)],
     build: |params| {
         Box::new(LruK {
-            k: params.get("k").clamp(1.0, 64.0) as usize,
+            k: params.get("k") as usize,
             heap: Heap::default(),
             uses: vec![],
             sizes: vec![],

@@ -17,12 +17,12 @@
 //! Policy. HP Labs 1998.
 
 use crate::heap::Heap;
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Access, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "gdsf",
-    params: &[("cost", 0.0)],
+    params: &[Param::switch("cost", 0)],
     build: |params| {
         let worth: Worth = if params.get("cost") > 0.0 {
             |access| access.penalty.as_f64().max(1.0) * 1e-3 * per_byte(access)

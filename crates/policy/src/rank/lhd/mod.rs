@@ -30,7 +30,7 @@ mod model;
 pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
-use crate::{Access, Bytes, Params, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Params, Policy, Slot, Spec, Tick};
 use base::Prng;
 use base::hash::mix;
 use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
@@ -38,7 +38,7 @@ use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lhd",
-    params: &[("k", 32.0), ("cost", 0.0), ("global", 0.0)],
+    params: &[Param::k(32), Param::switch("cost", 0), Param::switch("global", 0)],
     build: |params| Box::new(Lhd::new(params, params.get("cost") > 0.0)),
 };
 
