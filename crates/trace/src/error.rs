@@ -60,6 +60,16 @@ impl Error {
         Self::Malformed { unit: Unit::Record, at, problem: problem.into() }
     }
 
+    /// Whether the bytes were had, but are not whole: cut off, or not what was once written.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the stream goes on behind what is wrong.
     pub const fn is_malformed(&self) -> bool {
         matches!(self, Self::Malformed { .. })

@@ -34,6 +34,16 @@ pub(crate) trait LineFormat: Send {
     fn lost(&self) -> u64 {
         0
     }
+
+    /// How the trace is understood, where that is not plain from the format.
+    fn remark(&self) -> Option<&str> {
+        None
+    }
+
+    /// The word by which the trace names a tenant.
+    fn tenant_name(&self, _tenant: TenantId) -> Option<&str> {
+        None
+    }
 }
 
 /// One request, as a line gives it.
@@ -129,6 +139,15 @@ pub(crate) fn open<F: LineFormat + 'static>(
     options: &Options,
     format: F,
 ) -> Box<dyn Source> {
+    open_lines(Lines::new(reader), options, format)
+}
+
+/// The same from lines whose first the format has seen.
+pub(crate) fn open_lines<F: LineFormat + 'static>(
+    lines: Lines,
+    options: &Options,
+    format: F,
+) -> Box<dyn Source> {
     let batch = Batch {
         accesses: vec![],
         text: vec![],
@@ -136,7 +155,7 @@ pub(crate) fn open<F: LineFormat + 'static>(
         charge: options.charge,
         timeline: Timeline::default(),
     };
-    Box::new(Text { lines: Lines::new(reader), format, batch, ended: false })
+    Box::new(Text { lines, format, batch, ended: false })
 }
 
 impl<F: LineFormat> Source for Text<F> {
@@ -178,6 +197,14 @@ impl<F: LineFormat> Source for Text<F> {
 
     fn lost(&self) -> u64 {
         self.format.lost()
+    }
+
+    fn remark(&self) -> Option<&str> {
+        self.format.remark()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.format.tenant_name(tenant)
     }
 }
 

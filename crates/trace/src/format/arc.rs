@@ -29,6 +29,7 @@ pub const SPEC: Spec = Spec {
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 const BLOCK_BYTES: u32 = 512;

@@ -52,6 +52,7 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(writer))
     }),
     looks_ahead: false,
+    loses: &[],
 };
 
 const MAGIC: [u8; 8] = *b"larder\x001";

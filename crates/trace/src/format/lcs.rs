@@ -16,7 +16,7 @@
 //! 6 replace, 7 append, 8 prepend, 9 delete, 10 incr, 11 decr, 12 read, 13 write, 14 update; 0 is
 //! none, and is a read here. We write version 3 with the long header.
 
-use super::Spec;
+use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
@@ -48,6 +48,7 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(writer))
     }),
     looks_ahead: true,
+    loses: &[Loss::Penalties, Loss::Names, Loss::Fractions],
 };
 
 const MAGIC: u64 = 0x1234_5678_9abc_def0;

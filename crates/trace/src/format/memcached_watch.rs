@@ -33,6 +33,7 @@ pub const SPEC: Spec = Spec {
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 #[derive(Default)]

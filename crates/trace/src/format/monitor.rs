@@ -31,6 +31,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Monitor::new(options))),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 /// Which arguments of a command are keys.

@@ -26,6 +26,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Trace { key: vec![] })),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 struct Trace {

@@ -14,7 +14,7 @@
 //! Times are whole seconds: what is finer is lost when such a trace is written. The writer does not
 //! look ahead; it writes `next` where the source of the accesses knew it, and -1 where not.
 
-use super::Spec;
+use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
@@ -40,6 +40,14 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 }))
     }),
     looks_ahead: true,
+    loses: &[
+        Loss::Operations,
+        Loss::Tenants,
+        Loss::Lives,
+        Loss::Penalties,
+        Loss::Names,
+        Loss::Fractions,
+    ],
 };
 
 struct Oracle {

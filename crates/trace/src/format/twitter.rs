@@ -27,6 +27,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Twitter)),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 struct Twitter;
