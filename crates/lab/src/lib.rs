@@ -4,6 +4,7 @@
 pub mod curve_command;
 pub mod experiment;
 pub mod flight;
+mod interrupt;
 pub mod open;
 pub mod plan_command;
 pub mod plant;
@@ -13,3 +14,4 @@ mod requests;
 pub mod simulate;
 pub mod slab_plant;
 pub mod trace_command;
+mod whole_file;

@@ -5,13 +5,15 @@
 //! name; the format is known by `--format`, by the first bytes behind the compression, or by the
 //! name, in that order.
 
-use anyhow::{Context, anyhow};
+use crate::whole_file::{self, WholeFile};
+use anyhow::{Context, anyhow, bail};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, Sink, SkipBad, Source, Totals};
+use trace::{Access, Charge, Error, Sink, SkipBad, Source, TenantId, Totals, column};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
@@ -21,11 +23,11 @@ const HEAD: u64 = 1 << 12;
 /// How a trace is read: the flags every command that reads one has.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Format of the trace, where neither its first bytes nor its name tell
-    #[arg(long, value_name = "NAME")]
+    /// Format of the trace, where neither its first bytes nor its name tell; --help lists them
+    #[arg(long, value_name = "NAME", long_help = formats_help())]
     pub format: Option<String>,
-    /// Names of the columns, for --format columns: time, key, size and so on
-    #[arg(long, value_name = "NAMES")]
+    /// Names of the columns, comma separated, for --format columns; --help lists them
+    #[arg(long, value_name = "NAMES", long_help = columns_help())]
     pub columns: Option<String>,
     /// What stands between two columns: a character, or `tab` or `space`
     #[arg(long, value_name = "CHAR", value_parser = separator)]
@@ -39,11 +41,12 @@ pub struct Options {
     /// Charge one for every object: sizes are then numbers of objects
     #[arg(long, conflicts_with = "charge")]
     pub ignore_size: bool,
-    /// Count malformed records and go on, instead of ending at the first
+    /// Count malformed records and go on, instead of ending at the first; a trace that is cut off
+    /// ends there
     #[arg(long)]
     pub skip_bad: bool,
     /// Read no more than this many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
 }
 
@@ -80,6 +83,24 @@ fn item(key_size: u32, value_size: u32) -> u32 {
     u32::try_from(charge).unwrap_or(u32::MAX)
 }
 
+fn formats_help() -> String {
+    let mut text =
+        "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
+    for spec in format::ALL {
+        text.extend(["\n  ", spec.name, ": ", spec.about]);
+    }
+    text
+}
+
+fn columns_help() -> String {
+    format!(
+        "Names of the columns from left to right, comma separated, for --format columns; - for one \
+         that means nothing. A time, and what a miss costs, are in seconds and microseconds where \
+         the name does not say. There are {}",
+        column::known()
+    )
+}
+
 fn separator(text: &str) -> Result<u8, String> {
     match text {
         "tab" | "\\t" => Ok(b'\t'),
@@ -100,7 +121,14 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     } else {
         read_file(name, options)?
     };
-    let source = if options.skip_bad { Box::new(SkipBad::new(source)) } else { source };
+    if let Some(remark) = source.remark() {
+        tell(&format!("trace '{name}': {remark}"));
+    }
+    let source: Box<dyn Source> = if options.skip_bad {
+        Box::new(Lenient { inner: SkipBad::new(source), name: name.to_owned() })
+    } else {
+        source
+    };
     Ok(match options.limit {
         Some(left) => Box::new(Limit { inner: source, left }),
         None => source,
@@ -109,7 +137,14 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
 
 fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     let mut reader = bytes(name).with_context(|| format!("cannot open trace '{name}'"))?;
-    let head = peek(&mut reader).with_context(|| format!("cannot read trace '{name}'"))?;
+    let mut head = vec![];
+    let read = (&mut reader).take(HEAD).read_to_end(&mut head);
+    if let Err(error) = read {
+        if head.is_empty() || !options.skip_bad {
+            return Err(error).with_context(|| format!("cannot read trace '{name}'"));
+        }
+        reader = Box::new(Failed(Some(error)));
+    }
     let spec = choose(name, options, &head)?;
     let reader = Box::new(BufReader::with_capacity(CHUNK, Cursor::new(head).chain(reader)));
     (spec.open)(reader, &options.trace_options()).with_context(|| format!("trace '{name}'"))
@@ -156,11 +191,39 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let mut decoder = zstd::Decoder::new(whole)?;
             decoder.window_log_max(31)?;
-            Box::new(decoder)
+            Box::new(Unpacked(decoder))
         }
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
         _ => Box::new(whole),
     })
+}
+
+/// What is behind a compression. An error that is not the machine's is damage of the data.
+struct Unpacked<R>(R);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the compressed file is cut off: fetch it again")
+            }
+            io::ErrorKind::Other | io::ErrorKind::InvalidInput
+                if error.raw_os_error().is_none() =>
+            {
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            }
+            _ => error,
+        })
+    }
+}
+
+/// What is behind bytes that could still be read: why no more can.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// The first bytes, taken out of the reader.
@@ -168,6 +231,62 @@ fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut head = vec![];
     reader.take(HEAD).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Says something on standard error, once: a trace may be read several times.
+fn tell(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        eprintln!("larder: {text}");
+    }
+}
+
+/// The words by which a trace names its tenants, as far as it was read.
+pub(crate) fn tenant_names(source: &dyn Source) -> BTreeMap<TenantId, String> {
+    let named = |tenant| Some((tenant, source.tenant_name(tenant)?.to_owned()));
+    (0..=TenantId::MAX).filter_map(named).collect()
+}
+
+/// Passes over what is malformed, and says at the end what that was.
+struct Lenient {
+    inner: SkipBad<Box<dyn Source>>,
+    name: String,
+}
+
+impl Source for Lenient {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        self.inner.next()
+    }
+
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
+    }
+}
+
+impl Drop for Lenient {
+    fn drop(&mut self) {
+        if self.skipped() > 0 {
+            tell(&format!("trace '{}': {} malformed passed over", self.name, self.skipped()));
+        }
+        if let Some(why) = self.inner.cut_off() {
+            tell(&format!(
+                "trace '{}' is not whole, and what is behind is not counted: {why}",
+                self.name
+            ));
+        }
+    }
 }
 
 /// The first so many accesses.
@@ -193,11 +312,17 @@ impl Source for Limit {
     fn lost(&self) -> u64 {
         self.inner.lost()
     }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
+    }
 }
 
-/// A trace being written. It is whole once [`Output::finish`] has said so.
+/// A trace being written. It is there once [`Output::finish`] has said so.
 pub struct Output {
     sink: Box<dyn Sink>,
+    /// None where it goes to standard output.
+    file: Option<WholeFile>,
     /// What became of the end of the compressed stream, which is written when the sink is dropped.
     closed: Arc<Mutex<Option<io::Error>>>,
 }
@@ -233,31 +358,40 @@ fn writable() -> String {
 }
 
 /// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
-/// output.
+/// output. It is none of `inputs`.
 ///
 /// # Errors
 /// What the machine said.
-pub fn create(name: &str, spec: &Spec, totals: &Totals) -> anyhow::Result<Output> {
+pub fn create(
+    name: &str,
+    inputs: &[String],
+    spec: &Spec,
+    totals: &Totals,
+) -> anyhow::Result<Output> {
     let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
     let closed = Arc::new(Mutex::new(None));
-    let raw: Box<dyn Write + Send> = if name == "-" {
-        Box::new(io::stdout())
-    } else {
-        Box::new(File::create(name).with_context(|| format!("cannot write trace '{name}'"))?)
-    };
     let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+    if ending == "gz" {
+        bail!("gzip is only read: let the name of '{name}' end with .zst");
+    }
+    let (file, raw): (_, Box<dyn Write + Send>) = if name == "-" {
+        whole_file::check_stdout(inputs)?;
+        (None, Box::new(io::stdout()))
+    } else {
+        let file = WholeFile::begin(Path::new(name), inputs)?;
+        let raw = file.writer()?;
+        (Some(file), Box::new(raw))
+    };
     let writer = if ending == "zst" || ending == "zstd" {
         let closed = Arc::clone(&closed);
         let encoder = zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?;
         Box::new(encoder.on_finish(move |end| {
             *closed.lock().unwrap_or_else(PoisonError::into_inner) = end.err();
         }))
-    } else if ending == "gz" {
-        anyhow::bail!("gzip is only read: let the name of '{name}' end with .zst");
     } else {
         raw
     };
-    Ok(Output { sink: create(writer, totals)?, closed })
+    Ok(Output { sink: create(writer, totals)?, file, closed })
 }
 
 impl Output {
@@ -269,16 +403,37 @@ impl Output {
         self.sink.put(access, key)
     }
 
-    /// Writes what is still held back and the end of the compressed stream.
+    /// Writes what is still held back and the end of the compressed stream, and gives the file its
+    /// name. Says how many bytes it has.
     ///
     /// # Errors
-    /// What the machine said: the trace is then not whole.
-    pub fn finish(mut self) -> anyhow::Result<()> {
+    /// What the machine said: the trace is then not there.
+    pub fn finish(mut self) -> anyhow::Result<u64> {
         self.sink.finish()?;
         drop(self.sink);
-        match self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            None => Ok(()),
-            Some(error) => Err(error).context("cannot end the compressed stream"),
+        if let Some(error) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error).context("cannot end the compressed stream");
+        }
+        self.file.map_or(Ok(0), WholeFile::keep)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Args;
+
+    /// What a reader knows but no help tells might as well not be there.
+    #[test]
+    fn the_help_lists_formats_and_columns() {
+        let mut command = Options::augment_args(clap::Command::new("x"));
+        let help = command.render_long_help().to_string();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for spec in format::ALL {
+            assert!(help.contains(&format!("{}: {}", spec.name, spec.about)), "{}", spec.name);
+        }
+        for (name, _) in column::NAMES {
+            assert!(help.contains(name), "{name}");
         }
     }
 }

@@ -72,6 +72,8 @@ fn errors_name_what_is_known() {
         ("zopf", "zipf"),
         ("zipf:kexs=3", "keys="),
         ("zipf:keys", "name=value"),
+        ("zipf:keys=3:keys=4", "keys is said twice"),
+        ("zipf:key-size=3:key_size=4", "key-size is said twice"),
         ("zipf:keys=-3", "whole number"),
         ("zipf:keys=0", "at least one"),
         ("zipf:skew=nan", "number"),

@@ -1,5 +1,6 @@
 //! Plays a trace to many caches, on all cores.
 
+use super::ReadSize;
 use super::feed::{Chunk, Feed, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
 use super::size::Size;
@@ -23,6 +24,7 @@ pub(super) struct Plan<'a> {
     pub(super) choices: &'a [(String, Choice)],
     pub(super) sizes: &'a [Size],
     pub(super) seed: u64,
+    pub(super) read_size: ReadSize,
     pub(super) interval: Option<u64>,
     pub(super) tenants: bool,
     pub(super) threads: usize,
@@ -121,7 +123,11 @@ impl Run {
             keys: feed.keys(),
             seed,
             interval: self.interval.take(),
-            tenants: self.tenants.as_ref().map(outcome::tenants).unwrap_or_default(),
+            tenants: self
+                .tenants
+                .as_ref()
+                .map(|shares| outcome::tenants(shares, feed))
+                .unwrap_or_default(),
         }
     }
 }
@@ -139,7 +145,10 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
                 policy: name.clone(),
                 size: size.clone(),
                 asked,
-                cache: Cache::new(choice, asked, plan.seed),
+                cache: match plan.read_size {
+                    ReadSize::New => Cache::new(choice, asked, plan.seed),
+                    ReadSize::First => Cache::new(choice, asked, plan.seed).keeping_sizes(),
+                },
                 misses_by: MissesBy::default(),
                 seconds: Duration::ZERO,
                 accesses: 0,
@@ -257,7 +266,15 @@ mod tests {
     use crate::open::Options;
 
     fn plan<'a>(choices: &'a [(String, Choice)], sizes: &'a [Size], threads: usize) -> Plan<'a> {
-        Plan { choices, sizes, seed: 1, interval: Some(1000), tenants: true, threads }
+        Plan {
+            choices,
+            sizes,
+            seed: 1,
+            read_size: ReadSize::New,
+            interval: Some(1000),
+            tenants: true,
+            threads,
+        }
     }
 
     /// However a trace is played, on however many threads, the counts must be the same.

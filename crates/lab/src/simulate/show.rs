@@ -149,7 +149,7 @@ fn tenants(outcomes: &[Outcome]) -> Table {
             table.row([
                 outcome.policy.clone(),
                 outcome.size.clone(),
-                tenant.id.to_string(),
+                tenant.name.clone().unwrap_or_else(|| tenant.id.to_string()),
                 tenant.requests.to_string(),
                 ratio(tenant.miss_ratio),
                 ratio(tenant.byte_miss_ratio),

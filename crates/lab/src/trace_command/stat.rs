@@ -13,6 +13,7 @@ use base::histogram::Histogram;
 use base::{Access, Micros, Op, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use trace::Source;
 
 /// Print what a trace holds
 ///
@@ -112,6 +113,9 @@ pub(super) struct Quantiles {
 pub(super) struct Tenant {
     #[serde(rename = "tenant")]
     pub(super) number: TenantId,
+    /// The word for it, where the trace has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
     pub(super) requests: u64,
     /// Keys whose first request was the tenant's.
     pub(super) keys: u64,
@@ -200,7 +204,7 @@ impl Survey {
     }
 
     /// What was counted.
-    pub(super) fn stat(mut self, trace: &str, skipped: u64, lost: u64) -> Stat {
+    pub(super) fn stat(mut self, trace: &str, source: &dyn Source) -> Stat {
         let k_sensitivity = self.kept.take().as_ref().and_then(sensitivity::measure);
         let keys = self.objects.len();
         let mut sizes: Vec<u32> = self.objects.values().map(|object| object.size).collect();
@@ -214,6 +218,7 @@ impl Survey {
         }
         for (number, tenant) in &mut self.tenants {
             tenant.number = *number;
+            tenant.name = source.tenant_name(*number).map(str::to_owned);
         }
         let top = counts[..keys.div_ceil(100)].iter().map(|count| u64::from(*count)).sum::<u64>();
         let once = counts.iter().rev().take_while(|count| **count == 1).count();
@@ -224,8 +229,8 @@ impl Survey {
             bytes: self.bytes,
             footprint_bytes: sizes.iter().map(|size| u64::from(*size)).sum(),
             span_us: self.end.saturating_sub(self.first.unwrap_or_default()).0,
-            skipped,
-            lost,
+            skipped: source.skipped(),
+            lost: source.lost(),
             sizes: Spread::of(&mut sizes),
             key_sizes: Spread::of(&mut key_sizes),
             operations: self.operations,
@@ -311,7 +316,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         progress.step();
     }
     drop(progress);
-    let stat = survey.stat(&args.trace, source.skipped(), source.lost());
+    let stat = survey.stat(&args.trace, &*source);
     if args.json { report::json::print(&stat) } else { Ok(print_line(&stat.text())?) }
 }
 
@@ -390,11 +395,12 @@ impl Stat {
             ]);
         };
         for tenant in tenants.iter().take(TENANTS_SHOWN) {
-            add(tenant.number.to_string(), tenant);
+            add(tenant.name.clone().unwrap_or_else(|| tenant.number.to_string()), tenant);
         }
         if let Some(rest) = tenants.get(TENANTS_SHOWN..).filter(|rest| !rest.is_empty()) {
             let sum = rest.iter().fold(Tenant::default(), |sum, tenant| Tenant {
                 number: 0,
+                name: None,
                 requests: sum.requests + tenant.requests,
                 keys: sum.keys + tenant.keys,
                 bytes: sum.bytes + tenant.bytes,

@@ -54,6 +54,31 @@ fn same_seed_same_run() {
     }
 }
 
+/// A read that shows another size: charged anew, or not where the cache keeps sizes. In either way
+/// what is charged is the sum of what the residents are said to take.
+#[test]
+fn a_read_of_another_size_is_charged_or_not() {
+    for choice in choices().iter().filter(|choice| is_bounded(choice)) {
+        let step = |cache: &mut Cache, size| {
+            // It is asked for again, which a bound that looks ahead wants to know.
+            let access = Access { next: base::Tick(99), ..Access::get(7, size) };
+            (cache.access(&access), cache.used().0)
+        };
+        // Large enough that no part of a cache is too small for the object.
+        let cache = || Cache::new(choice, Bytes(4_000_000), 1);
+        let (mut anew, mut kept) = (cache(), cache().keeping_sizes());
+        for cache in [&mut anew, &mut kept] {
+            assert_eq!(step(cache, 100).0, Outcome::Miss, "{choice}");
+        }
+        assert_eq!(step(&mut anew, 150), (Outcome::Hit, 150), "{choice}");
+        assert_eq!(step(&mut kept, 150), (Outcome::Hit, 100), "{choice}");
+        assert_eq!(step(&mut anew, 50), (Outcome::Hit, 50), "{choice}");
+        assert_eq!(step(&mut kept, 50), (Outcome::Hit, 100), "{choice}");
+        kept.access(&Access { next: base::Tick(99), ..Access::set(7, 60) });
+        assert_eq!(kept.used().0, 60, "{choice}: a write changes it");
+    }
+}
+
 /// Whatever the policy, what it answers must be explained by a cache that forgets: a hit only for
 /// what was written since, not removed, and not expired.
 #[test]
