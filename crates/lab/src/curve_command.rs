@@ -285,7 +285,7 @@ fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result
     let mut runs = vec![];
     for name in &args.model {
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
-        for params in variants(spec, &base, &args.k, &policies)? {
+        for params in variants(spec, &base, &args.k, &policies) {
             for &rate in &rates {
                 // Another seed is another sample: nothing new where all keys are watched.
                 let is_sample = rate < 1.0 || args.keys_max.is_some();
@@ -320,20 +320,15 @@ fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result
 }
 
 /// The parameters that make a difference to the model.
-fn variants(
-    spec: &Spec,
-    base: &Params,
-    ks: &[u32],
-    policies: &[Choice],
-) -> anyhow::Result<Vec<Params>> {
+fn variants(spec: &Spec, base: &Params, ks: &[u32], policies: &[Choice]) -> Vec<Params> {
     if runs_caches(spec) && !policies.is_empty() {
         let with = |policy: &Choice| Params { policy: Some(policy.clone()), ..base.clone() };
-        return Ok(policies.iter().map(with).collect());
+        return policies.iter().map(with).collect();
     }
     if !depends_on_k(spec) {
-        return Ok(vec![base.clone()]);
+        return vec![base.clone()];
     }
-    Ok(ks.iter().map(|&k| Params { k, ..base.clone() }).collect())
+    ks.iter().map(|&k| Params { k, ..base.clone() }).collect()
 }
 
 /// Whether the model simulates whatever policy it is given.

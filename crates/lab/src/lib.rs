@@ -6,6 +6,7 @@ pub mod experiment;
 pub mod flight;
 mod interrupt;
 pub mod open;
+mod output;
 pub mod plan_command;
 pub mod plant;
 pub mod replay;

@@ -1,19 +1,16 @@
-//! Opens whatever a user names as a trace: a file of any format, standard input, a generator. And
-//! begins a file that is to be one.
+//! Opens whatever a user names as a trace: a file of any format, standard input, a generator.
 //!
 //! Files are read through their compression, which is known by the first bytes and not by the
 //! name; the format is known by `--format`, by the first bytes behind the compression, or by the
 //! name, in that order.
 
-use crate::whole_file::{self, WholeFile};
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::{Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, Sink, SkipBad, Source, TenantId, Totals, column};
+use trace::{Access, Charge, Error, SkipBad, Source, TenantId, column};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
@@ -33,8 +30,8 @@ pub struct Options {
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub separator: Option<u8>,
     /// Bytes of a value where the trace does not say
-    #[arg(long, value_name = "BYTES")]
-    pub value_size: Option<u32>,
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub value_size: Option<u64>,
     /// What the cache is charged for an object
     #[arg(long, value_enum, default_value_t)]
     pub charge: ChargeBy,
@@ -78,12 +75,11 @@ impl Options {
 }
 
 /// What the store charges for an item without a time to live.
-fn item(key_size: u32, value_size: u32) -> u32 {
-    let charge = store::charge(key_size as usize, value_size as usize, false);
-    u32::try_from(charge).unwrap_or(u32::MAX)
+fn item(key_size: u32, value_size: u64) -> u64 {
+    store::charge(key_size as usize, value_size as usize, false) as u64
 }
 
-fn formats_help() -> String {
+pub(crate) fn formats_help() -> String {
     let mut text =
         "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
     for spec in format::ALL {
@@ -205,7 +201,7 @@ impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         self.0.read(to).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), "the compressed file is cut off: fetch it again")
+                io::Error::new(error.kind(), "the compressed file is cut off, fetch it again")
             }
             io::ErrorKind::Other | io::ErrorKind::InvalidInput
                 if error.raw_os_error().is_none() =>
@@ -315,106 +311,6 @@ impl Source for Limit {
 
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         self.inner.tenant_name(tenant)
-    }
-}
-
-/// A trace being written. It is there once [`Output::finish`] has said so.
-pub struct Output {
-    sink: Box<dyn Sink>,
-    /// None where it goes to standard output.
-    file: Option<WholeFile>,
-    /// What became of the end of the compressed stream, which is written when the sink is dropped.
-    closed: Arc<Mutex<Option<io::Error>>>,
-}
-
-/// The format in which a trace of that name is written: the one that is asked for, or the one the
-/// name ends with, or the common one.
-///
-/// # Errors
-/// A sentence that names the formats that can be written.
-pub fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static Spec> {
-    let spec = match wanted {
-        Some(wanted) => format::find(wanted).map_err(|error| anyhow!(error))?,
-        None => match format::detect(name, b"") {
-            Some(spec) => spec,
-            None if name == "-" => format::find("csv").map_err(|error| anyhow!(error))?,
-            None => anyhow::bail!(
-                "cannot tell from the name '{name}' which format to write: name it with --to, one \
-                 of {}",
-                writable()
-            ),
-        },
-    };
-    if spec.create.is_none() {
-        anyhow::bail!("{} is only read: choose one of {} with --to", spec.name, writable());
-    }
-    Ok(spec)
-}
-
-fn writable() -> String {
-    let known: Vec<_> =
-        format::ALL.iter().filter(|spec| spec.create.is_some()).map(|spec| spec.name).collect();
-    known.join(", ")
-}
-
-/// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
-/// output. It is none of `inputs`.
-///
-/// # Errors
-/// What the machine said.
-pub fn create(
-    name: &str,
-    inputs: &[String],
-    spec: &Spec,
-    totals: &Totals,
-) -> anyhow::Result<Output> {
-    let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
-    let closed = Arc::new(Mutex::new(None));
-    let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
-    if ending == "gz" {
-        bail!("gzip is only read: let the name of '{name}' end with .zst");
-    }
-    let (file, raw): (_, Box<dyn Write + Send>) = if name == "-" {
-        whole_file::check_stdout(inputs)?;
-        (None, Box::new(io::stdout()))
-    } else {
-        let file = WholeFile::begin(Path::new(name), inputs)?;
-        let raw = file.writer()?;
-        (Some(file), Box::new(raw))
-    };
-    let writer = if ending == "zst" || ending == "zstd" {
-        let closed = Arc::clone(&closed);
-        let encoder = zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?;
-        Box::new(encoder.on_finish(move |end| {
-            *closed.lock().unwrap_or_else(PoisonError::into_inner) = end.err();
-        }))
-    } else {
-        raw
-    };
-    Ok(Output { sink: create(writer, totals)?, file, closed })
-}
-
-impl Output {
-    /// Writes one access.
-    ///
-    /// # Errors
-    /// What the machine said.
-    pub fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
-        self.sink.put(access, key)
-    }
-
-    /// Writes what is still held back and the end of the compressed stream, and gives the file its
-    /// name. Says how many bytes it has.
-    ///
-    /// # Errors
-    /// What the machine said: the trace is then not there.
-    pub fn finish(mut self) -> anyhow::Result<u64> {
-        self.sink.finish()?;
-        drop(self.sink);
-        if let Some(error) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error).context("cannot end the compressed stream");
-        }
-        self.file.map_or(Ok(0), WholeFile::keep)
     }
 }
 

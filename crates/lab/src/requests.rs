@@ -6,7 +6,7 @@
 
 use crate::open::{Options, open};
 use anyhow::{Context, ensure};
-use base::{Access, Bytes, Filter, Micros, Op, TenantId};
+use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
 use std::collections::HashMap;
 use trace::Source;
 use trace::join::Merge;
@@ -128,7 +128,7 @@ fn stems(traces: &[String]) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Footprint {
     filter: Filter,
-    sizes: HashMap<u64, u32>,
+    sizes: HashMap<u64, Size>,
 }
 
 impl Default for Footprint {

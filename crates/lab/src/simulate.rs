@@ -120,6 +120,7 @@ enum ReadSize {
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
+#[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
 pub fn run(args: Args) -> Result<()> {
     if args.policy.iter().any(|name| name == "list") {
         print!("{}", show::policies());

@@ -7,7 +7,7 @@
 use crate::admit::Admit;
 use crate::index::Index;
 use crate::{Access, Bytes, Choice, Op, Policy, Slot, Stats, Tick};
-use base::Micros;
+use base::{Micros, Size};
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug)]
 struct Resident {
     key: [u32; 2],
-    size: u32,
+    size: Size,
 }
 
 const _: () = assert!(size_of::<Resident>() == 12);
 
 impl Resident {
-    const fn new(key: u64, size: u32) -> Self {
+    const fn new(key: u64, size: Size) -> Self {
         Self { key: [key as u32, (key >> 32) as u32], size }
     }
 
@@ -56,7 +56,7 @@ pub struct Idle {
     /// The key.
     pub key: u64,
     /// Bytes it is charged.
-    pub size: u32,
+    pub size: Size,
     /// The time it has to live; zero for no limit.
     pub left: Micros,
     /// Requests since the last one to it.
@@ -187,7 +187,7 @@ impl Cache {
             self.now = Tick(oldest.age - one.age);
             if !self.holds(one.key) {
                 let Idle { key, size, left: ttl, .. } = *one;
-                self.write(None, &Access { op: Op::Set, ttl, ..Access::get(key, size) });
+                self.write(None, &Access { op: Op::Set, size, ttl, ..Access::get(key, 0) });
             }
         }
         self.now = Tick(oldest.age);

@@ -165,7 +165,8 @@ impl Header {
             if ranks.iter().enumerate().any(is_better) { Column::Ignored } else { column }
         });
         let columns = columns.collect();
-        (names.len() > 1).then_some(Self { columns, names })
+        let is_line = names.len() > 1 && names.iter().any(|name| !name.is_empty());
+        is_line.then_some(Self { columns, names })
     }
 
     pub(crate) fn has(&self, column: Column) -> bool {

@@ -34,8 +34,8 @@ pub enum Error {
         /// What is wrong with it, and what was expected.
         problem: String,
     },
-    /// The bytes could not be had, or could not be written.
-    #[error("after {unit} {at}: {source}")]
+    /// The bytes could not be had, or could not be written; the source says why.
+    #[error("after {unit} {at}")]
     Io {
         /// Line or record.
         unit: Unit,

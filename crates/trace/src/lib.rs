@@ -131,12 +131,12 @@ pub struct Options {
     /// What stands between two columns, where it cannot be told from the first line.
     pub separator: Option<u8>,
     /// Bytes of a value where the format does not say.
-    pub value_size: Option<u32>,
+    pub value_size: Option<u64>,
 }
 
 impl Options {
     /// Bytes of a value of which the trace does not say more: one, unless the user does.
-    pub(crate) fn unknown_size(&self) -> u32 {
+    pub(crate) fn unknown_size(&self) -> u64 {
         self.value_size.unwrap_or(1)
     }
 }

@@ -26,7 +26,10 @@ impl<S: Source> Source for SkipBad<S> {
             }
             match self.inner.next() {
                 Some(Err(error)) if error.is_malformed() => self.skipped += 1,
-                Some(Err(error)) if error.is_damage() => self.cut_off = Some(error.to_string()),
+                Some(Err(error)) if error.is_damage() => {
+                    let why = std::error::Error::source(&error).map(ToString::to_string);
+                    self.cut_off = Some(format!("{error}: {}", why.unwrap_or_default()));
+                }
                 other => return other,
             }
         }

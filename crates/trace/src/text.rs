@@ -55,7 +55,7 @@ pub(crate) struct Request {
     pub(crate) tenant: TenantId,
     /// The length of the key's text where `None`.
     pub(crate) key_size: Option<u32>,
-    pub(crate) value_size: u32,
+    pub(crate) value_size: u64,
     pub(crate) ttl: Micros,
     pub(crate) penalty: Micros,
     pub(crate) next: Tick,
@@ -63,7 +63,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// A read of a value of that size.
-    pub(crate) const fn get(micros: u64, value_size: u32) -> Self {
+    pub(crate) const fn get(micros: u64, value_size: u64) -> Self {
         Self {
             micros,
             op: Op::Get,
@@ -229,10 +229,18 @@ pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
     whole.checked_add(fraction)
 }
 
-/// A size below 4 GiB.
-pub(crate) fn size(text: &[u8]) -> Option<u32> {
+/// The size of a value.
+pub(crate) fn size(text: &[u8]) -> Option<u64> {
+    crate::lines::whole_number(text).filter(|size| *size <= SIZE_MAX)
+}
+
+/// The size of a key: below 4 GiB.
+pub(crate) fn key_size(text: &[u8]) -> Option<u32> {
     crate::lines::whole_number(text).and_then(|size| u32::try_from(size).ok())
 }
+
+/// No value is larger than a tebibyte: sums over a whole trace stay within 64 bits.
+pub(crate) const SIZE_MAX: u64 = 1 << 40;
 
 /// Reads text as Redis quotes it (`"a\x00\"b"`) off the front of `rest`, to the end of `to`.
 /// `None` where the quotes are not closed.

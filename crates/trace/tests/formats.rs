@@ -1,7 +1,7 @@
 //! What must hold for every format in the list: a valid sample is read whole, no bytes make a
 //! reader panic or run forever, and what a format writes it reads back.
 
-use base::hash;
+use base::{Size, hash};
 use proptest::prelude::*;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -49,11 +49,13 @@ fn requests() -> Vec<(Access, Vec<u8>)> {
         .collect()
 }
 
-fn access(time: u64, key: &[u8], value_size: u32) -> (Access, Vec<u8>) {
+fn access(time: u64, key: &[u8], value_size: u64) -> (Access, Vec<u8>) {
     let access = Access {
         time: Micros(time),
         key_size: key.len() as u32,
-        ..Access::get(hash::bytes(0, key), value_size)
+        value_size,
+        size: Size::of(value_size),
+        ..Access::get(hash::bytes(0, key), 0)
     };
     (access, key.to_vec())
 }
@@ -276,7 +278,10 @@ fn a_failing_disk_is_an_error_and_the_end() {
         let mut failed = false;
         while let Some(next) = source.next() {
             assert!(!failed, "{}: nothing comes after the failure", spec.name);
-            failed = next.is_err_and(|error| error.to_string().contains("disk on fire"));
+            failed = next.is_err_and(|error| {
+                let why = std::error::Error::source(&error);
+                why.is_some_and(|why| why.to_string().contains("disk on fire"))
+            });
         }
         assert!(failed, "{}", spec.name);
     }
@@ -332,7 +337,9 @@ proptest! {
 fn any_request() -> impl Strategy<Value = (Access, Vec<u8>)> {
     let op = prop_oneof![Just(Op::Get), Just(Op::Set), Just(Op::Delete)];
     let next = prop_oneof![Just(Tick::NEVER), (0u64..1 << 40).prop_map(Tick)];
-    let numbers = (0u64..3_000_000, 0u32..40, any::<u32>(), 0u16..5, 0u64..100, 0u64..1 << 40);
+    // Some of more than 4 GiB.
+    let size = (0u64..1 << 20, 0u32..21).prop_map(|(size, shift)| size << shift);
+    let numbers = (0u64..3_000_000, 0u32..40, size, 0u16..5, 0u64..100, 0u64..1 << 40);
     (numbers, op, next).prop_map(|((gap, key, value_size, tenant, ttl, penalty), op, next)| {
         let (access, key) = access(gap, key.to_string().as_bytes(), value_size);
         let (ttl, penalty) = (Micros::from_secs(ttl), Micros(penalty));
@@ -361,7 +368,8 @@ fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
             time: whole_seconds,
             key_size: access.key_size,
             next: access.next,
-            ..Access::get(access.key, access.value_size)
+            // Four bytes for a size.
+            ..Access::get(access.key, access.value_size.min(u32::MAX.into()) as u32)
         },
         other => panic!("{other}: say here what it keeps"),
     };

@@ -40,7 +40,7 @@ use anyhow::{Context, bail};
 use base::TenantId;
 use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ pub struct Args {
     /// Whose the requests are
     #[arg(long, value_enum, default_value_t)]
     tenants: By,
-    /// Names of the tenants in order, instead of t1, t2 and so on
+    /// Names of the tenants in order, instead of the words of the trace or t1, t2 and so on
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     names: Vec<String>,
     /// How the keys of tenants are kept apart
@@ -199,7 +199,7 @@ impl Args {
                 if !PACES.contains(&at) =>
             {
                 let (low, high) = (PACES.start(), PACES.end());
-                bail!("a pace of {at}: choose a number from {low} to {high}")
+                bail!("a pace of {at:?}: choose a number from {low} to {high}")
             }
             _ => Ok(pace),
         }
@@ -216,8 +216,9 @@ impl Args {
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
         }
-        let tenant = |at: usize| {
-            let name = self.names.get(at).cloned().unwrap_or_else(|| format!("t{}", at + 1));
+        let tenant = |at: usize, word: Option<&String>| {
+            let name = self.names.get(at).or(word).cloned();
+            let name = name.unwrap_or_else(|| format!("t{}", at + 1));
             Tenant {
                 prefix: match self.namespace {
                     Namespace::Prefix => format!("{name}:"),
@@ -246,11 +247,12 @@ impl Args {
                         let clients = survey.clients.len();
                         bail!("{clients} clients are too many tenants: at most {TENANTS_MAX}");
                     }
-                    tenants = (0..survey.clients.len()).map(tenant).collect();
+                    let words = survey.clients.iter().map(|client| survey.names.get(client));
+                    tenants = words.enumerate().map(|(at, word)| tenant(at, word)).collect();
                     Owner::Client(survey.clients.iter().copied().zip(0..).collect())
                 }
                 _ => {
-                    tenants.push(tenant(at));
+                    tenants.push(tenant(at, None));
                     Owner::Tenant(at)
                 }
             };
@@ -271,6 +273,7 @@ impl Args {
             survey.requests += 1;
             survey.clients.insert(access.with_context(|| format!("trace '{trace}'"))?.tenant);
         }
+        survey.names = open::tenant_names(&*source);
         if survey.requests == 0 {
             bail!("trace '{trace}' has no requests");
         }
@@ -315,6 +318,8 @@ impl Args {
 struct Survey {
     requests: u64,
     clients: BTreeSet<TenantId>,
+    /// The words for them, where the trace has words.
+    names: BTreeMap<TenantId, String>,
 }
 
 fn progress_bar(requests: Option<u64>) -> ProgressBar {

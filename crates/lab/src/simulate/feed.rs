@@ -3,7 +3,7 @@
 use crate::open::{Options, open, tenant_names};
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
-use base::{Access, Micros, Op, TenantId, Tick};
+use base::{Access, Micros, Op, Size, TenantId, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Chunk {
 /// What is known of a key.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    size: u32,
+    size: Size,
     alive: bool,
     expires: Micros,
 }
@@ -65,8 +65,9 @@ impl Annotator {
         for part in accesses.chunks(AT_ONCE) {
             // Most of the time goes to waiting for memory. These look-ups do not depend on each
             // other, so the processor waits for several at once, and finds all of them below.
-            let size = |access: &Access| self.known.get(&access.key).map_or(0, |known| known.size);
-            std::hint::black_box(part.iter().map(size).fold(0, u32::wrapping_add));
+            let size =
+                |access: &Access| self.known.get(&access.key).map_or(0, |known| known.size.get());
+            std::hint::black_box(part.iter().map(size).fold(0, u64::wrapping_add));
             causes.extend(part.iter().map(|access| self.see(access)));
         }
     }
@@ -98,7 +99,7 @@ impl Annotator {
             known.expires = expires;
         }
         if access.size > known.size {
-            self.footprint += u64::from(access.size - known.size);
+            self.footprint += access.size.get() - known.size.get();
             known.size = access.size;
         }
         cause

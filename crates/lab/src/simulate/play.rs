@@ -334,7 +334,7 @@ mod tests {
     fn the_largest_numbers_are_no_panic() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large.csv");
-        let (time, size) = (u64::MAX, u32::MAX);
+        let (time, size) = (u64::MAX, 1u64 << 40);
         let line = |at: u64, op: &str| format!("{},k{},4,{size},65535,{op},{time}\n", at, at % 3);
         let lines: Vec<_> = [0, 1, time - 2, time - 1, time, time]
             .into_iter()

@@ -4,6 +4,7 @@ use super::print_line;
 use super::progress::Progress;
 use crate::interrupt::Interrupt;
 use crate::open::{self, Options};
+use crate::output;
 use crate::report;
 use crate::whole_file;
 use anyhow::{Context, ensure};
@@ -73,7 +74,7 @@ fn write<'a>(
     to: &'a str,
     target: &Target,
 ) -> anyhow::Result<Written<'a>> {
-    let spec = open::written(to, target.to.as_deref())?;
+    let spec = output::written(to, target.to.as_deref())?;
     let inputs = [from.to_owned()];
     if to != "-" {
         whole_file::check(Path::new(to), &inputs)?;
@@ -85,7 +86,7 @@ fn write<'a>(
         Ahead::default()
     };
     let mut source = open::open(from, reading)?;
-    let mut output = open::create(to, &inputs, spec, &ahead.totals)?;
+    let mut writing = output::create(to, &inputs, spec, &ahead.totals)?;
     let interrupt = Interrupt::listen()?;
     let mut progress = Progress::new("writing");
     let mut written = 0;
@@ -103,11 +104,11 @@ fn write<'a>(
         for (count, loss) in losses.iter_mut().zip(spec.loses) {
             *count += u64::from(loss.hits(&access, source.key()));
         }
-        output.put(&access, source.key()).with_context(|| format!("writing '{to}'"))?;
+        writing.put(&access, source.key()).with_context(|| format!("writing '{to}'"))?;
         written += 1;
         progress.step();
     }
-    let bytes = output.finish()?;
+    let bytes = writing.finish()?;
     drop(progress);
     Ok(Written {
         trace: from,
@@ -136,7 +137,7 @@ pub(super) fn in_trace(name: &str) -> String {
 fn look_ahead(source: &mut dyn Source) -> Result<Ahead, trace::Error> {
     let mut ahead = Ahead::default();
     // The object's last request, and the largest size it had.
-    let mut objects: HashMap<u64, (usize, u32)> = HashMap::new();
+    let mut objects: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut progress = Progress::new("looking ahead");
     while let Some(access) = source.next() {
         let access = access?;
@@ -152,7 +153,7 @@ fn look_ahead(source: &mut dyn Source) -> Result<Ahead, trace::Error> {
         progress.step();
     }
     ahead.totals.objects = objects.len() as u64;
-    ahead.totals.object_bytes = objects.values().map(|(_, size)| u64::from(*size)).sum();
+    ahead.totals.object_bytes = objects.values().map(|(_, size)| size).sum();
     Ok(ahead)
 }
 

@@ -32,7 +32,7 @@ struct Row {
     time_us: u64,
     key: String,
     key_size: u32,
-    value_size: u32,
+    value_size: u64,
     tenant: u16,
     /// The word for the tenant, where the trace has one.
     #[serde(skip_serializing_if = "Option::is_none")]

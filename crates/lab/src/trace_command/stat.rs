@@ -10,7 +10,7 @@ use crate::report::table::Table;
 use anyhow::Context;
 use base::hash::KeyMap;
 use base::histogram::Histogram;
-use base::{Access, Micros, Op, TenantId};
+use base::{Access, Micros, Op, Size, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use trace::Source;
@@ -131,7 +131,7 @@ struct Object {
     last: u64,
     last_time: Micros,
     requests: u32,
-    size: u32,
+    size: Size,
     key_size: u32,
     tenant: TenantId,
 }
@@ -164,7 +164,7 @@ impl Survey {
     pub(super) fn add(&mut self, access: &Access) {
         let now = self.requests;
         self.requests += 1;
-        self.bytes += u64::from(access.value_size);
+        self.bytes += access.value_size;
         self.first.get_or_insert(access.time);
         self.end = self.end.max(access.time);
         *match access.op {
@@ -181,12 +181,12 @@ impl Survey {
         }
         let tenant = self.tenants.entry(access.tenant).or_default();
         tenant.requests += 1;
-        tenant.bytes += u64::from(access.value_size);
+        tenant.bytes += access.value_size;
         let object = self.objects.entry(access.key).or_insert(Object {
             last: now,
             last_time: access.time,
             requests: 0,
-            size: 0,
+            size: Size::default(),
             key_size: access.key_size,
             tenant: access.tenant,
         });
@@ -197,7 +197,7 @@ impl Survey {
         object.last = now;
         object.last_time = access.time;
         object.requests = object.requests.saturating_add(1);
-        object.size = object.size.max(access.value_size);
+        object.size = object.size.max(Size::of(access.value_size));
         if let Some(kept) = &mut self.kept {
             kept.add(access);
         }
@@ -207,8 +207,9 @@ impl Survey {
     pub(super) fn stat(mut self, trace: &str, source: &dyn Source) -> Stat {
         let k_sensitivity = self.kept.take().as_ref().and_then(sensitivity::measure);
         let keys = self.objects.len();
-        let mut sizes: Vec<u32> = self.objects.values().map(|object| object.size).collect();
-        let mut key_sizes: Vec<u32> = self.objects.values().map(|object| object.key_size).collect();
+        let mut sizes: Vec<u64> = self.objects.values().map(|object| object.size.get()).collect();
+        let key_sizes = self.objects.values().map(|object| u64::from(object.key_size));
+        let mut key_sizes: Vec<u64> = key_sizes.collect();
         let mut counts: Vec<u32> = self.objects.values().map(|object| object.requests).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         for object in self.objects.values() {
@@ -227,7 +228,7 @@ impl Survey {
             requests: self.requests,
             keys: keys as u64,
             bytes: self.bytes,
-            footprint_bytes: sizes.iter().map(|size| u64::from(*size)).sum(),
+            footprint_bytes: sizes.iter().sum(),
             span_us: self.end.saturating_sub(self.first.unwrap_or_default()).0,
             skipped: source.skipped(),
             lost: source.lost(),
@@ -249,13 +250,13 @@ impl Survey {
 }
 
 impl Spread {
-    fn of(values: &mut [u32]) -> Self {
+    fn of(values: &mut [u64]) -> Self {
         values.sort_unstable();
         let at = |q: f64| {
             let place = (q * values.len() as f64).ceil() as usize;
-            values.get(place.saturating_sub(1)).map_or(0, |value| u64::from(*value))
+            values.get(place.saturating_sub(1)).copied().unwrap_or(0)
         };
-        let sum: u64 = values.iter().map(|value| u64::from(*value)).sum();
+        let sum: u64 = values.iter().sum();
         Self {
             min: at(0.0),
             p50: at(0.5),

@@ -6,7 +6,7 @@
 
 use crate::rank::Dense;
 use crate::{Access, Param, Policy, Slot, Spec, Tick};
-use base::Prng;
+use base::{Prng, Size};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -21,7 +21,7 @@ pub const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     next: Tick,
-    size: u32,
+    size: Size,
 }
 
 /// The residents with size and next use.
@@ -55,7 +55,7 @@ impl Policy for BeladySize {
             } else {
                 entry.next.since(now).max(1) as f64
             };
-            let score = wait * f64::from(entry.size.max(1));
+            let score = wait * f64::from(entry.size.max(Size::ONE));
             if score > best.0 {
                 best = (score, slot);
             }

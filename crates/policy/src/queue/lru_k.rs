@@ -13,6 +13,7 @@
 //! \[1\] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
 //! SIGMOD '93.
 
+use base::Size;
 use crate::ghost::Ghosts;
 use crate::heap::Heap;
 use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
@@ -46,7 +47,7 @@ pub struct LruK {
     k: usize,
     heap: Heap,
     uses: Vec<Uses>,
-    sizes: Vec<u32>,
+    sizes: Vec<Size>,
     departed: HashMap<u64, Uses>,
     ghosts: Ghosts,
     /// Bytes of departed objects remembered, as a share of the capacity.
@@ -84,7 +85,7 @@ impl Policy for LruK {
         let at = slot as usize;
         if at >= self.uses.len() {
             self.uses.resize(at + 1, Uses::new());
-            self.sizes.resize(at + 1, 0);
+            self.sizes.resize(at + 1, Size::default());
         }
         self.uses[at] = std::mem::take(&mut self.returning);
         self.sizes[at] = access.size;

@@ -32,10 +32,10 @@ pub const SPEC: Spec = Spec {
     loses: &[],
 };
 
-const BLOCK_BYTES: u32 = 512;
+const BLOCK_BYTES: u64 = 512;
 
 struct Arc {
-    size: u32,
+    size: u64,
     extents: u64,
     /// What is left of the present extent.
     blocks: std::ops::Range<u64>,

@@ -23,7 +23,7 @@ use crate::error::excerpt;
 use crate::lines::Lines;
 use crate::object::next_request;
 use crate::tenants::Tenants;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, scaled, size};
+use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, key_size, scaled, size};
 use crate::{Error, Micros, Options, TenantId};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -109,9 +109,9 @@ fn header_of(splitter: &mut Splitter, line: &[u8]) -> Option<Header> {
 }
 
 struct Columns {
-    columns: Vec<Column>,
+    named: Vec<Column>,
     splitter: Splitter,
-    unknown_size: u32,
+    unknown_size: u64,
     requests: u64,
     key: Vec<u8>,
     tenants: Tenants,
@@ -124,7 +124,7 @@ impl Columns {
         let asked = options.columns.as_deref().map(Header::asked).transpose();
         let asked = asked.map_err(Error::Unusable)?;
         let mut format = Self {
-            columns: vec![],
+            named: vec![],
             splitter: Splitter::new(options.separator.unwrap_or(b',')),
             unknown_size: options.unknown_size(),
             requests: 0,
@@ -143,7 +143,7 @@ impl Columns {
             }
             let header = match (&asked, header) {
                 (Some(asked), header) => {
-                    format.columns.clone_from(&asked.columns);
+                    format.named.clone_from(&asked.columns);
                     format.splitter.split(line);
                     let fields = format.splitter.fields().count();
                     // The names, above columns that the user has named.
@@ -168,7 +168,7 @@ impl Columns {
             };
             header.check(options).map_err(Error::Unusable)?;
             format.remark = Some(header.remark(options, 0));
-            format.columns = header.columns;
+            format.named = header.columns;
             return Ok(format);
         }
         Ok(format)
@@ -180,7 +180,7 @@ impl Columns {
         self.key.clear();
         self.splitter.split(line);
         let mut fields = self.splitter.fields();
-        for column in &self.columns {
+        for column in &self.named {
             // Columns at the end that mean nothing may be missing.
             let Some(field) = fields.next() else {
                 if *column == Column::Ignored {
@@ -197,7 +197,7 @@ impl Columns {
                     Some(())
                 }
                 Column::Size => size(field).map(|size| request.value_size = size),
-                Column::KeySize => size(field).map(|size| request.key_size = Some(size)),
+                Column::KeySize => key_size(field).map(|size| request.key_size = Some(size)),
                 Column::Op => op(field).map(|op| request.op = op),
                 Column::Tenant => {
                     (!field.is_empty()).then(|| request.tenant = tenants.of(field))

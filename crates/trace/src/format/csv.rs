@@ -22,6 +22,7 @@ use crate::column::{Column, Header, known};
 use crate::error::excerpt;
 use crate::lines::{Lines, number};
 use crate::tenants::Tenants;
+use crate::text::SIZE_MAX;
 use crate::{Access, Charge, Error, Micros, Sink, Source, TenantId, Tick, Unit};
 use base::hash;
 use std::io::{BufWriter, Write};
@@ -104,18 +105,17 @@ const COLUMNS: [Column; 7] = [
     Column::Ttl,
 ];
 
-fn header(line: &[u8]) -> Option<Header> {
-    Header::of(line.split(|byte| *byte == b','))
-}
-
 /// Whether a line names the columns.
 fn is_header(line: &[u8]) -> bool {
-    header(line).is_some_and(|header| header.columns == COLUMNS)
+    let header = Header::of(line.split(|byte| *byte == b','));
+    header.is_some_and(|header| header.columns == COLUMNS)
 }
 
 /// A first line of names of other columns, or of these in another order.
 fn refuse_header(line: &[u8]) -> Result<(), String> {
-    if header(line).is_none() {
+    let separator = b",;\t|".iter().find(|byte| line.contains(byte));
+    let header = separator.and_then(|separator| Header::of(line.split(|byte| byte == separator)));
+    if header.is_none() {
         return Ok(());
     }
     Err(format!(
@@ -159,10 +159,10 @@ fn parse(
     rest = &rest[len + 1..];
     let ttl = number(&mut rest).filter(|_| rest.is_empty());
     let ttl = ttl.ok_or("ttl (a whole number of seconds, 0 for none, and nothing behind it)")?;
-    let (key_size, value_size) = (
-        u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?,
-        u32::try_from(value_size).map_err(|_| "value_size (below 4 GiB)")?,
-    );
+    let key_size = u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?;
+    if value_size > SIZE_MAX {
+        return Err("value_size (at most 1 TiB)");
+    }
     let tenant = match number_of {
         Some(number) if !tenants.has_words() => tenants.number(number),
         _ => tenants.of(client),
@@ -239,7 +239,7 @@ impl<W: Write + Send> Sink for Writer<W> {
         column(&mut self.line, access.time.0);
         write_key(&mut self.line, key);
         column(&mut self.line, u64::from(access.key_size));
-        column(&mut self.line, u64::from(access.value_size));
+        column(&mut self.line, access.value_size);
         column(&mut self.line, u64::from(access.tenant));
         self.line.extend_from_slice(word(access.op).as_bytes());
         self.line.push(b',');
@@ -297,7 +297,8 @@ mod tests {
             ("x,k,1,1,0,get,0", "time_us"),
             ("1,,1,1,0,get,0", "key"),
             ("1,k,1,-1,0,get,0", "value_size"),
-            ("1,k,1,4294967296,0,get,0", "value_size"),
+            ("1,k,1,1099511627777,0,get,0", "value_size"),
+            ("1,k,4294967296,1,0,get,0", "key_size"),
             ("1,k,1,1,0,got,0", "op"),
             ("1,k,1,1,0,get", "op"),
             ("1,k,1,1,0,get,0,9", "ttl"),
@@ -337,7 +338,7 @@ mod tests {
         let mut source = open(&format!("{names}\n0,k,1,1,0,get,0\n"));
         assert!(source.next().unwrap().is_ok() && source.next().is_none());
         for names in
-            ["time,key,value_size,key_size,client_id,op,ttl", "url,len,app", "time_us,a,b,c,d,e,f"]
+            ["time,key,value_size,key_size,client_id,op,ttl", "url;len", "time_us,a,b,c,d,e,f"]
         {
             let text = format!("{names}\n0,k,1,1,0,get,0\n");
             let opened = (SPEC.open)(Box::new(Cursor::new(text)), &Options::default());

@@ -27,7 +27,7 @@ pub const SPEC: Spec = Spec {
 /// A list of keys of `N` bytes each.
 pub(super) struct Keys<const N: usize> {
     records: Records,
-    size: u32,
+    size: u64,
     charge: Charge,
     key: Number,
 }
@@ -53,7 +53,8 @@ impl<const N: usize> Source for Keys<N> {
             time: Micros((self.records.at() - 1).saturating_mul(MADE_GAP_US)),
             key_size,
             size: self.charge.size(key_size, self.size),
-            ..Access::get(hash::bytes(0, key), self.size)
+            value_size: self.size,
+            ..Access::get(hash::bytes(0, key), 0)
         }))
     }
 

@@ -15,7 +15,7 @@ use super::{Spec, op};
 use crate::error::excerpt;
 use crate::lines::{Lines, whole_number};
 use crate::tenants::Tenants;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, size};
+use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, key_size, size};
 use crate::{Micros, Op, TenantId};
 
 /// The registry entry.
@@ -139,7 +139,7 @@ impl Kvcache {
                     has_size = true;
                 }
                 b"op_count" => count = whole_number(text),
-                b"key_size" => request.key_size = Some(size(text).ok_or("key_size")?),
+                b"key_size" => request.key_size = Some(key_size(text).ok_or("key_size")?),
                 b"op_time" => time = Some(whole_number(text).ok_or("op_time")?),
                 b"ttl" if !text.is_empty() => {
                     let ttl = whole_number(text).ok_or("ttl")?;

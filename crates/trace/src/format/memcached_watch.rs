@@ -38,7 +38,7 @@ pub const SPEC: Spec = Spec {
 
 #[derive(Default)]
 struct Watch {
-    size: Option<u32>,
+    size: Option<u64>,
     /// A fetch that may turn out to be part of a store: its key, its connection, the request.
     held: Option<(Vec<u8>, Vec<u8>, Request)>,
     gids: Option<(u64, u64)>,

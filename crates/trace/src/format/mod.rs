@@ -45,6 +45,8 @@ pub enum Loss {
     Names,
     /// Times between two seconds.
     Fractions,
+    /// Values of 4 GiB and more.
+    Sizes,
 }
 
 impl Loss {
@@ -56,6 +58,7 @@ impl Loss {
             Self::Lives => access.ttl != Micros(0),
             Self::Penalties => access.penalty != Micros(0),
             Self::Names => !crate::object::is_number(key),
+            Self::Sizes => access.value_size > u32::MAX.into(),
             Self::Fractions => !access.time.0.is_multiple_of(1_000_000),
         }
     }
@@ -68,6 +71,7 @@ impl Loss {
             Self::Lives => "requests lose their time to live",
             Self::Penalties => "requests lose the penalty of a miss",
             Self::Names => "requests have a hash in place of the key",
+            Self::Sizes => "requests have 4 GiB in place of a larger size",
             Self::Fractions => "requests have whole seconds for a time",
         }
     }

@@ -37,7 +37,7 @@ pub const SPEC: Spec = Spec {
     loses: &[],
 };
 
-const BLOCK_TOKENS: u32 = 512;
+const BLOCK_TOKENS: u64 = 512;
 
 #[derive(Deserialize)]
 struct Line {
@@ -46,7 +46,7 @@ struct Line {
 }
 
 struct Mooncake {
-    size: u32,
+    size: u64,
     number: Number,
 }
 

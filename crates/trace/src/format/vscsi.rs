@@ -15,9 +15,9 @@
 //! ```
 //!
 //! All little endian, without a header; the version is the high byte of `ver`. An object is the
-//! number of the first block of a request, with the bytes of the request, as libCacheSim has it. A
-//! command of SCSI that neither reads nor writes is no request. Where there is a response time, it
-//! is the penalty of a miss.
+//! number of the first block of a request, with the bytes of the request, as libCacheSim has it,
+//! which however takes every command for a read. A command of SCSI that neither reads nor writes is
+//! no request. Where there is a response time, it is the penalty of a miss.
 //!
 //! Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
@@ -155,8 +155,8 @@ impl Source for Vscsi {
                 key: hash::bytes(0, key),
                 op,
                 key_size,
-                value_size: record.bytes,
-                size: self.charge.size(key_size, record.bytes),
+                value_size: record.bytes.into(),
+                size: self.charge.size(key_size, record.bytes.into()),
                 penalty: Micros(record.response),
                 ..Access::get(0, 0)
             }));

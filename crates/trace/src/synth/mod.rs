@@ -267,7 +267,7 @@ impl Source for Generated {
         let op = draw.op.unwrap_or_else(|| self.op());
         self.write_key(draw.object);
         let key_size = self.key.len() as u32;
-        let value_size = self.size.of(draw.object).min(u64::from(u32::MAX)) as u32;
+        let value_size = self.size.of(draw.object);
         let access = Access {
             time: Micros(self.now_us as u64),
             key: hash::bytes(0, &self.key),
