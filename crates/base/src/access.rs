@@ -3,7 +3,7 @@
 //! Keys are hashes: two keys that share all 64 bits are one key to everything above, which at
 //! a hundred million keys is a chance of one in three thousand that a single pair is confused.
 
-use crate::{Micros, Tick};
+use crate::{Micros, Size, Tick};
 
 /// Who owns data and a share of the memory: a dense number, given in order of configuration.
 pub type TenantId = u16;
@@ -36,10 +36,10 @@ pub struct Access {
     /// Bytes of the key.
     pub key_size: u32,
     /// Bytes of the value.
-    pub value_size: u32,
+    pub value_size: u64,
     /// Bytes the cache is charged for the object: the value alone, the item with its metadata, or
     /// 1, as whoever feeds the accesses decides. Policies, caches and models read only this size.
-    pub size: u32,
+    pub size: Size,
     /// Life of the object after this access writes it, zero for no limit.
     pub ttl: Micros,
     /// What a miss costs, zero where it is unknown.
@@ -58,8 +58,8 @@ impl Access {
             op: Op::Get,
             tenant: 0,
             key_size: 0,
-            value_size: size,
-            size,
+            value_size: size as u64,
+            size: Size::of(size as u64),
             ttl: Micros(0),
             penalty: Micros(0),
             next: Tick::NEVER,

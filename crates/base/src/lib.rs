@@ -12,10 +12,12 @@ pub mod list;
 pub mod penalty;
 pub mod prng;
 pub mod sample;
+pub mod size;
 pub mod units;
 
 pub use access::{Access, Op, TenantId};
 pub use clock::{Clock, VirtualClock};
 pub use prng::Prng;
 pub use sample::{Filter, Sample, Sighting};
+pub use size::Size;
 pub use units::{Bytes, Micros, MissRatio, Tick};

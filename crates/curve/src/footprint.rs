@@ -27,7 +27,7 @@
 //! [2] Hu, Wang, Li, Zhou, Luo, Ding, Jiang, Wang. LAMA: Optimized Locality-aware Memory
 //!     Allocation for Key-value Cache. ATC '15, section 3.3.
 
-use base::{Access, Bytes, Micros, Op};
+use base::{Access, Bytes, Micros, Op, Size};
 
 use crate::track::{Expiry, KeyMap, Sampler, bin, map_bytes, width};
 use crate::{MissRatio, MissRatioCurve, Model, Params, Spec};
@@ -43,7 +43,7 @@ pub const SPEC: Spec = Spec {
 struct Object {
     first: u64,
     last: u64,
-    size: u32,
+    size: Size,
     expires: Micros,
     /// Whether it was deleted, so that its next read misses.
     gone: bool,

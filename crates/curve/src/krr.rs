@@ -23,7 +23,7 @@
 
 use std::collections::BTreeSet;
 
-use base::Prng;
+use base::{Prng, Size};
 
 use crate::{Params, Spec};
 use crate::track::{PrefixSums, Stack, StackModel};
@@ -149,7 +149,7 @@ impl KrrStack {
 }
 
 impl Stack for KrrStack {
-    fn access(&mut self, id: u32, size: u32) -> Option<u64> {
+    fn access(&mut self, id: u32, size: Size) -> Option<u64> {
         if id as usize >= self.positions.len() {
             self.positions.resize(id as usize + 1, 0);
         }
@@ -181,7 +181,7 @@ impl Stack for KrrStack {
         distance
     }
 
-    fn size(&self, id: u32) -> u32 {
+    fn size(&self, id: u32) -> Size {
         self.sums.get(self.positions[id as usize] as usize - 1)
     }
 
@@ -227,7 +227,7 @@ impl Stack for KrrStack {
         Some(self.stack.iter().copied().filter(|&id| id != HOLE).collect())
     }
 
-    fn push_below(&mut self, id: u32, size: u32) {
+    fn push_below(&mut self, id: u32, size: Size) {
         if id as usize >= self.positions.len() {
             self.positions.resize(id as usize + 1, 0);
         }
@@ -264,12 +264,12 @@ mod tests {
         let mut stack = like_lru();
         let [a, b, c, d, e, x] = [0, 1, 2, 3, 4, 5];
         for id in [e, d, c, b, a] {
-            stack.access(id, 1);
+            stack.access(id, Size::ONE);
         }
         stack.remove(b);
-        assert_eq!(stack.access(d, 1), Some(4));
+        assert_eq!(stack.access(d, Size::ONE), Some(4));
         assert_eq!(order(&stack), [Some(d), Some(a), Some(c), None, Some(e)]);
-        assert_eq!(stack.access(x, 1), None);
+        assert_eq!(stack.access(x, Size::ONE), None);
         assert_eq!(order(&stack), [Some(x), Some(d), Some(a), Some(c), Some(e)]);
     }
 
@@ -279,9 +279,9 @@ mod tests {
     fn bytes_are_summed_and_not_averaged() {
         let mut stack = like_lru();
         for (id, size) in [(4, 9), (3, 2), (2, 3), (1, 4), (0, 2)] {
-            stack.access(id, size);
+            stack.access(id, Size::of(size));
         }
-        assert_eq!(stack.access(3, 2), Some(11));
+        assert_eq!(stack.access(3, Size::of(2)), Some(11));
     }
 
     /// At K = 1 every position above is as likely the next swap as any other, and the steps
@@ -325,7 +325,7 @@ mod tests {
         for id in 0..objects {
             stack.stack.push(id);
             stack.positions.push(id + 1);
-            stack.sums.push(1);
+            stack.sums.push(Size::ONE);
         }
         stack
     }
@@ -370,7 +370,7 @@ mod tests {
             let ids: Vec<u32> = (0..block).map(|_| prng.below(objects) as u32).collect();
             fast += seconds(&mut || {
                 for &id in &ids {
-                    stack.access(id, 1);
+                    stack.access(id, Size::ONE);
                 }
             });
             let id = prng.below(objects) as usize;
@@ -418,7 +418,7 @@ mod tests {
                 stack.remove(id);
             } else {
                 let expected = live.contains(&id);
-                let distance = stack.access(id, prng.below(5_000) as u32);
+                let distance = stack.access(id, Size::of(prng.below(5_000)));
                 assert_eq!(distance.is_some(), expected);
                 live.insert(id);
             }

@@ -144,7 +144,7 @@ impl Model for Miniature {
         residents.truncate(RESIDENTS_MAX);
         let object = |one: Idle| RememberedObject {
             key: one.key,
-            size: one.size,
+            size: one.size.as_u32(),
             left_us: one.left.0,
             age: one.age,
         };
@@ -167,7 +167,7 @@ impl Model for Miniature {
         let watched = remembered.objects.iter().filter(|one| self.sampler.watches(one.key));
         let resident = |one: &RememberedObject| Idle {
             key: one.key,
-            size: one.size,
+            size: one.size.into(),
             left: Micros(one.left_us),
             age: one.age,
         };

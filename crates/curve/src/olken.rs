@@ -22,6 +22,7 @@
 //! [1] Olken. Efficient Methods for Calculating the Success Function of Fixed Space Replacement
 //!     Policies. LBL-12370, 1981.
 
+use base::Size;
 use crate::{Params, Spec};
 use crate::track::{Stack, StackModel};
 
@@ -63,7 +64,7 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 struct Object {
     leaf: u32,
-    size: u32,
+    size: Size,
 }
 
 /// Objects in order of last use.
@@ -136,22 +137,22 @@ impl Recency {
 }
 
 impl Stack for Recency {
-    fn access(&mut self, id: u32, size: u32) -> Option<u64> {
+    fn access(&mut self, id: u32, size: Size) -> Option<u64> {
         if self.next == self.leaves.len() {
             self.renumber(&|_| true);
         }
         if id as usize >= self.objects.len() {
-            self.objects.resize(id as usize + 1, Object { leaf: NONE, size: 0 });
+            self.objects.resize(id as usize + 1, Object { leaf: NONE, size: Size::default() });
         }
         let Object { leaf: old, size: before } = self.objects[id as usize];
-        let bytes = i64::from(size);
+        let bytes = size.get() as i64;
         let distance = if old == NONE {
             self.live += 1;
             self.nodes[1].apply(Node::adding(bytes));
             None
         } else {
             self.leaves[old as usize] = NONE;
-            let node = self.add_around(old, bytes - i64::from(before), bytes);
+            let node = self.add_around(old, bytes - before.get() as i64, bytes);
             Some(node.max as u64)
         };
         let new = self.next as u32;
@@ -164,13 +165,13 @@ impl Stack for Recency {
         distance
     }
 
-    fn size(&self, id: u32) -> u32 {
+    fn size(&self, id: u32) -> Size {
         self.objects[id as usize].size
     }
 
     fn remove(&mut self, id: u32) {
         let Object { leaf, size } = self.objects[id as usize];
-        self.add_around(leaf, -i64::from(size), 0);
+        self.add_around(leaf, -(size.get() as i64), 0);
         self.leaves[leaf as usize] = NONE;
         self.objects[id as usize].leaf = NONE;
         self.live -= 1;
@@ -183,7 +184,7 @@ impl Stack for Recency {
         let capacity = self.leaves.len();
         let mut sum = 0;
         for at in (0..self.next).rev() {
-            sum += i64::from(self.objects[self.leaves[at] as usize].size);
+            sum += self.objects[self.leaves[at] as usize].size.get() as i64;
             let node = &mut self.nodes[capacity + at];
             let above = (node.max - node.add) as f64 * sum as f64 / node.add.max(1) as f64;
             *node = Node { add: sum, max: sum + above.round() as i64 };

@@ -11,6 +11,7 @@ mod survey;
 mod tests;
 
 use crate::open::{Options, open};
+use crate::whole_file;
 use anyhow::{anyhow, bail, ensure};
 use base::hash::mix;
 use base::{Access, Bytes, MissRatio};
@@ -48,7 +49,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "krr", value_name = "MODEL")]
     model: Vec<String>,
     /// Candidates of an eviction, comma separated, for models of K-LRU
-    #[arg(long, value_delimiter = ',', default_value = "5", value_name = "K")]
+    #[arg(long, value_delimiter = ',', default_value = "5", value_name = "K",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(policy::K_MAX)))]
     k: Vec<u32>,
     /// Evictions keep a pool of 16 candidates, as Redis does
     #[arg(long)]
@@ -60,10 +62,11 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "RATE")]
     rate: Vec<String>,
     /// Keys to watch at most: the rate falls as more come
-    #[arg(long, value_name = "N")]
-    keys_max: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    keys_max: Option<u64>,
     /// Sizes to report, spread evenly up to all bytes that the trace touches
-    #[arg(long, default_value_t = 40, value_name = "N")]
+    #[arg(long, default_value_t = 40, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
     sizes: u32,
     /// Draw and compare the curves of every so many requests, each by itself, and report the mean
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "REQUESTS")]
@@ -78,10 +81,10 @@ pub struct Args {
     #[arg(long)]
     bands: bool,
     /// The miss ratio of a cache of this size, and what one step more buys
-    #[arg(long, value_parser = Bytes::parse, value_name = "SIZE")]
+    #[arg(long, value_parser = some_bytes, value_name = "SIZE")]
     at: Option<Bytes>,
     /// The step of --at
-    #[arg(long, value_parser = Bytes::parse, default_value = "1GiB", value_name = "SIZE")]
+    #[arg(long, value_parser = some_bytes, default_value = "1GiB", value_name = "SIZE")]
     step: Bytes,
     /// Reproduces the run; another seed watches other keys. Comma separated
     #[arg(long, value_delimiter = ',', default_value = "1")]
@@ -94,6 +97,12 @@ pub struct Args {
     html: Option<PathBuf>,
     #[command(flatten)]
     read: Options,
+}
+
+/// A size that is not zero.
+fn some_bytes(text: &str) -> Result<Bytes, String> {
+    let size = Bytes::parse(text)?;
+    if size == Bytes(0) { Err("write a size of at least one byte".into()) } else { Ok(size) }
 }
 
 /// One model run over the trace.
@@ -201,6 +210,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         }
         return Ok(());
     }
+    if let Some(path) = &args.html {
+        whole_file::check(path, std::slice::from_ref(&args.trace))?;
+    }
     let answers = answers(&args)?;
     if let Some(path) = &args.html {
         show::page(path, &args.trace, &answers)?;
@@ -213,7 +225,6 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
-    ensure!(args.sizes > 0, "--sizes must be at least 1");
     let known = match why_twice(args)? {
         Some(why) if args.trace == "-" => {
             bail!(
@@ -260,7 +271,7 @@ fn why_twice(args: &Args) -> anyhow::Result<Option<String>> {
 fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
     let base = Params {
         pool: args.pool,
-        keys_max: args.keys_max.unwrap_or(usize::MAX),
+        keys_max: args.keys_max.map_or(usize::MAX, |keys| keys as usize),
         sizes: sizes.to_vec(),
         ..Params::default()
     };
@@ -274,7 +285,7 @@ fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result
     let mut runs = vec![];
     for name in &args.model {
         let spec = curve::find(name).map_err(|error| anyhow!(error))?;
-        for params in variants(spec, &base, &args.k, &policies)? {
+        for params in variants(spec, &base, &args.k, &policies) {
             for &rate in &rates {
                 // Another seed is another sample: nothing new where all keys are watched.
                 let is_sample = rate < 1.0 || args.keys_max.is_some();
@@ -309,21 +320,15 @@ fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result
 }
 
 /// The parameters that make a difference to the model.
-fn variants(
-    spec: &Spec,
-    base: &Params,
-    ks: &[u32],
-    policies: &[Choice],
-) -> anyhow::Result<Vec<Params>> {
-    ensure!(ks.iter().all(|&k| k > 0), "--k must be at least 1");
+fn variants(spec: &Spec, base: &Params, ks: &[u32], policies: &[Choice]) -> Vec<Params> {
     if runs_caches(spec) && !policies.is_empty() {
         let with = |policy: &Choice| Params { policy: Some(policy.clone()), ..base.clone() };
-        return Ok(policies.iter().map(with).collect());
+        return policies.iter().map(with).collect();
     }
     if !depends_on_k(spec) {
-        return Ok(vec![base.clone()]);
+        return vec![base.clone()];
     }
-    Ok(ks.iter().map(|&k| Params { k, ..base.clone() }).collect())
+    ks.iter().map(|&k| Params { k, ..base.clone() }).collect()
 }
 
 /// Whether the model simulates whatever policy it is given.

@@ -4,7 +4,9 @@
 pub mod curve_command;
 pub mod experiment;
 pub mod flight;
+mod interrupt;
 pub mod open;
+mod output;
 pub mod plan_command;
 pub mod plant;
 pub mod replay;
@@ -13,3 +15,4 @@ mod requests;
 pub mod simulate;
 pub mod slab_plant;
 pub mod trace_command;
+mod whole_file;

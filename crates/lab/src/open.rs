@@ -1,17 +1,16 @@
-//! Opens whatever a user names as a trace: a file of any format, standard input, a generator. And
-//! begins a file that is to be one.
+//! Opens whatever a user names as a trace: a file of any format, standard input, a generator.
 //!
 //! Files are read through their compression, which is known by the first bytes and not by the
 //! name; the format is known by `--format`, by the first bytes behind the compression, or by the
 //! name, in that order.
 
 use anyhow::{Context, anyhow};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::sync::{Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, Sink, SkipBad, Source, Totals};
+use trace::{Access, Charge, Error, SkipBad, Source, TenantId, column};
 
 /// Bytes read from a file at a time.
 const CHUNK: usize = 1 << 18;
@@ -21,29 +20,30 @@ const HEAD: u64 = 1 << 12;
 /// How a trace is read: the flags every command that reads one has.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
-    /// Format of the trace, where neither its first bytes nor its name tell
-    #[arg(long, value_name = "NAME")]
+    /// Format of the trace, where neither its first bytes nor its name tell; --help lists them
+    #[arg(long, value_name = "NAME", long_help = formats_help())]
     pub format: Option<String>,
-    /// Names of the columns, for --format columns: time, key, size and so on
-    #[arg(long, value_name = "NAMES")]
+    /// Names of the columns, comma separated, for --format columns; --help lists them
+    #[arg(long, value_name = "NAMES", long_help = columns_help())]
     pub columns: Option<String>,
     /// What stands between two columns: a character, or `tab` or `space`
     #[arg(long, value_name = "CHAR", value_parser = separator)]
     pub separator: Option<u8>,
     /// Bytes of a value where the trace does not say
-    #[arg(long, value_name = "BYTES")]
-    pub value_size: Option<u32>,
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub value_size: Option<u64>,
     /// What the cache is charged for an object
     #[arg(long, value_enum, default_value_t)]
     pub charge: ChargeBy,
     /// Charge one for every object: sizes are then numbers of objects
     #[arg(long, conflicts_with = "charge")]
     pub ignore_size: bool,
-    /// Count malformed records and go on, instead of ending at the first
+    /// Count malformed records and go on, instead of ending at the first; a trace that is cut off
+    /// ends there
     #[arg(long)]
     pub skip_bad: bool,
     /// Read no more than this many requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
 }
 
@@ -75,9 +75,26 @@ impl Options {
 }
 
 /// What the store charges for an item without a time to live.
-fn item(key_size: u32, value_size: u32) -> u32 {
-    let charge = store::charge(key_size as usize, value_size as usize, false);
-    u32::try_from(charge).unwrap_or(u32::MAX)
+fn item(key_size: u32, value_size: u64) -> u64 {
+    store::charge(key_size as usize, value_size as usize, false) as u64
+}
+
+pub(crate) fn formats_help() -> String {
+    let mut text =
+        "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
+    for spec in format::ALL {
+        text.extend(["\n  ", spec.name, ": ", spec.about]);
+    }
+    text
+}
+
+fn columns_help() -> String {
+    format!(
+        "Names of the columns from left to right, comma separated, for --format columns; - for one \
+         that means nothing. A time, and what a miss costs, are in seconds and microseconds where \
+         the name does not say. There are {}",
+        column::known()
+    )
 }
 
 fn separator(text: &str) -> Result<u8, String> {
@@ -100,7 +117,14 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     } else {
         read_file(name, options)?
     };
-    let source = if options.skip_bad { Box::new(SkipBad::new(source)) } else { source };
+    if let Some(remark) = source.remark() {
+        tell(&format!("trace '{name}': {remark}"));
+    }
+    let source: Box<dyn Source> = if options.skip_bad {
+        Box::new(Lenient { inner: SkipBad::new(source), name: name.to_owned() })
+    } else {
+        source
+    };
     Ok(match options.limit {
         Some(left) => Box::new(Limit { inner: source, left }),
         None => source,
@@ -109,7 +133,14 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
 
 fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     let mut reader = bytes(name).with_context(|| format!("cannot open trace '{name}'"))?;
-    let head = peek(&mut reader).with_context(|| format!("cannot read trace '{name}'"))?;
+    let mut head = vec![];
+    let read = (&mut reader).take(HEAD).read_to_end(&mut head);
+    if let Err(error) = read {
+        if head.is_empty() || !options.skip_bad {
+            return Err(error).with_context(|| format!("cannot read trace '{name}'"));
+        }
+        reader = Box::new(Failed(Some(error)));
+    }
     let spec = choose(name, options, &head)?;
     let reader = Box::new(BufReader::with_capacity(CHUNK, Cursor::new(head).chain(reader)));
     (spec.open)(reader, &options.trace_options()).with_context(|| format!("trace '{name}'"))
@@ -156,11 +187,39 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let mut decoder = zstd::Decoder::new(whole)?;
             decoder.window_log_max(31)?;
-            Box::new(decoder)
+            Box::new(Unpacked(decoder))
         }
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
         _ => Box::new(whole),
     })
+}
+
+/// What is behind a compression. An error that is not the machine's is damage of the data.
+struct Unpacked<R>(R);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the compressed file is cut off, fetch it again")
+            }
+            io::ErrorKind::Other | io::ErrorKind::InvalidInput
+                if error.raw_os_error().is_none() =>
+            {
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            }
+            _ => error,
+        })
+    }
+}
+
+/// What is behind bytes that could still be read: why no more can.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 /// The first bytes, taken out of the reader.
@@ -168,6 +227,62 @@ fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut head = vec![];
     reader.take(HEAD).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// Says something on standard error, once: a trace may be read several times.
+fn tell(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        eprintln!("larder: {text}");
+    }
+}
+
+/// The words by which a trace names its tenants, as far as it was read.
+pub(crate) fn tenant_names(source: &dyn Source) -> BTreeMap<TenantId, String> {
+    let named = |tenant| Some((tenant, source.tenant_name(tenant)?.to_owned()));
+    (0..=TenantId::MAX).filter_map(named).collect()
+}
+
+/// Passes over what is malformed, and says at the end what that was.
+struct Lenient {
+    inner: SkipBad<Box<dyn Source>>,
+    name: String,
+}
+
+impl Source for Lenient {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        self.inner.next()
+    }
+
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
+    }
+}
+
+impl Drop for Lenient {
+    fn drop(&mut self) {
+        if self.skipped() > 0 {
+            tell(&format!("trace '{}': {} malformed passed over", self.name, self.skipped()));
+        }
+        if let Some(why) = self.inner.cut_off() {
+            tell(&format!(
+                "trace '{}' is not whole, and what is behind is not counted: {why}",
+                self.name
+            ));
+        }
+    }
 }
 
 /// The first so many accesses.
@@ -193,92 +308,28 @@ impl Source for Limit {
     fn lost(&self) -> u64 {
         self.inner.lost()
     }
-}
 
-/// A trace being written. It is whole once [`Output::finish`] has said so.
-pub struct Output {
-    sink: Box<dyn Sink>,
-    /// What became of the end of the compressed stream, which is written when the sink is dropped.
-    closed: Arc<Mutex<Option<io::Error>>>,
-}
-
-/// The format in which a trace of that name is written: the one that is asked for, or the one the
-/// name ends with, or the common one.
-///
-/// # Errors
-/// A sentence that names the formats that can be written.
-pub fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static Spec> {
-    let spec = match wanted {
-        Some(wanted) => format::find(wanted).map_err(|error| anyhow!(error))?,
-        None => match format::detect(name, b"") {
-            Some(spec) => spec,
-            None if name == "-" => format::find("csv").map_err(|error| anyhow!(error))?,
-            None => anyhow::bail!(
-                "cannot tell from the name '{name}' which format to write: name it with --to, one \
-                 of {}",
-                writable()
-            ),
-        },
-    };
-    if spec.create.is_none() {
-        anyhow::bail!("{} is only read: choose one of {} with --to", spec.name, writable());
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
     }
-    Ok(spec)
 }
 
-fn writable() -> String {
-    let known: Vec<_> =
-        format::ALL.iter().filter(|spec| spec.create.is_some()).map(|spec| spec.name).collect();
-    known.join(", ")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Args;
 
-/// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
-/// output.
-///
-/// # Errors
-/// What the machine said.
-pub fn create(name: &str, spec: &Spec, totals: &Totals) -> anyhow::Result<Output> {
-    let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
-    let closed = Arc::new(Mutex::new(None));
-    let raw: Box<dyn Write + Send> = if name == "-" {
-        Box::new(io::stdout())
-    } else {
-        Box::new(File::create(name).with_context(|| format!("cannot write trace '{name}'"))?)
-    };
-    let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
-    let writer = if ending == "zst" || ending == "zstd" {
-        let closed = Arc::clone(&closed);
-        let encoder = zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?;
-        Box::new(encoder.on_finish(move |end| {
-            *closed.lock().unwrap_or_else(PoisonError::into_inner) = end.err();
-        }))
-    } else if ending == "gz" {
-        anyhow::bail!("gzip is only read: let the name of '{name}' end with .zst");
-    } else {
-        raw
-    };
-    Ok(Output { sink: create(writer, totals)?, closed })
-}
-
-impl Output {
-    /// Writes one access.
-    ///
-    /// # Errors
-    /// What the machine said.
-    pub fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
-        self.sink.put(access, key)
-    }
-
-    /// Writes what is still held back and the end of the compressed stream.
-    ///
-    /// # Errors
-    /// What the machine said: the trace is then not whole.
-    pub fn finish(mut self) -> anyhow::Result<()> {
-        self.sink.finish()?;
-        drop(self.sink);
-        match self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            None => Ok(()),
-            Some(error) => Err(error).context("cannot end the compressed stream"),
+    /// What a reader knows but no help tells might as well not be there.
+    #[test]
+    fn the_help_lists_formats_and_columns() {
+        let mut command = Options::augment_args(clap::Command::new("x"));
+        let help = command.render_long_help().to_string();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for spec in format::ALL {
+            assert!(help.contains(&format!("{}: {}", spec.name, spec.about)), "{}", spec.name);
+        }
+        for (name, _) in column::NAMES {
+            assert!(help.contains(name), "{name}");
         }
     }
 }

@@ -176,7 +176,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let names: Vec<_> = learned.iter().map(|tenant| tenant.name.as_str()).collect();
     wishes.check(&names)?;
     let memory = memory.bytes(learned.iter().map(|tenant| tenant.footprint.bytes()).sum());
-    ensure!(memory > Bytes(0), "no memory to divide: give --memory a size such as 512mb, or 10%");
+    wishes.fit(memory, &learned)?;
     let snapshot = snapshot(&recipe, &learned, &mut wishes, memory, extent.seconds);
     let planner = planner::find(recipe.planner).map_err(|error| anyhow!(error))?;
     let plan = (planner.plan)(&snapshot);
@@ -266,6 +266,27 @@ impl Wishes {
         }
         Ok(())
     }
+
+    /// Refuses a memory that is too small for what is said, or to hold anything.
+    fn fit(&self, memory: Bytes, learned: &[Learned]) -> anyhow::Result<()> {
+        let footprint: Bytes = learned.iter().map(|tenant| tenant.footprint.bytes()).sum();
+        let least: Bytes = learned.iter().map(|tenant| tenant.footprint.object()).sum();
+        ensure!(
+            memory >= least.max(Bytes(1)),
+            "--memory {memory} holds not even one object of each tenant: name at least {least}, or \
+             a share such as 10% of the {footprint} that the traces touch"
+        );
+        let mins: Bytes = self.mins.values().copied().sum();
+        ensure!(
+            mins <= memory,
+            "--min asks for {mins} in all, which is more than the memory of {memory}: ask for less"
+        );
+        for (name, min) in &self.mins {
+            let max = self.maxs.get(name).copied().unwrap_or(memory);
+            ensure!(*min <= max, "--min {name}={min} is above its --max of {max}: swap them");
+        }
+        Ok(())
+    }
 }
 
 fn named<'a>(option: &str, text: &'a str) -> anyhow::Result<(String, &'a str)> {
@@ -318,9 +339,6 @@ fn learn(args: &Args, recipe: &Recipe) -> anyhow::Result<(Vec<Learned>, Extent)>
     }
     if count == 0 {
         bail!("the traces hold no request");
-    }
-    if requests.skipped() > 0 {
-        eprintln!("larder: {} malformed records passed over", requests.skipped());
     }
     for (tenant, name) in tenants.iter_mut().zip(requests.names) {
         tenant.name = name;

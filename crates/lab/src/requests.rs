@@ -6,7 +6,7 @@
 
 use crate::open::{Options, open};
 use anyhow::{Context, ensure};
-use base::{Access, Bytes, Filter, Micros, Op, TenantId};
+use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
 use std::collections::HashMap;
 use trace::Source;
 use trace::join::Merge;
@@ -57,18 +57,14 @@ impl Requests {
                     "the trace has more than {TENANTS_MAX} clients: name the traces of the tenants \
                      one by one"
                 );
-                self.names.push(access.tenant.to_string());
+                let word = self.source.tenant_name(access.tenant);
+                self.names.push(word.map_or_else(|| access.tenant.to_string(), str::to_owned));
             }
             access.tenant = number;
         }
         // The same key in two traces is two objects.
         access.key = base::hash::mix(access.key ^ u64::from(access.tenant) << 32);
         Ok(Some(access))
-    }
-
-    /// Records that could not be read and were passed over.
-    pub(crate) fn skipped(&self) -> u64 {
-        self.source.skipped()
     }
 }
 
@@ -101,6 +97,10 @@ impl Source for Stretched {
     fn lost(&self) -> u64 {
         self.source.lost()
     }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.source.tenant_name(tenant)
+    }
 }
 
 /// File names without folder and extensions, or those of generators; the same name twice gets a
@@ -128,7 +128,7 @@ fn stems(traces: &[String]) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Footprint {
     filter: Filter,
-    sizes: HashMap<u64, u32>,
+    sizes: HashMap<u64, Size>,
 }
 
 impl Default for Footprint {
@@ -149,6 +149,12 @@ impl Footprint {
             let filter = self.filter;
             self.sizes.retain(|key, _| filter.keeps(*key));
         }
+    }
+
+    /// Bytes of an object, in the mean.
+    pub(crate) fn object(&self) -> Bytes {
+        let sum: u64 = self.sizes.values().map(|&size| u64::from(size)).sum();
+        Bytes(sum.div_ceil(self.sizes.len().max(1) as u64))
     }
 
     pub(crate) fn bytes(&self) -> Bytes {

@@ -22,14 +22,13 @@ mod size;
 
 use crate::open::Options;
 use crate::report::json;
+use crate::whole_file;
 use anyhow::{Context, Result, anyhow, ensure};
 use feed::Feed;
 use outcome::Outcome;
 use policy::Choice;
 use size::Size;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Every policy at every size, in one pass over a trace
 #[derive(clap::Args, Debug)]
@@ -79,6 +78,9 @@ pub struct Args {
     /// Cost of a miss, with --recipe: of one tenant (web=2ms) or of all (0.5ms)
     #[arg(long, value_name = "[TENANT=]TIME", requires = "recipe")]
     penalty: Vec<String>,
+    /// What a read does that shows another size than is stored
+    #[arg(long, value_enum, default_value_t, value_name = "WHICH", conflicts_with = "recipe")]
+    read_size: ReadSize,
     /// Tell the tenants of the trace apart: they share the cache, and are counted each
     #[arg(long)]
     tenant: bool,
@@ -86,11 +88,11 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// The miss ratio over time as well: one figure for every N requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     interval: Option<u64>,
     /// Simulate on this many cores; without it on all
-    #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
     /// Print one JSON document: an array of results
     #[arg(long, conflicts_with = "csv")]
     json: bool,
@@ -104,10 +106,21 @@ pub struct Args {
     read: Options,
 }
 
+/// Which size an object has after a read that shows another than is stored.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ReadSize {
+    /// The new one: the trace does not show the write between
+    #[default]
+    New,
+    /// The one it came with, until it is written or leaves: libCacheSim's way
+    First,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
+#[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
 pub fn run(args: Args) -> Result<()> {
     if args.policy.iter().any(|name| name == "list") {
         print!("{}", show::policies());
@@ -121,24 +134,22 @@ pub fn run(args: Args) -> Result<()> {
         return recipe::run(&args);
     }
     let choices = choices(&args.policy)?;
-    ensure!(args.interval != Some(0), "--interval 0 has no end: name a number of requests");
-    let threads = args.threads.map_or_else(cores, |threads| Ok(threads.max(1)))?;
+    let threads = args.threads.map_or_else(cores, |threads| Ok(threads.into()))?;
     let foresight = choices.iter().any(|(_, choice)| choice.spec.name.starts_with("belady"));
-    // Opened first: a name that cannot be written is better known before the work than after.
-    let file = args.html.as_deref().map(create).transpose()?;
+    if let Some(path) = &args.html {
+        whole_file::check(path, &args.traces)?;
+    }
     let mut outcomes: Vec<Outcome> = vec![];
     for trace in &args.traces {
         let feed = Feed::read(trace, &args.read, foresight)?;
-        if feed.skipped() > 0 {
-            eprintln!("{trace}: {} malformed records passed over", feed.skipped());
-        }
         if feed.lost() > 0 {
-            eprintln!("{trace}: {} requests are missing from the trace", feed.lost());
+            eprintln!("larder: trace '{trace}': {} requests are missing from it", feed.lost());
         }
         let plan = play::Plan {
             choices: &choices,
             sizes: &args.size,
             seed: args.seed,
+            read_size: args.read_size,
             interval: args.interval,
             tenants: args.tenant,
             threads,
@@ -150,24 +161,11 @@ pub fn run(args: Args) -> Result<()> {
     } else {
         print!("{}", if args.csv { show::csv(&outcomes) } else { show::text(&outcomes, &args) });
     }
-    let page = file.map(|file| (file, show::page(&outcomes, &args)));
-    if let (Some((mut file, page)), Some(path)) = (page, args.html) {
-        file.set_len(0)
-            .and_then(|()| write!(file, "{page}"))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(path) = &args.html {
+        whole_file::write(path, &args.traces, &show::page(&outcomes, &args).to_string())?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())
-}
-
-/// The file is emptied only once there is something to write.
-fn create(path: &Path) -> Result<File> {
-    File::options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .with_context(|| format!("cannot write {}: name another file", path.display()))
 }
 
 /// The policies, each under the name it was asked for by.

@@ -7,7 +7,7 @@
 use crate::admit::Admit;
 use crate::index::Index;
 use crate::{Access, Bytes, Choice, Op, Policy, Slot, Stats, Tick};
-use base::Micros;
+use base::{Micros, Size};
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug)]
 struct Resident {
     key: [u32; 2],
-    size: u32,
+    size: Size,
 }
 
 const _: () = assert!(size_of::<Resident>() == 12);
 
 impl Resident {
-    const fn new(key: u64, size: u32) -> Self {
+    const fn new(key: u64, size: Size) -> Self {
         Self { key: [key as u32, (key >> 32) as u32], size }
     }
 
@@ -56,7 +56,7 @@ pub struct Idle {
     /// The key.
     pub key: u64,
     /// Bytes it is charged.
-    pub size: u32,
+    pub size: Size,
     /// The time it has to live; zero for no limit.
     pub left: Micros,
     /// Requests since the last one to it.
@@ -71,6 +71,8 @@ pub struct Cache {
     admission: Option<Box<dyn Admit>>,
     capacity: Bytes,
     used: Bytes,
+    /// Whether only a write changes the size of a resident.
+    keeps_sizes: bool,
     now: Tick,
     index: Index,
     residents: Vec<Resident>,
@@ -89,6 +91,7 @@ impl Cache {
             policy,
             admission: choice.build_admission(capacity, seed),
             used: Bytes(0),
+            keeps_sizes: false,
             now: Tick(0),
             index: Index::default(),
             residents: vec![],
@@ -98,9 +101,17 @@ impl Cache {
         }
     }
 
+    /// The same cache, but a read that comes with another size than is stored changes nothing:
+    /// the object keeps the size it came with until it is written or leaves, as in libCacheSim.
+    #[must_use]
+    pub fn keeping_sizes(self) -> Self {
+        Self { keeps_sizes: true, ..self }
+    }
+
     /// Serves one request. A read that misses inserts its object; an object larger than the cache
     /// never enters. A read that comes with another size than is stored tells of a write that the
-    /// trace does not show: the object is charged anew. Only a write changes its time to live.
+    /// trace does not show: the object is charged anew, as a write would, and leaves where the
+    /// policy has no room for one so large. Only a write changes its time to live.
     pub fn access(&mut self, access: &Access) -> Outcome {
         self.now += Tick(1);
         let found = self.find(access);
@@ -121,8 +132,11 @@ impl Cache {
             Op::Get => {
                 self.count(found.is_some(), access);
                 if let Some(slot) = found {
-                    if self.residents[slot as usize].size == access.size {
+                    let size = self.residents[slot as usize].size;
+                    if size == access.size {
                         self.policy.on_hit(slot, access, self.now);
+                    } else if self.keeps_sizes {
+                        self.policy.on_hit(slot, &Access { size, ..*access }, self.now);
                     } else {
                         self.write(found, access);
                     }
@@ -173,7 +187,7 @@ impl Cache {
             self.now = Tick(oldest.age - one.age);
             if !self.holds(one.key) {
                 let Idle { key, size, left: ttl, .. } = *one;
-                self.write(None, &Access { op: Op::Set, ttl, ..Access::get(key, size) });
+                self.write(None, &Access { op: Op::Set, size, ttl, ..Access::get(key, 0) });
             }
         }
         self.now = Tick(oldest.age);

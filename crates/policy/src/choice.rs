@@ -1,10 +1,8 @@
 //! How a policy is named: `lru`, `klru:16`, `klru:k=16:pool=16`, `lru+adaptsize`.
 
 use crate::admit::{self, Admit};
-use crate::{ALL, Bytes, Policy, Spec};
+use crate::{ALL, Bytes, Param, Policy, Spec};
 use std::fmt::{self, Write};
-
-type Defaults = &'static [(&'static str, f64)];
 
 /// A policy with the values of its parameters, and the filter in front of it, if any.
 #[derive(Clone, Debug)]
@@ -22,14 +20,14 @@ pub struct Params<'a> {
     pub capacity: Bytes,
     /// Reproduces the run.
     pub seed: u64,
-    pub(crate) names: Defaults,
+    pub(crate) names: &'static [Param],
     pub(crate) values: &'a [f64],
 }
 
 impl Params<'_> {
     /// The value of a parameter that the policy's [`Spec`] lists.
     pub fn get(&self, name: &str) -> f64 {
-        let at = self.names.iter().position(|(known, _)| *known == name);
+        let at = self.names.iter().position(|known| known.name == name);
         self.values[at.unwrap_or_else(|| panic!("no parameter {name} among {:?}", self.names))]
     }
 }
@@ -42,7 +40,7 @@ impl Choice {
 
     /// The value of a parameter that the policy's [`Spec`] lists.
     pub fn param(&self, name: &str) -> Option<f64> {
-        let at = self.spec.params.iter().position(|(known, _)| *known == name)?;
+        let at = self.spec.params.iter().position(|known| known.name == name)?;
         self.values.get(at).copied()
     }
 
@@ -61,8 +59,8 @@ impl Choice {
     }
 }
 
-fn defaults(params: Defaults) -> Vec<f64> {
-    params.iter().map(|(_, default)| *default).collect()
+fn defaults(params: &[Param]) -> Vec<f64> {
+    params.iter().map(|param| param.default).collect()
 }
 
 impl fmt::Display for Choice {
@@ -77,9 +75,9 @@ impl fmt::Display for Choice {
     }
 }
 
-fn show(name: &str, params: Defaults, values: &[f64]) -> String {
+fn show(name: &str, params: &[Param], values: &[f64]) -> String {
     let mut text = name.to_owned();
-    for ((name, default), value) in params.iter().zip(values) {
+    for (Param { name, default, .. }, value) in params.iter().zip(values) {
         if value != default {
             let _ = write!(text, ":{name}={value}");
         }
@@ -137,23 +135,25 @@ fn same(a: &str, b: &str) -> bool {
     plain(a) == plain(b)
 }
 
-fn read_params(name: &str, params: Defaults, text: Option<&str>) -> Result<Vec<f64>, String> {
+fn read_params(name: &str, params: &[Param], text: Option<&str>) -> Result<Vec<f64>, String> {
     let mut values = defaults(params);
+    let mut said = vec![false; params.len()];
     for (place, part) in text.into_iter().flat_map(|text| text.split(':')).enumerate() {
         let (at, value) = match part.split_once('=') {
-            Some((name, value)) => (params.iter().position(|(n, _)| *n == name), value),
-            None => ((place < params.len()).then_some(place), part),
+            Some((name, value)) => (params.iter().position(|param| param.name == name), value),
+            None => (Some(place), part),
         };
-        let value = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-        let (Some(at), Some(value)) = (at, value) else {
-            let known: Vec<_> =
-                params.iter().map(|(name, default)| format!("{name}={default}")).collect();
+        let Some((at, param)) = at.and_then(|at| Some((at, params.get(at)?))) else {
+            let known: Vec<_> = params.iter().map(Param::to_string).collect();
             return Err(format!(
                 "'{part}' is not a parameter of {name}: it has {}",
                 if known.is_empty() { "none".into() } else { known.join(", ") }
             ));
         };
-        values[at] = value;
+        values[at] = param.read(value).map_err(|error| format!("{name}: {error}"))?;
+        if std::mem::replace(&mut said[at], true) {
+            return Err(format!("{name}: {} is said twice: say it once", param.name));
+        }
     }
     Ok(values)
 }
@@ -187,8 +187,15 @@ mod tests {
         for (text, answer) in [
             ("lfru", "klru"),
             ("klru:q=3", "k=5"),
-            ("klru:-3", "k=5"),
-            ("klru:nan", "k=5"),
+            ("klru:-3", "k is a whole number from 1 to 65536"),
+            ("klru:nan", "from 1 to 65536"),
+            ("klru:2.5", "a whole number"),
+            ("klru:", "from 1 to 65536"),
+            ("klru:5:3:1", "pool=0 (0 to 1024)"),
+            ("klru:5:k=7", "k is said twice"),
+            ("klru:k=5:k=5", "k is said twice"),
+            ("2q:in=1.5", "in is a number from 0 to 1"),
+            ("lru+adaptsize:0", "from 1 to 1000000000"),
             ("lru:3", "none"),
             ("adaptsize", "lru+adaptsize"),
             ("lru+fifo", "comma"),
@@ -197,6 +204,29 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(answer), "{text}: {error}");
+        }
+    }
+
+    /// What a range lets in a policy must do; what it does not is answered with the range.
+    #[test]
+    fn every_parameter_has_its_range() {
+        let filters = admit::ALL.iter().map(|spec| (format!("lru+{}", spec.name), spec.params));
+        let policies = ALL.iter().map(|spec| (spec.name.to_owned(), spec.params));
+        for (name, params) in policies.chain(filters) {
+            for Param { name: param, default, range: (low, high), .. } in params {
+                for value in [low, default, high] {
+                    let choice = parse(&format!("{name}:{param}={value}")).unwrap();
+                    let mut cache = crate::Cache::new(&choice, Bytes(10), 1);
+                    for key in 0..100 {
+                        cache.access(&crate::Access::get(key % 13, 1));
+                    }
+                    assert!(cache.used() <= Bytes(10), "{name}:{param}={value}");
+                }
+                for value in [low - 1.0, high + 1.0] {
+                    let error = parse(&format!("{name}:{param}={value}")).unwrap_err();
+                    assert!(error.contains(&format!("from {low} to {high}")), "{error}");
+                }
+            }
         }
     }
 

@@ -1,12 +1,13 @@
 //! Keys of objects that left, in the order they left: what ARC, 2Q, S3-FIFO and LRU-K remember.
 
 use crate::index::Index;
+use base::Size;
 use base::list::{Links, List, NIL};
 
 #[derive(Clone, Copy, Debug)]
 struct Ghost {
     key: u64,
-    size: u32,
+    size: Size,
 }
 
 /// A queue of keys with their sizes.
@@ -27,7 +28,7 @@ impl Ghosts {
     }
 
     /// Remembers `key` as the newest; an older memory of it is replaced.
-    pub(crate) fn push(&mut self, key: u64, size: u32) {
+    pub(crate) fn push(&mut self, key: u64, size: Size) {
         self.remove(key);
         let ghost = Ghost { key, size };
         let at = if let Some(at) = self.free.pop() {
@@ -78,8 +79,8 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten_first() {
         let mut ghosts = Ghosts::default();
-        (0..10).for_each(|key| ghosts.push(key, 10));
-        ghosts.push(0, 10);
+        (0..10).for_each(|key| ghosts.push(key, Size::of(10)));
+        ghosts.push(0, Size::of(10));
         ghosts.trim(30);
         assert_eq!(ghosts.bytes(), 30);
         assert!((1..8).all(|key| !ghosts.remove(key)), "pushed anew, 0 is among the newest");

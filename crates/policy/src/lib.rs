@@ -21,11 +21,13 @@ mod climber;
 mod ghost;
 mod heap;
 mod index;
+mod param;
 mod stats;
 
 pub use base::{Access, Bytes, Op, Tick};
 pub use cache::{Cache, Idle, Outcome};
 pub use choice::{Choice, Params, parse};
+pub use param::{K_MAX, Param};
 pub use rank::{Meta, Rank};
 pub use stats::Stats;
 
@@ -70,9 +72,8 @@ pub trait Policy: Debug + Send {
 pub struct Spec {
     /// The name used in configuration, reports and file names.
     pub name: &'static str,
-    /// Its parameters with their defaults, in the order of importance: `name:value` on the
-    /// command line sets the first.
-    pub params: &'static [(&'static str, f64)],
+    /// Its parameters in the order of importance: `name:value` on the command line sets the first.
+    pub params: &'static [Param],
     /// Builds the policy for a cache, deterministic in the seed.
     pub build: fn(&Params) -> Box<dyn Policy>,
 }

@@ -1,5 +1,7 @@
 //! What an object costs the cache.
 
+use base::Size;
+
 /// How many bytes the cache is charged for an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Charge {
@@ -7,7 +9,7 @@ pub enum Charge {
     #[default]
     Value,
     /// What the function makes of the bytes of key and value: an item with its metadata.
-    Item(fn(key_size: u32, value_size: u32) -> u32),
+    Item(fn(key_size: u32, value_size: u64) -> u64),
     /// One: the capacity is a number of objects.
     One,
 }
@@ -15,11 +17,11 @@ pub enum Charge {
 impl Charge {
     /// The charge for an object.
     #[inline]
-    pub fn size(self, key_size: u32, value_size: u32) -> u32 {
+    pub fn size(self, key_size: u32, value_size: u64) -> Size {
         match self {
-            Self::Value => value_size,
-            Self::Item(size) => size(key_size, value_size),
-            Self::One => 1,
+            Self::Value => Size::of(value_size),
+            Self::Item(size) => Size::of(size(key_size, value_size)),
+            Self::One => Size::ONE,
         }
     }
 }

@@ -34,8 +34,8 @@ pub enum Error {
         /// What is wrong with it, and what was expected.
         problem: String,
     },
-    /// The bytes could not be had, or could not be written.
-    #[error("after {unit} {at}: {source}")]
+    /// The bytes could not be had, or could not be written; the source says why.
+    #[error("after {unit} {at}")]
     Io {
         /// Line or record.
         unit: Unit,
@@ -58,6 +58,16 @@ impl Error {
     /// A record that cannot be understood.
     pub(crate) fn record(at: u64, problem: impl Into<String>) -> Self {
         Self::Malformed { unit: Unit::Record, at, problem: problem.into() }
+    }
+
+    /// Whether the bytes were had, but are not whole: cut off, or not what was once written.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => {
+                matches!(source.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+            }
+            _ => false,
+        }
     }
 
     /// Whether the stream goes on behind what is wrong.

@@ -1,6 +1,6 @@
 //! Sources joined into one.
 
-use crate::{Access, Error, Micros, Source};
+use crate::{Access, Error, Micros, Source, TenantId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -68,6 +68,14 @@ impl Source for Merge {
 
     fn lost(&self) -> u64 {
         self.sources.iter().map(Source::lost).sum()
+    }
+
+    fn cut_off(&self) -> Option<&str> {
+        self.sources.iter().find_map(|source| source.cut_off())
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.sources.iter().find_map(|source| source.tenant_name(tenant))
     }
 }
 

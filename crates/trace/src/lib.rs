@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod charge;
+pub mod column;
 mod error;
 pub mod format;
 pub mod join;
@@ -19,6 +20,7 @@ mod object;
 mod records;
 mod skip_bad;
 pub mod synth;
+mod tenants;
 mod text;
 mod timeline;
 mod totals;
@@ -58,6 +60,22 @@ pub trait Source: Send {
     fn lost(&self) -> u64 {
         0
     }
+
+    /// How the trace is understood, where that is not plain from the format; a sentence for the
+    /// user.
+    fn remark(&self) -> Option<&str> {
+        None
+    }
+
+    /// Why the trace ended before its end, where [`SkipBad`] passed over that.
+    fn cut_off(&self) -> Option<&str> {
+        None
+    }
+
+    /// The word by which the trace names a tenant; where there is none, it is the number.
+    fn tenant_name(&self, _tenant: TenantId) -> Option<&str> {
+        None
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -80,6 +98,18 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn lost(&self) -> u64 {
         (**self).lost()
     }
+
+    fn remark(&self) -> Option<&str> {
+        (**self).remark()
+    }
+
+    fn cut_off(&self) -> Option<&str> {
+        (**self).cut_off()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        (**self).tenant_name(tenant)
+    }
 }
 
 /// Where accesses go: a trace being written.
@@ -101,12 +131,12 @@ pub struct Options {
     /// What stands between two columns, where it cannot be told from the first line.
     pub separator: Option<u8>,
     /// Bytes of a value where the format does not say.
-    pub value_size: Option<u32>,
+    pub value_size: Option<u64>,
 }
 
 impl Options {
     /// Bytes of a value of which the trace does not say more: one, unless the user does.
-    pub(crate) fn unknown_size(&self) -> u32 {
+    pub(crate) fn unknown_size(&self) -> u64 {
         self.value_size.unwrap_or(1)
     }
 }

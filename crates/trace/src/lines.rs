@@ -41,6 +41,13 @@ impl Lines {
         self.advance_by_filling()
     }
 
+    /// Steps back to before the present line, once: the next step finds it again.
+    pub(crate) fn back(&mut self) {
+        self.rest.start = self.line.start;
+        self.line = self.rest.start..self.rest.start;
+        self.at -= 1;
+    }
+
     /// The present line, without its end.
     #[inline]
     pub(crate) fn line(&self) -> &[u8] {
@@ -215,6 +222,21 @@ mod tests {
         let long = vec![b'x'; 3 * CHUNK + 17];
         let text = [&b"a\n"[..], &long, b"\nb"].concat();
         assert_eq!(all(io::Cursor::new(text)), [b"a".to_vec(), long, b"b".to_vec()]);
+    }
+
+    #[test]
+    fn a_line_can_be_put_back() {
+        let mut lines = Lines::new(Box::new(io::Cursor::new("a\r\nb")));
+        for expected in ["a", "b"] {
+            for _ in 0..2 {
+                assert!(lines.advance().unwrap());
+                assert_eq!(lines.line(), expected.as_bytes());
+                lines.back();
+            }
+            assert!(lines.advance().unwrap());
+        }
+        assert_eq!(lines.at(), 2);
+        assert!(!lines.advance().unwrap());
     }
 
     #[test]

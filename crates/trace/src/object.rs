@@ -55,8 +55,17 @@ impl Number {
 /// The number of an object for a format that knows only numbers: its key where that is a number in
 /// decimal, so that it can be read back, else the hash of the key.
 pub(crate) fn number_of(access: &Access, key: &[u8]) -> u64 {
+    number(key).unwrap_or(access.key)
+}
+
+/// Whether a key is a number in decimal that can be read back.
+pub(crate) fn is_number(key: &[u8]) -> bool {
+    number(key).is_some()
+}
+
+fn number(key: &[u8]) -> Option<u64> {
     let reads_back = key.len() == 1 || key.first() != Some(&b'0');
-    crate::lines::whole_number(key).filter(|_| reads_back).unwrap_or(access.key)
+    crate::lines::whole_number(key).filter(|_| reads_back)
 }
 
 /// When an object is asked for again, as libCacheSim's formats say it: -1, or in some traces the

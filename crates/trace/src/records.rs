@@ -46,6 +46,14 @@ impl Records {
         Ok(Some(&self.buffer[self.start - len..self.start]))
     }
 
+    /// The next bytes, which are not taken: as many as there are, up to `len`.
+    pub(crate) fn peek(&mut self, len: usize) -> Result<&[u8], Error> {
+        while self.end - self.start < len && !self.ended {
+            self.ended = self.read_some()? == 0;
+        }
+        Ok(&self.buffer[self.start..self.end.min(self.start + len)])
+    }
+
     /// The number of the record last taken, from 1.
     pub(crate) const fn at(&self) -> u64 {
         self.at
@@ -57,29 +65,36 @@ impl Records {
         self.end -= self.start;
         self.start = 0;
         while self.end < wanted {
-            if self.ended {
+            if !self.ended && self.read_some()? > 0 {
+                continue;
+            }
+            self.ended = true;
+            let len = std::mem::take(&mut self.end);
+            if len == 0 {
                 return Ok(false);
             }
+            let problem =
+                format!("the trace ends after {len} of its {wanted} bytes: it was cut off");
+            return Err(Error::record(self.at + 1, problem));
+        }
+        Ok(true)
+    }
+
+    /// Reads behind what is held; says how much.
+    fn read_some(&mut self) -> Result<usize, Error> {
+        loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
-                Ok(0) if self.end == 0 => return Ok(false),
-                Ok(0) => {
-                    let problem = format!(
-                        "the trace ends after {} of its {wanted} bytes: it was cut off",
-                        self.end
-                    );
-                    self.end = 0;
-                    return Err(Error::record(self.at + 1, problem));
+                Ok(len) => {
+                    self.end += len;
+                    return Ok(len);
                 }
-                Ok(n) => self.end += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(source) => {
-                    self.ended = true;
-                    self.end = 0;
+                    (self.ended, self.start, self.end) = (true, 0, 0);
                     return Err(Error::Io { unit: Unit::Record, at: self.at, source });
                 }
             }
         }
-        Ok(true)
     }
 }
 

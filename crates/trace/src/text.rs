@@ -34,6 +34,16 @@ pub(crate) trait LineFormat: Send {
     fn lost(&self) -> u64 {
         0
     }
+
+    /// How the trace is understood, where that is not plain from the format.
+    fn remark(&self) -> Option<&str> {
+        None
+    }
+
+    /// The word by which the trace names a tenant.
+    fn tenant_name(&self, _tenant: TenantId) -> Option<&str> {
+        None
+    }
 }
 
 /// One request, as a line gives it.
@@ -45,7 +55,7 @@ pub(crate) struct Request {
     pub(crate) tenant: TenantId,
     /// The length of the key's text where `None`.
     pub(crate) key_size: Option<u32>,
-    pub(crate) value_size: u32,
+    pub(crate) value_size: u64,
     pub(crate) ttl: Micros,
     pub(crate) penalty: Micros,
     pub(crate) next: Tick,
@@ -53,7 +63,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// A read of a value of that size.
-    pub(crate) const fn get(micros: u64, value_size: u32) -> Self {
+    pub(crate) const fn get(micros: u64, value_size: u64) -> Self {
         Self {
             micros,
             op: Op::Get,
@@ -129,6 +139,15 @@ pub(crate) fn open<F: LineFormat + 'static>(
     options: &Options,
     format: F,
 ) -> Box<dyn Source> {
+    open_lines(Lines::new(reader), options, format)
+}
+
+/// The same from lines whose first the format has seen.
+pub(crate) fn open_lines<F: LineFormat + 'static>(
+    lines: Lines,
+    options: &Options,
+    format: F,
+) -> Box<dyn Source> {
     let batch = Batch {
         accesses: vec![],
         text: vec![],
@@ -136,7 +155,7 @@ pub(crate) fn open<F: LineFormat + 'static>(
         charge: options.charge,
         timeline: Timeline::default(),
     };
-    Box::new(Text { lines: Lines::new(reader), format, batch, ended: false })
+    Box::new(Text { lines, format, batch, ended: false })
 }
 
 impl<F: LineFormat> Source for Text<F> {
@@ -179,6 +198,14 @@ impl<F: LineFormat> Source for Text<F> {
     fn lost(&self) -> u64 {
         self.format.lost()
     }
+
+    fn remark(&self) -> Option<&str> {
+        self.format.remark()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.format.tenant_name(tenant)
+    }
 }
 
 /// A decimal number with a fraction, times `scale`, rounded down: `"1.5"` seconds are 1 500 000
@@ -202,10 +229,18 @@ pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
     whole.checked_add(fraction)
 }
 
-/// A size below 4 GiB.
-pub(crate) fn size(text: &[u8]) -> Option<u32> {
+/// The size of a value.
+pub(crate) fn size(text: &[u8]) -> Option<u64> {
+    crate::lines::whole_number(text).filter(|size| *size <= SIZE_MAX)
+}
+
+/// The size of a key: below 4 GiB.
+pub(crate) fn key_size(text: &[u8]) -> Option<u32> {
     crate::lines::whole_number(text).and_then(|size| u32::try_from(size).ok())
 }
+
+/// No value is larger than a tebibyte: sums over a whole trace stay within 64 bits.
+pub(crate) const SIZE_MAX: u64 = 1 << 40;
 
 /// Reads text as Redis quotes it (`"a\x00\"b"`) off the front of `rest`, to the end of `to`.
 /// `None` where the quotes are not closed.

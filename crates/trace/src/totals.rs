@@ -25,9 +25,9 @@ pub struct Totals {
 
 impl Totals {
     /// Counts one request.
-    pub fn count(&mut self, time: Micros, op: Op, value_size: u32) {
+    pub fn count(&mut self, time: Micros, op: Op, value_size: u64) {
         self.requests += 1;
-        self.request_bytes += u64::from(value_size);
+        self.request_bytes += value_size;
         self.end = self.end.max(time);
         *match op {
             Op::Get => &mut self.gets,

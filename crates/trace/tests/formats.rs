@@ -1,7 +1,7 @@
 //! What must hold for every format in the list: a valid sample is read whole, no bytes make a
 //! reader panic or run forever, and what a format writes it reads back.
 
-use base::hash;
+use base::{Size, hash};
 use proptest::prelude::*;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -49,11 +49,13 @@ fn requests() -> Vec<(Access, Vec<u8>)> {
         .collect()
 }
 
-fn access(time: u64, key: &[u8], value_size: u32) -> (Access, Vec<u8>) {
+fn access(time: u64, key: &[u8], value_size: u64) -> (Access, Vec<u8>) {
     let access = Access {
         time: Micros(time),
         key_size: key.len() as u32,
-        ..Access::get(hash::bytes(0, key), value_size)
+        value_size,
+        size: Size::of(value_size),
+        ..Access::get(hash::bytes(0, key), 0)
     };
     (access, key.to_vec())
 }
@@ -93,6 +95,18 @@ fn sample(spec: &Spec) -> (Vec<u8>, usize) {
              128166372016382155,hm,1,Write,2822144,4096,127\n\
              128166372026382245,hm,0,Read,383496192,32768,30000\n"
         }
+        "vscsi" => return (vscsi(1), 3),
+        "vscsi-csv" => {
+            "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633898,28,6656,40409911\n\
+             1,5633899,0,0,0\n1,5633899,28,512,42932745\n"
+        }
+        "keys32" => return ([7u32, 8, 7].iter().flat_map(|key| key.to_le_bytes()).collect(), 3),
+        "keys64" => return ([7u64, 8, 7].iter().flat_map(|key| key.to_le_bytes()).collect(), 3),
+        "mooncake" => {
+            "{\"timestamp\": 0, \"input_length\": 900, \"output_length\": 5, \"hash_ids\": [46, \
+             47]}\n\
+             {\"timestamp\": 27.5, \"input_length\": 9, \"output_length\": 5, \"hash_ids\": [46]}\n"
+        }
         "arc" => "2565 2 0 1\n17 1 0 2\n",
         "lirs" => "1\n2\n*\n1\n",
         "kvcache" => "key,op,size,op_count,key_size\n17,SET,82,1,40\n16,GET,169,2,78\n",
@@ -120,6 +134,57 @@ fn sample(spec: &Spec) -> (Vec<u8>, usize) {
         }
     };
     (text.as_bytes().to_vec(), 3)
+}
+
+/// Three requests and a command that is none, of either version.
+fn vscsi(version: u16) -> Vec<u8> {
+    let mut bytes = vec![];
+    let lines = [(0x2a, 512, 7u64), (0x28, 6656, 8), (0x35, 0, 0), (0x28, 512, 7)];
+    for (at, (command, size, block)) in lines.into_iter().enumerate() {
+        let (version, at) = ((version << 8) | 4, at as u64);
+        let head = |bytes: &mut Vec<u8>| {
+            for number in [9u32, size, 1] {
+                bytes.extend(number.to_le_bytes());
+            }
+        };
+        let kind = [u16::to_le_bytes(command), u16::to_le_bytes(version)].concat();
+        if version >> 8 == 1 {
+            head(&mut bytes);
+            bytes.extend(kind);
+        } else {
+            bytes.extend(kind);
+            head(&mut bytes);
+        }
+        bytes.extend(block.to_le_bytes());
+        bytes.extend((5_633_898_000_000 + at).to_le_bytes());
+        if version >> 8 == 2 {
+            bytes.extend((at * 100).to_le_bytes());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn both_versions_of_vscsi_are_read() {
+    let spec = format::find("vscsi").unwrap();
+    for version in [1, 2] {
+        assert!((spec.recognises)(&vscsi(version)));
+        let (found, errors) = read(spec, vscsi(version));
+        assert!(errors.is_empty(), "{errors:?}");
+        let all: Vec<_> = found
+            .iter()
+            .map(|(a, key)| (a.time.0, a.op, key.as_slice(), a.value_size, a.penalty.0))
+            .collect();
+        let penalty = if version == 2 { 100 } else { 0 };
+        let expected = [
+            (0, Op::Set, &b"7"[..], 512, 0),
+            (1, Op::Get, &b"8"[..], 6656, penalty),
+            (3, Op::Get, &b"7"[..], 512, 3 * penalty),
+        ];
+        assert_eq!(all, expected);
+    }
+    let error = read(spec, vec![7; 100]).1;
+    assert!(error[0].contains("neither version"), "{error:?}");
 }
 
 #[test]
@@ -213,7 +278,10 @@ fn a_failing_disk_is_an_error_and_the_end() {
         let mut failed = false;
         while let Some(next) = source.next() {
             assert!(!failed, "{}: nothing comes after the failure", spec.name);
-            failed = next.is_err_and(|error| error.to_string().contains("disk on fire"));
+            failed = next.is_err_and(|error| {
+                let why = std::error::Error::source(&error);
+                why.is_some_and(|why| why.to_string().contains("disk on fire"))
+            });
         }
         assert!(failed, "{}", spec.name);
     }
@@ -269,7 +337,9 @@ proptest! {
 fn any_request() -> impl Strategy<Value = (Access, Vec<u8>)> {
     let op = prop_oneof![Just(Op::Get), Just(Op::Set), Just(Op::Delete)];
     let next = prop_oneof![Just(Tick::NEVER), (0u64..1 << 40).prop_map(Tick)];
-    let numbers = (0u64..3_000_000, 0u32..40, any::<u32>(), 0u16..5, 0u64..100, 0u64..1 << 40);
+    // Some of more than 4 GiB.
+    let size = (0u64..1 << 20, 0u32..21).prop_map(|(size, shift)| size << shift);
+    let numbers = (0u64..3_000_000, 0u32..40, size, 0u16..5, 0u64..100, 0u64..1 << 40);
     (numbers, op, next).prop_map(|((gap, key, value_size, tenant, ttl, penalty), op, next)| {
         let (access, key) = access(gap, key.to_string().as_bytes(), value_size);
         let (ttl, penalty) = (Micros::from_secs(ttl), Micros(penalty));
@@ -298,7 +368,8 @@ fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
             time: whole_seconds,
             key_size: access.key_size,
             next: access.next,
-            ..Access::get(access.key, access.value_size)
+            // Four bytes for a size.
+            ..Access::get(access.key, access.value_size.min(u32::MAX.into()) as u32)
         },
         other => panic!("{other}: say here what it keeps"),
     };

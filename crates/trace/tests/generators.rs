@@ -72,6 +72,8 @@ fn errors_name_what_is_known() {
         ("zopf", "zipf"),
         ("zipf:kexs=3", "keys="),
         ("zipf:keys", "name=value"),
+        ("zipf:keys=3:keys=4", "keys is said twice"),
+        ("zipf:key-size=3:key_size=4", "key-size is said twice"),
         ("zipf:keys=-3", "whole number"),
         ("zipf:keys=0", "at least one"),
         ("zipf:skew=nan", "number"),
@@ -177,7 +179,7 @@ fn etc_is_like_the_paper() {
     let all = generate("etc:keys=200000:skew=0:requests=200000");
     let n = all.len() as f64;
     let mean = |of: &dyn Fn(&Access) -> f64| all.iter().map(|(a, _)| of(a)).sum::<f64>() / n;
-    let values = mean(&|access| f64::from(access.value_size));
+    let values = mean(&|access| access.value_size as f64);
     assert!((values - 194.4).abs() < 12.0, "{values}");
     let keys = mean(&|access| f64::from(access.key_size));
     assert!((keys - 36.2).abs() < 0.5, "{keys}");

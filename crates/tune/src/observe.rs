@@ -173,7 +173,7 @@ impl Observer {
         };
         if let Some(before) = before.filter(moved) {
             let (size, penalty) = (before.size, before.penalty());
-            out(Access { penalty, size, ..access(sample, Op::Delete) });
+            out(Access { penalty, size: size.into(), ..access(sample, Op::Delete) });
         }
     }
 
@@ -224,9 +224,9 @@ mod tests {
         let mut observer = Observer::default();
         let mut accesses = vec![];
         for sample in samples {
-            observer.see(sample, |a| accesses.push((a.op, a.key, a.size)));
+            observer.see(sample, |a| accesses.push((a.op, a.key, a.size.as_u32())));
         }
-        observer.settle(Micros::from_secs(3600), |a| accesses.push((a.op, a.key, a.size)));
+        observer.settle(Micros::from_secs(3600), |a| accesses.push((a.op, a.key, a.size.as_u32())));
         assert_eq!(observer.pending(), 0);
         accesses
     }
@@ -307,7 +307,7 @@ mod tests {
         let mut observer = Observer { classes: Classes::Sizes, ..Observer::default() };
         let mut accesses = vec![];
         for sample in [sample(0, 7, Write, 90), sample(1, 7, Hit, 90), sample(2, 7, Write, 500)] {
-            observer.see(&sample, |a| accesses.push((a.op, a.size)));
+            observer.see(&sample, |a| accesses.push((a.op, a.size.get())));
         }
         assert_eq!(accesses, [(Op::Set, 90), (Op::Get, 90), (Op::Delete, 90), (Op::Set, 500)]);
     }

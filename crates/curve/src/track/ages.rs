@@ -16,7 +16,7 @@
 
 use std::borrow::Cow;
 
-use base::{Access, Micros, Op};
+use base::{Access, Micros, Op, Size};
 use serde::{Deserialize, Serialize};
 
 use super::{Expiry, KeyMap, Sampler, map_bytes};
@@ -36,7 +36,7 @@ const FIRST_WINDOW: f64 = 256.0;
 struct Life {
     last: f64,
     expires: Micros,
-    size: u32,
+    size: Size,
 }
 
 /// Live objects of like age.
@@ -281,7 +281,7 @@ impl Ages {
     pub(crate) fn remembered(&self) -> Remembered {
         let object = |(&key, life): (&u64, &Life)| RememberedObject {
             key,
-            size: life.size,
+            size: life.size.as_u32(),
             left_us: match life.expires {
                 Expiry::NEVER => 0,
                 expires => expires.0.saturating_sub(self.now.0).max(1),
@@ -327,7 +327,7 @@ impl Ages {
             if self.sampler.watches(object.key) {
                 let expires = Expiry::instant(Micros(0), Micros(object.left_us));
                 let last = self.clock - object.age as f64;
-                self.lives.insert(object.key, Life { last, expires, size: object.size });
+                self.lives.insert(object.key, Life { last, expires, size: object.size.into() });
                 self.expiry.push(expires, object.key);
             }
         }
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(counted, hits);
         let last = &windows[windows.len() - 1].live;
         assert_eq!(last.iter().map(|live| live.objects).sum::<f64>(), live.len() as f64);
-        let bytes: u32 = live.values().sum();
-        assert_eq!(last.iter().map(|live| live.bytes).sum::<f64>(), f64::from(bytes));
+        let bytes: u64 = live.values().map(|&size| u64::from(size)).sum();
+        assert_eq!(last.iter().map(|live| live.bytes).sum::<f64>(), bytes as f64);
     }
 }

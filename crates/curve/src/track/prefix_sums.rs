@@ -6,25 +6,27 @@
 //! and one for every 262 144 positions. (A Fenwick tree makes both logarithmic: slower on the
 //! side that counts.)
 
+use base::Size;
+
 const SHIFT: usize = 6;
 const LEVELS: usize = 3;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PrefixSums {
-    sizes: Vec<u32>,
+    sizes: Vec<Size>,
     /// Sums of 64, 64² and 64³ positions. Differences are added modulo 2⁶⁴.
     blocks: [Vec<u64>; LEVELS],
 }
 
 impl PrefixSums {
-    pub(crate) fn get(&self, at: usize) -> u32 {
+    pub(crate) fn get(&self, at: usize) -> Size {
         self.sizes[at]
     }
 
     /// Adds a position at the end.
-    pub(crate) fn push(&mut self, size: u32) {
+    pub(crate) fn push(&mut self, size: Size) {
         let at = self.sizes.len();
-        self.sizes.push(0);
+        self.sizes.push(Size::default());
         for (level, blocks) in self.blocks.iter_mut().enumerate() {
             if at >> (SHIFT * (level + 1)) >= blocks.len() {
                 blocks.push(0);
@@ -36,13 +38,13 @@ impl PrefixSums {
     /// Takes the last position off.
     pub(crate) fn pop(&mut self) {
         if let Some(last) = self.sizes.len().checked_sub(1) {
-            self.set(last, 0);
+            self.set(last, Size::default());
             self.sizes.pop();
         }
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, at: usize, size: u32) {
+    pub(crate) fn set(&mut self, at: usize, size: Size) {
         let old = std::mem::replace(&mut self.sizes[at], size);
         if old != size {
             let change = u64::from(size).wrapping_sub(u64::from(old));
@@ -69,7 +71,7 @@ impl PrefixSums {
 
     pub(crate) fn bytes(&self) -> usize {
         let blocks: usize = self.blocks.iter().map(Vec::capacity).sum();
-        self.sizes.capacity() * size_of::<u32>() + blocks * size_of::<u64>()
+        self.sizes.capacity() * size_of::<Size>() + blocks * size_of::<u64>()
     }
 }
 
@@ -82,9 +84,9 @@ mod tests {
     #[test]
     fn sums_stay_exact() {
         let mut prng = Prng::new(5);
-        let (mut sums, mut plain) = (PrefixSums::default(), Vec::<u32>::new());
+        let (mut sums, mut plain) = (PrefixSums::default(), Vec::<Size>::new());
         for step in 0..100_000 {
-            let size = prng.below(1 << 20) as u32;
+            let size = Size::of(prng.below(1 << 20));
             match prng.below(8) {
                 0..4 if plain.len() < 9_000 => {
                     sums.push(size);

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use base::{Access, Bytes, Micros, Op};
+use base::{Access, Bytes, Micros, Op, Size};
 
 use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
 use crate::{MissRatioCurve, Model, Params, Remembered, RememberedObject};
@@ -11,9 +11,9 @@ use crate::{MissRatioCurve, Model, Params, Remembered, RememberedObject};
 pub(crate) trait Stack: Debug + Send {
     /// Object `id` is accessed and has `size` bytes from now on. Returns the bytes a cache must
     /// have to hold it before this access, itself included; none where it is not in the stack.
-    fn access(&mut self, id: u32, size: u32) -> Option<u64>;
+    fn access(&mut self, id: u32, size: Size) -> Option<u64>;
     /// The bytes of object `id` before its next access.
-    fn size(&self, id: u32) -> u32;
+    fn size(&self, id: u32) -> Size;
     /// Object `id` is deleted: it leaves room behind.
     fn remove(&mut self, id: u32);
     /// Forgets the objects that are not to be kept, as if they had never been.
@@ -25,7 +25,7 @@ pub(crate) trait Stack: Debug + Send {
         None
     }
     /// Puts an object that is not in the stack at its bottom.
-    fn push_below(&mut self, _id: u32, _size: u32) {}
+    fn push_below(&mut self, _id: u32, _size: Size) {}
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +183,7 @@ impl<S: Stack> Model for StackModel<S> {
             let Object { key, expires } = self.objects[id as usize];
             let left = expires.0.saturating_sub(self.clock.0).max(1);
             let left_us = if expires == Expiry::NEVER { 0 } else { left };
-            RememberedObject { key, size: self.stack.size(id), left_us, age: 0 }
+            RememberedObject { key, size: self.stack.size(id).as_u32(), left_us, age: 0 }
         };
         let objects = self.stack.objects()?.into_iter().map(object).collect();
         let rest = Remembered { rate: self.sampler.rate(), objects, ..Remembered::default() };
@@ -200,7 +200,7 @@ impl<S: Stack> Model for StackModel<S> {
         for object in &remembered.objects {
             if self.sampler.watches(object.key) && !self.ids.contains_key(&object.key) {
                 let id = self.insert(object.key);
-                self.stack.push_below(id, object.size);
+                self.stack.push_below(id, object.size.into());
                 self.expires_at(id, Expiry::instant(Micros(0), Micros(object.left_us)));
             }
         }

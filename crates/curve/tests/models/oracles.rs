@@ -1,7 +1,7 @@
 //! What the models are held against: the simulator, and traces to run both on.
 
 use base::hash::mix;
-use base::{Access, Bytes, Micros, Op, Prng};
+use base::{Access, Bytes, Micros, Op, Prng, Size};
 use curve::{Model, Params};
 use policy::{Cache, Choice};
 use std::collections::{BTreeSet, HashMap};
@@ -138,7 +138,7 @@ pub(crate) fn run(name: &str, params: &Params, trace: &[Access]) -> Box<dyn Mode
 
 /// The bytes of all objects, each at its largest.
 pub(crate) fn footprint(trace: &[Access]) -> u64 {
-    let mut sizes: HashMap<u64, u32> = HashMap::new();
+    let mut sizes: HashMap<u64, Size> = HashMap::new();
     for access in trace {
         let size = sizes.entry(access.key).or_default();
         *size = access.size.max(*size);

@@ -1,6 +1,6 @@
 //! What holds for every model on any small trace, with writes, deletes, resizes and expiry.
 
-use base::{Access, Bytes, Micros, Op};
+use base::{Access, Bytes, Micros, Op, Size};
 use curve::footprint::Footprint;
 use curve::{MissRatio, Model, Params};
 use proptest::prelude::*;
@@ -113,7 +113,7 @@ proptest! {
     #[test]
     fn a_larger_lru_cache_misses_nothing_more(mut trace in trace()) {
         for access in &mut trace {
-            access.size = 1;
+            access.size = Size::ONE;
         }
         let olken = run("olken", &Params::default(), &trace).curve();
         let mut last = 1.0;
@@ -135,7 +135,7 @@ proptest! {
         let reads: Vec<_> = trace.iter().filter(|access| access.op == Op::Get).collect();
         let mut whole = Footprint::new(&Params::default());
         let mut classes = [(); 3].map(|()| Footprint::new(&Params::default()));
-        let sizes: HashMap<u64, u32> = reads.iter().map(|read| (read.key, read.size)).collect();
+        let sizes: HashMap<u64, Size> = reads.iter().map(|read| (read.key, read.size)).collect();
         for read in &reads {
             let read = Access { size: sizes[&read.key], ttl: Micros(0), ..**read };
             whole.access(&read);

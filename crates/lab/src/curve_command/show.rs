@@ -3,7 +3,7 @@
 use super::Answer;
 use crate::report::format::{Format, bytes};
 use crate::report::{Axis, Chart, Page, Series, Table, json as document};
-use anyhow::Context;
+use crate::whole_file;
 use base::{Bytes, MissRatio};
 use curve::{Envelope, MissRatioCurve};
 use std::io::IsTerminal;
@@ -31,8 +31,7 @@ pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Resu
     for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         page.paragraph(&line);
     }
-    std::fs::write(path, page.to_string())
-        .with_context(|| format!("cannot write the page '{}'", path.display()))
+    whole_file::write(path, &[trace.to_owned()], &page.to_string())
 }
 
 fn name(answer: &Answer) -> String {

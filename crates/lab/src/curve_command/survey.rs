@@ -2,7 +2,7 @@
 
 use crate::open::{Options, open};
 use base::hash::KeyMap;
-use base::{Access, Bytes, Filter, Op};
+use base::{Access, Bytes, Filter, Op, Size};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Keys kept at most. A trace of more is surveyed by a sample of its keys.
@@ -52,7 +52,7 @@ pub(super) struct Count {
 /// Distinct keys, counted.
 enum Keys {
     /// Each key's largest size; of a sample of the keys where they are too many.
-    Exactly(Filter, KeyMap<u32>),
+    Exactly(Filter, KeyMap<Size>),
     /// A bit for each key.
     Nearly(Bits),
 }

@@ -6,7 +6,7 @@ use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
-use base::{Access, Bytes, Filter, Micros, Op, TenantId};
+use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
 use curve::{MissRatioCurve, Params, Spec};
 use policy::Cache;
 use std::collections::HashMap;
@@ -157,7 +157,7 @@ pub(super) fn draw<'a>(
 
 /// The largest size of every key.
 #[derive(Debug, Default)]
-struct Sizes(HashMap<u64, u32>);
+struct Sizes(HashMap<u64, Size>);
 
 impl Sizes {
     fn see(&mut self, access: &Access) {

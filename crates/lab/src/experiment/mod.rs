@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// Runs with so many seeds, one after the other; 3, or 1 with --quick
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Folder with recorded traces, for the experiments that can use them; without it they make
     /// their workloads
@@ -96,7 +96,7 @@ pub fn run(args: Args) -> Result<()> {
         return Ok(());
     }
     let experiment = find(&args.name)?;
-    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 }).max(1);
+    let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
         seeds: (args.seed..args.seed.saturating_add(seeds)).collect(),

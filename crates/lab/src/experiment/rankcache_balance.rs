@@ -112,9 +112,9 @@ fn in_chunks(load: &Load, slabs: &Slabs, limit: Bytes, seed: u64) -> Result<f64>
     let (chunks, shares) = (slabs.chunks(), slabs.shares());
     let mut cache = Cache::new(&choice, limit, seed);
     for access in &load.requests {
-        let class = chunks.partition_point(|&chunk| chunk < access.size);
+        let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
         let size = shares.get(class).copied().unwrap_or(u32::MAX);
-        cache.access(&Access { size, ..*access });
+        cache.access(&Access { size: size.into(), ..*access });
     }
     Ok(cache.stats().miss_ratio())
 }

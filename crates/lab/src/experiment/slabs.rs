@@ -90,7 +90,7 @@ impl Load {
 
     /// Adds a request of a tenant.
     pub(super) fn push(&mut self, tenant: TenantId, access: &Access) {
-        let size = access.key_size + access.value_size + HEADER;
+        let size = access.key_size + access.value_size as u32 + HEADER;
         let is_write = access.op == Op::Set;
         self.requests.push(Request { key: access.key, size, tenant, is_write });
     }
@@ -157,7 +157,7 @@ impl Load {
         let mut classes: BTreeMap<usize, Class> = BTreeMap::new();
         for at in 0..until {
             let access = self.access(at);
-            let class = chunks.partition_point(|&chunk| chunk < access.size);
+            let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
             let Some(&share) = shares.get(class) else { continue };
             let class = classes.entry(class).or_insert_with(|| Class {
                 model: (spec.build)(&curve::Params::default()),
@@ -167,7 +167,7 @@ impl Load {
                 class.model.forget(0.0);
             }
             class.reads += u64::from(at >= from && access.op == Op::Get);
-            class.model.access(&Access { size: share, ..access });
+            class.model.access(&Access { size: share.into(), ..access });
         }
         let large = |request: &&Request| {
             !request.is_write && chunks.last().is_some_and(|&chunk| chunk < request.size)
@@ -196,14 +196,14 @@ impl Load {
         for at in 0..self.requests.len() {
             let access = self.access(at);
             reads += u64::from(access.op == Op::Get);
-            let class = chunks.partition_point(|&chunk| chunk < access.size);
+            let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
             let Some(&share) = shares.get(class) else { continue };
             // A class that had to look at the requests of all others would take as long for each.
             let (footprint, own) = &mut classes[class];
             footprint.pass(at as u64 - last[class]);
             last[class] = at as u64 + 1;
             *own += u64::from(access.op == Op::Get);
-            footprint.access(&Access { size: share, ..access });
+            footprint.access(&Access { size: share.into(), ..access });
         }
         for ((footprint, _), last) in classes.iter_mut().zip(last) {
             footprint.pass(self.requests.len() as u64 - last);

@@ -278,7 +278,7 @@ impl SimulatedPlant {
         };
         let item = Item {
             key: access.key,
-            size: access.size,
+            size: access.size.as_u32(),
             hits: 0,
             last: self.tick,
             born: self.tick,
@@ -323,7 +323,7 @@ impl SimulatedPlant {
             self.dropped += 1;
             return;
         }
-        let size = if sighting == Sighting::Miss { 0 } else { access.size };
+        let size = if sighting == Sighting::Miss { 0 } else { access.size.as_u32() };
         let (key, tenant, ttl) = (access.key, access.tenant, access.ttl);
         let penalty = of_class(class);
         self.samples.push(Sample { time, key, tenant, sighting, size, ttl, penalty });

@@ -103,7 +103,7 @@ fn the_disk_is_older_than_any_write() {
     fill(&mut plant, 0, 100);
     plant.dump(0);
     plant.access(&Access::delete(base::hash::mix(1)));
-    plant.access(&Access { op: Op::Set, size: 2, ..get(0, 2, 2) });
+    plant.access(&Access { op: Op::Set, size: 2.into(), ..get(0, 2, 2) });
     fill(&mut plant, 1, 1_000);
     assert!(plant.used_by(0) < Bytes(20), "{}", plant.used_by(0));
     while plant.load(Bytes(10)) {}

@@ -38,8 +38,9 @@ use crate::open::{self, open};
 use crate::report::{Format, json};
 use anyhow::{Context, bail};
 use base::TenantId;
+use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -61,10 +62,10 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     to: String,
     /// Connections of each tenant
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = from_one(1_000))]
     connections: usize,
     /// Requests a connection sends at once, before it reads the replies
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = from_one(100_000))]
     depth: usize,
     /// Each connection sends its next request when it has the last answer (the default)
     #[arg(long, conflicts_with_all = ["open_loop", "speed"])]
@@ -73,7 +74,8 @@ pub struct Args {
     #[arg(long, value_name = "RATE", conflicts_with_all = ["open_loop", "speed"])]
     rate_max: Option<f64>,
     /// With --rate-max: so many requests of the run are due at once
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "rate_max")]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "rate_max",
+        value_parser = clap::value_parser!(u64).range(1..))]
     burst: u64,
     /// Send this many requests a second, whatever the server does; latencies count from the
     /// intended times
@@ -88,7 +90,7 @@ pub struct Args {
     /// Whose the requests are
     #[arg(long, value_enum, default_value_t)]
     tenants: By,
-    /// Names of the tenants in order, instead of t1, t2 and so on
+    /// Names of the tenants in order, instead of the words of the trace or t1, t2 and so on
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     names: Vec<String>,
     /// How the keys of tenants are kept apart
@@ -106,6 +108,14 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     reading: open::Options,
+}
+
+/// Requests a second, and how many times faster than the trace.
+const PACES: std::ops::RangeInclusive<f64> = 0.001..=1e9;
+
+/// A whole number from 1 to `most`.
+fn from_one(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }
 
 /// Whose the requests are.
@@ -139,7 +149,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     let to = Address::parse(&args.to)?;
     let pace = args.pace()?;
     if !(0.0..1.0).contains(&args.warmup) {
-        bail!("a warm-up of {} leaves nothing to count: choose a share below 1", args.warmup);
+        bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
     }
     let backends = args.backend.iter().map(|text| Backend::parse(text));
     let mut backends: Vec<Backend> = backends.collect::<anyhow::Result<_>>()?;
@@ -186,9 +196,10 @@ impl Args {
         };
         match pace {
             Pace::Open(at) | Pace::Trace(at) | Pace::ClosedAtMost { rate: at, .. }
-                if at.is_nan() || at <= 0.0 =>
+                if !PACES.contains(&at) =>
             {
-                bail!("a pace of {at} never sends anything: choose a number above 0")
+                let (low, high) = (PACES.start(), PACES.end());
+                bail!("a pace of {at:?}: choose a number from {low} to {high}")
             }
             _ => Ok(pace),
         }
@@ -205,8 +216,9 @@ impl Args {
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
         }
-        let tenant = |at: usize| {
-            let name = self.names.get(at).cloned().unwrap_or_else(|| format!("t{}", at + 1));
+        let tenant = |at: usize, word: Option<&String>| {
+            let name = self.names.get(at).or(word).cloned();
+            let name = name.unwrap_or_else(|| format!("t{}", at + 1));
             Tenant {
                 prefix: match self.namespace {
                     Namespace::Prefix => format!("{name}:"),
@@ -235,11 +247,12 @@ impl Args {
                         let clients = survey.clients.len();
                         bail!("{clients} clients are too many tenants: at most {TENANTS_MAX}");
                     }
-                    tenants = (0..survey.clients.len()).map(tenant).collect();
+                    let words = survey.clients.iter().map(|client| survey.names.get(client));
+                    tenants = words.enumerate().map(|(at, word)| tenant(at, word)).collect();
                     Owner::Client(survey.clients.iter().copied().zip(0..).collect())
                 }
                 _ => {
-                    tenants.push(tenant(at));
+                    tenants.push(tenant(at, None));
                     Owner::Tenant(at)
                 }
             };
@@ -260,6 +273,7 @@ impl Args {
             survey.requests += 1;
             survey.clients.insert(access.with_context(|| format!("trace '{trace}'"))?.tenant);
         }
+        survey.names = open::tenant_names(&*source);
         if survey.requests == 0 {
             bail!("trace '{trace}' has no requests");
         }
@@ -304,6 +318,8 @@ impl Args {
 struct Survey {
     requests: u64,
     clients: BTreeSet<TenantId>,
+    /// The words for them, where the trace has words.
+    names: BTreeMap<TenantId, String>,
 }
 
 fn progress_bar(requests: Option<u64>) -> ProgressBar {

@@ -25,7 +25,7 @@ pub struct Request {
     /// What is asked for.
     pub op: Op,
     /// Bytes of the value.
-    pub value_size: u32,
+    pub value_size: u64,
     /// Life of the value once written, zero for no limit.
     pub ttl: Micros,
     /// When it was made, since the start of its trace.

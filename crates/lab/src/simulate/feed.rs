@@ -1,11 +1,13 @@
 //! A trace with what only a look at the whole of it tells.
 
-use crate::open::{Options, open};
+use crate::open::{Options, open, tenant_names};
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
-use base::{Access, Micros, Op, Tick};
+use base::{Access, Micros, Op, Size, TenantId, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use trace::Source;
 
 /// Requests handed on at a time: half a mebibyte, which the cache keeps until all is known of it.
 pub(super) const CHUNK: usize = 1 << 13;
@@ -43,7 +45,7 @@ impl Chunk {
 /// What is known of a key.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    size: u32,
+    size: Size,
     alive: bool,
     expires: Micros,
 }
@@ -63,8 +65,9 @@ impl Annotator {
         for part in accesses.chunks(AT_ONCE) {
             // Most of the time goes to waiting for memory. These look-ups do not depend on each
             // other, so the processor waits for several at once, and finds all of them below.
-            let size = |access: &Access| self.known.get(&access.key).map_or(0, |known| known.size);
-            std::hint::black_box(part.iter().map(size).fold(0, u32::wrapping_add));
+            let size =
+                |access: &Access| self.known.get(&access.key).map_or(0, |known| known.size.get());
+            std::hint::black_box(part.iter().map(size).fold(0, u64::wrapping_add));
             causes.extend(part.iter().map(|access| self.see(access)));
         }
     }
@@ -96,7 +99,7 @@ impl Annotator {
             known.expires = expires;
         }
         if access.size > known.size {
-            self.footprint += u64::from(access.size - known.size);
+            self.footprint += access.size.get() - known.size.get();
             known.size = access.size;
         }
         cause
@@ -113,9 +116,10 @@ pub(super) struct Feed {
     requests: u64,
     footprint: u64,
     keys: u64,
-    skipped: u64,
     lost: u64,
     has_penalties: bool,
+    /// The words for tenants, where the trace has words.
+    tenant_names: BTreeMap<TenantId, String>,
 }
 
 impl Feed {
@@ -129,11 +133,11 @@ impl Feed {
             requests: 0,
             footprint: 0,
             keys: 0,
-            skipped: 0,
             lost: 0,
             has_penalties: false,
+            tenant_names: BTreeMap::new(),
         };
-        let (annotator, skipped, lost) = chunks(name, options, |chunk| {
+        let (annotator, source) = chunks(name, options, |chunk| {
             let len = chunk.accesses.len();
             bar.inc(len as u64);
             feed.requests += len as u64;
@@ -149,7 +153,7 @@ impl Feed {
         bar.finish_and_clear();
         feed.footprint = annotator.footprint;
         feed.keys = annotator.known.len() as u64;
-        (feed.skipped, feed.lost) = (skipped, lost);
+        (feed.lost, feed.tenant_names) = (source.lost(), tenant_names(&*source));
         if feed.requests == 0 {
             bail!("trace '{name}' holds no request");
         }
@@ -203,8 +207,8 @@ impl Feed {
         self.keys
     }
 
-    pub(super) const fn skipped(&self) -> u64 {
-        self.skipped
+    pub(super) fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.tenant_names.get(&tenant).map(String::as_str)
     }
 
     pub(super) const fn lost(&self) -> u64 {
@@ -216,12 +220,12 @@ impl Feed {
     }
 }
 
-/// Reads a trace in annotated chunks; says how many records were passed over, and were missing.
+/// Reads a trace in annotated chunks, to its end.
 fn chunks(
     name: &str,
     options: &Options,
     mut each: impl FnMut(Chunk) -> Result<()>,
-) -> Result<(Annotator, u64, u64)> {
+) -> Result<(Annotator, Box<dyn Source>)> {
     let mut source = open(name, options)?;
     let mut annotator = Annotator::default();
     let mut over = false;
@@ -240,7 +244,7 @@ fn chunks(
             each(chunk)?;
         }
     }
-    Ok((annotator, source.skipped(), source.lost()))
+    Ok((annotator, source))
 }
 
 /// A bar on standard error, hidden where that is not a terminal.

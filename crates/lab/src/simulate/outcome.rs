@@ -1,6 +1,6 @@
 //! What one policy made of one trace at one size.
 
-use super::feed::Cause;
+use super::feed::{Cause, Feed};
 use base::{Bytes, TenantId};
 use policy::Stats;
 use serde::Serialize;
@@ -74,6 +74,9 @@ pub(super) struct Interval {
 pub(super) struct Tenant {
     #[serde(rename = "tenant")]
     pub(super) id: TenantId,
+    /// The word for it, where the trace has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
     pub(super) requests: u64,
     pub(super) misses: u64,
     pub(super) miss_ratio: f64,
@@ -89,10 +92,11 @@ pub(super) struct Share {
     pub(super) miss_bytes: u64,
 }
 
-pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>) -> Vec<Tenant> {
+pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>, feed: &Feed) -> Vec<Tenant> {
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let tenant = |(&id, share): (&TenantId, &Share)| Tenant {
         id,
+        name: feed.tenant_name(id).map(str::to_owned),
         requests: share.gets,
         misses: share.misses,
         miss_ratio: ratio(share.misses, share.gets),

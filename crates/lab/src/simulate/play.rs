@@ -1,5 +1,6 @@
 //! Plays a trace to many caches, on all cores.
 
+use super::ReadSize;
 use super::feed::{Chunk, Feed, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
 use super::size::Size;
@@ -23,6 +24,7 @@ pub(super) struct Plan<'a> {
     pub(super) choices: &'a [(String, Choice)],
     pub(super) sizes: &'a [Size],
     pub(super) seed: u64,
+    pub(super) read_size: ReadSize,
     pub(super) interval: Option<u64>,
     pub(super) tenants: bool,
     pub(super) threads: usize,
@@ -121,7 +123,11 @@ impl Run {
             keys: feed.keys(),
             seed,
             interval: self.interval.take(),
-            tenants: self.tenants.as_ref().map(outcome::tenants).unwrap_or_default(),
+            tenants: self
+                .tenants
+                .as_ref()
+                .map(|shares| outcome::tenants(shares, feed))
+                .unwrap_or_default(),
         }
     }
 }
@@ -139,7 +145,10 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
                 policy: name.clone(),
                 size: size.clone(),
                 asked,
-                cache: Cache::new(choice, asked, plan.seed),
+                cache: match plan.read_size {
+                    ReadSize::New => Cache::new(choice, asked, plan.seed),
+                    ReadSize::First => Cache::new(choice, asked, plan.seed).keeping_sizes(),
+                },
                 misses_by: MissesBy::default(),
                 seconds: Duration::ZERO,
                 accesses: 0,
@@ -257,7 +266,15 @@ mod tests {
     use crate::open::Options;
 
     fn plan<'a>(choices: &'a [(String, Choice)], sizes: &'a [Size], threads: usize) -> Plan<'a> {
-        Plan { choices, sizes, seed: 1, interval: Some(1000), tenants: true, threads }
+        Plan {
+            choices,
+            sizes,
+            seed: 1,
+            read_size: ReadSize::New,
+            interval: Some(1000),
+            tenants: true,
+            threads,
+        }
     }
 
     /// However a trace is played, on however many threads, the counts must be the same.
@@ -317,7 +334,7 @@ mod tests {
     fn the_largest_numbers_are_no_panic() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("large.csv");
-        let (time, size) = (u64::MAX, u32::MAX);
+        let (time, size) = (u64::MAX, 1u64 << 40);
         let line = |at: u64, op: &str| format!("{},k{},4,{size},65535,{op},{time}\n", at, at % 3);
         let lines: Vec<_> = [0, 1, time - 2, time - 1, time, time]
             .into_iter()

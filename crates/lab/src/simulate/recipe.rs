@@ -105,9 +105,6 @@ fn survey(args: &Args) -> Result<Survey> {
         has_penalties |= access.penalty > Micros(0);
     }
     ensure!(!ends.is_empty(), "the traces hold no request");
-    if requests.skipped() > 0 {
-        eprintln!("larder: {} malformed records passed over", requests.skipped());
-    }
     let last = ends.iter().max().copied().unwrap_or_default();
     let several = args.traces.len() > 1;
     let stretch = ends.iter().map(|end| last.as_f64() / end.as_f64());

@@ -12,9 +12,9 @@ const PLOT: (usize, usize) = (72, 17);
 
 /// The policies and filters with their parameters.
 pub(super) fn policies() -> String {
-    let mut table = Table::new(["name", "kind", "parameters (default)"]);
-    let params = |params: &[(&str, f64)]| {
-        params.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    let mut table = Table::new(["name", "kind", "parameters: default (range)"]);
+    let params = |params: &[policy::Param]| {
+        params.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     for spec in policy::ALL {
         table.row([spec.name.to_owned(), "policy".into(), params(spec.params)]);
@@ -149,7 +149,7 @@ fn tenants(outcomes: &[Outcome]) -> Table {
             table.row([
                 outcome.policy.clone(),
                 outcome.size.clone(),
-                tenant.id.to_string(),
+                tenant.name.clone().unwrap_or_else(|| tenant.id.to_string()),
                 tenant.requests.to_string(),
                 ratio(tenant.miss_ratio),
                 ratio(tenant.byte_miss_ratio),

@@ -15,9 +15,11 @@ impl Size {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let Some(number) = text.strip_suffix('%') else {
-            return Bytes::parse(text)
-                .map(|bytes| Self::Bytes(bytes, text.to_owned()))
-                .map_err(|error| format!("{error}, or per cent of the footprint, such as 10%"));
+            return match Bytes::parse(text) {
+                Ok(Bytes(0)) => Err(format!("'{text}' holds nothing: write a size of at least 1")),
+                Ok(bytes) => Ok(Self::Bytes(bytes, text.to_owned())),
+                Err(error) => Err(format!("{error}, or per cent of the footprint, such as 10%")),
+            };
         };
         match number.trim().parse::<f64>() {
             Ok(share) if share > 0.0 && share.is_finite() => {
@@ -30,7 +32,7 @@ impl Size {
     /// The size for a trace of that footprint; one at least.
     pub(super) fn of(&self, footprint: u64) -> Bytes {
         match self {
-            Self::Bytes(bytes, _) => Bytes(bytes.0.max(1)),
+            Self::Bytes(bytes, _) => *bytes,
             Self::Share(share, _) => Bytes(((footprint as f64 * share).round() as u64).max(1)),
         }
     }
@@ -54,7 +56,9 @@ mod tests {
         assert_eq!(of("0.000001%"), 1, "never nothing");
         assert_eq!(of("1GiB"), 1 << 30);
         assert_eq!(of("4096"), 4096);
-        for (wrong, answer) in [("0%", "0.1%"), ("-1%", "0.1%"), ("x%", "0.1%"), ("1 foo", "10%")] {
+        for (wrong, answer) in
+            [("0", "at least 1"), ("0%", "0.1%"), ("-1%", "0.1%"), ("x%", "0.1%"), ("1 foo", "10%")]
+        {
             let error = Size::parse(wrong).unwrap_err();
             assert!(error.contains(answer), "{wrong}: {error}");
         }

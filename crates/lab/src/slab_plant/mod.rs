@@ -238,7 +238,7 @@ impl SlabPlant {
             self.remove(slot);
             found = None;
         }
-        let class = self.class_of(access.tenant, access.size);
+        let class = self.class_of(access.tenant, access.size.as_u32());
         match access.op {
             Op::Delete => {
                 if let Some(slot) = found {

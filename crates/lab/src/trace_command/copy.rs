@@ -2,18 +2,23 @@
 
 use super::print_line;
 use super::progress::Progress;
+use crate::interrupt::Interrupt;
 use crate::open::{self, Options};
+use crate::output;
 use crate::report;
-use anyhow::Context;
-use base::Tick;
+use crate::whole_file;
+use anyhow::{Context, ensure};
+use base::{TenantId, Tick};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use trace::format::Loss;
 use trace::{Source, Totals};
 
 /// Where a trace is written, and how.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Target {
-    /// Format to write: csv, compact, lcs or oracleGeneral; else the name of the file tells
+    /// Format to write: compact, lcs, csv or oracleGeneral; else the name of the file tells
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Print what was written as JSON
@@ -28,9 +33,27 @@ struct Written<'a> {
     output: &'a str,
     format: &'a str,
     requests: u64,
+    /// What the format could not hold.
+    losses: Vec<Lost>,
+    /// Tenants that are words in the trace that was read; numbers are written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    tenants: BTreeMap<TenantId, String>,
     skipped: u64,
     lost: u64,
     bytes: u64,
+}
+
+/// Requests of which something is lost, and what.
+#[derive(Debug, Serialize)]
+struct Lost {
+    requests: u64,
+    loss: &'static str,
+}
+
+impl Lost {
+    fn of((loss, requests): (&Loss, u64)) -> Self {
+        Self { requests, loss: loss.about() }
+    }
 }
 
 /// When each object is asked for next, by request, and what the trace holds in all.
@@ -40,9 +63,22 @@ struct Ahead {
     totals: Totals,
 }
 
-/// Writes the trace `from` to the file `to`.
+/// Writes the trace `from` to the file `to`, and says so.
 pub(super) fn copy(from: &str, reading: &Options, to: &str, target: &Target) -> anyhow::Result<()> {
-    let spec = open::written(to, target.to.as_deref())?;
+    tell(&write(from, reading, to, target)?, to == "-", target.json)
+}
+
+fn write<'a>(
+    from: &'a str,
+    reading: &Options,
+    to: &'a str,
+    target: &Target,
+) -> anyhow::Result<Written<'a>> {
+    let spec = output::written(to, target.to.as_deref())?;
+    let inputs = [from.to_owned()];
+    if to != "-" {
+        whole_file::check(Path::new(to), &inputs)?;
+    }
     // What is read from a pipe cannot be read twice.
     let ahead = if spec.looks_ahead && from != "-" {
         look_ahead(&mut *open::open(from, reading)?).with_context(|| in_trace(from))?
@@ -50,31 +86,47 @@ pub(super) fn copy(from: &str, reading: &Options, to: &str, target: &Target) -> 
         Ahead::default()
     };
     let mut source = open::open(from, reading)?;
-    let mut output = open::create(to, spec, &ahead.totals)?;
+    let mut writing = output::create(to, &inputs, spec, &ahead.totals)?;
+    let interrupt = Interrupt::listen()?;
     let mut progress = Progress::new("writing");
     let mut written = 0;
+    let mut losses = vec![0; spec.loses.len()];
     while let Some(access) = source.next() {
+        if interrupt.is_wanted() {
+            // What came through a pipe cannot be had again.
+            ensure!(from == "-", "interrupted: '{to}' is not written");
+            break;
+        }
         let mut access = access.with_context(|| in_trace(from))?;
         if let Some(next) = ahead.next.get(written) {
             access.next = *next;
         }
-        output.put(&access, source.key()).with_context(|| format!("writing '{to}'"))?;
+        for (count, loss) in losses.iter_mut().zip(spec.loses) {
+            *count += u64::from(loss.hits(&access, source.key()));
+        }
+        writing.put(&access, source.key()).with_context(|| format!("writing '{to}'"))?;
         written += 1;
         progress.step();
     }
-    output.finish()?;
+    let bytes = writing.finish()?;
     drop(progress);
-    let bytes = std::fs::metadata(to).map_or(0, |file| file.len());
-    let written = Written {
+    Ok(Written {
         trace: from,
         output: to,
         format: spec.name,
         requests: written as u64,
+        losses: spec
+            .loses
+            .iter()
+            .zip(losses)
+            .filter(|(_, count)| *count > 0)
+            .map(Lost::of)
+            .collect(),
+        tenants: open::tenant_names(&*source),
         skipped: source.skipped(),
         lost: source.lost(),
         bytes,
-    };
-    tell(&written, to == "-", target.json)
+    })
 }
 
 pub(super) fn in_trace(name: &str) -> String {
@@ -85,7 +137,7 @@ pub(super) fn in_trace(name: &str) -> String {
 fn look_ahead(source: &mut dyn Source) -> Result<Ahead, trace::Error> {
     let mut ahead = Ahead::default();
     // The object's last request, and the largest size it had.
-    let mut objects: HashMap<u64, (usize, u32)> = HashMap::new();
+    let mut objects: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut progress = Progress::new("looking ahead");
     while let Some(access) = source.next() {
         let access = access?;
@@ -101,12 +153,18 @@ fn look_ahead(source: &mut dyn Source) -> Result<Ahead, trace::Error> {
         progress.step();
     }
     ahead.totals.objects = objects.len() as u64;
-    ahead.totals.object_bytes = objects.values().map(|(_, size)| u64::from(*size)).sum();
+    ahead.totals.object_bytes = objects.values().map(|(_, size)| size).sum();
     Ok(ahead)
 }
 
 /// Says what was written, on standard error where standard output is the trace.
 fn tell(written: &Written, on_stdout: bool, json: bool) -> anyhow::Result<()> {
+    for Lost { requests, loss } in &written.losses {
+        eprintln!("larder: {} cannot hold all of it: {requests} {loss}", written.format);
+    }
+    for (number, name) in &written.tenants {
+        eprintln!("larder: tenant '{name}' is written as {number}");
+    }
     if json && !on_stdout {
         return report::json::print(written);
     }
@@ -127,4 +185,76 @@ fn tell(written: &Written, on_stdout: bool, json: bool) -> anyhow::Result<()> {
     }
     let bytes = report::format::bytes(written.bytes);
     Ok(print_line(&format!("{}: {text}, {bytes}", written.output))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// The trace was emptied before it was read.
+    #[test]
+    fn a_trace_is_not_written_over_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let link = folder.path().join("b.csv");
+        fs::write(&path, "0,k,1,1,0,get,0\n").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        for to in [&path, &link] {
+            let (from, to) = (path.to_str().unwrap(), to.to_str().unwrap());
+            let error = copy(from, &Options::default(), to, &Target::default()).unwrap_err();
+            assert!(error.to_string().contains("name another file"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "0,k,1,1,0,get,0\n");
+    }
+
+    /// Half a trace stood there as if it were whole.
+    #[test]
+    fn on_an_error_nothing_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bad.csv");
+        fs::write(&path, "0,k,1,1,0,get,0\n".repeat(100_000) + "bad\n").unwrap();
+        for to in ["a.csv", "a.compact.zst", "a.lcs", "a.csv.gz", "no/where.csv"] {
+            let to = folder.path().join(to);
+            let (from, to) = (path.to_str().unwrap(), to.to_str().unwrap());
+            copy(from, &Options::default(), to, &Target::default()).unwrap_err();
+            assert_eq!(names(folder.path()), ["bad.csv"], "{to}");
+        }
+    }
+
+    /// Writes became reads without a word.
+    #[test]
+    fn what_a_format_cannot_hold_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        let lines = ["0,k,1,9,web,set,5", "1500000,17,2,9,7,get,0", "3000000,17,2,9,0,delete,0"];
+        fs::write(&path, lines.join("\n")).unwrap();
+        let losses = |to: &str| {
+            let to = folder.path().join(to).to_str().unwrap().to_owned();
+            let from = path.to_str().unwrap();
+            let written = write(from, &Options::default(), &to, &Target::default()).unwrap();
+            let tenants: Vec<_> = written.tenants.into_iter().collect();
+            assert_eq!(tenants, [(0, "web".to_owned())], "{to}");
+            written.losses.into_iter().map(|lost| (lost.requests, lost.loss)).collect::<Vec<_>>()
+        };
+        assert_eq!(losses("a.compact"), []);
+        let keys = (1, "requests have a hash in place of the key");
+        let times = (1, "requests have whole seconds for a time");
+        assert_eq!(losses("a.lcs"), [keys, times]);
+        let others = [
+            (2, "writes and removals are reads in it"),
+            (1, "requests lose their tenant"),
+            (1, "requests lose their time to live"),
+            keys,
+            times,
+        ];
+        assert_eq!(losses("a.oracleGeneral"), others);
+    }
 }

@@ -8,6 +8,7 @@ use crate::report::table::Table;
 use anyhow::Context;
 use base::{Access, Op, Tick};
 use serde::Serialize;
+use trace::Source;
 
 /// Print the first requests of a trace
 #[derive(clap::Args, Clone, Debug)]
@@ -16,7 +17,8 @@ pub(super) struct Args {
     /// Trace to read: a file, - for standard input, or synth:NAME:…
     trace: String,
     /// Requests to print
-    #[arg(short, long = "requests", value_name = "N", default_value_t = 10)]
+    #[arg(short, long = "requests", value_name = "N", default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..))]
     n: u64,
     /// Print JSON
     #[arg(long)]
@@ -30,8 +32,11 @@ struct Row {
     time_us: u64,
     key: String,
     key_size: u32,
-    value_size: u32,
+    value_size: u64,
     tenant: u16,
+    /// The word for the tenant, where the trace has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant_name: Option<String>,
     op: &'static str,
     ttl_us: u64,
     penalty_us: u64,
@@ -40,13 +45,15 @@ struct Row {
 }
 
 impl Row {
-    fn new(access: &Access, key: &[u8]) -> Self {
+    fn new(access: &Access, source: &dyn Source) -> Self {
+        let key = source.key();
         Self {
             time_us: access.time.0,
             key: String::from_utf8_lossy(key).into_owned(),
             key_size: access.key_size,
             value_size: access.value_size,
             tenant: access.tenant,
+            tenant_name: source.tenant_name(access.tenant).map(str::to_owned),
             op: word(access.op),
             ttl_us: access.ttl.0,
             penalty_us: access.penalty.0,
@@ -69,7 +76,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     for _ in 0..args.n {
         let Some(access) = source.next() else { break };
         let access = access.with_context(|| in_trace(&args.trace))?;
-        rows.push(Row::new(&access, source.key()));
+        rows.push(Row::new(&access, &*source));
     }
     if args.json {
         return report::json::print(&rows);
@@ -83,7 +90,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             row.key.escape_debug().to_string(),
             row.key_size.to_string(),
             row.value_size.to_string(),
-            row.tenant.to_string(),
+            row.tenant_name.clone().unwrap_or_else(|| row.tenant.to_string()),
             row.op.to_owned(),
             row.ttl_us.to_string(),
             row.penalty_us.to_string(),

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 /// Look into, convert and generate traces.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example: larder trace stat web.csv.zst")]
+#[command(after_help = "Example: larder trace stat web.csv.zst", after_long_help = long_help())]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -26,6 +26,10 @@ enum Command {
     Convert(convert::Args),
     Generate(generate::Args),
     Head(head::Args),
+}
+
+fn long_help() -> String {
+    format!("{}\n\nExample: larder trace stat web.csv.zst", crate::open::formats_help())
 }
 
 /// Runs the command.

@@ -10,9 +10,10 @@ use crate::report::table::Table;
 use anyhow::Context;
 use base::hash::KeyMap;
 use base::histogram::Histogram;
-use base::{Access, Micros, Op, TenantId};
+use base::{Access, Micros, Op, Size, TenantId};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use trace::Source;
 
 /// Print what a trace holds
 ///
@@ -112,6 +113,9 @@ pub(super) struct Quantiles {
 pub(super) struct Tenant {
     #[serde(rename = "tenant")]
     pub(super) number: TenantId,
+    /// The word for it, where the trace has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
     pub(super) requests: u64,
     /// Keys whose first request was the tenant's.
     pub(super) keys: u64,
@@ -127,7 +131,7 @@ struct Object {
     last: u64,
     last_time: Micros,
     requests: u32,
-    size: u32,
+    size: Size,
     key_size: u32,
     tenant: TenantId,
 }
@@ -160,7 +164,7 @@ impl Survey {
     pub(super) fn add(&mut self, access: &Access) {
         let now = self.requests;
         self.requests += 1;
-        self.bytes += u64::from(access.value_size);
+        self.bytes += access.value_size;
         self.first.get_or_insert(access.time);
         self.end = self.end.max(access.time);
         *match access.op {
@@ -177,12 +181,12 @@ impl Survey {
         }
         let tenant = self.tenants.entry(access.tenant).or_default();
         tenant.requests += 1;
-        tenant.bytes += u64::from(access.value_size);
+        tenant.bytes += access.value_size;
         let object = self.objects.entry(access.key).or_insert(Object {
             last: now,
             last_time: access.time,
             requests: 0,
-            size: 0,
+            size: Size::default(),
             key_size: access.key_size,
             tenant: access.tenant,
         });
@@ -193,18 +197,19 @@ impl Survey {
         object.last = now;
         object.last_time = access.time;
         object.requests = object.requests.saturating_add(1);
-        object.size = object.size.max(access.value_size);
+        object.size = object.size.max(Size::of(access.value_size));
         if let Some(kept) = &mut self.kept {
             kept.add(access);
         }
     }
 
     /// What was counted.
-    pub(super) fn stat(mut self, trace: &str, skipped: u64, lost: u64) -> Stat {
+    pub(super) fn stat(mut self, trace: &str, source: &dyn Source) -> Stat {
         let k_sensitivity = self.kept.take().as_ref().and_then(sensitivity::measure);
         let keys = self.objects.len();
-        let mut sizes: Vec<u32> = self.objects.values().map(|object| object.size).collect();
-        let mut key_sizes: Vec<u32> = self.objects.values().map(|object| object.key_size).collect();
+        let mut sizes: Vec<u64> = self.objects.values().map(|object| object.size.get()).collect();
+        let key_sizes = self.objects.values().map(|object| u64::from(object.key_size));
+        let mut key_sizes: Vec<u64> = key_sizes.collect();
         let mut counts: Vec<u32> = self.objects.values().map(|object| object.requests).collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         for object in self.objects.values() {
@@ -214,6 +219,7 @@ impl Survey {
         }
         for (number, tenant) in &mut self.tenants {
             tenant.number = *number;
+            tenant.name = source.tenant_name(*number).map(str::to_owned);
         }
         let top = counts[..keys.div_ceil(100)].iter().map(|count| u64::from(*count)).sum::<u64>();
         let once = counts.iter().rev().take_while(|count| **count == 1).count();
@@ -222,10 +228,10 @@ impl Survey {
             requests: self.requests,
             keys: keys as u64,
             bytes: self.bytes,
-            footprint_bytes: sizes.iter().map(|size| u64::from(*size)).sum(),
+            footprint_bytes: sizes.iter().sum(),
             span_us: self.end.saturating_sub(self.first.unwrap_or_default()).0,
-            skipped,
-            lost,
+            skipped: source.skipped(),
+            lost: source.lost(),
             sizes: Spread::of(&mut sizes),
             key_sizes: Spread::of(&mut key_sizes),
             operations: self.operations,
@@ -244,13 +250,13 @@ impl Survey {
 }
 
 impl Spread {
-    fn of(values: &mut [u32]) -> Self {
+    fn of(values: &mut [u64]) -> Self {
         values.sort_unstable();
         let at = |q: f64| {
             let place = (q * values.len() as f64).ceil() as usize;
-            values.get(place.saturating_sub(1)).map_or(0, |value| u64::from(*value))
+            values.get(place.saturating_sub(1)).copied().unwrap_or(0)
         };
-        let sum: u64 = values.iter().map(|value| u64::from(*value)).sum();
+        let sum: u64 = values.iter().sum();
         Self {
             min: at(0.0),
             p50: at(0.5),
@@ -311,7 +317,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
         progress.step();
     }
     drop(progress);
-    let stat = survey.stat(&args.trace, source.skipped(), source.lost());
+    let stat = survey.stat(&args.trace, &*source);
     if args.json { report::json::print(&stat) } else { Ok(print_line(&stat.text())?) }
 }
 
@@ -390,11 +396,12 @@ impl Stat {
             ]);
         };
         for tenant in tenants.iter().take(TENANTS_SHOWN) {
-            add(tenant.number.to_string(), tenant);
+            add(tenant.name.clone().unwrap_or_else(|| tenant.number.to_string()), tenant);
         }
         if let Some(rest) = tenants.get(TENANTS_SHOWN..).filter(|rest| !rest.is_empty()) {
             let sum = rest.iter().fold(Tenant::default(), |sum, tenant| Tenant {
                 number: 0,
+                name: None,
                 requests: sum.requests + tenant.requests,
                 keys: sum.keys + tenant.keys,
                 bytes: sum.bytes + tenant.bytes,

@@ -23,14 +23,14 @@
 //! \[2\] Baker, Graves-Morris. Padé Approximants. Cambridge 1996. Here \[4/3\] of the exponential.
 
 use super::{Admit, Spec};
-use crate::Access;
+use crate::{Access, Param};
 use base::Prng;
 use std::collections::HashMap;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "adaptsize",
-    params: &[("interval", 30_000.0), ("exact", 0.0)],
+    params: &[Param::count("interval", 30_000, 1, 1_000_000_000), Param::switch("exact", 0)],
     build: |params| {
         let interval = (params.get("interval") as u64).max(1);
         let exact = params.get("exact") != 0.0;

@@ -9,7 +9,7 @@ pub mod tinylfu;
 
 pub(crate) use sketch::Sketch;
 
-use crate::{Access, Params};
+use crate::{Access, Param, Params};
 use std::fmt::Debug;
 
 /// Decides who gets in.
@@ -30,8 +30,8 @@ pub trait Admit: Debug + Send {
 pub struct Spec {
     /// The name used in configuration, reports and file names.
     pub name: &'static str,
-    /// Its parameters with their defaults.
-    pub params: &'static [(&'static str, f64)],
+    /// Its parameters.
+    pub params: &'static [Param],
     /// Builds the filter.
     pub build: fn(&Params) -> Box<dyn Admit>,
 }

@@ -5,13 +5,13 @@
 //! time passes, so the highest of 128 candidates goes. What is never used again does not enter.
 
 use crate::rank::Dense;
-use crate::{Access, Policy, Slot, Spec, Tick};
-use base::Prng;
+use crate::{Access, Param, Policy, Slot, Spec, Tick};
+use base::{Prng, Size};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "belady-size",
-    params: &[("k", 128.0)],
+    params: &[Param::k(128)],
     build: |params| {
         let (k, prng) = ((params.get("k") as usize).max(1), Prng::new(params.seed));
         Box::new(BeladySize { k, prng, dense: Dense::default() })
@@ -21,7 +21,7 @@ pub const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     next: Tick,
-    size: u32,
+    size: Size,
 }
 
 /// The residents with size and next use.
@@ -55,7 +55,7 @@ impl Policy for BeladySize {
             } else {
                 entry.next.since(now).max(1) as f64
             };
-            let score = wait * f64::from(entry.size.max(1));
+            let score = wait * f64::from(entry.size.max(Size::ONE));
             if score > best.0 {
                 best = (score, slot);
             }

@@ -4,14 +4,14 @@
 //! lock. With `max` above 1 the bit is a counter, and a popular object survives several rounds.
 
 use super::Queues;
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Access, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "clock",
-    params: &[("max", 1.0)],
+    params: &[Param::count("max", 1, 1, 255)],
     build: |params| {
-        Box::new(Clock { queues: Queues::new(1), max: params.get("max").clamp(1.0, 255.0) as u8 })
+        Box::new(Clock { queues: Queues::new(1), max: params.get("max") as u8 })
     },
 };
 

@@ -12,16 +12,17 @@
 //! \[1\] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
 
+use base::Size;
 use crate::index::Index;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 use base::list::{Links, List, NIL};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lirs",
-    params: &[("hir", 0.01)],
+    params: &[Param::share("hir", 0.01)],
     build: |params| {
-        let mut policy = Lirs { share: params.get("hir").min(1.0), ..Lirs::default() };
+        let mut policy = Lirs { share: params.get("hir"), ..Lirs::default() };
         policy.on_resize(params.capacity);
         Box::new(policy)
     },
@@ -41,7 +42,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     key: u64,
-    size: u32,
+    size: Size,
     slot: Slot,
     state: State,
     stacked: bool,
@@ -148,7 +149,7 @@ impl Lirs {
     }
 
     /// A resident node has another size now.
-    fn resize(&mut self, at: u32, size: u32) {
+    fn resize(&mut self, at: u32, size: Size) {
         let Node { size: old, state, stacked, .. } = *self.node(at);
         let change = |bytes: &mut u64| *bytes = *bytes - u64::from(old) + u64::from(size);
         if stacked {

@@ -13,18 +13,19 @@
 //! \[1\] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
 //! SIGMOD '93.
 
+use base::Size;
 use crate::ghost::Ghosts;
 use crate::heap::Heap;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 use std::collections::{HashMap, VecDeque};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lru-k",
-    params: &[("k", 2.0), ("history", 1.0)],
+    params: &[Param::count("k", 2, 1, 64), Param::number("history", 1.0, 0.0, 100.0)],
     build: |params| {
         Box::new(LruK {
-            k: params.get("k").clamp(1.0, 64.0) as usize,
+            k: params.get("k") as usize,
             heap: Heap::default(),
             uses: vec![],
             sizes: vec![],
@@ -46,7 +47,7 @@ pub struct LruK {
     k: usize,
     heap: Heap,
     uses: Vec<Uses>,
-    sizes: Vec<u32>,
+    sizes: Vec<Size>,
     departed: HashMap<u64, Uses>,
     ghosts: Ghosts,
     /// Bytes of departed objects remembered, as a share of the capacity.
@@ -84,7 +85,7 @@ impl Policy for LruK {
         let at = slot as usize;
         if at >= self.uses.len() {
             self.uses.resize(at + 1, Uses::new());
-            self.sizes.resize(at + 1, 0);
+            self.sizes.resize(at + 1, Size::default());
         }
         self.uses[at] = std::mem::take(&mut self.returning);
         self.sizes[at] = access.size;

@@ -15,12 +15,13 @@ pub mod slru;
 pub mod two_q;
 pub mod w_tinylfu;
 
+use base::Size;
 use crate::Slot;
 use base::list::{Links, List, NIL};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    size: u32,
+    size: Size,
     queue: u8,
     /// For the policy's own use: a frequency, a mark.
     count: u8,
@@ -42,7 +43,7 @@ impl Queues {
     }
 
     /// Adds `slot` as the newest of `queue`, its count 0.
-    pub(crate) fn push(&mut self, queue: usize, slot: Slot, size: u32) {
+    pub(crate) fn push(&mut self, queue: usize, slot: Slot, size: Size) {
         let at = slot as usize;
         if at >= self.nodes.len() {
             self.nodes.resize(at + 1, Node::default());
@@ -53,7 +54,7 @@ impl Queues {
     }
 
     /// Takes `slot` out of its queue; says which that was, and the size.
-    pub(crate) fn remove(&mut self, slot: Slot) -> (usize, u32) {
+    pub(crate) fn remove(&mut self, slot: Slot) -> (usize, Size) {
         let Node { size, queue, .. } = self.nodes[slot as usize];
         let queue = usize::from(queue);
         self.lists[queue].remove(&mut self.links, slot);
@@ -70,7 +71,7 @@ impl Queues {
     }
 
     /// `slot` now takes `size`.
-    pub(crate) fn resize(&mut self, slot: Slot, size: u32) {
+    pub(crate) fn resize(&mut self, slot: Slot, size: Size) {
         let node = &mut self.nodes[slot as usize];
         let bytes = &mut self.bytes[usize::from(node.queue)];
         *bytes = *bytes - u64::from(node.size) + u64::from(size);
@@ -94,7 +95,7 @@ impl Queues {
         usize::from(self.nodes[slot as usize].queue)
     }
 
-    pub(crate) fn size_of(&self, slot: Slot) -> u32 {
+    pub(crate) fn size_of(&self, slot: Slot) -> Size {
         self.nodes[slot as usize].size
     }
 

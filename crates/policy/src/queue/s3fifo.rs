@@ -11,18 +11,22 @@
 
 use super::Queues;
 use crate::ghost::Ghosts;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "s3fifo",
-    params: &[("small", 0.1), ("ghost", 0.9), ("hits", 2.0)],
+    params: &[
+        Param::share("small", 0.1),
+        Param::number("ghost", 0.9, 0.0, 100.0),
+        Param::count("hits", 2, 1, 255),
+    ],
     build: |params| {
         let mut policy = S3Fifo {
             queues: Queues::new(2),
             ghosts: Ghosts::default(),
-            shares: (params.get("small").min(1.0), params.get("ghost")),
-            hits: params.get("hits").clamp(1.0, 255.0) as u8,
+            shares: (params.get("small"), params.get("ghost")),
+            hits: params.get("hits") as u8,
             limits: Limits::default(),
             returning: false,
             evicted: false,

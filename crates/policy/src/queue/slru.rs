@@ -10,14 +10,14 @@
 //! Computer 1994.
 
 use super::Queues;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "slru",
-    params: &[("segments", 4.0)],
+    params: &[Param::count("segments", 4, 1, 64)],
     build: |params| {
-        let segments = params.get("segments").clamp(1.0, 64.0) as usize;
+        let segments = params.get("segments") as usize;
         let limit = params.capacity.0 / segments as u64;
         Box::new(Slru { queues: Queues::new(segments), segments, limit })
     },

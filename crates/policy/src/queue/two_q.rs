@@ -11,14 +11,14 @@
 
 use super::Queues;
 use crate::ghost::Ghosts;
-use crate::{Access, Bytes, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "2q",
-    params: &[("in", 0.25), ("out", 0.5)],
+    params: &[Param::share("in", 0.25), Param::number("out", 0.5, 0.0, 100.0)],
     build: |params| {
-        let shares = (params.get("in").min(1.0), params.get("out"));
+        let shares = (params.get("in"), params.get("out"));
         let mut policy = TwoQ {
             queues: Queues::new(2),
             ghosts: Ghosts::default(),

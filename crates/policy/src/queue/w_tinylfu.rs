@@ -16,22 +16,27 @@
 use super::Queues;
 use crate::admit::Sketch;
 use crate::climber::Climber;
-use crate::{Access, Bytes, Op, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Op, Param, Policy, Slot, Spec, Tick};
 use base::Prng;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "w-tinylfu",
-    params: &[("window", 0.01), ("protected", 0.8), ("climb", 0.0625), ("sample", 4.0)],
+    params: &[
+        Param::share("window", 0.01),
+        Param::share("protected", 0.8),
+        Param::share("climb", 0.0625),
+        Param::number("sample", 4.0, 0.01, 10_000.0),
+    ],
     build: |params| {
         let mut policy = WTinyLfu {
             queues: Queues::new(3),
             keys: vec![],
             sketch: Sketch::default(),
             prng: Prng::new(params.seed),
-            window: params.get("window").min(1.0),
-            protected: params.get("protected").min(1.0),
-            climber: Climber::new(params.get("climb").min(1.0)),
+            window: params.get("window"),
+            protected: params.get("protected"),
+            climber: Climber::new(params.get("climb")),
             sample: params.get("sample"),
             capacity: params.capacity,
             limits: Limits::default(),

@@ -8,11 +8,11 @@
 //! lifetimes to learn from.
 
 use super::lhd::Lhd;
-use crate::Spec;
+use crate::{Param, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "cost-lhd",
-    params: &[("k", 32.0), ("global", 0.0)],
+    params: &[Param::k(32), Param::switch("global", 0)],
     build: |params| Box::new(Lhd::new(params, true)),
 };

@@ -16,13 +16,14 @@
 //! \[1\] Cherkasova. Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
 //! Policy. HP Labs 1998.
 
+use base::Size;
 use crate::heap::Heap;
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::{Access, Param, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "gdsf",
-    params: &[("cost", 0.0)],
+    params: &[Param::switch("cost", 0)],
     build: |params| {
         let worth: Worth = if params.get("cost") > 0.0 {
             |access| access.penalty.as_f64().max(1.0) * 1e-3 * per_byte(access)
@@ -38,7 +39,7 @@ pub(crate) type Worth = fn(&Access) -> f64;
 
 fn per_byte(access: &Access) -> f64 {
     // Any scale will do, as long as it is one.
-    1e6 / f64::from(access.size.max(1))
+    1e6 / f64::from(access.size.max(Size::ONE))
 }
 
 /// The GreedyDual family: uses times worth, above a level that rises with the victims.

@@ -14,12 +14,12 @@
 //! ATC '17.
 
 use super::{Meta, Rank, Sampled};
-use crate::{Spec, Tick};
+use crate::{Param, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "hyperbolic",
-    params: &[("k", 64.0), ("pool", 0.0), ("cost", 0.0), ("size", 1.0)],
+    params: &[Param::k(64), Param::pool(), Param::switch("cost", 0), Param::switch("size", 1)],
     build: |params| {
         let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
         let rank = Hyperbolic { cost: params.get("cost") > 0.0, size: params.get("size") > 0.0 };

@@ -5,13 +5,13 @@
 //! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
 
 use super::{Meta, Rank, Sampled, Tag};
-use crate::{Spec, Tick};
+use crate::{Param, Spec, Tick};
 use base::TenantId;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "klru",
-    params: &[("k", 5.0), ("pool", 0.0)],
+    params: &[Param::k(5), Param::pool()],
     build: |params| {
         let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
         Box::new(Sampled::new(Klru, k.max(1), pool, params.seed))

@@ -11,11 +11,11 @@
 //! Web Proxy Caches. SIGMETRICS Performance Evaluation Review 2000.
 
 use super::gdsf::GreedyDual;
-use crate::Spec;
+use crate::{Param, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lfu",
-    params: &[("ageing", 1.0)],
-    build: |params| Box::new(GreedyDual::new(|_| 1.0, params.get("ageing").min(1.0))),
+    params: &[Param::share("ageing", 1.0)],
+    build: |params| Box::new(GreedyDual::new(|_| 1.0, params.get("ageing"))),
 };

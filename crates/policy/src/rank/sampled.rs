@@ -7,14 +7,14 @@
 
 use super::{Dense, Meta, Rank};
 use crate::{Access, Policy, Slot, Tick};
-use base::{Micros, Prng};
+use base::{Micros, Prng, Size};
 
 /// 28 bytes, so that a draw seldom reads two cache lines.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     last: [u32; 2],
     born: [u32; 2],
-    size: u32,
+    size: Size,
     hits: u32,
     /// In microseconds, at most 71 minutes.
     penalty: u32,
@@ -62,7 +62,7 @@ impl<R: Rank> Sampled<R> {
             age: now.since(join(entry.last)),
             life: now.since(join(entry.born)),
             hits: entry.hits,
-            size: entry.size,
+            size: entry.size.as_u32(),
             penalty: Micros(u64::from(entry.penalty)),
         };
         Candidate { slot, last: entry.last, rank: self.rank.rank(&meta, now) }

@@ -1,7 +1,7 @@
 //! Requests for the tests, made with whole numbers alone so that every machine makes the same.
 
 use base::hash::mix;
-use base::{Micros, Prng, Tick};
+use base::{Micros, Prng, Size, Tick};
 use policy::{Access, Cache, Outcome};
 use std::collections::HashMap;
 
@@ -82,7 +82,7 @@ pub(crate) fn with_foresight(mut trace: Vec<Access>) -> Vec<Access> {
 
 /// The sum over keys of the largest size.
 pub(crate) fn footprint(trace: &[Access]) -> u64 {
-    let mut sizes: HashMap<u64, u32> = HashMap::new();
+    let mut sizes: HashMap<u64, Size> = HashMap::new();
     for access in trace {
         let size = sizes.entry(access.key).or_default();
         *size = access.size.max(*size);

@@ -44,7 +44,7 @@ fn plain(
         while used(&items) + u64::from(access.size) > capacity {
             evict(&mut items);
         }
-        items.push((access.key, access.size, 0));
+        items.push((access.key, access.size.as_u32(), 0));
     }
     misses
 }

@@ -29,12 +29,13 @@ pub const SPEC: Spec = Spec {
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
-const BLOCK_BYTES: u32 = 512;
+const BLOCK_BYTES: u64 = 512;
 
 struct Arc {
-    size: u32,
+    size: u64,
     extents: u64,
     /// What is left of the present extent.
     blocks: std::ops::Range<u64>,

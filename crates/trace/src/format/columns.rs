@@ -1,232 +1,242 @@
-//! Any text with a request a line and columns: the user names them.
+//! Any text with a request a line and columns: the first line names them, or the user does.
 //!
 //! ```text
 //! --columns time,key,-,size --separator tab
 //! ```
 //!
 //! Names are `time` (seconds, with or without a fraction; also `time_ms`, `time_us`, `time_ns`),
-//! `key`, `size`, `key_size`, `op`, `tenant`, `ttl` (seconds), `penalty` (microseconds), `next`,
-//! and `-` for a column that means nothing. Other programs' names for them are known too: see
-//! [`NAMES`]. Without `--columns` the first line must name them. Without `--separator` it is
+//! `key`, `size`, `key_size`, `op`, `tenant` (a number or a word), `ttl` (seconds), `penalty`
+//! (microseconds; also `penalty_s` and so on), `next`, and `-` for a column that means nothing.
+//! Other programs' names for them are known too: see [`column::NAMES`](crate::column::NAMES). The
+//! first line may stand behind a `#`, as libCacheSim prints it. Without `--separator` it is
 //! whichever of tab, comma, semicolon, bar and blank the first line has. A field may stand in
 //! double quotes.
 //!
-//! Only `key` is needed. Without a time requests are a millisecond apart; without a size a value
-//! has the bytes that `--value-size` says, or one; without an operation requests read.
+//! A first line must name the key and the size; `--value-size` or `--ignore-size` stand in for the
+//! size, and where the user names the columns only the key is needed. Without a time requests are a
+//! millisecond apart; without a size a value has the bytes that `--value-size` says, or one;
+//! without an operation requests read.
 
 use super::{Spec, op};
+use crate::column::{Column, Header, known};
 use crate::error::excerpt;
-use crate::lines::whole_number;
+use crate::lines::Lines;
 use crate::object::next_request;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, scaled, size};
-use crate::{Error, Micros, tenant};
+use crate::tenants::Tenants;
+use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, key_size, scaled, size};
+use crate::{Error, Micros, Options, TenantId};
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "columns",
-    about: "text in columns, named by --columns or in the first line",
+    about: "text in columns, named in the first line or by --columns",
     extensions: &["tsv", "psv"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let line = line.trim_ascii_end();
-        let columns = named(line, separator_of(line));
-        columns.is_some_and(|columns| columns.len() > 1)
+        header_of(&mut Splitter::of(line), line).is_some_and(|header| header.is_known())
     },
     open: |reader, options| {
-        let wrong = |name: &str| Error::Unusable(unknown(name));
-        let columns = match &options.columns {
-            None => None,
-            Some(names) => {
-                let parsed: Result<Vec<_>, _> =
-                    names.split(',').map(|n| find(n.trim()).ok_or_else(|| wrong(n))).collect();
-                Some(parsed?)
-            }
-        };
-        if columns.as_ref().is_some_and(|columns| !columns.contains(&Column::Key)) {
-            return Err(Error::Unusable("--columns must name one column key".into()));
-        }
-        let format = Columns {
-            named: columns,
-            separator: options.separator,
-            unknown_size: options.unknown_size(),
-            requests: 0,
-            key: vec![],
-        };
-        Ok(text::open(reader, options, format))
+        let mut lines = Lines::new(reader);
+        let format = Columns::begin(&mut lines, options)?;
+        Ok(text::open_lines(lines, options, format))
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
-    /// Nothing of use.
-    Ignored,
-    /// Time, in units of which a second has so many.
-    Time(u64),
-    /// The key.
-    Key,
-    /// Bytes of the value.
-    Size,
-    /// Bytes of the key.
-    KeySize,
-    /// get, set or delete.
-    Op,
-    /// Number of the tenant.
-    Tenant,
-    /// Seconds to live.
-    Ttl,
-    /// Microseconds a miss costs.
-    Penalty,
-    /// Number of the request that asks for the object next.
-    Next,
+/// Takes lines apart.
+struct Splitter {
+    separator: u8,
+    reader: Reader,
+    text: Vec<u8>,
+    ends: Vec<usize>,
 }
 
-/// The names of columns, in any case.
-pub const NAMES: &[(&str, Column)] = &[
-    ("-", Column::Ignored),
-    ("_", Column::Ignored),
-    ("time", Column::Time(1)),
-    ("time_s", Column::Time(1)),
-    ("timestamp", Column::Time(1)),
-    ("clock_time", Column::Time(1)),
-    ("time_ms", Column::Time(1_000)),
-    ("time_us", Column::Time(1_000_000)),
-    ("time_ns", Column::Time(1_000_000_000)),
-    ("key", Column::Key),
-    ("obj_id", Column::Key),
-    ("object", Column::Key),
-    ("id", Column::Key),
-    ("size", Column::Size),
-    ("value_size", Column::Size),
-    ("obj_size", Column::Size),
-    ("key_size", Column::KeySize),
-    ("op", Column::Op),
-    ("operation", Column::Op),
-    ("tenant", Column::Tenant),
-    ("client", Column::Tenant),
-    ("client_id", Column::Tenant),
-    ("ttl", Column::Ttl),
-    ("penalty", Column::Penalty),
-    ("penalty_us", Column::Penalty),
-    ("next", Column::Next),
-    ("next_access_vtime", Column::Next),
-];
+impl Splitter {
+    fn new(separator: u8) -> Self {
+        let reader = ReaderBuilder::new().delimiter(separator).build();
+        Self { separator, reader, text: vec![], ends: vec![] }
+    }
 
-fn find(name: &str) -> Option<Column> {
-    NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, column)| *column)
+    /// By whichever separator the line has.
+    fn of(line: &[u8]) -> Self {
+        Self::new(*b"\t,;|".iter().find(|byte| line.contains(byte)).unwrap_or(&b' '))
+    }
+
+    /// The fields of a line. Several blanks separate as one does.
+    fn split(&mut self, line: &[u8]) {
+        self.text.clear();
+        self.ends.clear();
+        if self.separator == b' ' {
+            for field in line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()) {
+                self.text.extend_from_slice(field);
+                self.ends.push(self.text.len());
+            }
+            return;
+        }
+        self.reader.reset();
+        self.text.resize(line.len(), 0);
+        self.ends.resize(line.len() + 1, 0);
+        let (mut read, mut written, mut fields) = (0, 0, 0);
+        loop {
+            // An empty input is the end of the line.
+            let (result, taken, put, ended) = self.reader.read_record(
+                &line[read..],
+                &mut self.text[written..],
+                &mut self.ends[fields..],
+            );
+            (read, written, fields) = (read + taken, written + put, fields + ended);
+            if matches!(result, ReadRecordResult::Record | ReadRecordResult::End) {
+                break;
+            }
+        }
+        self.ends.truncate(fields);
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| self.text[start..*end].trim_ascii())
+    }
 }
 
-fn unknown(name: &str) -> String {
-    let known: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-    format!("unknown column '{name}': choose of {}", known.join(", "))
-}
-
-/// The columns that a first line names; unknown ones are ignored. `None` where it names no key.
-fn named(line: &[u8], separator: u8) -> Option<Vec<Column>> {
-    let columns: Vec<_> = fields(line, separator)
-        .map(|field| {
-            let name = std::str::from_utf8(field).ok();
-            name.and_then(|name| find(name.trim())).unwrap_or(Column::Ignored)
-        })
-        .collect();
-    columns.contains(&Column::Key).then_some(columns)
-}
-
-fn separator_of(line: &[u8]) -> u8 {
-    *b"\t,;|".iter().find(|byte| line.contains(byte)).unwrap_or(&b' ')
-}
-
-/// The fields of a line. Several blanks separate as one does.
-fn fields(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    line.split(move |byte| *byte == separator)
-        .filter(move |field| separator != b' ' || !field.is_empty())
-        .map(|field| {
-            let field = field.trim_ascii();
-            field.strip_prefix(b"\"").and_then(|f| f.strip_suffix(b"\"")).unwrap_or(field)
-        })
+/// The columns that a first line names, with or without a `#` before them.
+fn header_of(splitter: &mut Splitter, line: &[u8]) -> Option<Header> {
+    let names = line.strip_prefix(b"#").unwrap_or(line);
+    splitter.split(names.trim_ascii());
+    Header::of(splitter.fields()).filter(|header| names.len() == line.len() || header.is_known())
 }
 
 struct Columns {
-    named: Option<Vec<Column>>,
-    separator: Option<u8>,
-    unknown_size: u32,
+    named: Vec<Column>,
+    splitter: Splitter,
+    unknown_size: u64,
     requests: u64,
     key: Vec<u8>,
+    tenants: Tenants,
+    remark: Option<String>,
+}
+
+impl Columns {
+    /// Reads the lines before the first request.
+    fn begin(lines: &mut Lines, options: &Options) -> Result<Self, Error> {
+        let asked = options.columns.as_deref().map(Header::asked).transpose();
+        let asked = asked.map_err(Error::Unusable)?;
+        let mut format = Self {
+            named: vec![],
+            splitter: Splitter::new(options.separator.unwrap_or(b',')),
+            unknown_size: options.unknown_size(),
+            requests: 0,
+            key: vec![],
+            tenants: Tenants::default(),
+            remark: None,
+        };
+        while lines.advance()? {
+            let line = lines.line().trim_ascii();
+            if options.separator.is_none() {
+                format.splitter = Splitter::of(line);
+            }
+            let header = header_of(&mut format.splitter, line);
+            if line.is_empty() || (line[0] == b'#' && header.is_none()) {
+                continue;
+            }
+            let header = match (&asked, header) {
+                (Some(asked), header) => {
+                    format.named.clone_from(&asked.columns);
+                    format.splitter.split(line);
+                    let fields = format.splitter.fields().count();
+                    // The names, above columns that the user has named.
+                    let is_request = line[0] != b'#' && format.parse(line).is_ok();
+                    if is_request || header.is_none() {
+                        lines.back();
+                    }
+                    let more = fields.saturating_sub(asked.columns.len());
+                    format.remark = Some(asked.remark(options, more));
+                    return Ok(format);
+                }
+                (None, Some(header)) => header,
+                (None, None) => {
+                    return Err(Error::Unusable(format!(
+                        "expected the names of the columns in the first line, and found '{}': name \
+                         them with --columns, as in --columns time,key,size, - for what means \
+                         nothing, of {}",
+                        excerpt(line),
+                        known()
+                    )));
+                }
+            };
+            header.check(options).map_err(Error::Unusable)?;
+            format.remark = Some(header.remark(options, 0));
+            format.named = header.columns;
+            return Ok(format);
+        }
+        Ok(format)
+    }
+
+    /// The request of a line, or which column is wrong; its key is in `key`.
+    fn parse(&mut self, line: &[u8]) -> Result<Request, String> {
+        let mut request = Request::get(self.requests * MADE_GAP_US, self.unknown_size);
+        self.key.clear();
+        self.splitter.split(line);
+        let mut fields = self.splitter.fields();
+        for column in &self.named {
+            // Columns at the end that mean nothing may be missing.
+            let Some(field) = fields.next() else {
+                if *column == Column::Ignored {
+                    continue;
+                }
+                return Err(column.about());
+            };
+            let tenants = &mut self.tenants;
+            let read = match column {
+                Column::Ignored => Some(()),
+                Column::Time(unit) => micros(field, *unit).map(|micros| request.micros = micros),
+                Column::Key => {
+                    self.key.extend_from_slice(field);
+                    Some(())
+                }
+                Column::Size => size(field).map(|size| request.value_size = size),
+                Column::KeySize => key_size(field).map(|size| request.key_size = Some(size)),
+                Column::Op => op(field).map(|op| request.op = op),
+                Column::Tenant => {
+                    (!field.is_empty()).then(|| request.tenant = tenants.of(field))
+                }
+                Column::Ttl => scaled(field, 1_000_000).map(|us| request.ttl = Micros(us)),
+                Column::Penalty(unit) => {
+                    micros(field, *unit).map(|us| request.penalty = Micros(us))
+                }
+                Column::Next => std::str::from_utf8(field)
+                    .ok()
+                    .and_then(|text| text.parse().ok())
+                    .map(|next| request.next = next_request(next)),
+            };
+            read.ok_or_else(|| column.about())?;
+        }
+        if self.key.is_empty() { Err(Column::Key.about()) } else { Ok(request) }
+    }
 }
 
 impl LineFormat for Columns {
-    fn read(&mut self, at: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
+    fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
         if line.is_empty() || line[0] == b'#' {
             return Ok(());
         }
-        let separator = *self.separator.get_or_insert_with(|| separator_of(line));
-        let Some(columns) = &self.named else {
-            let columns = named(line, separator).ok_or_else(|| {
-                format!(
-                    "expected the names of the columns, one of them key, and found '{}': name them \
-                     with --columns time,key,size",
-                    excerpt(line)
-                )
-            })?;
-            self.named = Some(columns);
-            return Ok(());
-        };
-        let mut request = Request::get(self.requests * MADE_GAP_US, self.unknown_size);
-        match parse(columns, fields(line, separator), &mut request, &mut self.key) {
-            Ok(()) => {
-                self.requests += 1;
-                batch.push(&self.key, request);
-                Ok(())
-            }
-            // The names, above columns that the user has named.
-            Err(_) if at == 1 && named(line, separator).is_some() => Ok(()),
-            Err(column) => {
-                let found = excerpt(line);
-                Err(format!("column {column} is missing or wrong in '{found}'"))
-            }
-        }
+        let request = self.parse(line).map_err(|column| {
+            format!("the column of the {column} is missing or wrong in '{}'", excerpt(line))
+        })?;
+        self.requests += 1;
+        batch.push(&self.key, request);
+        Ok(())
     }
-}
 
-fn parse<'a>(
-    columns: &[Column],
-    mut fields: impl Iterator<Item = &'a [u8]>,
-    request: &mut Request,
-    key: &mut Vec<u8>,
-) -> Result<(), &'static str> {
-    key.clear();
-    for column in columns {
-        // Columns at the end that mean nothing may be missing.
-        let Some(field) = fields.next() else {
-            if *column == Column::Ignored {
-                continue;
-            }
-            return Err(name_of(*column));
-        };
-        let number = || whole_number(field);
-        let read = match column {
-            Column::Ignored => Some(()),
-            Column::Time(unit) => micros(field, *unit).map(|micros| request.micros = micros),
-            Column::Key => {
-                key.extend_from_slice(field);
-                Some(())
-            }
-            Column::Size => size(field).map(|size| request.value_size = size),
-            Column::KeySize => size(field).map(|size| request.key_size = Some(size)),
-            Column::Op => op(field).map(|op| request.op = op),
-            Column::Tenant => number().map(|client| request.tenant = tenant(client)),
-            Column::Ttl => scaled(field, 1_000_000).map(|us| request.ttl = Micros(us)),
-            Column::Penalty => scaled(field, 1).map(|us| request.penalty = Micros(us)),
-            Column::Next => std::str::from_utf8(field)
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .map(|next| request.next = next_request(next)),
-        };
-        read.ok_or(name_of(*column))?;
+    fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
-    if key.is_empty() { Err("key") } else { Ok(()) }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.tenants.name_of(tenant)
+    }
 }
 
 /// A time in units of which a second has `unit`, in microseconds.
@@ -239,6 +249,112 @@ fn micros(field: &[u8], unit: u64) -> Option<u64> {
 
 const MICROS_A_SECOND: u64 = 1_000_000;
 
-fn name_of(column: Column) -> &'static str {
-    NAMES.iter().find(|(_, known)| *known == column).map_or("-", |(name, _)| *name)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, Charge, Source};
+    use std::io::Cursor;
+
+    fn open(text: &str, options: &Options) -> Result<Box<dyn Source>, String> {
+        let reader = Box::new(Cursor::new(text.to_owned()));
+        (SPEC.open)(reader, options).map_err(|error| error.to_string())
+    }
+
+    fn with_columns(names: &str) -> Options {
+        Options { columns: Some(names.into()), ..Options::default() }
+    }
+
+    fn accesses(source: &mut dyn Source) -> Vec<(String, Access)> {
+        let mut found = vec![];
+        while let Some(access) = source.next() {
+            found.push((String::from_utf8_lossy(source.key()).into_owned(), access.unwrap()));
+        }
+        found
+    }
+
+    /// Sizes were 1 and tenants one where a header used words of its own.
+    #[test]
+    fn a_header_is_understood_and_said() {
+        let text = "object;bytes;service;colour\n\"a;\"\"b\";512;web;red\nc;7;cart;red\n";
+        assert!((SPEC.recognises)(text.as_bytes()));
+        let mut source = open(text, &Options::default()).unwrap();
+        let remark = source.remark().unwrap().to_owned();
+        for part in [
+            "object is the key, bytes is the size in bytes, service is the tenant",
+            "ignored: colour",
+            "missing: time (requests are a millisecond apart), operation (all read)",
+        ] {
+            assert!(remark.contains(part), "{remark}");
+        }
+        let found = accesses(&mut *source);
+        let all: Vec<_> =
+            found.iter().map(|(key, a)| (key.as_str(), a.value_size, a.tenant)).collect();
+        assert_eq!(all, [("a;\"b", 512, 0), ("c", 7, 1)]);
+        assert_eq!((source.tenant_name(0), source.tenant_name(1)), (Some("web"), Some("cart")));
+    }
+
+    /// The names that the header has, with what each was taken for, and the way out.
+    #[test]
+    fn a_header_without_key_or_size_is_an_error() {
+        for (text, parts) in [
+            ("time,url,bytes\n0,a,5\n", ["the key", "url (not known)"]),
+            ("key,length\na,5\n", ["the size", "length (not known)"]),
+            ("a,b\n", ["the key", "a (not known)"]),
+            ("0,1\n", ["first line", "--columns time,key,size"]),
+        ] {
+            let error = open(text, &Options::default()).err().unwrap();
+            for part in parts.into_iter().chain(["--columns", "penalty_ms"]) {
+                assert!(error.contains(part), "{text}: {error}");
+            }
+        }
+        for options in [
+            Options { value_size: Some(9), ..Options::default() },
+            Options { charge: Charge::One, ..Options::default() },
+        ] {
+            let mut source = open("key,length\na,5\n", &options).unwrap();
+            assert!(source.remark().unwrap().contains("ignored: length"));
+            assert_eq!(accesses(&mut *source).len(), 1);
+        }
+    }
+
+    /// As libCacheSim prints a trace: the names behind a `#`.
+    #[test]
+    fn a_header_may_stand_behind_a_hash() {
+        let text = "# time,object,size,next_access_vtime\n5,17,100,3\n6,4,7,-1\n";
+        assert!((SPEC.recognises)(text.as_bytes()));
+        assert!(!(SPEC.recognises)(b"# made by hand, twice\n0,17,2,100,0,get,0\n"));
+        let found = accesses(&mut *open(text, &Options::default()).unwrap());
+        let all: Vec<_> = found.iter().map(|(k, a)| (k.as_str(), a.time.0, a.next.0)).collect();
+        assert_eq!(all, [("17", 0, 3), ("4", 1_000_000, u64::MAX)]);
+    }
+
+    #[test]
+    fn named_columns_are_said_and_checked() {
+        let options = with_columns("key,-,penalty_ms");
+        let mut source = open("url,app,wait,more\na,x,1.5,9\nb,y,2,9\n", &options).unwrap();
+        let remark = source.remark().unwrap().to_owned();
+        for part in ["penalty_ms is the penalty of a miss in milliseconds", "1 more", "has 1)"] {
+            assert!(remark.contains(part), "{remark}");
+        }
+        let found = accesses(&mut *source);
+        let all: Vec<_> = found.iter().map(|(key, a)| (key.as_str(), a.penalty.0)).collect();
+        assert_eq!(all, [("a", 1_500), ("b", 2_000)], "the names are no request");
+        for (names, part) in [
+            ("key,colour", "unknown column 'colour'"),
+            ("key,id", "second for the key"),
+            ("time,size", "one column key"),
+        ] {
+            let error = open("a,1\n", &with_columns(names)).err().unwrap();
+            assert!(error.contains(part), "{names}: {error}");
+        }
+    }
+
+    #[test]
+    fn of_two_columns_for_one_thing_the_plainer_name_counts() {
+        let text = "id,key,size,object_size\n1,a,5,6\n";
+        let mut source = open(text, &Options::default()).unwrap();
+        assert!(source.remark().unwrap().contains("ignored: id, object_size"));
+        let found = accesses(&mut *source);
+        assert_eq!((found[0].0.as_str(), found[0].1.value_size), ("a", 5));
+    }
 }

@@ -22,6 +22,7 @@
 
 use super::Spec;
 use crate::records::{Fields, Records};
+use crate::text::SIZE_MAX;
 use crate::{Access, Charge, Error, Micros, Op, Sink, Source, Tick, Unit};
 use base::hash;
 use std::io::{self, Write};
@@ -52,6 +53,7 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(writer))
     }),
     looks_ahead: false,
+    loses: &[],
 };
 
 const MAGIC: [u8; 8] = *b"larder\x001";
@@ -77,7 +79,7 @@ struct Recent {
     text: Vec<u8>,
     key: u64,
     key_size: u32,
-    value_size: u32,
+    value_size: u64,
     tenant: u16,
     ttl: u64,
     penalty: u64,
@@ -205,8 +207,8 @@ impl Sink for Writer {
                 *old = new;
             }
         };
-        let (mut value, mut tenant) = (u64::from(recent.value_size), u64::from(recent.tenant));
-        change(VALUE, &mut value, u64::from(access.value_size));
+        let (mut value, mut tenant) = (recent.value_size, u64::from(recent.tenant));
+        change(VALUE, &mut value, access.value_size);
         change(TENANT, &mut tenant, u64::from(access.tenant));
         change(TTL, &mut recent.ttl, access.ttl.0);
         change(PENALTY, &mut recent.penalty, access.penalty.0);
@@ -384,7 +386,8 @@ impl Compact {
 
     fn read_changes(&mut self, flag: u8, recent: &mut Recent) -> Result<(), Damage> {
         if flag & VALUE != 0 {
-            recent.value_size = self.small(FIELDS)?;
+            let size = self.number(FIELDS)?;
+            recent.value_size = Some(size).filter(|size| *size <= SIZE_MAX).ok_or("a size above 1 TiB")?;
         }
         if flag & TENANT != 0 {
             let tenant = self.number(FIELDS)?;

@@ -7,8 +7,9 @@
 //!
 //! The columns are those of the traces Twitter published [1], but the time is in microseconds and
 //! the operations are get, set and delete. `client_id` is the tenant; `ttl` is in seconds, 0 for
-//! none. The key has no comma. Empty lines and lines that begin with `#` are passed over, and so is
-//! a first line of column names.
+//! none. A `client_id` that is a word is a tenant too. The key has no comma. Empty lines and lines
+//! that begin with `#` are passed over, and so is a first line that names these columns; one that
+//! names others is an error, for what follows would be read as something else.
 //!
 //! The line is taken apart from left to right, each number read where it stands: no field is
 //! copied, none is searched for twice.
@@ -16,10 +17,13 @@
 //! [1] Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at
 //! Twitter. OSDI '20.
 
-use super::{Spec, op, word};
+use super::{Loss, Spec, op, word};
+use crate::column::{Column, Header, known};
 use crate::error::excerpt;
 use crate::lines::{Lines, number};
-use crate::{Access, Charge, Error, Micros, Sink, Source, Tick, Unit, tenant};
+use crate::tenants::Tenants;
+use crate::text::SIZE_MAX;
+use crate::{Access, Charge, Error, Micros, Sink, Source, TenantId, Tick, Unit};
 use base::hash;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -31,23 +35,30 @@ pub const SPEC: Spec = Spec {
     extensions: &["csv"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        parse(line, Charge::Value).is_ok()
+        parse(line, Charge::Value, &mut Tenants::default()).is_ok() || is_header(line)
     },
     open: |reader, options| {
-        let lines = Lines::new(reader);
-        Ok(Box::new(Csv { lines, charge: options.charge, key: 0..0 }))
+        let mut lines = Lines::new(reader);
+        if lines.advance()? && !is_header(lines.line()) {
+            refuse_header(lines.line()).map_err(Error::Unusable)?;
+            lines.back();
+        }
+        let tenants = Tenants::default();
+        Ok(Box::new(Csv { lines, charge: options.charge, key: 0..0, tenants }))
     },
     create: Some(|writer, _| {
         let writer = BufWriter::with_capacity(1 << 16, writer);
         Ok(Box::new(Writer { out: writer, line: vec![], written: 0 }))
     }),
     looks_ahead: false,
+    loses: &[Loss::Penalties],
 };
 
 struct Csv {
     lines: Lines,
     charge: Charge,
     key: Range<usize>,
+    tenants: Tenants,
 }
 
 impl Source for Csv {
@@ -60,12 +71,12 @@ impl Source for Csv {
                 Err(error) => return Some(Err(error)),
             }
             let line = self.lines.line();
-            return match parse(line, self.charge) {
+            return match parse(line, self.charge, &mut self.tenants) {
                 Ok((access, key)) => {
                     self.key = key;
                     Some(Ok(access))
                 }
-                Err(_) if is_no_request(line, self.lines.at()) => continue,
+                Err(_) if line.is_empty() || line[0] == b'#' => continue,
                 Err(problem) => {
                     self.key = 0..0;
                     Some(Err(Error::line(self.lines.at(), explain(problem, line))))
@@ -77,17 +88,54 @@ impl Source for Csv {
     fn key(&self) -> &[u8] {
         &self.lines.line()[self.key.clone()]
     }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.tenants.name_of(tenant)
+    }
 }
 
-fn is_no_request(line: &[u8], at: u64) -> bool {
-    line.is_empty() || line[0] == b'#' || (at == 1 && line.starts_with(b"time"))
+/// The columns, from left to right.
+const COLUMNS: [Column; 7] = [
+    Column::Time(1_000_000),
+    Column::Key,
+    Column::KeySize,
+    Column::Size,
+    Column::Tenant,
+    Column::Op,
+    Column::Ttl,
+];
+
+/// Whether a line names the columns.
+fn is_header(line: &[u8]) -> bool {
+    let header = Header::of(line.split(|byte| *byte == b','));
+    header.is_some_and(|header| header.columns == COLUMNS)
+}
+
+/// A first line of names of other columns, or of these in another order.
+fn refuse_header(line: &[u8]) -> Result<(), String> {
+    let separator = b",;\t|".iter().find(|byte| line.contains(byte));
+    let header = separator.and_then(|separator| Header::of(line.split(|byte| byte == separator)));
+    if header.is_none() {
+        return Ok(());
+    }
+    Err(format!(
+        "the first line names the columns {}, where {} are expected: name them with --columns, as \
+         in --columns time,key,size, - for what means nothing, of {}",
+        excerpt(line),
+        SPEC.about,
+        known()
+    ))
 }
 
 /// Which column is wrong.
 type Problem = &'static str;
 
 #[inline]
-fn parse(line: &[u8], charge: Charge) -> Result<(Access, Range<usize>), Problem> {
+fn parse(
+    line: &[u8],
+    charge: Charge,
+    tenants: &mut Tenants,
+) -> Result<(Access, Range<usize>), Problem> {
     let mut rest = line;
     let time = column(&mut rest, "time_us (a whole number of microseconds)")?;
     let start = line.len() - rest.len();
@@ -99,21 +147,31 @@ fn parse(line: &[u8], charge: Charge) -> Result<(Access, Range<usize>), Problem>
     rest = &rest[len + 1..];
     let key_size = column(&mut rest, "key_size (a number of bytes)")?;
     let value_size = column(&mut rest, "value_size (a number of bytes)")?;
-    let client = column(&mut rest, "client_id (a number)")?;
+    let before = rest;
+    let number_of = column(&mut rest, "client_id (a number)").ok();
+    if number_of.is_none() {
+        let len = memchr::memchr(b',', before).filter(|len| *len > 0);
+        rest = &before[len.ok_or("client_id (a number or a word)")? + 1..];
+    }
+    let client = &before[..before.len() - rest.len() - 1];
     let len = memchr::memchr(b',', rest).ok_or("op (get, set or delete, then a comma and ttl)")?;
     let op = op(&rest[..len]).ok_or("op (get, set or delete)")?;
     rest = &rest[len + 1..];
     let ttl = number(&mut rest).filter(|_| rest.is_empty());
     let ttl = ttl.ok_or("ttl (a whole number of seconds, 0 for none, and nothing behind it)")?;
-    let (key_size, value_size) = (
-        u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?,
-        u32::try_from(value_size).map_err(|_| "value_size (below 4 GiB)")?,
-    );
+    let key_size = u32::try_from(key_size).map_err(|_| "key_size (below 4 GiB)")?;
+    if value_size > SIZE_MAX {
+        return Err("value_size (at most 1 TiB)");
+    }
+    let tenant = match number_of {
+        Some(number) if !tenants.has_words() => tenants.number(number),
+        _ => tenants.of(client),
+    };
     let access = Access {
         time: Micros(time),
         key: hash::bytes(0, &line[key.clone()]),
         op,
-        tenant: tenant(client),
+        tenant,
         key_size,
         value_size,
         size: charge.size(key_size, value_size),
@@ -181,7 +239,7 @@ impl<W: Write + Send> Sink for Writer<W> {
         column(&mut self.line, access.time.0);
         write_key(&mut self.line, key);
         column(&mut self.line, u64::from(access.key_size));
-        column(&mut self.line, u64::from(access.value_size));
+        column(&mut self.line, access.value_size);
         column(&mut self.line, u64::from(access.tenant));
         self.line.extend_from_slice(word(access.op).as_bytes());
         self.line.push(b',');
@@ -239,7 +297,8 @@ mod tests {
             ("x,k,1,1,0,get,0", "time_us"),
             ("1,,1,1,0,get,0", "key"),
             ("1,k,1,-1,0,get,0", "value_size"),
-            ("1,k,1,4294967296,0,get,0", "value_size"),
+            ("1,k,1,1099511627777,0,get,0", "value_size"),
+            ("1,k,4294967296,1,0,get,0", "key_size"),
             ("1,k,1,1,0,got,0", "op"),
             ("1,k,1,1,0,get", "op"),
             ("1,k,1,1,0,get,0,9", "ttl"),
@@ -259,6 +318,35 @@ mod tests {
         let times: Vec<_> =
             std::iter::from_fn(|| source.next()).map(|access| access.unwrap().time.0).collect();
         assert_eq!((times, source.skipped()), (vec![0, 2], 2));
+    }
+
+    #[test]
+    fn a_client_may_be_a_word() {
+        let mut source = open("0,k,1,1,4,get,0\n0,k,1,1,web,get,0\n1,k,1,1,4,get,0\n");
+        let tenants: Vec<_> = std::iter::from_fn(|| source.next())
+            .map(|access| access.unwrap().tenant)
+            .collect();
+        assert_eq!(tenants, [4, 5, 4]);
+        assert_eq!((source.tenant_name(5), source.tenant_name(4)), (Some("web"), None));
+    }
+
+    /// A first line of other names was passed over, and what followed read as these columns.
+    #[test]
+    fn a_first_line_names_these_columns_or_is_refused() {
+        let names = "time_us,key,key_size,value_size,client_id,op,ttl";
+        assert!((SPEC.recognises)(names.as_bytes()));
+        let mut source = open(&format!("{names}\n0,k,1,1,0,get,0\n"));
+        assert!(source.next().unwrap().is_ok() && source.next().is_none());
+        for names in
+            ["time,key,value_size,key_size,client_id,op,ttl", "url;len", "time_us,a,b,c,d,e,f"]
+        {
+            let text = format!("{names}\n0,k,1,1,0,get,0\n");
+            let opened = (SPEC.open)(Box::new(Cursor::new(text)), &Options::default());
+            let error = opened.err().unwrap();
+            assert!(!error.is_malformed(), "it cannot be passed over");
+            let error = error.to_string();
+            assert!(error.contains(names) && error.contains("--columns time,key"), "{error}");
+        }
     }
 
     #[test]

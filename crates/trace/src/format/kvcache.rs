@@ -8,15 +8,15 @@
 //!
 //! The columns are found by the names in the first line, so newer releases, which have more of
 //! them (`op_time`, `ttl`, `usecase`) in another order, are read too. `op_count` equal requests
-//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case,
-//! of which each gets a number in the order of appearance, is the tenant.
+//! stand in one line. Where there is no `op_time` requests are a millisecond apart. The use case is
+//! the tenant.
 
 use super::{Spec, op};
 use crate::error::excerpt;
-use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, size};
+use crate::lines::{Lines, whole_number};
+use crate::tenants::Tenants;
+use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, key_size, size};
 use crate::{Micros, Op, TenantId};
-use std::collections::HashMap;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -27,9 +27,18 @@ pub const SPEC: Spec = Spec {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
         Columns::of(line.trim_ascii_end()).is_some()
     },
-    open: |reader, options| Ok(text::open(reader, options, Kvcache::default())),
+    open: |reader, options| {
+        let mut lines = Lines::new(reader);
+        let mut format = Kvcache::default();
+        if lines.advance()? {
+            format.remark = Columns::of(lines.line()).and_then(|columns| columns.remark());
+            lines.back();
+        }
+        Ok(text::open_lines(lines, options, format))
+    },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 /// Where each column stands.
@@ -45,6 +54,20 @@ impl Columns {
         let needed: [&[u8]; 4] = [b"key", b"op", b"size", b"op_count"];
         needed.iter().all(|name| has(name)).then_some(Self { names })
     }
+
+    /// Which columns are not read, if there are any.
+    fn remark(&self) -> Option<String> {
+        let is_read = |name: &[u8]| {
+            matches!(
+                name,
+                b"key" | b"op" | b"size" | b"op_count" | b"key_size" | b"op_time" | b"ttl"
+                    | b"usecase"
+            )
+        };
+        let ignored: Vec<_> = self.names.iter().filter(|name| !is_read(name)).collect();
+        let ignored: Vec<_> = ignored.iter().map(|name| String::from_utf8_lossy(name)).collect();
+        (!ignored.is_empty()).then(|| format!("columns that are ignored: {}", ignored.join(", ")))
+    }
 }
 
 #[derive(Default)]
@@ -54,7 +77,8 @@ struct Kvcache {
     /// The line that goes on, and how often.
     repeated: Option<(Vec<u8>, Request, bool)>,
     left: u64,
-    tenants: HashMap<Vec<u8>, TenantId>,
+    tenants: Tenants,
+    remark: Option<String>,
 }
 
 impl LineFormat for Kvcache {
@@ -90,6 +114,14 @@ impl LineFormat for Kvcache {
         batch.push(key, Request { micros, ..*request });
         true
     }
+
+    fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.tenants.name_of(tenant)
+    }
 }
 
 impl Kvcache {
@@ -107,22 +139,13 @@ impl Kvcache {
                     has_size = true;
                 }
                 b"op_count" => count = whole_number(text),
-                b"key_size" => request.key_size = Some(size(text).ok_or("key_size")?),
+                b"key_size" => request.key_size = Some(key_size(text).ok_or("key_size")?),
                 b"op_time" => time = Some(whole_number(text).ok_or("op_time")?),
                 b"ttl" if !text.is_empty() => {
                     let ttl = whole_number(text).ok_or("ttl")?;
                     request.ttl = Micros(ttl.saturating_mul(1_000_000));
                 }
-                b"usecase" => {
-                    let number = TenantId::try_from(self.tenants.len()).unwrap_or(TenantId::MAX);
-                    request.tenant = match self.tenants.get(text) {
-                        Some(tenant) => *tenant,
-                        None if number < TenantId::MAX => {
-                            *self.tenants.entry(text.to_vec()).or_insert(number)
-                        }
-                        None => number,
-                    };
-                }
+                b"usecase" => request.tenant = self.tenants.of(text),
                 _ => {}
             }
         }

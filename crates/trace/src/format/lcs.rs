@@ -16,9 +16,10 @@
 //! 6 replace, 7 append, 8 prepend, 9 delete, 10 incr, 11 decr, 12 read, 13 write, 14 update; 0 is
 //! none, and is a read here. We write version 3 with the long header.
 
-use super::Spec;
+use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
+use crate::text::SIZE_MAX;
 use crate::timeline::Timeline;
 use crate::{Access, Charge, Error, Micros, Op, Sink, Source, TenantId, Totals, Unit, tenant};
 use base::hash;
@@ -48,6 +49,7 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(writer))
     }),
     looks_ahead: true,
+    loses: &[Loss::Penalties, Loss::Names, Loss::Fractions],
 };
 
 const MAGIC: u64 = 0x1234_5678_9abc_def0;
@@ -139,8 +141,9 @@ impl Source for Lcs {
             Err(error) => return Some(Err(error)),
         };
         let wrong = |problem: String| Some(Err(Error::record(self.records.at(), problem)));
-        let Ok(value_size) = u32::try_from(record.size) else {
-            return wrong(format!("size {}: expected 0 to 4 GiB", record.size));
+        let size = u64::try_from(record.size).ok().filter(|size| *size <= SIZE_MAX);
+        let Some(value_size) = size else {
+            return wrong(format!("size {}: expected 0 to 1 TiB", record.size));
         };
         let Some(op) = op(record.op) else {
             return wrong(format!("operation {}: expected 0 to 14", record.op));
@@ -227,7 +230,7 @@ impl<W: Write + Send> Sink for Writer<W> {
         let ttl = seconds(Micros(access.ttl.0.saturating_add(999_999))).min(NO_TTL - 1);
         record[..4].copy_from_slice(&seconds(access.time).to_le_bytes());
         record[4..12].copy_from_slice(&number_of(access, key).to_le_bytes());
-        record[12..20].copy_from_slice(&i64::from(access.value_size).to_le_bytes());
+        record[12..20].copy_from_slice(&access.value_size.to_le_bytes());
         record[20..24].copy_from_slice(&both.to_le_bytes());
         record[24..28].copy_from_slice(&ttl.to_le_bytes());
         record[28..].copy_from_slice(&next_field(access.next).to_le_bytes());

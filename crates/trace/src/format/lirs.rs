@@ -23,12 +23,13 @@ pub const SPEC: Spec = Spec {
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
-const BLOCK_BYTES: u32 = 4096;
+const BLOCK_BYTES: u64 = 4096;
 
 struct Lirs {
-    size: u32,
+    size: u64,
     requests: u64,
 }
 
@@ -40,6 +41,13 @@ impl LineFormat for Lirs {
         }
         if key.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
             return Err(format!("expected one key, without blanks, and found '{}'", excerpt(key)));
+        }
+        // A list of columns would be one of keys that never come again.
+        if key.iter().any(|byte| matches!(byte, b',' | b';')) {
+            return Err(format!(
+                "expected one key, and found '{}': if that is columns, name them with --columns",
+                excerpt(key)
+            ));
         }
         batch.push(key, Request::get(self.requests * MADE_GAP_US, self.size));
         self.requests += 1;

@@ -33,11 +33,12 @@ pub const SPEC: Spec = Spec {
     },
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 #[derive(Default)]
 struct Watch {
-    size: Option<u32>,
+    size: Option<u64>,
     /// A fetch that may turn out to be part of a store: its key, its connection, the request.
     held: Option<(Vec<u8>, Vec<u8>, Request)>,
     gids: Option<(u64, u64)>,

@@ -1,6 +1,6 @@
 //! The formats of traces: one file each, and its name in the list below.
 
-use crate::{Error, Op, Options, Sink, Source, Totals};
+use crate::{Access, Error, Micros, Op, Options, Sink, Source, Totals};
 use std::io::{BufRead, Write};
 
 /// Opens a trace for reading.
@@ -26,6 +26,55 @@ pub struct Spec {
     /// Whether what it writes can say when each object is next asked for, and what the whole trace
     /// holds: it is then worth reading the accesses twice.
     pub looks_ahead: bool,
+    /// What of a request it cannot hold, where it is written.
+    pub loses: &'static [Loss],
+}
+
+/// What a format may have no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Whether a request writes or removes: it reads when it is read back.
+    Operations,
+    /// Whose a request is.
+    Tenants,
+    /// How long an object lives.
+    Lives,
+    /// What a miss costs.
+    Penalties,
+    /// Keys that are not numbers: there are hashes in their place.
+    Names,
+    /// Times between two seconds.
+    Fractions,
+    /// Values of 4 GiB and more.
+    Sizes,
+}
+
+impl Loss {
+    /// Whether a request has what would be lost.
+    pub fn hits(self, access: &Access, key: &[u8]) -> bool {
+        match self {
+            Self::Operations => access.op != Op::Get,
+            Self::Tenants => access.tenant != 0,
+            Self::Lives => access.ttl != Micros(0),
+            Self::Penalties => access.penalty != Micros(0),
+            Self::Names => !crate::object::is_number(key),
+            Self::Sizes => access.value_size > u32::MAX.into(),
+            Self::Fractions => !access.time.0.is_multiple_of(1_000_000),
+        }
+    }
+
+    /// What becomes of the requests that have it.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Operations => "writes and removals are reads in it",
+            Self::Tenants => "requests lose their tenant",
+            Self::Lives => "requests lose their time to live",
+            Self::Penalties => "requests lose the penalty of a miss",
+            Self::Names => "requests have a hash in place of the key",
+            Self::Sizes => "requests have 4 GiB in place of a larger size",
+            Self::Fractions => "requests have whole seconds for a time",
+        }
+    }
 }
 
 macro_rules! formats {
@@ -37,8 +86,8 @@ macro_rules! formats {
 }
 
 formats! {
-    compact, lcs, memcached_watch, monitor, monitor_trace, kvcache, msr, csv, columns, twitter,
-    oracle_general, arc, lirs,
+    compact, lcs, memcached_watch, monitor, monitor_trace, kvcache, msr, mooncake, vscsi,
+    vscsi_csv, csv, columns, twitter, oracle_general, keys32, keys64, arc, lirs,
 }
 
 /// The format of that name.

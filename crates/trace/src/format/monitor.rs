@@ -31,6 +31,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Monitor::new(options))),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 /// Which arguments of a command are keys.
@@ -105,9 +106,9 @@ fn find(command: &[u8]) -> Option<Meaning> {
 }
 
 struct Monitor {
-    unknown_size: u32,
+    unknown_size: u64,
     /// Size last written, by the hash of the key under its database.
-    sizes: HashMap<u64, u32>,
+    sizes: HashMap<u64, u64>,
     text: Vec<u8>,
     args: Vec<Range<usize>>,
 }
@@ -136,10 +137,10 @@ impl Monitor {
     }
 
     /// Bytes of the arguments from `from` up to, but without, `to`.
-    fn bytes(&self, from: usize, to: usize) -> u32 {
+    fn bytes(&self, from: usize, to: usize) -> u64 {
         let args = self.args.get(from..to.min(self.args.len())).unwrap_or_default();
         let bytes: usize = args.iter().map(Range::len).sum();
-        u32::try_from(bytes).unwrap_or(u32::MAX)
+        bytes as u64
     }
 
     fn life(&self, life: Life, now_us: u64) -> Micros {
@@ -168,7 +169,7 @@ impl Monitor {
     }
 
     /// The arguments that are keys, each with the bytes of its value.
-    fn keys(&self, meaning: &Meaning) -> Vec<(usize, u32)> {
+    fn keys(&self, meaning: &Meaning) -> Vec<(usize, u64)> {
         let all = self.args.len();
         // The value of SET ends where its options begin.
         let value_to = if meaning.life == Life::Options { 3 } else { all };

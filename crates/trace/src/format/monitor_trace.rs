@@ -11,7 +11,7 @@
 use super::Spec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, size, unquote};
+use crate::text::{self, Batch, LineFormat, Request, key_size, size, unquote};
 use crate::{Op, tenant};
 
 /// The registry entry.
@@ -26,6 +26,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Trace { key: vec![] })),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 struct Trace {
@@ -75,7 +76,7 @@ fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
     };
     next("hit")?;
     next("type")?;
-    let key_size = size(next("key bytes")?).ok_or("key bytes")?;
+    let key_size = key_size(next("key bytes")?).ok_or("key bytes")?;
     let value_size = size(next("value bytes")?).ok_or("value bytes")?;
     Ok(Request {
         op,

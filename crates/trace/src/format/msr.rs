@@ -30,6 +30,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Msr { key: vec![] })),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 struct Msr {

@@ -14,7 +14,7 @@
 //! Times are whole seconds: what is finer is lost when such a trace is written. The writer does not
 //! look ahead; it writes `next` where the source of the accesses knew it, and -1 where not.
 
-use super::Spec;
+use super::{Loss, Spec};
 use crate::object::{Number, next_field, next_request, number_of};
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
@@ -40,6 +40,15 @@ pub const SPEC: Spec = Spec {
         Ok(Box::new(Writer { out: BufWriter::with_capacity(1 << 16, writer), written: 0 }))
     }),
     looks_ahead: true,
+    loses: &[
+        Loss::Operations,
+        Loss::Tenants,
+        Loss::Lives,
+        Loss::Penalties,
+        Loss::Names,
+        Loss::Fractions,
+        Loss::Sizes,
+    ],
 };
 
 struct Oracle {
@@ -57,7 +66,7 @@ impl Source for Oracle {
         };
         let mut fields = Fields(&record);
         let (seconds, object) = (fields.u32(), fields.u64());
-        let (value_size, next) = (fields.u32(), fields.i64());
+        let (value_size, next) = (u64::from(fields.u32()), fields.i64());
         let key = self.key.write(object);
         let key_size = key.len() as u32;
         Some(Ok(Access {
@@ -93,7 +102,8 @@ impl<W: Write + Send> Sink for Writer<W> {
         let seconds = u32::try_from(access.time.0 / 1_000_000).unwrap_or(u32::MAX);
         record[..4].copy_from_slice(&seconds.to_le_bytes());
         record[4..12].copy_from_slice(&number_of(access, key).to_le_bytes());
-        record[12..16].copy_from_slice(&access.value_size.to_le_bytes());
+        let size = u32::try_from(access.value_size).unwrap_or(u32::MAX);
+        record[12..16].copy_from_slice(&size.to_le_bytes());
         record[16..].copy_from_slice(&next_field(access.next).to_le_bytes());
         self.written += 1;
         self.out.write_all(&record).map_err(|source| self.io(source))

@@ -15,7 +15,7 @@
 use super::{Spec, op};
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, scaled, size};
+use crate::text::{self, Batch, LineFormat, Request, key_size, scaled, size};
 use crate::{Micros, tenant};
 
 /// The registry entry.
@@ -27,6 +27,7 @@ pub const SPEC: Spec = Spec {
     open: |reader, options| Ok(text::open(reader, options, Twitter)),
     create: None,
     looks_ahead: false,
+    loses: &[],
 };
 
 struct Twitter;
@@ -60,7 +61,7 @@ fn parse(line: &[u8]) -> Result<(&[u8], Request), &'static str> {
     let op = op(last("operation")?).ok_or("operation")?;
     let client = whole_number(last("client_id")?).ok_or("client_id")?;
     let value_size = size(last("value_size")?).ok_or("value_size")?;
-    let key_size = size(last("key_size")?).ok_or("key_size")?;
+    let key_size = key_size(last("key_size")?).ok_or("key_size")?;
     let comma = memchr::memchr(b',', rest).ok_or("key")?;
     let micros = scaled(&rest[..comma], 1_000_000).ok_or("timestamp")?;
     let key = &rest[comma + 1..];

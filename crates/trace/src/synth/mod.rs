@@ -123,11 +123,17 @@ fn one(text: &str, defaults: &[(&str, String)], options: &Options) -> Result<Gen
     for (name, value) in defaults {
         values.set(name, value)?;
     }
+    let mut said = vec![];
     for part in rest.split(':').filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').ok_or_else(|| {
             format!("'{part}' is not a parameter: write name=value, such as seed=7")
         })?;
-        values.set(name, value)?;
+        let name = name.replace('_', "-");
+        values.set(&name, value)?;
+        if said.contains(&name) {
+            return Err(format!("{name} is said twice: say it once"));
+        }
+        said.push(name);
     }
     Generated::new(spec, &values, options)
 }
@@ -261,7 +267,7 @@ impl Source for Generated {
         let op = draw.op.unwrap_or_else(|| self.op());
         self.write_key(draw.object);
         let key_size = self.key.len() as u32;
-        let value_size = self.size.of(draw.object).min(u64::from(u32::MAX)) as u32;
+        let value_size = self.size.of(draw.object);
         let access = Access {
             time: Micros(self.now_us as u64),
             key: hash::bytes(0, &self.key),

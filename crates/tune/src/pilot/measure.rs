@@ -58,7 +58,7 @@ impl Pilot {
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
         let mut show = |access: base::Access| {
-            let of = |pool: &Steered| pool.has(access.tenant, access.penalty, access.size);
+            let of = |pool: &Steered| pool.has(access.tenant, access.penalty, access.size.as_u32());
             if let Some(at) = pools.iter().position(of) {
                 accesses[at].push(access);
             }

@@ -187,8 +187,13 @@ pub fn parse(text: &str) -> Result<Recipe, String> {
         return Err(format!("unknown recipe '{name}': choose one of {}", known.join(", ")));
     };
     let mut recipe = found;
+    let mut said = vec![];
     for part in parts {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        if said.contains(&name) {
+            return Err(format!("'{text}': {name} is said twice: say it once"));
+        }
+        said.push(name);
         let number = |low: f64, high: f64| {
             let number = value.parse::<f64>().ok().filter(|n| (low..=high).contains(n));
             number.ok_or_else(|| format!("'{part}': {name} is a number from {low} to {high}"))
@@ -259,6 +264,7 @@ mod tests {
             ("static:model=krr", "not a setting"),
             ("kredis:model=guess", "kaet"),
             ("kredis:k=7", "8"),
+            ("kredis:epoch=1:epoch=2", "epoch is said twice"),
             ("kredis:planner=oracle", "manual"),
         ] {
             assert!(parse(text).unwrap_err().contains(names), "{text}");

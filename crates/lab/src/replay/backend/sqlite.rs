@@ -69,7 +69,7 @@ impl Filler {
     }
 
     /// Adds the object if it is new.
-    pub fn add(&mut self, key: &[u8], size: u32) -> anyhow::Result<()> {
+    pub fn add(&mut self, key: &[u8], size: u64) -> anyhow::Result<()> {
         let hash = hash::bytes(0, key);
         if std::mem::replace(&mut self.recent[hash as usize % RECENT], hash) == hash {
             return Ok(());

@@ -30,15 +30,15 @@ mod model;
 pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
-use crate::{Access, Bytes, Params, Policy, Slot, Spec, Tick};
-use base::Prng;
+use crate::{Access, Bytes, Param, Params, Policy, Slot, Spec, Tick};
+use base::{Prng, Size};
 use base::hash::mix;
 use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lhd",
-    params: &[("k", 32.0), ("cost", 0.0), ("global", 0.0)],
+    params: &[Param::k(32), Param::switch("cost", 0), Param::switch("global", 0)],
     build: |params| Box::new(Lhd::new(params, params.get("cost") > 0.0)),
 };
 
@@ -73,7 +73,7 @@ struct Entry {
     last: u32,
     /// Age at the last hit; [`NEVER_HIT`] before there was one.
     last_hit: u32,
-    size: u32,
+    size: Size,
     cost: f32,
     class: Class,
     explorer: bool,
@@ -137,7 +137,7 @@ impl Lhd {
         if entry.explorer && age < self.explorer_age_max {
             return f32::INFINITY;
         }
-        entry.cost * self.model.density(entry.class, bucket(age)) / entry.size as f32
+        entry.cost * self.model.density(entry.class, bucket(age)) / entry.size.as_f32()
     }
 
     /// The entry of an object just used, and whether it is an explorer now.
@@ -147,11 +147,11 @@ impl Lhd {
             tenant => mix(u64::from(tenant)) as usize % APP_CLASSES,
         };
         let class = (app * HIT_CLASSES) as Class + self.model.hit_class(sum);
-        let size = access.size.max(1);
+        let size = access.size.max(Size::ONE);
         let explorer =
             self.explore_budget > 0 && self.prng.below(EXPLORE_ONE_IN) == 0;
         if explorer {
-            self.explore_budget -= i64::from(size);
+            self.explore_budget -= size.get() as i64;
         }
         let cost = if self.cost { access.penalty.0.max(1) as f32 } else { 1.0 };
         Entry { last: now.0 as u32, last_hit, size, cost, class, explorer }
@@ -217,7 +217,7 @@ impl Policy for Lhd {
             self.model.count_hit(old.class, age);
         }
         if old.explorer {
-            self.explore_budget += i64::from(old.size);
+            self.explore_budget += old.size.get() as i64;
         }
         let before = if old.last_hit == NEVER_HIT { 0 } else { old.last_hit };
         let sum = u64::from(age) + u64::from(before);
@@ -229,7 +229,7 @@ impl Policy for Lhd {
         let entry = self.dense.remove(slot);
         self.model.count_end(entry.class, entry.age(now));
         if entry.explorer {
-            self.explore_budget += i64::from(entry.size);
+            self.explore_budget += entry.size.get() as i64;
         }
         if evicted {
             self.evictions += 1;

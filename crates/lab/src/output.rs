@@ -1,0 +1,109 @@
+//! Begins a file that is to be a trace.
+
+use crate::whole_file::{self, WholeFile};
+use anyhow::{Context, anyhow, bail};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use trace::format::{self, Spec};
+use trace::{Access, Error, Sink, Totals};
+
+/// A trace being written. It is there once [`Output::finish`] has said so.
+pub(crate) struct Output {
+    sink: Box<dyn Sink>,
+    /// None where it goes to standard output.
+    file: Option<WholeFile>,
+    /// What became of the end of the compressed stream, which is written when the sink is dropped.
+    closed: Arc<Mutex<Option<io::Error>>>,
+}
+
+/// The format in which a trace of that name is written: the one that is asked for, or the one the
+/// name ends with, or the common one.
+///
+/// # Errors
+/// A sentence that names the formats that can be written.
+pub(crate) fn written(name: &str, wanted: Option<&str>) -> anyhow::Result<&'static Spec> {
+    let spec = match wanted {
+        Some(wanted) => format::find(wanted).map_err(|error| anyhow!(error))?,
+        None => match format::detect(name, b"") {
+            Some(spec) => spec,
+            None if name == "-" => format::find("csv").map_err(|error| anyhow!(error))?,
+            None => bail!(
+                "cannot tell from the name '{name}' which format to write: name it with --to, one \
+                 of {}",
+                writable()
+            ),
+        },
+    };
+    if spec.create.is_none() {
+        bail!("{} is only read: choose one of {} with --to", spec.name, writable());
+    }
+    Ok(spec)
+}
+
+fn writable() -> String {
+    let known: Vec<_> =
+        format::ALL.iter().filter(|spec| spec.create.is_some()).map(|spec| spec.name).collect();
+    known.join(", ")
+}
+
+/// Begins the trace `name`, compressed with zstd where the name ends with `.zst`; `-` is standard
+/// output. It is none of `inputs`.
+///
+/// # Errors
+/// What the machine said.
+pub(crate) fn create(
+    name: &str,
+    inputs: &[String],
+    spec: &Spec,
+    totals: &Totals,
+) -> anyhow::Result<Output> {
+    let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
+    let closed = Arc::new(Mutex::new(None));
+    let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
+    if ending == "gz" {
+        bail!("gzip is only read: let the name of '{name}' end with .zst");
+    }
+    let (file, raw): (_, Box<dyn Write + Send>) = if name == "-" {
+        whole_file::check_stdout(inputs)?;
+        (None, Box::new(io::stdout()))
+    } else {
+        let file = WholeFile::begin(Path::new(name), inputs)?;
+        let raw = file.writer()?;
+        (Some(file), Box::new(raw))
+    };
+    let writer = if ending == "zst" || ending == "zstd" {
+        let closed = Arc::clone(&closed);
+        let encoder = zstd::Encoder::new(raw, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        Box::new(encoder.on_finish(move |end| {
+            *closed.lock().unwrap_or_else(PoisonError::into_inner) = end.err();
+        }))
+    } else {
+        raw
+    };
+    Ok(Output { sink: create(writer, totals)?, file, closed })
+}
+
+impl Output {
+    /// Writes one access.
+    ///
+    /// # Errors
+    /// What the machine said.
+    pub(crate) fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        self.sink.put(access, key)
+    }
+
+    /// Writes what is still held back and the end of the compressed stream, and gives the file its
+    /// name. Says how many bytes it has.
+    ///
+    /// # Errors
+    /// What the machine said: the trace is then not there.
+    pub(crate) fn finish(mut self) -> anyhow::Result<u64> {
+        self.sink.finish()?;
+        drop(self.sink);
+        if let Some(error) = self.closed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error).context("cannot end the compressed stream");
+        }
+        self.file.map_or(Ok(0), WholeFile::keep)
+    }
+}

@@ -1,0 +1,243 @@
+//! Files that a command writes.
+//!
+//! A file is written aside, in the folder of its name, and gets the name only when it is whole: a
+//! command that fails leaves what was there before, and nothing beside it. A link is followed, so
+//! that it stays a link; mode and owner of a file that is replaced stay. A device or a pipe has
+//! nothing to keep and is written as it is.
+//!
+//! An output that is one of the inputs is refused, whatever name it goes by: two names are one file
+//! where device and inode are the same.
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file on its way to its name. Dropped before [`WholeFile::keep`], it was never there.
+#[derive(Debug)]
+pub(crate) struct WholeFile {
+    /// As the user wrote it.
+    name: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Aside { file: NamedTempFile, target: PathBuf },
+    Device(File),
+}
+
+impl WholeFile {
+    /// Begins the file `name` of a command that reads `inputs`.
+    ///
+    /// # Errors
+    /// It is one of the inputs, or it cannot be written.
+    pub(crate) fn begin(name: &Path, inputs: &[String]) -> Result<Self> {
+        let (target, there) = target(name, inputs)?;
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            let device = File::options().write(true).open(name).with_context(|| cannot(name))?;
+            return Ok(Self { name: name.to_owned(), place: Place::Device(device) });
+        }
+        let file_name = target.file_name().unwrap_or_default().to_string_lossy();
+        let file = tempfile::Builder::new()
+            .prefix(&format!(".{file_name}."))
+            .suffix(".part")
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder(&target))
+            .with_context(|| cannot(name))?;
+        if let Some(there) = there {
+            // Only root may give a file away; for others it is their own already.
+            let _ = fchown(file.as_file(), Some(there.uid()), Some(there.gid()));
+            file.as_file().set_permissions(there.permissions()).with_context(|| cannot(name))?;
+        }
+        Ok(Self { name: name.to_owned(), place: Place::Aside { file, target } })
+    }
+
+    /// Where its bytes go.
+    pub(crate) fn writer(&self) -> Result<File> {
+        let file = match &self.place {
+            Place::Aside { file, .. } => file.as_file(),
+            Place::Device(file) => file,
+        };
+        file.try_clone().with_context(|| cannot(&self.name))
+    }
+
+    /// It is whole: gives it its name. Says how many bytes it has.
+    ///
+    /// # Errors
+    /// What the machine said; the name stands for what it did before.
+    pub(crate) fn keep(self) -> Result<u64> {
+        match self.place {
+            Place::Device(_) => Ok(0),
+            Place::Aside { file, target } => {
+                // Or a crash could leave the name on a file without bytes.
+                file.as_file().sync_all().with_context(|| cannot(&self.name))?;
+                let file = file.persist(target).map_err(|error| error.error);
+                let file = file.with_context(|| cannot(&self.name))?;
+                Ok(file.metadata().map_or(0, |there| there.len()))
+            }
+        }
+    }
+}
+
+/// Says before the work what would fail after it.
+///
+/// # Errors
+/// As [`WholeFile::begin`].
+pub(crate) fn check(name: &Path, inputs: &[String]) -> Result<()> {
+    let (target, there) = target(name, inputs)?;
+    if there.is_none_or(|there| there.is_file()) {
+        // It has no name, so that nothing stays even where the command is killed.
+        tempfile::tempfile_in(folder(&target)).with_context(|| cannot(name))?;
+    }
+    Ok(())
+}
+
+/// Writes the whole of a file.
+///
+/// # Errors
+/// As [`WholeFile::begin`].
+pub(crate) fn write(name: &Path, inputs: &[String], text: &str) -> Result<()> {
+    let output = WholeFile::begin(name, inputs)?;
+    output.writer()?.write_all(text.as_bytes()).with_context(|| cannot(name))?;
+    output.keep().map(|_| ())
+}
+
+/// Refuses standard output where it is redirected to one of the inputs.
+pub(crate) fn check_stdout(inputs: &[String]) -> Result<()> {
+    refuse_input("standard output", identity(Path::new(STDOUT)), inputs)
+}
+
+const STDIN: &str = "/dev/stdin";
+const STDOUT: &str = "/dev/stdout";
+
+/// The file that `name` leads to, and what is there now.
+fn target(name: &Path, inputs: &[String]) -> Result<(PathBuf, Option<Metadata>)> {
+    let shown = name.display();
+    ensure!(name.file_name().is_some(), "cannot write '{shown}': name a file");
+    let Ok(there) = fs::metadata(name) else {
+        let is_link = fs::symlink_metadata(name).is_ok();
+        ensure!(!is_link, "cannot write '{shown}': it is a link to nothing, name what it leads to");
+        return Ok((name.to_owned(), None));
+    };
+    if there.is_dir() {
+        bail!("cannot write '{shown}': it is a directory, name a file in it");
+    }
+    refuse_input(&format!("'{shown}'"), identity(name), inputs)?;
+    if there.is_file() {
+        ensure!(
+            identity(name) != identity(Path::new(STDOUT)),
+            "'{shown}' is where standard output goes too: name another file"
+        );
+        // The folder may be replaced in even where the file may not be written.
+        File::options().write(true).open(name).with_context(|| cannot(name))?;
+    }
+    Ok((fs::canonicalize(name).with_context(|| cannot(name))?, Some(there)))
+}
+
+fn refuse_input(output: &str, identity: Option<(u64, u64)>, inputs: &[String]) -> Result<()> {
+    let is_it = |input: &&String| {
+        let path = if *input == "-" { STDIN } else { input.as_str() };
+        !input.starts_with("synth:") && self::identity(Path::new(path)) == identity
+    };
+    match inputs.iter().find(is_it).filter(|_| identity.is_some()) {
+        Some(input) => Err(anyhow!(
+            "{output} is also what is read ('{input}'), and would be lost: name another file"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Device and inode of a file; of what is no file there may be many with the same.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let there = fs::metadata(path).ok().filter(Metadata::is_file)?;
+    Some((there.dev(), there.ino()))
+}
+
+fn folder(target: &Path) -> &Path {
+    match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn cannot(name: &Path) -> String {
+    format!("cannot write '{}': name a file in a folder that can be written", name.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Under its own name, a relative one, a symbolic and a hard link.
+    #[test]
+    fn an_output_that_is_an_input_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        fs::write(&path, "trace").unwrap();
+        symlink("a.csv", folder.path().join("link")).unwrap();
+        fs::hard_link(&path, folder.path().join("hard")).unwrap();
+        let inputs = ["synth:zipf".to_owned(), path.to_str().unwrap().to_owned()];
+        for name in ["a.csv", "link", "hard", "../a.csv"] {
+            let inside = folder.path().join("inside");
+            let _ = fs::create_dir(&inside);
+            let parent = if name.starts_with("..") { &inside } else { folder.path() };
+            for error in [
+                WholeFile::begin(&parent.join(name), &inputs).unwrap_err(),
+                check(&parent.join(name), &inputs).unwrap_err(),
+                write(&parent.join(name), &inputs, "page").unwrap_err(),
+            ] {
+                assert!(error.to_string().contains("name another file"), "{name}: {error}");
+            }
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "trace");
+        assert_eq!(names(folder.path()), ["a.csv", "hard", "inside", "link"]);
+    }
+
+    #[test]
+    fn a_file_has_its_name_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        fs::write(&path, "before").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        symlink("page.html", folder.path().join("link")).unwrap();
+        let output = WholeFile::begin(&folder.path().join("link"), &[]).unwrap();
+        output.writer().unwrap().write_all(b"half").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        drop(output);
+        assert_eq!(names(folder.path()), ["link", "page.html"], "nothing stays");
+        write(&folder.path().join("link"), &[], "after").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(folder.path().join("link")).unwrap().is_symlink());
+        check(&path, &[]).unwrap();
+        assert_eq!(names(folder.path()), ["link", "page.html"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said_before_the_work() {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("nothing", folder.path().join("astray")).unwrap();
+        for (name, answer) in [
+            ("absent/a", "folder that can be"),
+            (".", "name a file"),
+            ("astray", "link to nothing"),
+        ] {
+            let error = check(&folder.path().join(name), &[]).unwrap_err();
+            assert!(format!("{error:#}").contains(answer), "{name}: {error:#}");
+        }
+        check(Path::new("/dev/null"), &[]).unwrap();
+        write(Path::new("/dev/null"), &[], "page").unwrap();
+    }
+}

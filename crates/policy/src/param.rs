@@ -1,0 +1,74 @@
+//! Parameters of policies and filters: what each is called, and from where to where it may go.
+
+use std::fmt;
+
+/// Candidates of an eviction at most: more than this is a walk over the whole cache.
+pub const K_MAX: u32 = 65_536;
+
+/// A parameter's entry in a policy's [`Spec`](crate::Spec).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Param {
+    /// The name used on the command line.
+    pub name: &'static str,
+    /// What it is where nothing is said.
+    pub default: f64,
+    /// The least and the most it may be.
+    pub range: (f64, f64),
+    /// Whether it counts something.
+    pub is_whole: bool,
+}
+
+impl Param {
+    /// A number from `low` to `high`.
+    pub const fn number(name: &'static str, default: f64, low: f64, high: f64) -> Self {
+        Self { name, default, range: (low, high), is_whole: false }
+    }
+
+    /// A whole number from `low` to `high`.
+    pub const fn count(name: &'static str, default: u32, low: u32, high: u32) -> Self {
+        let (low, high) = (low as f64, high as f64);
+        Self { name, default: default as f64, range: (low, high), is_whole: true }
+    }
+
+    /// A part of a whole.
+    pub const fn share(name: &'static str, default: f64) -> Self {
+        Self::number(name, default, 0.0, 1.0)
+    }
+
+    /// 1 for yes, 0 for no.
+    pub const fn switch(name: &'static str, default: u32) -> Self {
+        Self::count(name, default, 0, 1)
+    }
+
+    /// The candidates that an eviction draws.
+    pub const fn k(default: u32) -> Self {
+        Self::count("k", default, 1, K_MAX)
+    }
+
+    /// Candidates kept from one eviction to the next.
+    pub const fn pool() -> Self {
+        Self::count("pool", 0, 0, 1024)
+    }
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// A sentence that names the range.
+    pub(crate) fn read(&self, text: &str) -> Result<f64, String> {
+        let (low, high) = self.range;
+        let fits =
+            |value: &f64| (low..=high).contains(value) && (!self.is_whole || value.fract() == 0.0);
+        let value = text.trim().parse::<f64>().ok().filter(fits);
+        value.ok_or_else(|| {
+            let kind = if self.is_whole { "a whole number" } else { "a number" };
+            format!("{}={text}: {} is {kind} from {low} to {high}", self.name, self.name)
+        })
+    }
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = self.range;
+        write!(f, "{}={} ({low} to {high})", self.name, self.default)
+    }
+}

@@ -1,0 +1,64 @@
+//! Lists of keys in 32 bits each, little endian, and nothing else.
+//!
+//! There is no clock (requests are a millisecond apart) and no size: `--value-size` says the bytes
+//! of a value, or it is one. The key's text is the number in decimal. Nothing in the bytes tells
+//! such a list, so it must be named.
+
+use super::Spec;
+use crate::object::Number;
+use crate::records::Records;
+use crate::text::MADE_GAP_US;
+use crate::{Access, Charge, Error, Micros, Options, Source};
+use base::hash;
+use std::io::BufRead;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "keys32",
+    about: "binary: a key of 32 bits a request, little endian",
+    extensions: &["keys32", "u32"],
+    recognises: |_| false,
+    open: |reader, options| Ok(Box::new(Keys::<4>::new(reader, options))),
+    create: None,
+    looks_ahead: false,
+    loses: &[],
+};
+
+/// A list of keys of `N` bytes each.
+pub(super) struct Keys<const N: usize> {
+    records: Records,
+    size: u64,
+    charge: Charge,
+    key: Number,
+}
+
+impl<const N: usize> Keys<N> {
+    pub(super) fn new(reader: Box<dyn BufRead + Send>, options: &Options) -> Self {
+        let (records, key) = (Records::new(reader), Number::default());
+        Self { records, size: options.unknown_size(), charge: options.charge, key }
+    }
+}
+
+impl<const N: usize> Source for Keys<N> {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        let record = match self.records.take::<N>() {
+            Ok(record) => record?,
+            Err(error) => return Some(Err(error)),
+        };
+        let mut number = [0; 8];
+        number[..N].copy_from_slice(&record);
+        let key = self.key.write(u64::from_le_bytes(number));
+        let key_size = key.len() as u32;
+        Some(Ok(Access {
+            time: Micros((self.records.at() - 1).saturating_mul(MADE_GAP_US)),
+            key_size,
+            size: self.charge.size(key_size, self.size),
+            value_size: self.size,
+            ..Access::get(hash::bytes(0, key), 0)
+        }))
+    }
+
+    fn key(&self) -> &[u8] {
+        self.key.text()
+    }
+}

@@ -1,0 +1,16 @@
+//! Lists of keys in 64 bits each: as those in [32](super::keys32).
+
+use super::Spec;
+use super::keys32::Keys;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "keys64",
+    about: "binary: a key of 64 bits a request, little endian",
+    extensions: &["keys64", "u64"],
+    recognises: |_| false,
+    open: |reader, options| Ok(Box::new(Keys::<8>::new(reader, options))),
+    create: None,
+    looks_ahead: false,
+    loses: &[],
+};

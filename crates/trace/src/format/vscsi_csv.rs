@@ -1,0 +1,69 @@
+//! The same traces of virtual disks as text, as libCacheSim ships one (`cloudPhysicsIO.csv`).
+//!
+//! ```text
+//! version,time,op,size,lbn
+//! 1,5633898,2a,512,42932745
+//! ```
+//!
+//! The time is in seconds, the operation is SCSI's code in hexadecimal, the size is in bytes, and
+//! the number of the first block is the key.
+
+use super::{Spec, vscsi};
+use crate::error::excerpt;
+use crate::lines::whole_number;
+use crate::text::{self, Batch, LineFormat, Request, scaled, size};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "vscsi-csv",
+    about: "version,time in seconds,op of SCSI in hexadecimal,size,lbn",
+    extensions: &["vscsi.csv"],
+    recognises: |head| head.starts_with(HEADER),
+    open: |reader, options| Ok(text::open(reader, options, VscsiCsv)),
+    create: None,
+    looks_ahead: false,
+    loses: &[],
+};
+
+const HEADER: &[u8] = b"version,time,op,size,lbn";
+
+struct VscsiCsv;
+
+impl LineFormat for VscsiCsv {
+    fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
+        if line.is_empty() || line == HEADER {
+            return Ok(());
+        }
+        match parse(line) {
+            Ok((key, Some(request))) => batch.push(key, request),
+            Ok((_, None)) => {}
+            Err(column) => {
+                let found = excerpt(line);
+                let about = SPEC.about;
+                return Err(format!(
+                    "column {column} is missing or wrong in '{found}'; a line reads {about}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key and the request, if the command is one.
+fn parse(line: &[u8]) -> Result<(&[u8], Option<Request>), &'static str> {
+    let mut columns = line.split(|byte| *byte == b',');
+    let mut next = |name| columns.next().filter(|column| !column.is_empty()).ok_or(name);
+    whole_number(next("version")?).ok_or("version")?;
+    let micros = scaled(next("time")?, 1_000_000).ok_or("time")?;
+    let code = next("op")?;
+    let code = std::str::from_utf8(code).ok().and_then(|code| u8::from_str_radix(code, 16).ok());
+    let code = code.ok_or("op (two hexadecimal digits)")?;
+    let value_size = size(next("size")?).ok_or("size")?;
+    let key = next("lbn")?;
+    whole_number(key).ok_or("lbn")?;
+    if columns.next().is_some() {
+        return Err("lbn (and nothing behind it)");
+    }
+    let request = vscsi::op(code).map(|op| Request { op, ..Request::get(micros, value_size) });
+    Ok((key, request))
+}
