@@ -28,7 +28,7 @@ use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
 use crate::tenant::Tenant;
-use crate::{Error, Key, Now, ScanItem, Store};
+use crate::{Cause, Error, Key, Now, ScanItem, Store};
 use base::hash::KeyMap;
 use base::penalty::CLASSES;
 use base::{Bytes, TenantId};
@@ -238,7 +238,7 @@ impl Store {
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
         let item = tenant.table.get(place);
         learn::ends(lived(lives.as_ref(), *lane), key.tenant, item, *tick);
-        crate::departed::leaves(&mut tenant.departures, item, Some(*tick));
+        crate::departed::leaves(&mut tenant.departures, item, Cause::Evicted, *tick);
         let bytes = tenant.remove(place);
         shard.give(&self.memory, key.tenant, bytes);
         shard.shrink(&self.memory, key.tenant);

@@ -32,7 +32,7 @@ use crate::shard::Shard;
 use crate::sizes::{Sizes, heap_class};
 use crate::table::{END, Place};
 use crate::tenant::{Account, Tenant};
-use crate::{Evictor, Now, Pool};
+use crate::{Cause, Evictor, Now, Pool};
 use base::{Prng, TenantId, Tick};
 use policy::rank::Stamps;
 use policy::rank::lhd::{Lived, Ranks};
@@ -367,7 +367,7 @@ fn leaves(
 ) -> (Owned, u64) {
     let (item, bytes) = tenant.take(place);
     learn::ends(lived, number, item.view(), tick);
-    crate::departed::leaves(&mut tenant.departures, item.view(), Some(tick));
+    crate::departed::leaves(&mut tenant.departures, item.view(), Cause::Evicted, tick);
     tenant.account.give(bytes);
     tenant.counters.evicted += 1;
     tenant.counters.evicted_bytes += heap_class(item.view().contents());

@@ -47,7 +47,7 @@ mod wheel;
 
 pub use compact::{Compacted, Spare};
 pub use config::{Bounds, Config, Evictor, Pool};
-pub use departed::Departed;
+pub use departed::{Cause, Departed, Listener};
 pub use dump::{Dump, Loaded};
 pub use error::Error;
 pub use item::charge;

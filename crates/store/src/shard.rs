@@ -6,6 +6,7 @@
 //! reads need not (`read.rs`).
 
 use crate::classes::Ghosts;
+use crate::departed::{self, Cause};
 use crate::evict::{Ahead, Kept, Pools, Share};
 use crate::item::{Owned, Parts, Ref};
 use crate::learn::{self, Lives, lived};
@@ -250,10 +251,18 @@ impl Shard {
                     );
                     item.set_stamps(stamps);
                 }
+                let tenant = &self.tenants[key.tenant as usize];
+                let before =
+                    departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
                 match parts.expires {
                     None => self.overwrite::<false>(store, key, place, parts, now),
                     Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
+                }?;
+                let departures = &self.tenants[key.tenant as usize].departures;
+                if let (Some(departures), Some(before)) = (departures, before) {
+                    departures.replaced(key.bytes, &before);
                 }
+                Ok(())
             }
             None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
         }
@@ -530,6 +539,7 @@ impl Shard {
             (self.sizes.charge(item.contents()), item.expires(), 0)
         });
         learn::ends(lived(self.lives.as_ref(), self.lane), key.tenant, item, self.tick);
+        departed::leaves(&mut tenant.departures, item, Cause::Removed, self.tick);
         let bytes = tenant.remove(place);
         tenant.counters.deletes += 1;
         self.stopwatch.forget(key.hash);

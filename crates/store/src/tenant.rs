@@ -3,7 +3,7 @@
 
 use crate::Bounds;
 use crate::classes::{Classes, SLOTS};
-use crate::departed::{self, Departures};
+use crate::departed::{self, Cause, Departures};
 use crate::dump::Away;
 use crate::item::{Owned, Ref};
 use crate::memory::{Padded, try_add};
@@ -146,7 +146,7 @@ pub(crate) struct Tenant {
     pub(crate) wheel: Option<Box<Wheel>>,
     /// By database.
     lens: Box<[Len]>,
-    /// Items that left by themselves, while somebody asks for them.
+    /// Tells of items that leave, while somebody wants to hear of them.
     pub(crate) departures: Option<Box<Departures>>,
     /// Copies of items that are kept elsewhere, while there are any.
     pub(crate) away: Option<Box<Away>>,
@@ -218,7 +218,7 @@ impl Tenant {
 
     /// Removes a dead item, and returns the bytes, which the account has back already.
     pub(crate) fn expire(&mut self, place: Place) -> u64 {
-        departed::leaves(&mut self.departures, self.table.get(place), None);
+        departed::leaves(&mut self.departures, self.table.get(place), Cause::Expired, 0);
         let bytes = self.remove(place);
         self.account.give(bytes);
         self.counters.expired += 1;

@@ -8,7 +8,7 @@ use crate::learn::{self, lived};
 use crate::shard::Shard;
 use crate::table::{Place, address_of};
 use crate::tenant::Tenant;
-use crate::{Error, Key, Now, Store};
+use crate::{Cause, Error, Key, Now, Store};
 use base::TenantId;
 
 /// Pages of a class looked at for the one with the fewest items.
@@ -266,8 +266,8 @@ impl Shard {
         let place = tenant.place_of(class, chosen, self.seed);
         learn::ends(lived(self.lives.as_ref(), self.lane), at, tenant.table.get(place), self.tick);
         let (item, bytes) = tenant.take(place);
-        let evicted_at = (!chosen.is_dead).then_some(self.tick);
-        crate::departed::leaves(&mut tenant.departures, item.view(), evicted_at);
+        let cause = if chosen.is_dead { Cause::Expired } else { Cause::Evicted };
+        crate::departed::leaves(&mut tenant.departures, item.view(), cause, self.tick);
         let slabs = tenant.slabs.as_mut().expect("the layout is the slab layout");
         let charge = slabs.classes.charge(item.view().contents());
         slabs.vacate_in(class, chosen.page, item);
