@@ -21,7 +21,21 @@ const SHARDS_PER_PROCESSOR: usize = 8;
 /// A shard smaller than this holds too few items to choose among.
 const SHARD_MIN: u64 = 256 << 10;
 
-/// A cache to be.
+/// A cache to be: [`Cache::builder`].
+///
+/// ```
+/// # fn main() -> Result<(), larder::Error> {
+/// use larder::{Cache, Evictor};
+///
+/// let builder = Cache::builder(64 << 20).evictor(Evictor::lhd(8)).parts(["users", "pages"]);
+/// let cache = builder.build()?;
+/// assert!(cache.part("users").is_some() && cache.part("images").is_none());
+///
+/// let error = Cache::builder(64 << 20).recipe("unheard-of").build().unwrap_err();
+/// assert!(matches!(error, larder::Error::Recipe(_)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Builder {
     capacity: Bytes,
@@ -119,11 +133,13 @@ impl Builder {
     /// held, so the listener may be slow, at the cost of that call, and may call the cache; but a
     /// listener that inserts again what was evicted never comes to an end. The calls are:
     ///
-    /// - [`Evicted`](store::Cause::Evicted): one that inserts, or [`Cache::tend`].
-    /// - [`Expired`](store::Cause::Expired): one that reads, inserts or removes and is the first to
-    ///   meet the entry after its time was up, or [`Cache::tend`]. Until then it is not told.
-    /// - [`Removed`](store::Cause::Removed): [`Cache::remove`] or [`Cache::clear`].
-    /// - [`Replaced`](store::Cause::Replaced): the one that inserts another value of the same key.
+    /// - [`Evicted`](crate::RemovalCause::Evicted): one that inserts, or [`Cache::tend`].
+    /// - [`Expired`](crate::RemovalCause::Expired): one that reads, inserts or removes and is the
+    ///   first to meet the entry after its time was up, or [`Cache::tend`]. Until then it is not
+    ///   told.
+    /// - [`Removed`](crate::RemovalCause::Removed): [`Cache::remove`] or [`Cache::clear`].
+    /// - [`Replaced`](crate::RemovalCause::Replaced): the one that inserts another value of its
+    ///   key.
     ///
     /// In a [tended](Builder::tended) cache [`Cache::tend`] runs on the thread `larder-tend`.
     ///

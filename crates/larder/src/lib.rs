@@ -62,7 +62,7 @@ mod builder;
 mod cache;
 mod plant;
 
-pub use base::{Bytes, MissRatio};
+pub use base::{Bytes, Micros, MissRatio};
 pub use builder::Builder;
 pub use cache::{Cache, Entry, Error, Iter, Removal};
 pub use curve::MissRatioCurve;

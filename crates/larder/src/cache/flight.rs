@@ -125,6 +125,15 @@ impl Flights {
             slot.change(|flights| flights.retain(|name, _| name.0 != part));
         }
     }
+
+    /// Threads that wait. The map and the leader hold a flight, too.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        let waiting = |slot: &Slot| -> usize {
+            lock(&slot.flights).values().map(|flight| Arc::strong_count(flight) - 2).sum()
+        };
+        self.slots.iter().map(waiting).sum()
+    }
 }
 
 impl Slot {

@@ -48,14 +48,13 @@ fn ask(cache: &Cache, key: &'static str, mine: &'static str, threads: usize) -> 
     all
 }
 
-/// Lets threads that are to wait for a flight come to it: each has counted its miss by then.
-fn missed(cache: &Cache, misses: u64) {
+/// Lets threads that are to wait for a flight come to it.
+fn joined(cache: &Cache, threads: usize) {
     let begun = Instant::now();
-    while cache.stats().counters.misses < misses {
-        assert!(begun.elapsed() < LONG, "{:?}", cache.stats().counters);
+    while cache.shared.flights.waiting() < threads {
+        assert!(begun.elapsed() < LONG, "they do not come");
         thread::yield_now();
     }
-    thread::sleep(Duration::from_millis(20));
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn after_an_error_one_that_waits_fetches() {
     let cache = cache(1 << 20).build().unwrap();
     let slow = Slow::begin(&cache, "key");
     let others = ask(&cache, "key", "mine", THREADS);
-    missed(&cache, 1 + THREADS as u64);
+    joined(&cache, THREADS);
     assert_eq!(slow.ends(Err("down")), Err("down"));
     for _ in 0..THREADS {
         assert_eq!(others.recv_timeout(LONG).unwrap(), b"mine");
@@ -113,7 +112,7 @@ fn after_a_panic_one_that_waits_fetches() {
     let cache = cache(1 << 20).build().unwrap();
     let slow = Slow::begin(&cache, "key");
     let others = ask(&cache, "key", "mine", THREADS);
-    missed(&cache, 1 + THREADS as u64);
+    joined(&cache, THREADS);
     // Without a sender its fetch panics.
     drop(slow.end);
     assert!(slow.thread.join().is_err());
@@ -133,10 +132,9 @@ fn a_change_outdates_the_fetch_under_way() {
         ("insert", |cache| cache.insert("key", "newer").unwrap(), Some(b"newer")),
     ];
     for (what, change, then) in changes {
-        let misses = cache.stats().counters.misses;
         let slow = Slow::begin(&cache, "key");
         let waits = ask(&cache, "key", "unused", 1);
-        missed(&cache, misses + 2);
+        joined(&cache, 1);
         change(&cache);
         let newer = cache.get_or_insert_with("key", || "newer");
         assert_eq!(newer, b"newer", "{what}: a later reader does not wait for the older fetch");

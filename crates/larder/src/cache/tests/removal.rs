@@ -68,12 +68,13 @@ fn every_eviction_is_told_on_the_thread_that_wrote() {
         let write = |of: u32| {
             let (cache, log) = (&cache, &log);
             move || {
-                for n in 0..5_000u32 {
+                for n in 0..10_000u32 {
                     cache.insert([of.to_le_bytes(), n.to_le_bytes()].concat(), [7; 200]).unwrap();
                 }
                 let me = thread::current().id();
                 let mine = log.lock().unwrap().iter().filter(|told| told.4 == me).count();
-                assert!(mine > 1_000, "{mine}: told before its calls returned");
+                // More than half of what one thread writes does not fit, also if it comes first.
+                assert!(mine > 2_000, "{mine}: told before its calls returned");
                 (me, of)
             }
         };
@@ -86,7 +87,7 @@ fn every_eviction_is_told_on_the_thread_that_wrote() {
     let mut keys: Vec<_> = told.into_iter().map(|t| t.1).chain(cache.iter().map(|e| e.0)).collect();
     keys.sort();
     keys.dedup();
-    assert_eq!(keys.len(), 5_000 * threads as usize, "each is there or was told");
+    assert_eq!(keys.len(), 10_000 * threads as usize, "each is there or was told");
     assert_eq!(keys.len() as u64, cache.len() + cache.stats().counters.evicted);
 }
 
