@@ -15,7 +15,7 @@ use std::process::Command;
 const HELP: &str = "\
 Usage: cargo x <chore>
 
-  ci       everything CI runs: format, lints, tests, documentation, licences
+  ci       everything CI runs: format, lints, tests, documentation, loom, Miri, licences
   golden   write the golden files anew; then look at the diff
   bench    processor time a request, beside redis-server, with the loop on and off
   bench redis
@@ -41,8 +41,9 @@ Usage: cargo x <chore>
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
-  miri     the store's unsafe code under Miri (nightly: rustup component add miri rust-src)
+  miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
   loom     the store's locks and counters under every order of two threads
+  deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
   tsan [N] N calls (10000000) of two threads to the store under ThreadSanitizer (nightly)
   fuzz [S] the store and a map that plays along, S seconds (60) (nightly, cargo install cargo-fuzz)
 ";
@@ -52,13 +53,8 @@ fn main() -> Result<()> {
     match words.next().as_deref() {
         Some("ci") => ci(),
         Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
-        Some("miri") => {
-            run(
-                "cargo +nightly miri test -p store --lib -- item table slab segments wheel lanes",
-                &[],
-            )?;
-            run("cargo +nightly miri test -p store --test forget", &[])
-        }
+        Some("miri") => miri(),
+        Some("deny") => deny(),
         Some("parsers") => {
             let seconds = words.next().unwrap_or_else(|| "1800".to_owned());
             let fuzz = "cargo test -p wire --test fuzz -- --nocapture";
@@ -68,11 +64,7 @@ fn main() -> Result<()> {
             let tests = "cargo test --release -p larder --test server robust";
             run(&format!("{tests} -- --nocapture --test-threads=1"), &[])
         }
-        Some("loom") => {
-            let loom = [("RUSTFLAGS", "--cfg loom")];
-            run("cargo test --release -p store --lib -- lanes", &loom)?;
-            run("cargo test --release -p store --test loom", &loom)
-        }
+        Some("loom") => loom(),
         Some("tsan") => {
             let calls = words.next().unwrap_or_else(|| "10000000".to_owned());
             // The standard library, too, must tell the sanitizer what it locks.
@@ -135,16 +127,58 @@ fn ci() -> Result<()> {
     run("cargo clippy --workspace --all-targets --quiet -- -D warnings", &[])?;
     run("cargo test --workspace", &[])?;
     run("cargo doc --workspace --no-deps --quiet", &[("RUSTDOCFLAGS", "-D warnings")])?;
-    if present("cargo-deny") {
-        run("cargo deny check licenses bans sources", &[])?;
+    loom()?;
+    if answers("cargo +nightly miri --version") {
+        miri()?;
+    } else {
+        eprintln!("skipped: Miri is not installed ({MIRI})");
+    }
+    if answers("cargo deny --version") {
+        deny()?;
     } else {
         eprintln!("skipped: cargo deny is not installed (cargo install cargo-deny --locked)");
     }
     Ok(())
 }
 
-fn present(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok()
+/// How Miri is installed.
+const MIRI: &str = "rustup toolchain install nightly -c miri,rust-src";
+
+fn miri() -> Result<()> {
+    let miri = "cargo +nightly miri test -p store";
+    run(&format!("{miri} --lib -- item table slab segments wheel lanes"), &[])?;
+    run(&format!("{miri} --test forget"), &[])
+}
+
+/// In a folder of its own: loom's flag would make Cargo build everything anew, and again after it.
+/// Quickly built, as to build takes far longer than to play all orders.
+fn loom() -> Result<()> {
+    let loom = [
+        ("RUSTFLAGS", "--cfg loom"),
+        ("CARGO_TARGET_DIR", "target/loom"),
+        ("CARGO_PROFILE_DEV_OPT_LEVEL", "1"),
+        ("CARGO_PROFILE_DEV_DEBUG", "0"),
+    ];
+    run("cargo test -p store --lib -- lanes", &loom)?;
+    run("cargo test -p store --test loom", &loom)
+}
+
+/// Known faults are asked for where their list can be fetched, which is no registry of packages.
+fn deny() -> Result<()> {
+    run("cargo deny check licenses bans sources", &[])?;
+    if answers("cargo deny fetch db") {
+        run("cargo deny check advisories", &[])
+    } else {
+        eprintln!("skipped: the list of advisories cannot be fetched from here");
+        Ok(())
+    }
+}
+
+/// Whether a command line succeeds, whatever it says.
+fn answers(line: &str) -> bool {
+    let mut words = line.split(' ');
+    let output = Command::new(words.next().unwrap_or_default()).args(words).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// Runs one command line, no word of which holds a blank.

@@ -1,8 +1,9 @@
 //! How a cache is to be: everything has a default but the capacity.
 
-use crate::cache::{Cache, Clock, Error, Shared, Weigher};
+use crate::cache::{Cache, Clock, Cost, Error, Removal, RemovalListener, Removals, Shared};
 use crate::plant::Loop;
 use base::{Bytes, Micros};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -19,7 +20,21 @@ const SHARDS_PER_PROCESSOR: usize = 8;
 /// A shard smaller than this holds too few items to choose among.
 const SHARD_MIN: u64 = 256 << 10;
 
-/// A cache to be.
+/// A cache to be: [`Cache::builder`].
+///
+/// ```
+/// # fn main() -> Result<(), larder::Error> {
+/// use larder::{Cache, Evictor};
+///
+/// let builder = Cache::builder(64 << 20).evictor(Evictor::lhd(8)).parts(["users", "pages"]);
+/// let cache = builder.build()?;
+/// assert!(cache.part("users").is_some() && cache.part("images").is_none());
+///
+/// let error = Cache::builder(64 << 20).recipe("unheard-of").build().unwrap_err();
+/// assert!(matches!(error, larder::Error::Recipe(_)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Builder {
     capacity: Bytes,
@@ -29,7 +44,8 @@ pub struct Builder {
     recipe: String,
     seed: u64,
     shards: Option<usize>,
-    weigher: Option<Weigher>,
+    cost: Option<Cost>,
+    removal_listener: Option<RemovalListener>,
     clock: Clock,
     tended: bool,
 }
@@ -44,7 +60,8 @@ impl Builder {
             recipe: "static".to_owned(),
             seed: 0,
             shards: None,
-            weigher: None,
+            cost: None,
+            removal_listener: None,
             clock: Clock::Real(Instant::now()),
             tended: false,
         }
@@ -85,15 +102,78 @@ impl Builder {
         Self { recipe: recipe.to_owned(), ..self }
     }
 
-    /// Says what missing an entry would cost, for every entry that is inserted without a cost.
-    /// What an entry takes of the capacity is not asked: its bytes are counted, and what the cache
-    /// needs to keep it.
+    /// Says what missing an entry would cost, by its key and value, for every entry that is
+    /// inserted without a cost. What an entry *weighs*, its share of the capacity, is not asked:
+    /// its bytes are counted, and what the cache needs to keep it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let cost = |key: &[u8], _value: &[u8]| {
+    ///     Duration::from_millis(if key.starts_with(b"report:") { 800 } else { 2 })
+    /// };
+    /// let cache = larder::Cache::builder(64 << 20).cost(cost).build()?;
+    /// cache.insert("report:7", "took a while")?;
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
-    pub fn weigher(
-        self,
-        weigher: impl Fn(&[u8], &[u8]) -> Duration + Send + Sync + 'static,
-    ) -> Self {
-        Self { weigher: Some(Weigher(Box::new(weigher))), ..self }
+    pub fn cost(self, cost: impl Fn(&[u8], &[u8]) -> Duration + Send + Sync + 'static) -> Self {
+        Self { cost: Some(Cost(Box::new(cost))), ..self }
+    }
+
+    /// Has `listener` called of every entry that leaves, with its key, its value and why. Entries
+    /// that are there when the cache itself is dropped are not told.
+    ///
+    /// **When and where.** On the thread whose call made the entry leave, at the end of that call
+    /// and before it returns, once for each entry, in the order in which they left. No lock is
+    /// held, so the listener may be slow, at the cost of that call, and may call the cache; but a
+    /// listener that inserts again what was evicted never comes to an end. The calls are:
+    ///
+    /// - [`Evicted`](crate::RemovalCause::Evicted): one that inserts, or [`Cache::tend`].
+    /// - [`Expired`](crate::RemovalCause::Expired): one that reads, inserts or removes and is the
+    ///   first to meet the entry after its time was up, or [`Cache::tend`]. Until then it is not
+    ///   told.
+    /// - [`Removed`](crate::RemovalCause::Removed): [`Cache::remove`] or [`Cache::clear`].
+    /// - [`Replaced`](crate::RemovalCause::Replaced): the one that inserts another value of its
+    ///   key.
+    ///
+    /// In a [tended](Builder::tended) cache [`Cache::tend`] runs on the thread `larder-tend`.
+    ///
+    /// **Order.** Calls on different threads are put in no order: if one thread replaces a value
+    /// and another one removes the new value at once, the second may be told first. A call that
+    /// the listener itself makes returns before what it made leave is told.
+    ///
+    /// **Panics.** A panic of the listener reaches the caller of the cache, whose call is done by
+    /// then; entries that are not told yet are told at the end of that thread's next call. The
+    /// thread `larder-tend` goes on.
+    ///
+    /// The keys and values are copies, made while an entry leaves: a cache without a listener does
+    /// not make them.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// use larder::{Cache, RemovalCause};
+    /// use std::sync::mpsc;
+    ///
+    /// let (left, all) = mpsc::channel();
+    /// let listener = move |removal: larder::Removal| {
+    ///     left.send((removal.key, removal.value, removal.cause)).unwrap();
+    /// };
+    /// let cache = Cache::builder(1 << 20).removal_listener(listener).build()?;
+    /// cache.insert("a", "1")?;
+    /// cache.insert("a", "2")?;
+    /// cache.remove("a");
+    /// let (a, one, two) = (b"a".to_vec(), b"1".to_vec(), b"2".to_vec());
+    /// assert_eq!(all.try_recv(), Ok((a.clone(), one, RemovalCause::Replaced)));
+    /// assert_eq!(all.try_recv(), Ok((a, two, RemovalCause::Removed)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn removal_listener(self, listener: impl Fn(Removal<'_>) + Send + Sync + 'static) -> Self {
+        Self { removal_listener: Some(RemovalListener(Box::new(listener))), ..self }
     }
 
     /// Seeds the hash, the draws and the samples. The same calls from one thread have the same
@@ -148,19 +228,23 @@ impl Builder {
         });
         let looping = recipe.steers().then(|| Loop::new(recipe, self.seed, &names, &store));
         let is_timed = looping.is_some();
+        let removals = self.removal_listener.map(|listener| Removals::new(listener, &store));
         let shared = Arc::new(Shared {
             store,
             names,
             clock: self.clock,
             is_timed: AtomicBool::new(is_timed),
-            weigher: self.weigher,
+            cost: self.cost,
+            removals,
+            flights: Box::default(),
             looping: Mutex::new(looping),
         });
         if self.tended {
             let shared = Arc::downgrade(&shared);
             let tend = move || {
                 while let Some(shared) = shared.upgrade() {
-                    shared.tend();
+                    // A listener that panicked has said so; entries go on to expire.
+                    _ = catch_unwind(AssertUnwindSafe(|| shared.tend()));
                     drop(shared);
                     thread::sleep(LOOK);
                 }

@@ -5,23 +5,42 @@
 //! neither does not ask for it, which is worth a tenth of a read. `is_timed` is raised before the
 //! first such entry is written and never lowered: a read that does not see it yet runs beside that
 //! write, and the entry it may meet has just begun to live.
+//!
+//! A call may make entries leave, its own or others. What a listener is to hear of them is told at
+//! the end of the call, when it holds no lock (`removal.rs`).
+
+mod clock;
+mod error;
+mod fetch;
+mod flight;
+mod iter;
+mod removal;
+mod report;
+
+pub(crate) use clock::Clock;
+pub use error::Error;
+pub use iter::Iter;
+pub use removal::Removal;
+pub(crate) use removal::{RemovalListener, Removals};
 
 use crate::builder::{Builder, micros};
 use crate::plant::Loop;
-use crate::{Pauses, Stats};
-use base::{Bytes, Micros, TenantId};
-use curve::MissRatioCurve;
+use base::TenantId;
+use flight::Flights;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use store::{Key, Now, Scope, Store};
-use tune::Plan;
 
 /// Buckets that a call of [`Cache::tend`] sweeps at most.
 const SWEEP: usize = 4096;
 
-/// A cache of byte strings, or a part of one. Clones are handles to the same.
+/// A key and its value.
+pub type Entry = (Vec<u8>, Vec<u8>);
+
+/// A cache of byte strings, or a part of one. Clones are handles to the same, and threads share
+/// them.
 #[derive(Clone, Debug)]
 pub struct Cache {
     shared: Arc<Shared>,
@@ -36,49 +55,20 @@ pub(crate) struct Shared {
     pub(crate) names: Vec<String>,
     pub(crate) clock: Clock,
     pub(crate) is_timed: AtomicBool,
-    pub(crate) weigher: Option<Weigher>,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) removals: Option<Removals>,
+    pub(crate) flights: Box<Flights>,
     pub(crate) looping: Mutex<Option<Loop>>,
 }
 
-type Weigh = dyn Fn(&[u8], &[u8]) -> Duration + Send + Sync;
+type CostOf = dyn Fn(&[u8], &[u8]) -> Duration + Send + Sync;
 
 /// What missing an entry would cost.
-pub(crate) struct Weigher(pub(crate) Box<Weigh>);
+pub(crate) struct Cost(pub(crate) Box<CostOf>);
 
-impl fmt::Debug for Weigher {
+impl fmt::Debug for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Weigher")
-    }
-}
-
-/// The time since the cache was made.
-#[derive(Debug)]
-pub(crate) enum Clock {
-    Real(Instant),
-    /// In microseconds.
-    Virtual(AtomicU64),
-}
-
-impl Clock {
-    pub(crate) const fn virtual_time() -> Self {
-        Self::Virtual(AtomicU64::new(0))
-    }
-
-    /// The clock that pauses are taken with: in virtual time they take none.
-    pub(crate) fn nanos(&self) -> fn() -> u64 {
-        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-        match self {
-            Self::Real(_) => || BEGAN.elapsed().as_nanos() as u64,
-            Self::Virtual(_) => || 0,
-        }
-    }
-
-    pub(crate) fn now(&self) -> Now {
-        let us = match self {
-            Self::Real(begun) => begun.elapsed().as_micros() as u64,
-            Self::Virtual(us) => us.load(Relaxed),
-        };
-        Now { unix_ms: us / 1_000, micros: Micros(us) }
+        f.write_str("Cost")
     }
 }
 
@@ -88,6 +78,7 @@ impl Shared {
         if let Some(looping) = &mut *self.looping() {
             looping.tick(self);
         }
+        self.tell();
     }
 
     fn looping(&self) -> MutexGuard<'_, Option<Loop>> {
@@ -98,15 +89,36 @@ impl Shared {
     fn now(&self) -> Now {
         if self.is_timed.load(Relaxed) { self.clock.now() } else { Now::default() }
     }
+
+    /// Tells the listener, if there is one, of what this thread has made leave.
+    #[inline]
+    fn tell(&self) {
+        if let Some(removals) = &self.removals {
+            removals.tell(&self.names);
+        }
+    }
 }
 
 impl Cache {
     /// A cache of `capacity` bytes, for entries and all that holds them; 0 for no bound.
+    ///
+    /// ```
+    /// let cache = larder::Cache::new(64 << 20);
+    /// assert!(cache.is_empty());
+    /// ```
     pub fn new(capacity: u64) -> Self {
         Self::builder(capacity).build().expect("the defaults make a cache")
     }
 
     /// A cache of `capacity` bytes, with more to be said about it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::builder(64 << 20).candidates(8).tended().build()?;
+    /// # assert!(cache.is_empty());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn builder(capacity: u64) -> Builder {
         Builder::new(capacity)
     }
@@ -127,6 +139,16 @@ impl Cache {
     }
 
     /// A copy of the value.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert("user:1", "Ada")?;
+    /// assert_eq!(cache.get("user:1").as_deref(), Some(&b"Ada"[..]));
+    /// assert_eq!(cache.get("user:2"), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         self.get_with(key, <[u8]>::to_vec)
@@ -134,15 +156,35 @@ impl Cache {
 
     /// Shows the value where it lies. Its shard is locked against writes meanwhile: `read` should
     /// be short, and must not call the cache.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert("visits", 7u64.to_le_bytes())?;
+    /// let read = |value: &[u8]| u64::from_le_bytes(value.try_into().unwrap());
+    /// assert_eq!(cache.get_with("visits", read), Some(7));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[inline]
     pub fn get_with<R>(&self, key: impl AsRef<[u8]>, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
-        let key = self.key(key.as_ref());
-        self.shared.store.get(&key, self.shared.now(), |item| read(item.value))
+        let (key, shared) = (self.key(key.as_ref()), &*self.shared);
+        let result = shared.store.get(&key, shared.now(), |item| read(item.value));
+        shared.tell();
+        result
+    }
+
+    /// Shows the value where it lies, without a trace: no use of it, and neither hit nor miss.
+    fn peek<R>(&self, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let shared = &*self.shared;
+        let result = shared.store.peek(&self.key(key), shared.now(), |item| read(item.value));
+        shared.tell();
+        result
     }
 
     /// Whether there is an entry. This is no use of it.
     pub fn contains(&self, key: impl AsRef<[u8]>) -> bool {
-        self.shared.store.peek(&self.key(key.as_ref()), self.shared.now(), |_| ()).is_some()
+        self.peek(key.as_ref(), |_| ()).is_some()
     }
 
     /// Inserts an entry, or replaces its value.
@@ -155,6 +197,18 @@ impl Cache {
     }
 
     /// Inserts an entry that lives so long at most.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let cache = larder::Cache::builder(1 << 20).virtual_time().build()?;
+    /// cache.insert_for("session:9", "token", Duration::from_secs(60))?;
+    /// cache.advance(Duration::from_secs(61));
+    /// assert_eq!(cache.get("session:9"), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`Cache::insert`].
@@ -169,6 +223,16 @@ impl Cache {
 
     /// Inserts an entry that it would cost so much to miss, and that lives for `ttl` if given.
     ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert_priced("report:7", "took a while", None, Duration::from_millis(800))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`Cache::insert`].
     pub fn insert_priced(
@@ -181,10 +245,28 @@ impl Cache {
         self.put(key.as_ref(), value.as_ref(), ttl, Some(cost))
     }
 
+    /// A write by the caller.
     #[inline]
     fn put(
         &self,
         key: &[u8],
+        value: &[u8],
+        ttl: Option<Duration>,
+        cost: Option<Duration>,
+    ) -> Result<(), Error> {
+        let shared = &*self.shared;
+        let cost = cost.or_else(|| shared.cost.as_ref().map(|cost| cost.0(key, value)));
+        let key = self.key(key);
+        shared.flights.detach(self.part, key.hash, key.bytes);
+        let done = self.write(&key, value, ttl, cost);
+        shared.tell();
+        done
+    }
+
+    #[inline]
+    fn write(
+        &self,
+        key: &Key,
         value: &[u8],
         ttl: Option<Duration>,
         cost: Option<Duration>,
@@ -196,95 +278,70 @@ impl Cache {
         let now = shared.now();
         let expires = ttl
             .map(|ttl| now.unix_ms.saturating_add(ttl.as_millis().try_into().unwrap_or(u64::MAX)));
-        let weigh = || shared.weigher.as_ref().map(|weigher| weigher.0(key, value));
-        let done = match cost.or_else(weigh) {
-            None => shared.store.set(&self.key(key), value, expires, now),
-            Some(cost) => {
-                shared.store.set_priced(&self.key(key), value, expires, micros(cost), now)
-            }
+        let done = match cost {
+            None => shared.store.set(key, value, expires, now),
+            Some(cost) => shared.store.set_priced(key, value, expires, micros(cost), now),
         };
         done.map_err(Error::Refused)
     }
 
-    /// The value, or that of `fetch`, which is inserted at the price of the time it took. Threads
-    /// that miss at the same moment fetch side by side.
-    ///
-    /// # Errors
-    /// As [`Cache::insert`].
-    pub fn get_or_insert_with<V: AsRef<[u8]>>(
-        &self,
-        key: impl AsRef<[u8]>,
-        fetch: impl FnOnce() -> V,
-    ) -> Result<Vec<u8>, Error> {
-        let key = key.as_ref();
-        if let Some(value) = self.get(key) {
-            return Ok(value);
-        }
-        let begun = Instant::now();
-        let value = fetch();
-        let value = value.as_ref();
-        self.put(key, value, None, Some(begun.elapsed()))?;
-        Ok(value.to_vec())
-    }
-
     /// Removes an entry. Whether there was one.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert("user:1", "Ada")?;
+    /// assert!(cache.remove("user:1"));
+    /// assert!(!cache.remove("user:1"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn remove(&self, key: impl AsRef<[u8]>) -> bool {
-        self.shared.store.delete(&self.key(key.as_ref()), self.shared.now())
+        let (key, shared) = (self.key(key.as_ref()), &*self.shared);
+        shared.flights.detach(self.part, key.hash, key.bytes);
+        let was_there = shared.store.delete(&key, shared.now());
+        shared.tell();
+        was_there
     }
 
-    /// Removes all entries of this part.
+    /// Removes all entries of this part. What other threads insert meanwhile may stay.
     pub fn clear(&self) {
-        self.shared.store.flush(Scope::tenant(self.part));
+        self.shared.flights.detach_all(self.part);
+        if self.shared.removals.is_none() {
+            self.shared.store.flush(Scope::tenant(self.part));
+        } else {
+            // One by one, so that the listener hears of each and copies do not pile up.
+            self.iter().for_each(|(key, _)| _ = self.remove(key));
+        }
     }
 
-    /// Entries of this part, counting the dead that nobody has met yet.
-    pub fn len(&self) -> u64 {
-        self.shared.store.len(Scope::tenant(self.part)).items
-    }
-
-    /// Whether this part has no entry.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes that the whole cache takes.
-    pub fn used(&self) -> Bytes {
-        self.shared.store.used()
-    }
-
-    /// Bytes that the whole cache may take; 0 for no bound.
-    pub fn capacity(&self) -> Bytes {
-        self.shared.store.limit()
-    }
-
-    /// Changes the capacity of the whole cache. A lower one is reached by and by: each insertion
-    /// frees a little more than it takes, and [`Cache::tend`] does the rest.
-    pub fn set_capacity(&self, capacity: u64) {
-        self.shared.store.set_limit(Bytes(capacity));
-    }
-
-    /// This part: bytes, entries, hits and misses, what misses cost.
-    pub fn stats(&self) -> Stats {
-        self.shared.store.tenant_stats(self.part)
-    }
-
-    /// What operations took to make room, in the whole cache: a histogram and its maximum.
-    pub fn pauses(&self) -> Pauses {
-        self.shared.store.pauses()
-    }
-
-    /// What share of this part's reads would miss at other sizes, under the first policy of the
-    /// recipe; `None` with recipe `static`, and where too little was seen.
-    pub fn curve(&self) -> Option<MissRatioCurve> {
-        let looping = self.shared.looping();
-        let curves = looping.as_ref()?.pilot.curves(self.part);
-        curves.first().map(|candidate| candidate.curve.clone())
-    }
-
-    /// The plan in force: who gets how much memory under which policy, what was expected without
-    /// it and what with it; `None` with recipe `static`, and before the first.
-    pub fn plan(&self) -> Option<Plan> {
-        self.shared.looping().as_ref()?.pilot.status().plan
+    /// Walks the entries of this part, in no order, and copies them.
+    ///
+    /// The walk is not of one instant, as others may write meanwhile; it goes by the store's scan,
+    /// a few entries at a time, and holds no lock between two of them, so the cache may be called
+    /// from within the loop. An entry that is there from beginning to end is shown exactly once;
+    /// one that comes or goes meanwhile is shown once or not at all, one that is replaced with
+    /// either value. A key that leaves and comes back may be shown twice. Entries whose time is up
+    /// are not shown. To be shown is no use of an entry: it counts as no hit, and leaves no sooner
+    /// or later.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), larder::Error> {
+    /// let cache = larder::Cache::new(1 << 20);
+    /// cache.insert("user:1", "Ada")?;
+    /// cache.insert("user:2", "Grace")?;
+    /// cache.insert("page:/", "<h1>")?;
+    /// for (key, _value) in &cache {
+    ///     if key.starts_with(b"user:") {
+    ///         cache.remove(key);
+    ///     }
+    /// }
+    /// assert_eq!(cache.iter().collect::<Vec<_>>(), [(b"page:/".to_vec(), b"<h1>".to_vec())]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn iter(&self) -> Iter {
+        Iter::new(self.clone())
     }
 
     /// What nobody should wait for: finds entries whose time is up, approaches a lowered capacity,
@@ -296,37 +353,9 @@ impl Cache {
 
     /// Moves [virtual time](Builder::virtual_time) on; a real clock takes no notice.
     pub fn advance(&self, time: Duration) {
-        if let Clock::Virtual(us) = &self.shared.clock {
-            us.fetch_add(time.as_micros() as u64, Relaxed);
-        }
+        self.shared.clock.advance(time);
     }
 }
-
-/// What went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// The entry does not fit.
-    Refused(store::Error),
-    /// The recipe is not one; the sentence names those there are.
-    Recipe(String),
-    /// More parts than can be told apart.
-    Parts,
-    /// The thread that tends could not be started.
-    Thread(String),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(error) => error.fmt(f),
-            Self::Recipe(sentence) => f.write_str(sentence),
-            Self::Parts => f.write_str("a cache has at most 65535 parts"),
-            Self::Thread(error) => write!(f, "the thread that tends was not started: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@
 //! let cache = Cache::new(64 << 20);
 //! cache.insert("user:1", "Ada")?;
 //! cache.insert_for("session:9", "token", Duration::from_secs(60))?;
-//! let page = cache.get_or_insert_with("page:/", || "<h1>slow to make</h1>")?;
+//! let page = cache.get_or_insert_with("page:/", || "<h1>slow to make</h1>");
 //! assert_eq!(cache.get("user:1").as_deref(), Some(&b"Ada"[..]));
 //! assert_eq!(page, b"<h1>slow to make</h1>");
 //! assert!(cache.remove("user:1") && cache.get("user:1").is_none());
@@ -20,7 +20,21 @@
 //! an entry takes is never guessed, so there is nothing to weigh: the capacity bounds header, key,
 //! value, rounding and table together. What a *miss* costs is known where
 //! [`Cache::get_or_insert_with`] timed it, [`Cache::insert_priced`] was told it, or a
-//! [`Builder::weigher`] says it; policies and plans that ask for costs go by these.
+//! [`Builder::cost`] says it; policies and plans that ask for costs go by these.
+//!
+//! Whoever comes from moka or quick_cache finds:
+//!
+//! | there | here |
+//! |---|---|
+//! | `get_with`, `get_or_insert_with`: threads wait for one fetch | [`Cache::get_or_insert_with`] |
+//! | `try_get_with` | [`Cache::get_or_try_insert_with`] |
+//! | `eviction_listener`, `Lifecycle` | [`Builder::removal_listener`] |
+//! | `weigher`, `weighter`: what an entry takes | nothing to say: bytes are counted |
+//! | nothing: what a miss costs | [`Builder::cost`] |
+//! | `invalidate`, `invalidate_all` | [`Cache::remove`], [`Cache::clear`] |
+//! | `iter` | [`Cache::iter`] |
+//! | `run_pending_tasks` | [`Cache::tend`] |
+//! | `entry_count`, `weighted_size` | [`Cache::len`], [`Cache::used`] |
 //!
 //! A cache may have [parts](Cache::part) that share its capacity. With a recipe it watches a sample
 //! of its own requests and divides the memory among the parts, as the server does among tenants:
@@ -48,10 +62,11 @@ mod builder;
 mod cache;
 mod plant;
 
-pub use base::{Bytes, MissRatio};
+pub use base::{Bytes, Micros, MissRatio};
 pub use builder::Builder;
-pub use cache::{Cache, Error};
+pub use cache::{Cache, Entry, Error, Iter, Removal};
 pub use curve::MissRatioCurve;
 pub use policy::{Meta, Rank, rank};
-pub use store::{Evictor, Pauses, Slab, Spike, TenantStats as Stats};
+pub use store::{Cause as RemovalCause, Error as Refusal};
+pub use store::{Counters, Evictor, Len, Pauses, PenaltyStats, Slab, Spike, TenantStats as Stats};
 pub use tune::Plan;

@@ -4,6 +4,7 @@
 use crate::hub::EVICTIONS;
 use crate::memcached;
 use crate::shared::Shared;
+use store::Cause;
 
 /// Tells of what left since the last call. `noted` is whether the store notes it.
 pub(crate) fn tell(shared: &Shared, noted: &mut bool) {
@@ -18,7 +19,7 @@ pub(crate) fn tell(shared: &Shared, noted: &mut bool) {
     let mut all = vec![];
     let lost = shared.store.departed(&mut all);
     for left in &all {
-        if left.evicted {
+        if left.cause == Cause::Evicted {
             memcached::show_eviction(shared, left);
         }
         if tracked {

@@ -21,7 +21,7 @@
 //!
 //! A step locks one shard and copies a few items, and it never copies a long value.
 
-use crate::evict::Cause;
+use crate::evict::Exit;
 use crate::item::Parts;
 use crate::key::hash_of;
 use crate::restore::Saved;
@@ -234,7 +234,7 @@ impl Store {
             return false;
         }
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return false };
-        self.memory.give(shard.remove(key.tenant, place, Cause::Dumped));
+        self.memory.give(shard.remove(key.tenant, place, Exit::Dumped));
         shard.shrink(&self.memory, key.tenant);
         true
     }

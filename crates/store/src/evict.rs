@@ -31,7 +31,7 @@ use crate::shard::Shard;
 use crate::slab::{Choice, Chosen, SizeClass};
 use crate::table::{Place, address_of};
 use crate::tenant::Tenant;
-use crate::{Error, Key, Now, Store};
+use crate::{Cause, Error, Key, Now, Store};
 use base::TenantId;
 use smallvec::SmallVec;
 
@@ -49,7 +49,7 @@ const OVERDRAWN_MAX: f64 = 16.0;
 
 /// Why an item leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum Exit {
     /// To make room.
     Evicted,
     /// It is dead.
@@ -60,6 +60,18 @@ pub(crate) enum Cause {
     Flushed,
     /// There is a copy of it elsewhere.
     Dumped,
+}
+
+impl Exit {
+    /// What is told of it: nothing where all items go.
+    const fn told(self) -> Option<Cause> {
+        match self {
+            Self::Evicted | Self::Dumped => Some(Cause::Evicted),
+            Self::Expired => Some(Cause::Expired),
+            Self::Deleted => Some(Cause::Removed),
+            Self::Flushed => None,
+        }
+    }
 }
 
 /// Whether a tenant's own items make room for what it writes.
@@ -75,38 +87,35 @@ impl Shard {
     /// The only way out: an item leaves the table, and whoever counts is told. Returns it, to be
     /// given back to its page, and the bytes of buckets that are free now.
     #[inline]
-    pub(crate) fn part_with(&mut self, at: TenantId, place: Place, cause: Cause) -> (Owned, u64) {
+    pub(crate) fn part_with(&mut self, at: TenantId, place: Place, exit: Exit) -> (Owned, u64) {
         let lived = lived(self.lives.as_ref(), self.lane);
         let tenant = &mut self.tenants[usize::from(at)];
         let item = tenant.table.get(place);
-        if cause != Cause::Flushed {
+        if let Some(cause) = exit.told() {
             learn::ends(lived, at, item, self.tick);
-        }
-        if cause != Cause::Deleted && cause != Cause::Flushed {
-            let evicted_at = (cause != Cause::Expired).then_some(self.tick);
-            crate::departed::leaves(&mut tenant.departures, item, evicted_at);
+            crate::departed::leaves(&mut tenant.departures, item, cause, self.tick);
         }
         let charge = tenant.pages.classes().charge(item.contents());
         let (item, bytes) = tenant.take(place);
-        match cause {
-            Cause::Evicted => {
+        match exit {
+            Exit::Evicted => {
                 tenant.counters.evicted += 1;
                 tenant.counters.evicted_bytes += charge;
                 if let Some(ghosts) = &mut self.ghosts {
                     ghosts.leave(self.seed, at, &item);
                 }
             }
-            Cause::Expired => tenant.counters.expired += 1,
-            Cause::Deleted => tenant.counters.deletes += 1,
-            Cause::Flushed | Cause::Dumped => {}
+            Exit::Expired => tenant.counters.expired += 1,
+            Exit::Deleted => tenant.counters.deletes += 1,
+            Exit::Flushed | Exit::Dumped => {}
         }
         (item, bytes)
     }
 
     /// The same of an item whose page goes with it if it was the last there. Returns the bytes that
     /// are free now, which the account has back already.
-    pub(crate) fn remove(&mut self, at: TenantId, place: Place, cause: Cause) -> u64 {
-        let (item, bytes) = self.part_with(at, place, cause);
+    pub(crate) fn remove(&mut self, at: TenantId, place: Place, exit: Exit) -> u64 {
+        let (item, bytes) = self.part_with(at, place, exit);
         let tenant = &mut self.tenants[usize::from(at)];
         let bytes = bytes + tenant.pages.free(item);
         tenant.account.give(bytes);
@@ -322,8 +331,8 @@ impl Shard {
     fn evict(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
         self.note_worth(at, class, chosen);
         let place = self.place_of(at, class, chosen);
-        let cause = if chosen.is_dead { Cause::Expired } else { Cause::Evicted };
-        let (item, bytes) = self.part_with(at, place, cause);
+        let exit = if chosen.is_dead { Exit::Expired } else { Exit::Evicted };
+        let (item, bytes) = self.part_with(at, place, exit);
         let tenant = &mut self.tenants[usize::from(at)];
         tenant.pages.vacate_in(class, chosen.page, item, !chosen.is_dead);
         tenant.counters.expired_for_room += u64::from(chosen.is_dead);

@@ -14,7 +14,7 @@
 //! The sweep also walks tables, one bucket after the other, to move on stamps before they wrap and
 //! to merge buckets of tables that have become empty. Then, if a limit was lowered, it evicts.
 
-use crate::evict::Cause;
+use crate::evict::Exit;
 use crate::key::hash_of;
 use crate::memory::Memory;
 use crate::pools::Want;
@@ -140,7 +140,7 @@ impl Shard {
         let (mut dead, mut bytes) = (0, 0);
         let is_dead = |item: crate::item::Ref| item.is_dead(now.unix_ms);
         while let Some(place) = self.tenants[at].table.find_beside(taken.hash, is_dead) {
-            bytes += self.remove(at as TenantId, place, Cause::Expired);
+            bytes += self.remove(at as TenantId, place, Exit::Expired);
             dead += 1;
         }
         let tenant = &mut self.tenants[at];

@@ -45,7 +45,7 @@ mod view;
 mod wheel;
 
 pub use config::{Bounds, Config, Evictor, Pool};
-pub use departed::Departed;
+pub use departed::{Cause, Departed, Listener};
 pub use dump::{Dump, Loaded};
 pub use error::Error;
 pub use item::charge;

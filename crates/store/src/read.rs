@@ -22,6 +22,7 @@
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
 //! item, to time a miss, to report a key that models sample, and to note when the notes are full.
 
+use crate::departed::listens;
 use crate::item::{Parts, Ref};
 use crate::lanes::Laned;
 use crate::shard::{Shard, view};
@@ -187,7 +188,8 @@ impl Shard {
             && !self.stopwatch.is_on()
             && !self.tap.sees(key)
             && self.notes.is_none()
-            && tenant.away.is_none();
+            && tenant.away.is_none()
+            && !listens(tenant.departures.as_deref());
         if !is_noted {
             return None;
         }

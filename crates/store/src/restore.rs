@@ -9,7 +9,7 @@
 //! A key that shares its bit with one that was written stays out too: it is a miss, as it would
 //! be without a restore. With a million keys written meanwhile that befalls three in a hundred.
 
-use crate::evict::Cause;
+use crate::evict::Exit;
 use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::lock;
@@ -117,7 +117,7 @@ impl Store {
         }
         // A walk among writers may have met it twice: the second is the newer.
         if let Some(place) = shard.find(key, now, &self.memory) {
-            self.memory.give(shard.remove(key.tenant, place, Cause::Flushed));
+            self.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
         }
         shard.bring_back(self, key, saved, now)?;
         Ok(true)

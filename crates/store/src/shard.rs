@@ -6,7 +6,8 @@
 //! reads need not (`read.rs`).
 
 use crate::classes::Ghosts;
-use crate::evict::Cause;
+use crate::departed;
+use crate::evict::Exit;
 use crate::item::{Parts, Ref};
 use crate::learn::{self, Lives, lived};
 use crate::memory::Memory;
@@ -116,7 +117,7 @@ impl Shard {
         let tenant = &self.tenants[key.tenant as usize];
         let place = tenant.table.find(key.hash, key.db, key.bytes)?;
         if tenant.table.get(place).is_dead(now.unix_ms) {
-            memory.give(self.remove(key.tenant, place, Cause::Expired));
+            memory.give(self.remove(key.tenant, place, Exit::Expired));
             return None;
         }
         Some(place)
@@ -161,7 +162,7 @@ impl Shard {
                 }
                 return Some(place);
             }
-            memory.give(self.remove(key.tenant, place, Cause::Expired));
+            memory.give(self.remove(key.tenant, place, Exit::Expired));
         }
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
@@ -236,10 +237,18 @@ impl Shard {
                     );
                     item.set_stamps(stamps);
                 }
+                let tenant = &self.tenants[key.tenant as usize];
+                let before =
+                    departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
                 match parts.expires {
                     None => self.overwrite::<false>(store, key, place, parts, now),
                     Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
+                }?;
+                let departures = &self.tenants[key.tenant as usize].departures;
+                if let (Some(departures), Some(before)) = (departures, before) {
+                    departures.replaced(key.bytes, &before);
                 }
+                Ok(())
             }
             None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
         }
@@ -477,7 +486,7 @@ impl Shard {
         self.tap.see(key, now, Sighting::Delete, || {
             (self.sizes.charge(item.contents()), item.expires(), 0)
         });
-        let bytes = self.remove(key.tenant, place, Cause::Deleted);
+        let bytes = self.remove(key.tenant, place, Exit::Deleted);
         self.stopwatch.forget(key.hash);
         memory.give(bytes);
         self.shrink(memory, key.tenant);
@@ -521,7 +530,7 @@ impl Shard {
                 position = tenant.table.next(position);
                 continue;
             };
-            memory.give(self.remove(at, place, Cause::Flushed));
+            memory.give(self.remove(at, place, Exit::Flushed));
             removed += 1;
         }
         while self.shrink(memory, at) {}

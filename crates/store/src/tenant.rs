@@ -144,7 +144,7 @@ pub(crate) struct Tenant {
     pub(crate) wheel: Option<Box<Wheel>>,
     /// By database, up to the last that had an item.
     lens: Vec<Len>,
-    /// Items that left by themselves, while somebody asks for them.
+    /// Tells of items that leave, while somebody wants to hear of them.
     pub(crate) departures: Option<Box<Departures>>,
     /// Copies of items that are kept elsewhere, while there are any.
     pub(crate) away: Option<Box<Away>>,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{Evictor, rank};
-use base::Prng;
+use base::{Bytes, Prng};
+use std::time::Instant;
 
 fn cache(capacity: u64) -> Builder {
     Cache::builder(capacity).virtual_time().seed(1)
@@ -54,21 +55,20 @@ fn the_capacity_holds_and_can_change() {
 }
 
 /// Of cheap and dear entries of one size and one popularity, a policy that counts costs keeps the
-/// dear; whether they were priced by the call or by the weigher.
+/// dear; whether they were priced by the call or by the builder.
 #[test]
 fn dear_entries_stay() {
     let hyperbolic = rank::hyperbolic::Hyperbolic { cost: true, size: true };
     let evictor = Evictor { rank: Arc::new(hyperbolic), k: 16, pool: false };
     let dear = |key: &[u8]| Duration::from_millis(if key[0].is_multiple_of(2) { 1 } else { 64 });
     let by_call = cache(1 << 18).evictor(evictor.clone()).build().unwrap();
-    let by_weigher = cache(1 << 18).evictor(evictor).weigher(move |key, _| dear(key)).build();
-    let by_weigher = by_weigher.unwrap();
+    let by_builder = cache(1 << 18).evictor(evictor).cost(move |key, _| dear(key)).build().unwrap();
     for n in 0..10_000u32 {
         let key = n.to_le_bytes();
         by_call.insert_priced(key, [0; 100], None, dear(&key)).unwrap();
-        by_weigher.insert(key, [0; 100]).unwrap();
+        by_builder.insert(key, [0; 100]).unwrap();
     }
-    for cache in [by_call, by_weigher] {
+    for cache in [by_call, by_builder] {
         let cache = &cache;
         let kept =
             |odd| (0..10_000u32).filter(move |n| n % 2 == odd && cache.contains(n.to_le_bytes()));
@@ -139,3 +139,7 @@ fn one_thread_may_tend_for_all() {
     }
     assert_eq!(cache.stats().counters.expired, 1);
 }
+
+mod flight;
+mod iter;
+mod removal;

@@ -1,5 +1,9 @@
 //! The form of the repository, checked: what a reviewer should not have to look for.
 
+mod links;
+mod modules;
+
+use modules::Modules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,9 +69,10 @@ fn source_lines_are_short_and_clean() {
 
 #[test]
 fn every_source_file_opens_with_what_it_is() {
-    let problems: Vec<_> = files(&root().join("crates"), ".rs")
+    // A fuzz target is its name and one call.
+    let problems: Vec<_> = files(&root(), ".rs")
         .into_iter()
-        .chain(files(&root().join("xtask"), ".rs"))
+        .filter(|path| !path.starts_with(root().join("fuzz/fuzz_targets")))
         .filter(|path| !fs::read_to_string(path).unwrap().starts_with("//!"))
         .map(|path| format!("{}: has no head comment", path.display()))
         .collect();
@@ -77,25 +82,15 @@ fn every_source_file_opens_with_what_it_is() {
 /// A file that no `mod` names is dead: the compiler does not see it.
 #[test]
 fn every_source_file_is_reachable() {
-    let mut problems = vec![];
-    for source in fs::read_dir(root().join("crates")).unwrap() {
-        let source = source.unwrap().path().join("src");
-        let all: String =
-            files(&source, ".rs").iter().map(|path| fs::read_to_string(path).unwrap()).collect();
-        for path in files(&source, ".rs") {
-            let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let name = match &*stem {
-                "lib" | "main" => continue,
-                "mod" => path.parent().unwrap().file_name().unwrap().to_string_lossy().into(),
-                _ => stem,
-            };
-            // Declared by `mod name;`, or named in one of the lists that declare their modules.
-            let declared = all.contains(&format!("mod {name};"));
-            let listed =
-                all.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
-            if !declared && !listed {
-                problems.push(format!("{}: no `mod` names it", path.display()));
-            }
+    let manifests = files(&root(), "Cargo.toml");
+    let is_workspace = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("[workspace]");
+    let workspaces: Vec<_> = manifests.into_iter().filter(is_workspace).collect();
+    let modules = Modules::of(&workspaces);
+    let mut problems = modules.problems;
+    for path in files(&root(), ".rs") {
+        if !modules.reached.contains(&path) {
+            problems
+                .push(format!("{}: no target of Cargo's and no `mod` names it", path.display()));
         }
     }
     complain(&problems);
@@ -103,25 +98,25 @@ fn every_source_file_is_reachable() {
 
 #[test]
 fn documents_have_one_title_and_their_links_lead_somewhere() {
+    let documents = files(&root(), ".md");
+    assert!(documents.len() > 5, "{documents:?}");
+    let problems: Vec<_> =
+        documents.iter().flat_map(|path| links::problems_of_document(path)).collect();
+    complain(&problems);
+}
+
+/// A file that moves takes along what documents, comments and scripts say of it.
+#[test]
+fn paths_that_are_named_are_there() {
+    let root = root();
     let mut problems = vec![];
-    for path in files(&root(), ".md") {
-        let text = fs::read_to_string(&path).unwrap();
-        let mut in_block = false;
-        let mut titles = 0;
-        for line in text.lines() {
-            if line.trim_start().starts_with("```") {
-                in_block = !in_block;
-            }
-            titles += usize::from(!in_block && line.starts_with("# "));
-        }
-        if titles != 1 {
-            problems.push(format!("{}: {titles} titles instead of one", path.display()));
-        }
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let target = link.split('#').next().unwrap_or_default();
-            let outside = target.contains("://") || target.is_empty() || target.contains(' ');
-            if !outside && !path.parent().unwrap().join(target).exists() {
-                problems.push(format!("{}: links to {target}, absent", path.display()));
+    for ending in [".md", ".rs", ".toml", "run"] {
+        // The checks of this folder name paths that they make up.
+        for path in files(&root, ending).iter().filter(|path| !path.ends_with("tidy/links.rs")) {
+            for (at, line) in fs::read_to_string(path).unwrap_or_default().lines().enumerate() {
+                for absent in links::absent_paths(&root, line) {
+                    problems.push(format!("{}:{}: {absent} is absent", path.display(), at + 1));
+                }
             }
         }
     }

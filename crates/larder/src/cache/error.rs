@@ -1,0 +1,59 @@
+//! Errors: sentences that name the fix, in the words of the library.
+
+use std::fmt;
+use store::Error as Refusal;
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The entry does not fit; what its key held before is left as it was.
+    ///
+    /// ```
+    /// use larder::{Cache, Error, Refusal};
+    ///
+    /// let cache = Cache::new(1 << 20);
+    /// let error = cache.insert("key", vec![0; 2 << 20]).unwrap_err();
+    /// assert!(matches!(error, Error::Refused(Refusal::TooLarge { .. })));
+    /// ```
+    Refused(Refusal),
+    /// The recipe is not one; the sentence names those there are.
+    Recipe(String),
+    /// More parts than can be told apart.
+    Parts,
+    /// The thread that tends could not be started.
+    Thread(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(Refusal::TooLarge { need, limit }) => write!(
+                f,
+                "the entry needs {need} and may have {limit}: raise the cache's capacity or split \
+                 the value"
+            ),
+            Self::Refused(Refusal::TooLong { need, limit }) => {
+                write!(f, "the value has {need} and may have {limit}: split it")
+            }
+            Self::Refused(Refusal::Full) => {
+                f.write_str("the cache is full and nothing may be evicted: raise its capacity")
+            }
+            Self::Recipe(sentence) => f.write_str(sentence),
+            Self::Parts => f.write_str("a cache has at most 65535 parts: name fewer"),
+            Self::Thread(error) => write!(
+                f,
+                "the thread that tends was not started ({error}): build without `tended` and call \
+                 `tend` from a thread of yours"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Refused(refusal) => Some(refusal),
+            Self::Recipe(_) | Self::Parts | Self::Thread(_) => None,
+        }
+    }
+}

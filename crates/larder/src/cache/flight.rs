@@ -1,0 +1,206 @@
+//! Single flight: threads that miss the same key at the same moment wait for one fetch.
+//!
+//! Whoever misses a key that nobody fetches becomes the *leader* of a flight: it runs the caller's
+//! function, with no lock held, inserts the value and hands it to those that wait. A fetch that
+//! fails or panics ends the flight without a value: one of those that wait leads the next.
+//!
+//! ```text
+//!   get ─miss─▶ join ─┬─ no flight ─▶ lead: look again ─▶ fetch ─▶ land: insert and wake
+//!                     └─ a flight ──▶ wait ─┬─ landed: the value
+//!                                           └─ given up: join again
+//! ```
+//!
+//! The leader looks again because the flight before it may have landed between its miss and its
+//! joining; that flight inserts the value before it leaves the map.
+//!
+//! A key that is inserted or removed while its fetch is under way makes the fetched value out of
+//! date: the flight is *detached*, taken from the map. Threads that wait get its value, as they
+//! asked before the change; it is not inserted, and who comes later starts a flight of its own.
+
+use base::TenantId;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+/// Maps that share the flights by hash, so that threads that miss seldom wait for each other.
+const SLOTS: usize = 16;
+
+type Name = (TenantId, Box<[u8]>);
+type Map = HashMap<Name, Arc<Flight>>;
+
+/// All flights of a cache.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    slots: [Slot; SLOTS],
+}
+
+/// Two cache lines, which processors fetch together: a count that changes slows no other slot.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Slot {
+    /// How many there are: who inserts or removes looks here first, and seldom further.
+    count: AtomicUsize,
+    flights: Mutex<Map>,
+}
+
+#[derive(Debug)]
+struct Flight {
+    leader: ThreadId,
+    state: Mutex<State>,
+    ends: Condvar,
+}
+
+#[derive(Debug)]
+enum State {
+    UnderWay,
+    Landed(Vec<u8>),
+    GivenUp,
+}
+
+/// What became of a thread that joined.
+pub(crate) enum Joined<'a> {
+    /// It waited, and this is the value.
+    Landed(Vec<u8>),
+    /// It is to fetch.
+    Leads(Lead<'a>),
+}
+
+/// A flight under way. Dropped before it lands, it is given up.
+pub(crate) struct Lead<'a> {
+    slot: &'a Slot,
+    name: Name,
+    flight: Arc<Flight>,
+}
+
+/// A thread that panics while it holds one of these locks leaves nothing half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Flights {
+    fn slot(&self, hash: u64) -> &Slot {
+        &self.slots[hash as usize % SLOTS]
+    }
+
+    /// Waits for the flight of a key, or starts one.
+    ///
+    /// # Panics
+    /// If this thread is fetching that very key: it would wait for itself.
+    pub(crate) fn join(&self, part: TenantId, hash: u64, key: &[u8]) -> Joined<'_> {
+        let slot = self.slot(hash);
+        loop {
+            let name: Name = (part, key.into());
+            let other = slot.change(|flights| match flights.entry(name.clone()) {
+                Entry::Occupied(entry) => Ok(Arc::clone(entry.get())),
+                Entry::Vacant(entry) => Err(Arc::clone(entry.insert(Flight::begin()))),
+            });
+            match other {
+                Err(flight) => return Joined::Leads(Lead { slot, name, flight }),
+                Ok(other) => {
+                    if let Some(value) = other.wait() {
+                        return Joined::Landed(value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Detaches the flight of a key that is about to change.
+    ///
+    /// A count that is read too early cannot hide a flight that matters: one whose fetch saw what
+    /// was before the change was counted before that fetch began.
+    #[inline]
+    pub(crate) fn detach(&self, part: TenantId, hash: u64, key: &[u8]) {
+        let slot = self.slot(hash);
+        if slot.count.load(Relaxed) > 0 {
+            slot.change(|flights| _ = flights.remove(&(part, key.into())));
+        }
+    }
+
+    /// Detaches all flights of a part that is about to be cleared.
+    pub(crate) fn detach_all(&self, part: TenantId) {
+        for slot in &self.slots {
+            slot.change(|flights| flights.retain(|name, _| name.0 != part));
+        }
+    }
+
+    /// Threads that wait. The map and the leader hold a flight, too.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        let waiting = |slot: &Slot| -> usize {
+            lock(&slot.flights).values().map(|flight| Arc::strong_count(flight) - 2).sum()
+        };
+        self.slots.iter().map(waiting).sum()
+    }
+}
+
+impl Slot {
+    /// Changes the map, and counts what it has then.
+    fn change<R>(&self, change: impl FnOnce(&mut Map) -> R) -> R {
+        let mut flights = lock(&self.flights);
+        let result = change(&mut flights);
+        self.count.store(flights.len(), Relaxed);
+        result
+    }
+}
+
+impl Flight {
+    fn begin() -> Arc<Self> {
+        let (leader, state) = (thread::current().id(), Mutex::new(State::UnderWay));
+        Arc::new(Self { leader, state, ends: Condvar::new() })
+    }
+
+    /// Waits for the end; the value, if there is one.
+    fn wait(&self) -> Option<Vec<u8>> {
+        assert!(
+            self.leader != thread::current().id(),
+            "a fetch asks for the key that it fetches, and would wait for itself: let it use `get`"
+        );
+        let is_under_way = |state: &mut State| matches!(state, State::UnderWay);
+        let state = self.ends.wait_while(lock(&self.state), is_under_way);
+        match &*state.unwrap_or_else(PoisonError::into_inner) {
+            State::Landed(value) => Some(value.clone()),
+            State::UnderWay | State::GivenUp => None,
+        }
+    }
+
+    fn end(&self, state: State) {
+        *lock(&self.state) = state;
+        self.ends.notify_all();
+    }
+}
+
+impl Lead<'_> {
+    /// Ends the flight with a value, and calls `insert` unless it was detached.
+    pub(crate) fn land(self, value: &[u8], insert: impl FnOnce()) {
+        // Under the lock of the map: who changes the key meanwhile waits, and has the last word.
+        self.leave(insert);
+        // Who waits holds the flight; nobody can join it any more.
+        if Arc::strong_count(&self.flight) > 1 {
+            self.flight.end(State::Landed(value.to_vec()));
+        }
+    }
+
+    /// Takes the flight from the map, after calling `last` if it still is in it.
+    fn leave(&self, last: impl FnOnce()) {
+        self.slot.change(|flights| {
+            if flights.get(&self.name).is_some_and(|flight| Arc::ptr_eq(flight, &self.flight)) {
+                last();
+                flights.remove(&self.name);
+            }
+        });
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.leave(|| ());
+        let mut state = lock(&self.flight.state);
+        if matches!(*state, State::UnderWay) {
+            *state = State::GivenUp;
+            self.flight.ends.notify_all();
+        }
+    }
+}
