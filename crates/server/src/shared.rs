@@ -327,7 +327,8 @@ impl Shared {
 
     /// Empties a part of the store.
     pub(crate) fn flush(&self, scope: store::Scope) {
-        self.store.flush(scope);
+        let flushed = self.store.flush(scope);
+        self.stats.flushed.fetch_add(flushed, Ordering::Relaxed);
         self.tracking.forget_all(self, None);
     }
 

@@ -87,6 +87,8 @@ pub(crate) struct Stats {
     pub(crate) workers: Vec<Worker>,
     pub(crate) connections: AtomicU64,
     pub(crate) rejected_connections: AtomicU64,
+    /// Items that were flushed.
+    pub(crate) flushed: AtomicU64,
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
     /// Clients closed by `timeout`.
@@ -120,6 +122,7 @@ pub(crate) struct Totals {
     pub(crate) polls: u64,
     pub(crate) connections: u64,
     pub(crate) rejected_connections: u64,
+    pub(crate) flushed: u64,
     pub(crate) events: Vec<u64>,
     pub(crate) store: store::Counters,
 }
@@ -166,6 +169,7 @@ impl Totals {
         self.polls -= base.polls;
         self.connections -= base.connections;
         self.rejected_connections -= base.rejected_connections;
+        self.flushed -= base.flushed;
         let (now, then) = (&mut self.store, &base.store);
         now.hits -= then.hits;
         now.misses -= then.misses;
@@ -186,6 +190,7 @@ impl Stats {
             workers: (0..workers).map(|_| Worker::new(commands)).collect(),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
+            flushed: AtomicU64::new(0),
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             idle_closed: AtomicU64::new(0),
@@ -223,6 +228,7 @@ impl Stats {
         let mut sum = Totals {
             connections: self.connections.load(Ordering::Relaxed),
             rejected_connections: self.rejected_connections.load(Ordering::Relaxed),
+            flushed: self.flushed.load(Ordering::Relaxed),
             events: self.sum_events(),
             store,
             ..Totals::default()

@@ -115,7 +115,7 @@ fn memcacheds_daemon() {
     }
 }
 
-/// What only tunes memcached's insides is named, and HTTP does not open by itself.
+/// Flags that only tune memcached's insides are named, and HTTP does not open by itself.
 #[test]
 fn memcacheds_defaults_and_what_has_no_effect() {
     let port = free_port();
@@ -137,7 +137,7 @@ fn memcacheds_addresses_with_ports() {
     assert_eq!(server.listening().len(), 2);
 }
 
-/// What flags close stays closed.
+/// Flags that close something are obeyed.
 #[test]
 fn memcacheds_restrictions_are_kept() {
     let port = free_port();
@@ -166,8 +166,8 @@ fn memcacheds_restrictions_are_kept() {
     }
 }
 
-/// Clients of the binary protocol get an answer that they understand; the log has one line a minute,
-/// however many there are.
+/// Clients of the binary protocol get an answer that they understand; the log has one line a
+/// minute, however many there are.
 #[test]
 fn the_binary_protocol_is_refused_with_one_line() {
     let (server, port) = serve_both("");

@@ -90,6 +90,7 @@ pub enum Layout {
 /// [`directive::ALL`].
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the list of directives documents each")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a directive of its own")]
 pub struct Settings {
     pub port: u16,
     pub bind: Vec<String>,

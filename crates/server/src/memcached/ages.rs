@@ -8,8 +8,8 @@ use crate::shared::Shared;
 use std::sync::{Mutex, PoisonError};
 use store::Now;
 
-/// Notes kept. Of more, every second one of the older half is dropped: what is long past need not be
-/// known to the second.
+/// Notes kept. Of more, every second one of the older half is dropped: a moment that is long past
+/// need not be known to the second.
 const NOTES_MAX: usize = 1_024;
 
 /// A second since the start, and the accesses until then.

@@ -45,10 +45,9 @@ pub(super) fn crawler(ask: &mut Ask<'_>) -> Done {
         (b"mgdump", Some(_), 3) if !allowed => Err("ERROR key dump not allowed"),
         (b"metadump", Some(classes), 3) => crawl(ask, classes, metadump, "END"),
         (b"mgdump", Some(classes), 3) => crawl(ask, classes, mgdump, "EN"),
-        (b"crawl", Some(classes), 3) => match classes == b"all" || listed(classes).is_some() {
-            true => ask.line("OK"),
-            false => ask.line("BADCLASS invalid class id"),
-        },
+        (b"crawl", Some(classes), 3) if classes != b"all" && listed(classes).is_none() => {
+            ask.line("BADCLASS invalid class id")
+        }
         (b"tocrawl", Some(number), 3) => match short(Some(number)) {
             Some(_) => ask.line("OK"),
             None => Err(BAD_FORMAT),
@@ -57,7 +56,7 @@ pub(super) fn crawler(ask: &mut Ask<'_>) -> Done {
             ..=SLEEP_MAX => ask.line("OK"),
             _ => Err("CLIENT_ERROR sleep must be one second or less"),
         },
-        (b"enable" | b"disable", None, 2) => ask.line("OK"),
+        (b"crawl", Some(_), 3) | (b"enable" | b"disable", None, 2) => ask.line("OK"),
         _ => Err(UNKNOWN),
     }
 }

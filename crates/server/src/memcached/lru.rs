@@ -1,5 +1,5 @@
-//! `slabs` and `lru`: what tunes memcached's slabs and its lists. Neither is here, so a request that
-//! memcached takes is answered `OK` and changes nothing; one that it refuses is refused likewise.
+//! `slabs` and `lru`, which tune memcached's slabs and its lists. Neither is here, so a request
+//! that memcached takes is answered `OK` and changes nothing; one that it refuses is refused.
 
 use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
 use wire::memcached::{parse_signed, parse_unsigned};

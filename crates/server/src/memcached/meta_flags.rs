@@ -1,8 +1,8 @@
 //! The flags of the meta commands: for each verb what is used, what is ignored, what is refused.
 //!
-//! A flag is a letter, some with a token behind it. memcached reads the flags of all verbs alike, so
-//! a verb takes letters that mean nothing to it (`ms … t`); their tokens are checked all the same.
-//! A letter that is not in the table of its verb is refused.
+//! A flag is a letter, some with a token behind it. memcached reads the flags of all verbs alike,
+//! so a verb takes letters that mean nothing to it (`ms … t`); their tokens are checked as well. A
+//! letter that is not in the table of its verb is refused.
 
 use super::{Ask, BAD_FORMAT, KEY_MAX, UNKNOWN};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ const BAD_TOKEN: &str = "CLIENT_ERROR bad token in command line format";
 const WORDS_MAX: usize = 20;
 const OPAQUE_MAX: usize = 32;
 
-/// What stands behind a flag's letter.
+/// The token behind a flag's letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// Anything, which says nothing.
@@ -247,7 +247,7 @@ impl<'a> Flags<'a> {
         self.token(letter).is_some()
     }
 
-    /// What stands behind the flag, if it is there.
+    /// The token behind the flag, if it is there.
     pub(super) fn token(&self, letter: u8) -> Option<&'a [u8]> {
         self.words[place(letter)?]
     }

@@ -64,13 +64,12 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
         });
         read = peeked.flatten();
     }
-    let read = match read {
-        Some(read) => read,
-        None => {
-            let found = |item: Option<&Item<'_>>| reading.found(item, out);
-            let read = shared.store.get_and_update(&key, ask.now, found);
-            read.map_err(|error| refused(ask, error))?
-        }
+    let read = if let Some(read) = read {
+        read
+    } else {
+        let found = |item: Option<&Item<'_>>| reading.found(item, out);
+        let read = shared.store.get_and_update(&key, ask.now, found);
+        read.map_err(|error| refused(ask, error))?
     };
     if read.won && read.size.is_some() {
         shared.store.fetch_begins(&key, ask.now);

@@ -125,7 +125,8 @@ fn general(ask: &mut Ask<'_>) {
     ask.stat("total_items", totals.store.sets);
     ask.stat("expired", totals.store.expired);
     ask.stat("evictions", totals.store.evicted);
-    ask.stat("reclaimed", totals.store.expired);
+    // Of what is flushed the memory is had back at once.
+    ask.stat("reclaimed", totals.store.expired + totals.flushed);
     ask.stat("crawler_reclaimed", totals.store.expired);
     ask.stat("total_malloced", used.0);
     for name in ABSENT {

@@ -7,8 +7,8 @@
 //! What is written so can be read back by `larder curve` and `larder simulate`. Of evictions the
 //! store tells ten times a second, so their lines come a little later.
 //!
-//! A watcher that reads too slowly stays, and lines are left out; once it has read what waits, it is
-//! told how many (`skipped=N`).
+//! A watcher that reads too slowly stays, and lines are left out; once it has read what waits, it
+//! is told how many (`skipped=N`).
 
 use super::ages::Ages;
 use super::dump::escaped;
@@ -16,6 +16,7 @@ use super::write::Outcome;
 use super::{Ask, Done, Life};
 use crate::clients::Client;
 use crate::clock::Clock;
+use crate::departures;
 use crate::hub::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
 use crate::listen::Speaks;
 use crate::shared::Shared;
@@ -23,7 +24,7 @@ use base::Filter;
 use std::io::Write;
 use store::{Departed, Key};
 
-/// What became of a store.
+/// The result of a store.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Status {
     Done(Outcome),
@@ -74,6 +75,10 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     }
     let client = &ask.session.client;
     ask.shared.hub.join(client.id, client.place, wants, Filter::ALL);
+    if wants & EVICTIONS != 0 {
+        // From now on they are noted.
+        departures::tell(ask.shared, &mut true);
+    }
     ask.session.watching = true;
     ask.line("OK")
 }
@@ -97,7 +102,7 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
     if let Some(reason) = left {
         let _ = write!(line, " reason={reason}");
     }
-    let _ = write!(line, " cfd={}\n", client.fd);
+    let _ = writeln!(line, " cfd={}", client.fd);
     shared.hub.show(shared, CONNEVENTS, None, &line);
 }
 
@@ -114,7 +119,7 @@ pub(crate) fn eviction(shared: &Shared, left: &Departed) {
     let ttl = left.expires.map(|at| at.saturating_sub(now.unix_ms) / 1_000);
     let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
     let (idle, size) = (Ages::at(shared, now).of(left.idle), left.size);
-    let _ = write!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}\n");
+    let _ = writeln!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}");
     shared.hub.show(shared, EVICTIONS, None, &line);
 }
 
@@ -134,7 +139,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let status = if found.is_some() { "found" } else { "not_found" };
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
-    let _ = write!(line, " status={status} clsid={class} cfd={fd} size={size}\n");
+    let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, FETCHERS, None, &line);
 }
 
@@ -153,7 +158,7 @@ pub(super) fn store(
     let mut line = begin(ask, "item_store", key.bytes);
     let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
     let (status, fd) = (status.word(), ask.session.client.fd);
-    let _ = write!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}\n");
+    let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, MUTATIONS, None, &line);
 }
 
@@ -164,6 +169,6 @@ pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
     }
     let mut line = begin(ask, "deleted", key.bytes);
     let fd = ask.session.client.fd;
-    let _ = write!(line, " cmd={verb} clsid=1 cfd={fd} size={size}\n");
+    let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, DELETIONS, None, &line);
 }

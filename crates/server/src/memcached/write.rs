@@ -90,7 +90,7 @@ pub(super) struct Write<'a> {
     pub(super) cost: Option<Micros>,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written {
     pub(super) outcome: Outcome,
@@ -158,7 +158,7 @@ impl Write<'_> {
         };
         let old = item.and_then(Text::of);
         let mut new = self.new;
-        // What was read of the item were other values.
+        // The reads so far were of other values.
         new.reads_before = item.map_or(0, |item| item.hits);
         let Some(old) = old else {
             return match self.mode {

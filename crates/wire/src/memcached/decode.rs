@@ -18,8 +18,8 @@ const STRANGER_LINE_MAX: usize = 2048;
 const STRANGER_DATA_MAX: u64 = 2048;
 /// Longest block of data that is read over, as in memcached.
 const SKIP_MAX: u64 = i32::MAX as u64 - 2;
-/// The byte that every request of the binary protocol begins with, the length of its head, and where
-/// in the head the client's own mark is.
+/// The byte that every request of the binary protocol begins with, the length of its head, and
+/// where in the head the client's own mark is.
 const BINARY: u8 = 0x80;
 const BINARY_HEAD: usize = 24;
 const BINARY_OPAQUE: usize = 12;

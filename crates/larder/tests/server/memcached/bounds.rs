@@ -1,4 +1,4 @@
-//! What memcached's protocol refuses: values and lengths beyond a limit, strangers, other protocols.
+//! Refusals of memcached's protocol: values and lengths beyond a limit, strangers, HTTP.
 
 use super::Text;
 use crate::process::serve_both;
@@ -61,7 +61,8 @@ fn http_requests_are_closed_and_nothing_in_them_is_run() {
     assert_eq!(server.log().matches("HTTP request").count(), 3, "{}", server.log());
 }
 
-/// What is announced is not read over for a client that nobody knows, nor beyond what memcached does.
+/// A block that is announced is not read over for a client that nobody knows, nor beyond the length
+/// that memcached reads over.
 #[test]
 fn lengths_that_cannot_be() {
     let (_server, port) = serve_both("--requirepass pw");

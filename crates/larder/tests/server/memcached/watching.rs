@@ -1,4 +1,4 @@
-//! What memcached's protocol tells of others and of items: `watch`, `stats`, dumps.
+//! Reports of memcached's protocol on clients and items: `watch`, `stats`, dumps.
 
 use super::Text;
 use crate::client::Client;
@@ -43,8 +43,6 @@ fn evictions_can_be_watched() {
     let mut watcher = Text::new(port);
     watcher.send(b"watch evictions\r\n");
     assert_eq!(watcher.line(), "OK");
-    // From the next look of the store's on they are noted.
-    std::thread::sleep(Duration::from_millis(300));
     let mut client = Client::new(server.addr());
     let value = "x".repeat(1_000);
     client.ask_all((0..5_000).map(|at| format!("SET key:{at} {value}")));

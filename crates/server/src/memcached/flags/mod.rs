@@ -10,8 +10,8 @@ use crate::config::Error;
 use std::fmt::Write;
 use table::{Act, ELSEWHERE, FLAGS, Flag, Value, WORDS};
 
-/// As memcached without a flag: 64 MiB, all addresses, 1024 connections, no certificates of clients;
-/// and no port that memcached would not open.
+/// As memcached without a flag: 64 MiB, all addresses, 1024 connections, no certificates of
+/// clients; and no port that memcached would not open.
 const BEGIN: &str = "--port 0 --http-port 0 --bind * -::* --maxmemory 64mb --maxclients 1024 \
                      --tls-auth-clients no";
 const PORT: &str = "11211";
@@ -20,7 +20,7 @@ const ITEM_MIN: u64 = 1 << 10;
 const ITEM_MAX: u64 = 1 << 30;
 const ITEM_SHARE: u64 = 2;
 
-/// What the flags ask for.
+/// The meaning of the flags.
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// A text, and nothing else.
@@ -34,9 +34,9 @@ pub(crate) enum Asked {
 pub(crate) struct Serve {
     /// Directives and their words, as on the command line.
     pub(crate) directives: Vec<String>,
-    /// What concerns the process and not the server.
+    /// Changes of the process rather than the server.
     pub(crate) process: Process,
-    /// What differs from memcached, for the log.
+    /// Differences from memcached, for the log.
     pub(crate) notes: Vec<String>,
 }
 
@@ -75,13 +75,12 @@ struct Reader {
     listen: Vec<String>,
     megabytes: Option<u64>,
     item_max: Option<u64>,
-    /// What changes nothing.
+    /// Flags that change nothing.
     idle: Vec<String>,
     text: Option<String>,
 }
 
-/// What memcached's flags ask for. What begins with `--` and is a directive of the server stays as it
-/// is.
+/// Reads memcached's flags. A directive of the server, which begins with `--`, stays as it is.
 pub(crate) fn translate(words: &[String]) -> Result<Asked, Error> {
     let mut reader = Reader::default();
     reader.serve.directives = BEGIN.split_whitespace().map(str::to_owned).collect();
@@ -158,12 +157,11 @@ impl Reader {
             'r' => self.serve.process.core_dumps = true,
             'k' => self.serve.process.lock_memory = true,
             'u' => self.serve.process.user = Some(value.into()),
-            'v' => {}
             'h' => self.text = Some(help()),
             'i' => self.text = Some(include_str!("../../../../../LICENSE").into()),
             'V' => self.text = Some(version()),
             'm' => match value.parse::<u64>() {
-                Ok(megabytes) if megabytes <= u64::from(u32::MAX) => {
+                Ok(megabytes) if u32::try_from(megabytes).is_ok() => {
                     self.megabytes = Some(megabytes);
                 }
                 _ => return fail(format!("-m {value}: give the memory in megabytes, as -m 64")),
@@ -252,7 +250,7 @@ impl Reader {
         if !self.listen.is_empty() && !has_path {
             self.serve.directives.push("--memcached-bind".into());
             self.serve.directives.append(&mut self.listen);
-            // Who is to be served was said.
+            // The operator has said which clients are served.
             self.set("protected-mode", "no");
         } else if !has_path {
             self.serve.notes.push(

@@ -9,7 +9,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::{User, daemon, geteuid, initgroups, setgid, setuid};
 use std::ffi::CString;
 
-/// What is to be done with the process.
+/// Changes of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Process {
     /// The user to become, if it is root.

@@ -3,7 +3,7 @@
 //! A flag that restricts or changes what clients see is obeyed or refused. One that only tunes
 //! parts that are not here is taken, and named in a line of the log.
 
-/// What a flag or a word does.
+/// The effect of a flag or a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Act {
     /// Its value is that of this directive.
@@ -20,7 +20,7 @@ pub(super) enum Act {
     Special,
 }
 
-/// What stands behind a flag or a word.
+/// The value behind a flag or a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     None,

@@ -41,7 +41,7 @@ fn flags_of_a_service_file() {
     assert_eq!(read.tls_auth_clients, "no");
 }
 
-/// What is not said is as in memcached, or the log says that it is not.
+/// Defaults are memcached's, or the log says that they are not.
 #[test]
 fn defaults_are_memcacheds() {
     let (read, said) = serve("").unwrap();
