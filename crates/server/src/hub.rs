@@ -77,6 +77,16 @@ impl Hub {
         }
     }
 
+    /// Whether the client with this id watches anything.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.is_wanted(u8::MAX) && self.lock().iter().any(|watcher| watcher.id == id)
+    }
+
+    /// How many clients watch by memcached's protocol.
+    pub(crate) fn watchers(&self) -> usize {
+        self.lock().iter().filter(|watcher| watcher.wants & (MONITOR | TRACE) == 0).count()
+    }
+
     /// A number for the next line.
     pub(crate) fn next_line(&self) -> u64 {
         self.lines.fetch_add(1, Ordering::Relaxed) + 1

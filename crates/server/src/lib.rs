@@ -97,6 +97,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
             http::open(bind, port)?
         }
     };
+    let sockets = listeners.iter().map(listen::Listener::socket).collect();
     let mut listening: Vec<_> = listeners.iter().map(listen::Listener::describe).collect();
     listening.extend(http.as_ref().map(|http| format!("{} (http)", http.address)));
     let mut polls = vec![];
@@ -106,7 +107,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         mailboxes.push(Mailbox::new(poll.registry()).map_err(failed)?);
         polls.push(poll);
     }
-    let shared = Arc::new(Shared::new(settings, mailboxes, listening, file)?);
+    let shared = Arc::new(Shared::new(settings, mailboxes, listening, sockets, file)?);
     announce(&shared);
     let opened = warm::open(&shared);
     let (acceptor, bell) = Acceptor::new(listeners, shared.clone()).map_err(failed)?;

@@ -57,8 +57,10 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     let paths = paths.iter().filter(|(path, _)| !path.as_os_str().is_empty());
     let redis = |number, tls| Port { number, speaks: Speaks::Redis, tls };
     let mut ports = vec![];
-    let elsewhere =
-        settings.memcached_port > 0 || settings.tls_port > 0 || paths.clone().count() > 0;
+    let elsewhere = settings.memcached_port > 0
+        || !settings.memcached_bind.is_empty()
+        || settings.tls_port > 0
+        || paths.clone().count() > 0;
     if settings.port > 0 || !elsewhere {
         ports.push(redis(settings.port, false));
     }
@@ -66,17 +68,34 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listener>, Error> {
     if settings.tls_port > 0 {
         ports.push(redis(settings.tls_port, true));
     }
-    if settings.memcached_port > 0 {
+    if settings.memcached_port > 0 && settings.memcached_bind.is_empty() {
         let (number, tls) = (settings.memcached_port, settings.memcached_tls);
         ports.push(Port { number, speaks: Speaks::Memcached, tls });
     }
     for port in ports {
         open_port(settings, port, &mut listeners)?;
     }
+    for (address, tls) in crate::memcached::places(settings)? {
+        open_address(settings, address, tls, &mut listeners)?;
+    }
     for (path, speaks) in paths {
         listeners.push(open_path(settings, path, *speaks)?);
     }
     Ok(listeners)
+}
+
+/// Listens at one address to memcached's protocol.
+fn open_address(
+    settings: &Settings,
+    address: SocketAddr,
+    tls: bool,
+    listeners: &mut Vec<Listener>,
+) -> Result<(), Error> {
+    let listener = listen(address, settings.tcp_backlog)
+        .map_err(|error| Error(format!("cannot listen on {address}: {error}: choose another")))?;
+    let number = listener.local_addr().map_or(address.port(), |address| address.port());
+    listeners.push(Listener::Tcp(listener, Port { number, speaks: Speaks::Memcached, tls }));
+    Ok(())
 }
 
 /// Listens to a port at every address of `bind`.
@@ -173,6 +192,18 @@ impl Listener {
             }
             Self::Unix(_, path, Speaks::Redis) => path.clone(),
             Self::Unix(_, path, Speaks::Memcached) => format!("{path} (memcached)"),
+        }
+    }
+
+    /// Its number, and where it listens as memcached writes it.
+    pub(crate) fn socket(&self) -> (i32, String) {
+        match self {
+            Self::Tcp(listener, port) => {
+                let address = listener.local_addr();
+                let address = address.map_or_else(|_| port.number.to_string(), |a| a.to_string());
+                (listener.as_raw_fd(), format!("tcp:{address}"))
+            }
+            Self::Unix(listener, path, _) => (listener.as_raw_fd(), format!("unix:{path}")),
         }
     }
 

@@ -18,8 +18,8 @@ Examples:
 FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
 and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
 With a warm-restart-file the data outlives a restart: SIGTERM saves it, SIGUSR1 saves a copy and \
-serves on. With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ...), and \
-only its protocol is spoken.";
+serves on. With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by -h), and \
+only its protocol is spoken; SIGUSR1 ends the server then.";
 
 /// Serve clients that speak the protocol of Redis.
 #[derive(Debug, clap::Args)]
@@ -67,11 +67,24 @@ pub fn run(args: Args) -> Result<(), Error> {
         settings.read(file)?;
     }
     settings.read_environment(std::env::vars())?;
+    let mut asked = memcached::flags::Serve { directives: rest, ..Default::default() };
     if as_memcached {
-        rest = memcached::flags::translate(&rest)?;
+        asked = match memcached::flags::translate(&asked.directives)? {
+            memcached::flags::Asked::Serve(asked) => asked,
+            memcached::flags::Asked::Text(text) => {
+                // A reader that has seen enough may be gone.
+                let _ = std::io::stdout().lock().write_all(text.as_bytes());
+                return Ok(());
+            }
+        };
     }
-    settings.read_arguments(&rest)?;
+    settings.read_arguments(&asked.directives)?;
+    let talks = json || settings.loglevel == "debug";
+    asked.process.carry_out(talks)?;
     start_log(&settings)?;
+    for note in &asked.notes {
+        tracing::warn!("{note}");
+    }
     let pidfile = settings.pidfile.clone();
     let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
     let handle = start_from(settings, file)?;
@@ -86,6 +99,7 @@ pub fn run(args: Args) -> Result<(), Error> {
     if json {
         print_json(&handle);
     }
+    memcached::write_ports(&handle.shared.sockets)?;
     notify(sd_notify::NotifyState::Ready);
     let stopper = handle.stopper();
     let shared = handle.shared.clone();
@@ -95,7 +109,8 @@ pub fn run(args: Args) -> Result<(), Error> {
                 stopper.reload();
                 continue;
             }
-            if signal == SIGUSR1 {
+            // memcached's graceful end.
+            if signal == SIGUSR1 && !as_memcached {
                 let shared = shared.clone();
                 std::thread::spawn(move || warm::copy(&shared));
                 continue;

@@ -111,6 +111,10 @@ pub(crate) struct Session {
     generation: u64,
     /// To be closed once the replies are written.
     pub(crate) closing: bool,
+    /// Why it ends, in the words of memcached's `watch connevents`.
+    pub(crate) ending: &'static str,
+    /// Lines that a watcher by memcached's protocol has missed since it was last shown one.
+    pub(crate) skipped: u64,
     pub(crate) mute: Mute,
     /// Reads leave no trace, as CLIENT NO-TOUCH asks.
     pub(crate) no_touch: bool,
@@ -143,6 +147,8 @@ impl Session {
             owners: Owners::default(),
             generation: 0,
             closing: false,
+            ending: "normal",
+            skipped: 0,
             mute: Mute::No,
             no_touch: false,
             transaction: None,

@@ -109,6 +109,10 @@ pub(crate) struct Shared {
     pub(crate) attempts: Attempts,
     /// What memcached's `stats detail` counts.
     pub(crate) detail: memcached::Detail,
+    /// From which memcached's clients are told how old items are.
+    pub(crate) accesses: memcached::Accesses,
+    /// Who came with memcached's binary protocol.
+    pub(crate) binary: memcached::Binary,
     /// Passwords of memcached's protocol.
     pub(crate) tokens: memcached::Tokens,
     /// What memcached's clients want to be flushed later: when, and whose.
@@ -126,6 +130,8 @@ pub(crate) struct Shared {
     pub(crate) shards: usize,
     /// Ports and paths listened on.
     pub(crate) listening: Vec<String>,
+    /// The same, by the numbers of their sockets and as memcached writes addresses.
+    pub(crate) sockets: Vec<(i32, String)>,
     /// Forty hexadecimal digits of this run.
     pub(crate) run_id: String,
     /// The file it was started with.
@@ -149,6 +155,7 @@ impl Shared {
         settings: Settings,
         mailboxes: Vec<Mailbox>,
         listening: Vec<String>,
+        sockets: Vec<(i32, String)>,
         file: Option<PathBuf>,
     ) -> Result<Self, config::Error> {
         settings.check()?;
@@ -197,7 +204,9 @@ impl Shared {
             hotkeys: HotKeys::default(),
             acl_log: acl::Log::default(),
             attempts: Attempts::default(),
-            detail: memcached::Detail::default(),
+            detail: memcached::Detail::new(settings),
+            accesses: memcached::Accesses::default(),
+            binary: memcached::Binary::default(),
             tokens,
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
@@ -207,6 +216,7 @@ impl Shared {
             mailboxes,
             shards,
             listening,
+            sockets,
             run_id,
             file,
             started_unix: unix_us / 1_000_000,
@@ -316,7 +326,8 @@ impl Shared {
 
     /// Empties a part of the store.
     pub(crate) fn flush(&self, scope: store::Scope) {
-        self.store.flush(scope);
+        let flushed = self.store.flush(scope);
+        self.stats.flushed.fetch_add(flushed, Ordering::Relaxed);
         self.tracking.forget_all(self, None);
     }
 
@@ -351,6 +362,15 @@ impl Shared {
 
     fn lock_flushes(&self) -> MutexGuard<'_, Vec<(u64, Vec<TenantId>)>> {
         self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets what [`Self::flush_later`] was told of these tenants.
+    pub(crate) fn forget_flushes(&self, tenants: &[TenantId]) {
+        let mut flushes = self.lock_flushes();
+        for (_, whose) in flushes.iter_mut() {
+            whose.retain(|tenant| !tenants.contains(tenant));
+        }
+        flushes.retain(|(_, whose)| !whose.is_empty());
     }
 
     /// Empties these tenants once the clock shows `due_ms`.

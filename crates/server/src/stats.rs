@@ -87,8 +87,12 @@ pub(crate) struct Stats {
     pub(crate) workers: Vec<Worker>,
     pub(crate) connections: AtomicU64,
     pub(crate) rejected_connections: AtomicU64,
+    /// Items that were flushed.
+    pub(crate) flushed: AtomicU64,
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
+    /// Clients closed by `timeout`.
+    pub(crate) idle_closed: AtomicU64,
     pub(crate) resident: AtomicU64,
     /// Time spent looking for dead items.
     pub(crate) expire_us: AtomicU64,
@@ -112,6 +116,7 @@ pub(crate) struct Totals {
     pub(crate) polls: u64,
     pub(crate) connections: u64,
     pub(crate) rejected_connections: u64,
+    pub(crate) flushed: u64,
     pub(crate) events: Vec<u64>,
     pub(crate) store: store::Counters,
 }
@@ -158,6 +163,7 @@ impl Totals {
         self.polls -= base.polls;
         self.connections -= base.connections;
         self.rejected_connections -= base.rejected_connections;
+        self.flushed -= base.flushed;
         let (now, then) = (&mut self.store, &base.store);
         now.hits -= then.hits;
         now.misses -= then.misses;
@@ -178,8 +184,10 @@ impl Stats {
             workers: (0..workers).map(|_| Worker::new(commands)).collect(),
             connections: AtomicU64::new(0),
             rejected_connections: AtomicU64::new(0),
+            flushed: AtomicU64::new(0),
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
+            idle_closed: AtomicU64::new(0),
             resident: AtomicU64::new(0),
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),
@@ -211,6 +219,7 @@ impl Stats {
         let mut sum = Totals {
             connections: self.connections.load(Ordering::Relaxed),
             rejected_connections: self.rejected_connections.load(Ordering::Relaxed),
+            flushed: self.flushed.load(Ordering::Relaxed),
             events: self.sum_events(),
             store,
             ..Totals::default()

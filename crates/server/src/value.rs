@@ -4,10 +4,10 @@
 //! kind 0 and are stored as they are. What memcached's clients write has a head before the data:
 //!
 //! ```text
-//!    0      1            9            13
-//!   ┌──────┬────────────┬────────────┬──────
-//!   │ bits │ cas        │ flags      │ data…          FLAGGED; flags only where a bit says so
-//!   └──────┴────────────┴────────────┴──────
+//!    0      1            9            13      14
+//!   ┌──────┬────────────┬────────────┬───────┬──────
+//!   │ bits │ cas        │ flags      │ reads │ data…     FLAGGED; flags and reads only where a bit
+//!   └──────┴────────────┴────────────┴───────┴──────     says so
 //! ```
 //!
 //! Both protocols see the same data: a plain string has no flags, and its cas is made of what it
@@ -31,6 +31,8 @@ const HAS_FLAGS: u8 = 1;
 const STALE: u8 = 2;
 /// Somebody was told to bring the new (memcached's Z).
 const TOKEN_SENT: u8 = 4;
+/// The head has the reads of the values before this one.
+const HAS_READS: u8 = 8;
 
 /// What a command on strings answers where the key holds a hash.
 pub(crate) const WRONG_TYPE: &str =
@@ -43,6 +45,8 @@ pub(crate) struct Text<'a> {
     pub(crate) cas: u64,
     pub(crate) stale: bool,
     pub(crate) token_sent: bool,
+    /// What [`Item::hits`] was when the value was written: of reads and writes of values before it.
+    pub(crate) reads_before: u8,
     pub(crate) data: &'a [u8],
 }
 
@@ -53,7 +57,7 @@ impl<'a> Text<'a> {
             STRING => {
                 // Apart from the numbers that are given out, which count from one.
                 let cas = hash::bytes(item.expires.unwrap_or(0), item.value) | 1 << 63;
-                Some(Self { flags: 0, cas, stale: false, token_sent: false, data: item.value })
+                Some(Self { cas, data: item.value, ..FRESH })
             }
             FLAGGED => {
                 let (&bits, rest) = item.value.split_first()?;
@@ -64,11 +68,17 @@ impl<'a> Text<'a> {
                     flags = u32::from_le_bytes(*head);
                     data = rest;
                 }
+                let mut reads_before = 0;
+                if bits & HAS_READS != 0 {
+                    let (&reads, rest) = data.split_first()?;
+                    (reads_before, data) = (reads, rest);
+                }
                 Some(Self {
                     flags,
                     cas: u64::from_le_bytes(*cas),
                     stale: bits & STALE != 0,
                     token_sent: bits & TOKEN_SENT != 0,
+                    reads_before,
                     data,
                 })
             }
@@ -78,16 +88,20 @@ impl<'a> Text<'a> {
 
     /// The value to store.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(13 + self.data.len());
+        let mut out = Vec::with_capacity(14 + self.data.len());
         let bit = |on, bit| if on { bit } else { 0 };
         out.push(
             bit(self.flags != 0, HAS_FLAGS)
                 | bit(self.stale, STALE)
-                | bit(self.token_sent, TOKEN_SENT),
+                | bit(self.token_sent, TOKEN_SENT)
+                | bit(self.reads_before > 0, HAS_READS),
         );
         out.extend_from_slice(&self.cas.to_le_bytes());
         if self.flags != 0 {
             out.extend_from_slice(&self.flags.to_le_bytes());
+        }
+        if self.reads_before > 0 {
+            out.push(self.reads_before);
         }
         out.extend_from_slice(self.data);
         out
@@ -96,6 +110,18 @@ impl<'a> Text<'a> {
     /// The change that stores it.
     pub(crate) fn change(&self, expires: Option<u64>) -> Change<'static> {
         Change::Set { value: Cow::Owned(self.encode()), kind: FLAGGED, expires }
+    }
+
+    /// The change that stores it in the place of a value that is being fetched.
+    pub(crate) fn held(&self, expires: Option<u64>) -> Change<'static> {
+        Change::Hold { value: Cow::Owned(self.encode()), kind: FLAGGED, expires }
+    }
+
+    /// Whether this value was read before, of an item of so many `hits`, of which the last
+    /// `counted` are those of the request that asks.
+    pub(crate) fn was_read(&self, hits: u8, counted: u8) -> bool {
+        // Where the count stands still at its end it says nothing any more: the item is hot.
+        hits == u8::MAX || hits > self.reads_before.saturating_add(counted)
     }
 }
 
@@ -145,7 +171,7 @@ pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
 
 /// Neither stale nor being fetched, and empty.
 pub(crate) const FRESH: Text<'static> =
-    Text { flags: 0, cas: 0, stale: false, token_sent: false, data: b"" };
+    Text { flags: 0, cas: 0, stale: false, token_sent: false, reads_before: 0, data: b"" };
 
 #[cfg(test)]
 mod tests {
@@ -159,10 +185,10 @@ mod tests {
     proptest! {
         #[test]
         fn reads_what_it_writes(
-            flags: u32, cas: u64, stale: bool, token_sent: bool,
+            flags: u32, cas: u64, stale: bool, token_sent: bool, reads_before: u8,
             data in prop::collection::vec(any::<u8>(), 0..40),
         ) {
-            let text = Text { flags, cas, stale, token_sent, data: &data };
+            let text = Text { flags, cas, stale, token_sent, reads_before, data: &data };
             let value = text.encode();
             prop_assert_eq!(Text::of(&item(FLAGGED, &value)), Some(text));
             prop_assert_eq!(string(&item(FLAGGED, &value)), Ok(&data[..]));

@@ -42,6 +42,8 @@ const READ_MAX: usize = 64 << 10;
 const ROUNDS_MAX: usize = 16;
 /// Replies are written early once there are so many bytes of them.
 const WRITE_EARLY: usize = 256 << 10;
+/// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
+const WATCHER_MAX: usize = 256 << 10;
 /// The token of the mailbox.
 const MAIL: Token = Token(usize::MAX);
 /// How often idle clients are looked for.
@@ -172,8 +174,7 @@ impl Worker {
                 }
                 Message::Line(at, id, line) => {
                     if self.is(at, id) {
-                        self.output.extend_from_slice(&line);
-                        self.push(at);
+                        self.watched(at, &line);
                     }
                 }
             }
@@ -232,7 +233,8 @@ impl Worker {
 
     fn close(&mut self, at: usize) {
         let Some(mut connection) = self.connections[at].take() else { return };
-        memcached::show_connection(&self.shared, &connection.session.client, Some("normal"));
+        let ending = connection.session.ending;
+        memcached::show_connection(&self.shared, &connection.session.client, Some(ending));
         connection.session.unsubscribe_all(&self.shared);
         self.shared.hub.leave(connection.session.client.id);
         self.shared.tracking.leave(connection.session.client.id);
@@ -428,8 +430,7 @@ impl Worker {
                     }
                 }
                 Err(malformed) => {
-                    memcached::refuse(session, &mut self.output, malformed);
-                    session.closing = true;
+                    memcached::refuse(&self.shared, session, &mut self.output, malformed);
                 }
             }
             if self.output.len() > WRITE_EARLY {
@@ -600,6 +601,26 @@ impl Worker {
         self.push(at);
     }
 
+    /// Shows a line to a client that watches. By memcached's protocol one that reads too slowly
+    /// is told later how many it has missed.
+    fn watched(&mut self, at: usize, line: &[u8]) {
+        let Some(connection) = &mut self.connections[at] else { return };
+        let waiting = connection.waiting();
+        let session = &mut connection.session;
+        if session.client.speaks == Speaks::Memcached {
+            if waiting > WATCHER_MAX {
+                session.skipped += 1;
+                return;
+            }
+            let skipped = std::mem::take(&mut session.skipped);
+            if skipped > 0 {
+                self.output.extend_from_slice(format!("skipped={skipped}\n").as_bytes());
+            }
+        }
+        self.output.extend_from_slice(line);
+        self.push(at);
+    }
+
     /// Writes what is in `self.output` to a client that did not ask for it just now.
     fn push(&mut self, at: usize) {
         let Some(mut connection) = self.connections[at].take() else { return };
@@ -620,6 +641,7 @@ impl Worker {
         self.ticked_ms = now_ms;
         if self.number == 0 {
             self.shared.flush_due();
+            self.shared.accesses.note(&self.shared, now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;
         for at in 0..self.connections.len() {
@@ -632,6 +654,8 @@ impl Worker {
             if idle {
                 let address = &connection.session.client.address;
                 tracing::debug!("client {address} is closed: idle for longer, above timeout");
+                connection.session.ending = "idle_timeout";
+                self.shared.stats.idle_closed.fetch_add(1, Ordering::Relaxed);
             }
             self.connections[at] = Some(connection);
             if idle || slow {

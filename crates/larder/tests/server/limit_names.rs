@@ -47,7 +47,7 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
         let value = "x".repeat(2_000);
         redis(server, &[format!("MSET a {value} b {value}"), "LCS a b".into()])
     }),
-    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |_, port| {
+    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb --memcached-item-size-max 2mb", |_, port| {
         text(port, "set a 0 0", MEGA * 2 / 3);
         text(port, "append a 0 0", MEGA * 2 / 3)
     }),

@@ -5,10 +5,13 @@
 
 use crate::client::Client;
 use crate::process::serve_both;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 use wire::resp::split_line;
+
+mod bounds;
+mod watching;
 
 const RECORDED: &str = include_str!("memcached/recorded.txt");
 
@@ -33,7 +36,7 @@ impl Text {
     pub(crate) fn line(&mut self) -> String {
         let mut line = vec![];
         self.stream.read_until(b'\n', &mut line).unwrap();
-        String::from_utf8_lossy(&line).trim_end_matches("\r\n").to_owned()
+        String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned()
     }
 
     /// The reply to a request, whose data stands behind a bar.
@@ -129,45 +132,6 @@ fn both_protocols_see_the_same_data() {
     assert!(text.ask("flush_all") == "OK" && redis.value("DBSIZE") == "0");
 }
 
-#[test]
-fn values_beyond_the_limit_are_refused_and_their_bytes_skipped() {
-    let (_server, port) = serve_both("--memcached-item-size-max 1000 --maxmemory 64mb");
-    let mut client = Text::new(port);
-    client.ask("set a 0 0 1|x");
-    let large = "flush_all\r\n".repeat(100);
-    let reply = client.ask(&format!("set a 0 0 {}|{large}", large.len()));
-    assert_eq!(reply, "SERVER_ERROR object too large for cache (memcached-item-size-max)");
-    assert_eq!(client.ask("get a"), "END", "the old value would be taken for the new");
-    assert_eq!(client.ask(&format!("set b 0 0 1000|{}", "x".repeat(1000))), "STORED");
-    let key = "k".repeat(251);
-    assert!(client.ask(&format!("get {key}")).starts_with("CLIENT_ERROR"));
-    assert!(client.ask("stats").contains("STAT store_too_large 1\r\n"));
-}
-
-#[test]
-fn nothing_is_reached_without_a_token_when_one_is_set() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("tokens");
-    std::fs::write(&file, "alice:secret\n").unwrap();
-    let (_server, port) = serve_both(&format!("--memcached-auth-file {}", file.display()));
-    let mut client = Text::new(port);
-    client.send(b"get a\r\n");
-    assert_eq!(client.line(), "CLIENT_ERROR unauthenticated");
-    client.send(b"flush_all\r\nset x 0 0 9\r\nalice abc\r\n");
-    assert_eq!(client.line(), "CLIENT_ERROR unauthenticated");
-    assert_eq!(client.line(), "CLIENT_ERROR authentication failure");
-    client.send(b"set x 0 0 12\r\nalice secret\r\n");
-    assert_eq!(client.line(), "STORED");
-    assert_eq!(client.ask("get x"), "END", "a token is no data");
-
-    let (_server, port) = serve_both("--requirepass pw");
-    let mut client = Text::new(port);
-    client.send(b"get a\r\nset x 0 0 10\r\ndefault pw\r\n");
-    assert_eq!(client.line(), "CLIENT_ERROR unauthenticated");
-    assert_eq!(client.line(), "STORED");
-    assert_eq!(client.ask("get a"), "END");
-}
-
 /// Ours alone: `U` tells what fetching the value took, and asks what it is counted as.
 #[test]
 fn what_a_miss_costs_is_told() {
@@ -182,18 +146,6 @@ fn what_a_miss_costs_is_told() {
 }
 
 #[test]
-fn the_binary_protocol_is_closed() {
-    let (_server, port) = serve_both("");
-    let mut client = Text::new(port);
-    client.send(&[0x80, 0x0b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    let mut rest = vec![];
-    // Bytes that were not read may make this a reset.
-    let _ = client.stream.read_to_end(&mut rest);
-    assert_eq!(rest, b"");
-    assert_eq!(Text::new(port).ask("mn"), "", "others are served");
-}
-
-#[test]
 fn a_flush_may_wait() {
     let (_server, port) = serve_both("");
     let mut client = Text::new(port);
@@ -204,27 +156,6 @@ fn a_flush_may_wait() {
     while client.ask("get a") != "END" {
         assert!(start.elapsed() < Duration::from_secs(10), "it was never flushed");
         std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
-#[test]
-fn watchers_see_what_others_do() {
-    let (_server, port) = serve_both("");
-    let (mut client, mut watcher) = (Text::new(port), Text::new(port));
-    watcher.send(b"watch fetchers mutations deletions\r\n");
-    assert_eq!(watcher.line(), "OK");
-    client.ask("set a:b 0 60 5|hello");
-    client.ask("get a:b");
-    client.ask("delete a:b");
-    client.ask("mg a:b v");
-    let lines: Vec<String> = (0..4).map(|_| watcher.line()).collect();
-    for (line, parts) in lines.iter().zip([
-        "type=item_store key=a%3Ab status=stored cmd=set ttl=60",
-        "type=item_get key=a%3Ab status=found",
-        "type=deleted key=a%3Ab cmd=delete",
-        "type=item_get key=a%3Ab status=not_found",
-    ]) {
-        assert!(line.starts_with("ts=") && line.contains(parts), "{line}");
     }
 }
 
@@ -250,24 +181,6 @@ fn recaching_is_a_fetch_that_is_timed() {
     assert!(second > first + 20_000, "{first} and {second}");
 }
 
-/// Whom the store makes room of, whoever wrote it.
-#[test]
-fn evictions_can_be_watched() {
-    let (server, port) = serve_both("--maxmemory 1mb");
-    let mut watcher = Text::new(port);
-    watcher.send(b"watch evictions\r\n");
-    assert_eq!(watcher.line(), "OK");
-    // From the next look of the store's on they are noted.
-    std::thread::sleep(Duration::from_millis(300));
-    let mut client = Client::new(server.addr());
-    let value = "x".repeat(1_000);
-    client.ask_all((0..5_000).map(|at| format!("SET key:{at} {value}")));
-    let line = watcher.line();
-    assert!(line.starts_with("ts=") && line.contains(" type=eviction key=key%3A"), "{line}");
-    assert!(line.contains(" fetch=no ttl=-1 la="), "{line}");
-    assert!(line.ends_with(" clsid=1 size=1000"), "{line}");
-}
-
 #[test]
 fn reports() {
     let (_server, port) = serve_both("--maxmemory 64mb");
@@ -289,7 +202,7 @@ fn reports() {
     assert!(client.ask("stats conns").contains(":addr tcp:127.0.0.1:"));
     let dump = client.ask("lru_crawler metadump all");
     assert!(dump.contains("key=p%3Aa exp=-1 ") && dump.ends_with("END"), "{dump}");
-    assert!(client.ask("lru_crawler mgdump all").contains("mg p%3Ac"));
+    assert!(client.ask("lru_crawler mgdump all").contains("mg p:c"));
     let item = client.ask("me p:c");
     let left = (90..=100).find(|left| item.starts_with(&format!("ME p:c exp={left} ")));
     assert!(left.is_some(), "{item}");
@@ -301,6 +214,46 @@ fn reports() {
     client.send(b"shutdown\r\n");
     assert_eq!(client.line(), "");
     server.wait();
+}
+
+/// Newer than 1.6.18: what 1.6.45 answers.
+#[test]
+fn flags_of_later_versions() {
+    let (_server, port) = serve_both("");
+    let mut client = Text::new(port);
+    for (request, reply) in [
+        ("ms a 2 s|ab", "HD s2"),
+        ("ms a 2 MA s c E7|cd", "HD s4 c7"),
+        ("ms a 2 s c C9|cd", "EX s2 c0"),
+        ("mg a v c C7", "HD c7"),
+        ("mg a v c C8", "VA 4 c7\r\nabcd"),
+        ("ms none 2 MA C5|x1", "NS"),
+        ("ms none 2 MP C5 N30|x1", "HD"),
+        ("mg new N30 E9 c v", "VA 0 c9 W\r\n"),
+        ("mg new E5 c", "HD c9 Z"),
+        ("md a I E11", "HD"),
+        ("mg a c", "HD c11 X W"),
+        ("md a x E12 F3 T30", "HD"),
+        ("mg a c s f t", "HD c12 s0 f3 t30"),
+        ("ma n N0 J5 E4 c v", "VA 1 c4\r\n5"),
+        ("ma n C4 E8 c v", "VA 1 c8\r\n6"),
+        ("slabs automove window 3", "OK"),
+        ("slabs automove window 2", "CLIENT_ERROR automove window too low or too high"),
+        ("slabs automove freeratio 0.1", "OK"),
+    ] {
+        assert_eq!(client.ask(request), reply, "{request}");
+    }
+}
+
+#[test]
+fn the_last_delayed_flush_holds() {
+    let (_server, port) = serve_both("");
+    let mut client = Text::new(port);
+    client.ask("set a 0 0 1|x");
+    assert_eq!(client.ask("flush_all 1"), "OK");
+    assert_eq!(client.ask("flush_all 100"), "OK");
+    std::thread::sleep(Duration::from_millis(3_500));
+    assert_eq!(client.ask("get a"), "VALUE a 0 1\r\nx\r\nEND");
 }
 
 /// The words of a request must not be split by those of Redis' typed lines.

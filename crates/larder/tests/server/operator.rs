@@ -3,7 +3,9 @@
 
 use crate::client::Client;
 use crate::memcached::Text;
-use crate::process::{free_port, larder, refuses, serve, serve_command, start};
+use crate::process::{free_port, larder, refuses, serve, serve_both, serve_command, start};
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -49,7 +51,7 @@ fn memcacheds_own_flags() {
     let port = free_port();
     let flags = format!(
         "serve --json --memcached -p {port} -U 0 -l 127.0.0.1 -m 48 -c 77 -t 2 -I 2m -R 20 -f 1.25 \
-         -n 48 -L -k -v -A -u nobody -Y {} -o modern,slab_reassign",
+         -n 48 -L -v -A -u root -Y {} -o modern,slab_reassign",
         tokens.display()
     );
     let server = start(&mut larder(&flags));
@@ -67,20 +69,122 @@ fn memcacheds_own_flags() {
     assert!(server.wait().success());
 }
 
-/// Binary requests are closed, with one line in the log however many there are.
+/// A flag that takes rights away does so.
 #[test]
-fn the_binary_protocol_is_closed_with_one_line() {
+fn memcacheds_user_is_obeyed() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        println!("skipped: only root can become another user");
+        return;
+    }
+    let flags = format!("serve --json --memcached -p {} -l 127.0.0.1 -vu", free_port());
+    let output = larder(&format!("{flags} nosuchuser")).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && error.contains("no such user"), "{error}");
+    let server = start(&mut larder(&format!("{flags} nobody")));
+    let owner = std::fs::metadata(format!("/proc/{}", server.pid())).unwrap().uid();
+    assert_ne!(owner, 0);
+}
+
+/// In the background, with its number in a file, until the signal that ends memcached.
+#[test]
+fn memcacheds_daemon() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pidfile, ports) = (folder.path().join("pid"), folder.path().join("ports"));
+    let flags = format!("serve --memcached -p -1 -l 127.0.0.1 -d -P {}", pidfile.display());
+    let mut command = larder(&flags);
+    assert!(command.env("MEMCACHED_PORT_FILENAME", &ports).status().unwrap().success());
+    let read = |path: &std::path::Path| {
+        let begun = Instant::now();
+        loop {
+            match std::fs::read_to_string(path) {
+                Ok(text) if text.ends_with('\n') => return text,
+                _ => assert!(begun.elapsed().as_secs() < 60, "no {}", path.display()),
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let told = read(&ports);
+    let port = told.trim().strip_prefix("TCP INET: ").unwrap().parse().unwrap();
+    assert_eq!(Text::new(port).ask("set a 0 0 1|x"), "STORED");
+    let pid = read(&pidfile);
+    assert!(Command::new("kill").args(["-USR1", pid.trim()]).status().unwrap().success());
+    let begun = Instant::now();
+    while pidfile.exists() {
+        assert!(begun.elapsed().as_secs() < 60, "it did not end");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Flags that only tune memcached's insides are named, and HTTP does not open by itself.
+#[test]
+fn memcacheds_defaults_and_what_has_no_effect() {
     let port = free_port();
-    let server =
-        start(&mut serve_command(&format!("--port {} --memcached-port {port}", free_port())));
-    for _ in 0..3 {
-        let mut client = Text::new(port);
-        client
-            .send(&[0x80, 0x0b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(client.line(), "");
+    let server = start(&mut larder(&format!("serve --json --memcached -p {port} -R 20 -o modern")));
+    assert!(server.logged("change nothing here").ends_with("-R -o modern"), "{}", server.log());
+    server.logged("-l ADDRESS");
+    assert!(server.listening().iter().all(|place| !place.contains("http")));
+    let settings = Text::new(port).ask("stats settings");
+    assert!(settings.contains("STAT maxconns 1024\r\n"), "{settings}");
+}
+
+#[test]
+fn memcacheds_addresses_with_ports() {
+    let (one, two) = (free_port(), free_port());
+    let flags = format!("serve --json --memcached -l 127.0.0.1:{one},notls:127.0.0.1 -p {two}");
+    let server = start(&mut larder(&flags));
+    assert_eq!(Text::new(one).ask("set a 0 0 1|x"), "STORED");
+    assert_eq!(Text::new(two).ask("get a"), "VALUE a 0 1\r\nx\r\nEND");
+    assert_eq!(server.listening().len(), 2);
+}
+
+/// Flags that close something are obeyed.
+#[test]
+fn memcacheds_restrictions_are_kept() {
+    let port = free_port();
+    let flags = format!("serve --json --memcached -p {port} -l 127.0.0.1 -CFXW -D /");
+    let _server = start(&mut larder(&flags));
+    let mut client = Text::new(port);
+    for (request, reply) in [
+        ("set a/b 0 0 1|x", "STORED"),
+        ("gets a/b", "VALUE a/b 0 1 0\r\nx\r\nEND"),
+        ("mg a/b c", "HD c0"),
+        ("cas a/b 0 0 1 0|y", "EXISTS"),
+        ("flush_all", "CLIENT_ERROR flush_all not allowed"),
+        ("flush_all noreply", ""),
+        ("lru_crawler metadump all", "ERROR metadump not allowed"),
+        ("lru_crawler mgdump all", "ERROR key dump not allowed"),
+        ("stats cachedump 1 0", "CLIENT_ERROR stats cachedump not allowed"),
+        ("stats detail dump", "CLIENT_ERROR stats detail not allowed"),
+        ("watch", "CLIENT_ERROR watch commands not allowed"),
+        ("mg a/b v", "VA 1\r\nx"),
+    ] {
+        assert_eq!(client.ask(request), reply, "{request}");
+    }
+    let settings = client.ask("stats settings");
+    for line in ["cas_enabled no", "flush_enabled no", "dump_enabled no", "stat_key_prefix /"] {
+        assert!(settings.contains(&format!("STAT {line}\r\n")), "{line}: {settings}");
+    }
+}
+
+/// Clients of the binary protocol get an answer that they understand; the log has one line a
+/// minute, however many there are.
+#[test]
+fn the_binary_protocol_is_refused_with_one_line() {
+    let (server, port) = serve_both("");
+    for opaque in 1..4 {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut request = [0; 24];
+        (request[0], request[1], request[15]) = (0x80, 0x0b, opaque);
+        stream.write_all(&request).unwrap();
+        let mut reply = vec![];
+        stream.read_to_end(&mut reply).unwrap();
+        assert_eq!((reply[0], reply[1], reply[15]), (0x81, 0x0b, opaque));
+        assert_eq!(reply[6..8], [0, 0x81], "unknown command");
+        assert_eq!(usize::from(reply[11]), reply.len() - 24);
+        assert!(reply.ends_with(b"use the text protocol"));
     }
     server.logged("binary");
-    assert_eq!(server.log().matches("binary").count(), 1, "{}", server.log());
+    assert_eq!(server.log().matches("the binary").count(), 1, "{}", server.log());
 }
 
 /// In a container whose limit is changed while it runs. The container is a folder that is mounted

@@ -73,6 +73,10 @@ impl Server {
         SocketAddr::from(([127, 0, 0, 1], port))
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Where metrics are.
     pub(crate) fn http_addr(&self) -> SocketAddr {
         self.document["http"].as_str().unwrap().parse().unwrap()

@@ -211,6 +211,8 @@ fn what_has_no_default_is_a_variable_and_a_flag_too() {
         let value = |name: &str| match name {
             "listener" => crate::process::free_port().to_string(),
             "memcached-auth-file" => path("tokens"),
+            "memcached-bind" => format!("127.0.0.1:{}", crate::process::free_port()),
+            "memcached-delimiter" => "/".into(),
             "aclfile" => path("users"),
             "requirepass" => "pw".into(),
             "tls-protocols" => "TLSv1.3".into(),

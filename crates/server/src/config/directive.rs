@@ -114,6 +114,22 @@ macro_rules! bytes {
     };
 }
 
+/// Yes or no, said at the start.
+macro_rules! switch {
+    ($name:literal, $field:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::Start,
+            doc: $doc,
+            get: |settings| yes_no(settings.$field).into(),
+            set: |settings, words| {
+                settings.$field = flag(words)?;
+                Ok(())
+            },
+        }
+    };
+}
+
 macro_rules! text {
     ($name:literal, $field:ident, $when:ident, $doc:literal) => {
         Directive {
@@ -238,12 +254,58 @@ pub const ALL: &[Directive] = &[
          protocol must first send: set KEY 0 0 LENGTH, and as the value USER PASSWORD."
     ),
     Directive {
-        name: "memcached-shutdown",
+        name: "memcached-bind",
         when: When::Start,
-        doc: "Whether a client of memcached's protocol may end the server (memcached's -A).",
-        get: |settings| yes_no(settings.memcached_shutdown).into(),
+        doc: "Where memcached's protocol is spoken, as [notls:]ADDRESS[:PORT]; without it, at the \
+              memcached-port of every address of bind (memcached's -l).",
+        get: |settings| settings.memcached_bind.join(" "),
         set: |settings, words| {
-            settings.memcached_shutdown = flag(words)?;
+            settings.memcached_bind =
+                words.iter().filter(|word| !word.is_empty()).cloned().collect();
+            Ok(())
+        },
+    },
+    switch!(
+        "memcached-shutdown",
+        memcached_shutdown,
+        "Whether a client of memcached's protocol may end the server (memcached's -A)."
+    ),
+    switch!(
+        "memcached-flush-all",
+        memcached_flush_all,
+        "Whether a client of memcached's protocol may flush_all (memcached's -F forbids it)."
+    ),
+    switch!(
+        "memcached-dump",
+        memcached_dump,
+        "Whether a client of memcached's protocol may list keys (memcached's -X forbids it)."
+    ),
+    switch!(
+        "memcached-watch",
+        memcached_watch,
+        "Whether a client of memcached's protocol may watch others (memcached's -W forbids it)."
+    ),
+    switch!(
+        "memcached-cas",
+        memcached_cas,
+        "Whether values have numbers for clients of memcached's protocol to compare (memcached's \
+         -C switches them off)."
+    ),
+    Directive {
+        name: "memcached-delimiter",
+        when: When::Start,
+        doc: "The byte that ends the prefix of a key in memcached's stats detail, which is then \
+              counted from the start; empty for a colon, once stats detail on asks for it \
+              (memcached's -D).",
+        get: |settings| {
+            settings.memcached_delimiter.map_or_else(String::new, |byte| char::from(byte).into())
+        },
+        set: |settings, words| {
+            settings.memcached_delimiter = match one(words)?.as_bytes() {
+                [] => None,
+                [byte @ b'!'..=b'~'] => Some(*byte),
+                _ => return Err("argument must be one byte".into()),
+            };
             Ok(())
         },
     },
@@ -311,16 +373,11 @@ pub const ALL: &[Directive] = &[
         ["TLSv1.2", "TLSv1.3"],
         "Versions that are spoken: TLSv1.2, TLSv1.3 or both; empty is both."
     ),
-    Directive {
-        name: "memcached-tls",
-        when: When::Start,
-        doc: "Whether the memcached-port speaks TLS, with the same files.",
-        get: |settings| yes_no(settings.memcached_tls).into(),
-        set: |settings, words| {
-            settings.memcached_tls = flag(words)?;
-            Ok(())
-        },
-    },
+    switch!(
+        "memcached-tls",
+        memcached_tls,
+        "Whether the memcached-port speaks TLS, with the same files."
+    ),
     Directive {
         name: "memcached-unixsocket",
         when: When::Start,

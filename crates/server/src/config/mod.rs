@@ -81,6 +81,7 @@ impl fmt::Display for OutputLimit {
 /// [`directive::ALL`].
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the list of directives documents each")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a directive of its own")]
 pub struct Settings {
     pub port: u16,
     pub bind: Vec<String>,
@@ -88,7 +89,14 @@ pub struct Settings {
     pub memcached_port: u16,
     pub memcached_item_max: Bytes,
     pub memcached_auth_file: String,
+    pub memcached_bind: Vec<String>,
     pub memcached_shutdown: bool,
+    pub memcached_flush_all: bool,
+    pub memcached_dump: bool,
+    pub memcached_watch: bool,
+    pub memcached_cas: bool,
+    /// `None` for a colon, and nothing counted from the start.
+    pub memcached_delimiter: Option<u8>,
     /// `None` for the usual port, if it is free.
     pub http_port: Option<u16>,
     pub http_bind: String,
@@ -157,7 +165,13 @@ impl Default for Settings {
             memcached_port: 0,
             memcached_item_max: Bytes(1 << 20),
             memcached_auth_file: String::new(),
+            memcached_bind: vec![],
             memcached_shutdown: false,
+            memcached_flush_all: true,
+            memcached_dump: true,
+            memcached_watch: true,
+            memcached_cas: true,
+            memcached_delimiter: None,
             http_port: None,
             http_bind: "127.0.0.1".into(),
             http_maxclients: 64,
@@ -261,6 +275,11 @@ impl Settings {
     /// Whether clients come in without a password.
     pub fn is_open(&self) -> bool {
         self.user(DEFAULT_USER).is_some_and(|user| user.enabled && user.nopass)
+    }
+
+    /// Where memcached's protocol is spoken, as it was written.
+    pub(crate) const fn memcached_addresses(&self) -> &Vec<String> {
+        if self.memcached_bind.is_empty() { &self.bind } else { &self.memcached_bind }
     }
 
     /// Every TCP port but the first.

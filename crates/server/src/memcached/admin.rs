@@ -1,9 +1,10 @@
-//! flush_all, verbosity, version, quit, shutdown, cache_memlimit, and what changes nothing here.
+//! flush_all, verbosity, version, quit, shutdown, cache_memlimit, refresh_certs.
 
+use super::lru::short;
 use super::{Ask, BAD_FORMAT, BAD_LIFE, Done, Event, UNKNOWN};
 use crate::config::Error;
 use base::Bytes;
-use wire::memcached::{parse_signed, parse_unsigned};
+use wire::memcached::parse_signed;
 
 /// The version of memcached whose commands and replies these are. Clients branch on it.
 pub(super) const MEMCACHED_VERSION: &str = "1.6.18";
@@ -11,17 +12,23 @@ pub(super) const MEMCACHED_VERSION: &str = "1.6.18";
 /// Empties all that the client could reach, at once or after a time.
 pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     let seconds = match ask.request.get(1) {
-        None | Some(b"noreply") => 0,
+        None => 0,
+        Some(b"noreply") if ask.request.len() == 2 => 0,
         Some(word) => parse_signed(word).ok_or(BAD_LIFE)?,
     };
+    let is_short = i32::try_from(seconds).is_ok();
     ask.count(Event::CmdFlush);
+    if !ask.view.settings.memcached_flush_all {
+        return Err("CLIENT_ERROR flush_all not allowed");
+    }
+    if !is_short {
+        return Err(BAD_LIFE);
+    }
     let tenants = ask.session.reachable(ask.view);
-    if seconds > 0 {
-        let delay_ms = match super::Life::of(seconds, ask.now) {
-            super::Life::Until(at) => at,
-            _ => ask.now.unix_ms,
-        };
-        ask.shared.flush_later(delay_ms, tenants);
+    // The last request holds: it takes the place of one that still waits.
+    ask.shared.forget_flushes(&tenants);
+    if let super::Life::Until(at) = super::Life::of(seconds, ask.now) {
+        ask.shared.flush_later(at, tenants);
     } else {
         for tenant in tenants {
             ask.shared.flush(store::Scope::tenant(tenant));
@@ -30,14 +37,9 @@ pub(super) fn flush_all(ask: &mut Ask<'_>) -> Done {
     ask.line("OK")
 }
 
+/// How much is logged is a matter of `loglevel`.
 pub(super) fn verbosity(ask: &mut Ask<'_>) -> Done {
-    ask.word(1)?;
-    ask.line("OK")
-}
-
-/// What steers memcached's slabs and LRU lists: there are none.
-pub(super) fn accept(ask: &mut Ask<'_>) -> Done {
-    ask.word(1)?;
+    short(ask.request.get(1)).ok_or(BAD_FORMAT)?;
     ask.line("OK")
 }
 
@@ -81,9 +83,13 @@ pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
 
 /// Sets maxmemory, in megabytes.
 pub(super) fn cache_memlimit(ask: &mut Ask<'_>) -> Done {
-    let megabytes = parse_unsigned(ask.word(1)?).ok_or(UNKNOWN)?;
-    if megabytes == 0 || megabytes > u64::from(u32::MAX) {
-        return Err(BAD_FORMAT);
+    let megabytes = short(ask.request.get(1)).ok_or(UNKNOWN)?;
+    match megabytes {
+        ..8 => return ask.line("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m"),
+        1_000_000_001.. => {
+            return ask.line("MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes");
+        }
+        _ => {}
     }
     let changed = ask.shared.change(|settings| -> Result<(), Error> {
         settings.maxmemory = Bytes(megabytes << 20);

@@ -4,7 +4,7 @@
 //! key being anything. The pairs are those of a file, or the users of the configuration; so a
 //! tenant that matches a user has its clients here too.
 
-use super::{Ask, BAD_CHUNK, Done, Event};
+use super::{Ask, BAD_CHUNK, Done, ERROR, Event};
 use crate::config::Error;
 use wire::memcached::Data;
 
@@ -59,11 +59,19 @@ impl Tokens {
 }
 
 /// A request of a client that is not known yet.
-pub(super) fn admit(ask: &mut Ask<'_>, command: &[u8]) -> Done {
-    if command != b"set" {
+pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
+    if ask.request.get(0) != Some(b"set") {
         return Err(UNAUTHENTICATED);
     }
-    let Data::Block(token) = ask.request.data else { return Err(BAD_CHUNK) };
+    let token = match ask.request.data {
+        Data::Block(token) => token,
+        // Its bytes are no requests, and nobody is known for whom they should be read over.
+        Data::TooLarge => {
+            (ask.session.closing, ask.session.ending) = (true, ERROR);
+            return Err("CLIENT_ERROR auth token too long");
+        }
+        _ => return Err(BAD_CHUNK),
+    };
     ask.count(Event::AuthCmds);
     let blank = token.iter().position(|&byte| byte == b' ');
     let (name, password) = token.split_at(blank.unwrap_or(token.len()));

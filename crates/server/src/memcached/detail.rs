@@ -1,15 +1,18 @@
-//! `stats detail`: reads, hits, writes and removals by prefix of the key, up to the first colon.
+//! `stats detail`: reads, hits, writes and removals by prefix of the key, up to the first colon, or
+//! to another byte that `memcached-delimiter` names.
 //!
-//! Off until somebody switches it on; then every request takes one lock.
+//! Off until somebody switches it on, or names the byte; then every request takes one lock.
 
 use super::{Ask, Done};
+use crate::config::Settings;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Prefixes beyond so many are counted together: keys come from clients, memory does not.
 const PREFIXES_MAX: usize = 10_000;
-const DELIMITER: u8 = b':';
+/// Unless the settings name another.
+pub(super) const DELIMITER: u8 = b':';
 const OTHERS: &[u8] = b"(others)";
 
 /// Counts by prefix.
@@ -29,11 +32,22 @@ impl Detail {
         self.on.load(Ordering::Relaxed)
     }
 
-    fn add(&self, key: &[u8], what: &[usize]) {
+    /// Counts from the start, if the settings name a delimiter.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self { on: settings.memcached_delimiter.is_some().into(), counts: Mutex::default() }
+    }
+
+    /// Forgets what was counted.
+    pub(super) fn reset(&self) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn add(&self, ask: &Ask<'_>, key: &[u8], what: &[usize]) {
         if !self.is_on() {
             return;
         }
-        let Some(end) = key.iter().position(|&byte| byte == DELIMITER) else { return };
+        let delimiter = ask.view.settings.memcached_delimiter.unwrap_or(DELIMITER);
+        let Some(end) = key.iter().position(|&byte| byte == delimiter) else { return };
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = counts.contains_key(&key[..end]);
         let prefix = if is_known || counts.len() < PREFIXES_MAX { &key[..end] } else { OTHERS };
@@ -45,19 +59,22 @@ impl Detail {
 }
 
 pub(super) fn get(ask: &Ask<'_>, key: &[u8], hit: bool) {
-    ask.shared.detail.add(key, if hit { &[GET, HIT] } else { &[GET] });
+    ask.shared.detail.add(ask, key, if hit { &[GET, HIT] } else { &[GET] });
 }
 
 pub(super) fn set(ask: &Ask<'_>, key: &[u8]) {
-    ask.shared.detail.add(key, &[SET]);
+    ask.shared.detail.add(ask, key, &[SET]);
 }
 
 pub(super) fn delete(ask: &Ask<'_>, key: &[u8]) {
-    ask.shared.detail.add(key, &[DELETE]);
+    ask.shared.detail.add(ask, key, &[DELETE]);
 }
 
 /// `stats detail on|off|dump`.
 pub(super) fn command(ask: &mut Ask<'_>) -> Done {
+    if !ask.view.settings.memcached_dump {
+        return Err("CLIENT_ERROR stats detail not allowed");
+    }
     let detail = &ask.shared.detail;
     match ask.request.get(2) {
         Some(b"on") => detail.on.store(true, Ordering::Relaxed),

@@ -1,13 +1,24 @@
-//! Items by name: `lru_crawler metadump`, `lru_crawler mgdump`, `me`. They leave no trace.
+//! Items by name: `lru_crawler metadump`, `lru_crawler mgdump`, `stats cachedump`, `me`. They leave
+//! no trace.
+//!
+//! What `mgdump` writes can be sent back as requests, and each names its item: a key that no line
+//! can hold is in base64. `metadump` writes keys as URLs do.
 
+use super::ages::Ages;
+use super::lru::{CLASSES, short};
+use super::meta::seconds_left;
 use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
-use crate::shared::Shared;
 use crate::value::Text;
 use std::io::Write;
-use store::{Item, Now, Scope};
+use store::{Item, Now, ScanItem, Scope};
+use wire::memcached::{decode_key, encode_key};
 
 /// Items looked at while one part of the store is locked.
 const STEP: usize = 1_000;
+/// Most bytes of a `stats cachedump`, as in memcached.
+const CACHEDUMP_MAX: usize = 2 << 20;
+/// Most microseconds for which memcached's crawler may sleep.
+const SLEEP_MAX: u64 = 1_000_000;
 
 /// A key as memcached prints it: what is not plain is in hexadecimal.
 pub(super) fn escaped(out: &mut Vec<u8>, key: &[u8]) {
@@ -21,69 +32,159 @@ pub(super) fn escaped(out: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
-/// Seconds since the last access, estimated from the rate of accesses.
-pub(super) fn idle_seconds(shared: &Shared, now: Now, idle: u32) -> u64 {
-    let counters = shared.counters();
-    let accesses = (counters.gets() + counters.sets).max(1) as f64;
-    let each = accesses / shared.shards as f64;
-    (f64::from(idle) / each * (now.micros.0 as f64 / 1e6)) as u64
+/// Whether a key can be a word of a line.
+fn is_word(key: &[u8]) -> bool {
+    !key.iter().any(|&byte| byte <= b' ' || byte == 0x7f)
 }
 
 pub(super) fn crawler(ask: &mut Ask<'_>) -> Done {
-    match (ask.word(1)?, ask.request.get(2)) {
-        (b"metadump" | b"mgdump", Some(b"all" | b"hash" | b"1")) => walk(ask),
-        (b"metadump" | b"mgdump", Some(_)) => Err("BADCLASS invalid class id"),
-        (b"enable" | b"disable", _) | (b"crawl" | b"sleep" | b"tocrawl", Some(_)) => ask.line("OK"),
+    let (word, argument) = (ask.word(1)?, ask.request.get(2));
+    let allowed = ask.view.settings.memcached_dump;
+    match (word, argument, ask.request.len()) {
+        (b"metadump", Some(_), 3) if !allowed => Err("ERROR metadump not allowed"),
+        (b"mgdump", Some(_), 3) if !allowed => Err("ERROR key dump not allowed"),
+        (b"metadump", Some(classes), 3) => crawl(ask, classes, metadump, "END"),
+        (b"mgdump", Some(classes), 3) => crawl(ask, classes, mgdump, "EN"),
+        (b"crawl", Some(classes), 3) if classes != b"all" && listed(classes).is_none() => {
+            ask.line("BADCLASS invalid class id")
+        }
+        (b"tocrawl", Some(number), 3) => match short(Some(number)) {
+            Some(_) => ask.line("OK"),
+            None => Err(BAD_FORMAT),
+        },
+        (b"sleep", Some(micros), 3) => match short(Some(micros)).ok_or(BAD_FORMAT)? {
+            ..=SLEEP_MAX => ask.line("OK"),
+            _ => Err("CLIENT_ERROR sleep must be one second or less"),
+        },
+        (b"crawl", Some(_), 3) | (b"enable" | b"disable", None, 2) => ask.line("OK"),
         _ => Err(UNKNOWN),
     }
 }
 
-fn walk(ask: &mut Ask<'_>) -> Done {
-    let short = ask.word(1)? == b"mgdump";
-    let scope = Scope { tenant: ask.session.owners.only(), db: Some(ask.session.db) };
-    let (store, out, owners) = (&ask.shared.store, &mut *ask.out, &ask.session.owners);
-    let mut cursor = 0;
-    loop {
-        cursor = store.scan(scope, cursor, STEP, ask.now, |found| {
-            let Some(text) = Text::of(&found.item).filter(|_| owners.of(found.key) == found.tenant)
-            else {
-                return;
-            };
-            out.extend_from_slice(if short { b"mg " } else { b"key=" });
-            escaped(out, found.key);
-            if !short {
-                let expires = found.item.expires.map_or(-1, |at| (at / 1_000) as i64);
-                let fetched = if found.item.hits > 0 { "yes" } else { "no" };
-                let _ = write!(
-                    out,
-                    " exp={expires} la={} cas={} fetch={fetched} cls=1 size={}",
-                    ask.now.unix_ms / 1_000,
-                    text.cas,
-                    found.item.charge().0
-                );
-            }
-            out.extend_from_slice(b"\r\n");
+/// Classes as `1,2,3`.
+fn listed(classes: &[u8]) -> Option<Vec<u64>> {
+    let numbers = classes
+        .split(|&byte| byte == b',')
+        .map(|number| short(Some(number)).filter(|class| (1..CLASSES).contains(class)));
+    numbers.collect()
+}
+
+type Print = fn(&mut Vec<u8>, &ScanItem<'_>, &Text<'_>, Now, &Ages);
+
+/// Writes all items of some classes, of which there is one here.
+fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
+    let all = matches!(classes, b"all" | b"hash");
+    let Some(listed) = listed(classes).or_else(|| all.then(|| vec![1])) else {
+        return ask.line("BADCLASS invalid class id");
+    };
+    if listed.contains(&1) {
+        // Before the walk, which holds locks that the counters need.
+        let (now, ages) = (ask.now, Ages::at(ask.shared, ask.now));
+        walk(ask, |found, text, out| {
+            print(out, found, text, now, &ages);
+            true
         });
-        if cursor == 0 {
-            return ask.line(if short { "EN" } else { "END" });
+    }
+    ask.line(end)
+}
+
+/// Shows all items that the client can reach, until `print` has seen enough.
+fn walk(ask: &mut Ask<'_>, mut print: impl FnMut(&ScanItem<'_>, &Text<'_>, &mut Vec<u8>) -> bool) {
+    let mut out = std::mem::take(ask.out);
+    let scope = Scope { tenant: ask.session.owners.only(), db: Some(ask.session.db) };
+    let (mut cursor, mut goes_on) = (0, true);
+    loop {
+        cursor = ask.shared.store.scan(scope, cursor, STEP, ask.now, |found| {
+            let text = Text::of(&found.item);
+            let mine = ask.session.owners.of(found.key) == found.tenant;
+            if let Some(text) = text.filter(|_| mine && goes_on) {
+                goes_on = print(found, &text, &mut out);
+            }
+        });
+        if cursor == 0 || !goes_on {
+            break;
         }
     }
+    *ask.out = out;
+}
+
+fn mgdump(out: &mut Vec<u8>, found: &ScanItem<'_>, _: &Text<'_>, _: Now, _: &Ages) {
+    out.extend_from_slice(b"mg ");
+    if is_word(found.key) {
+        out.extend_from_slice(found.key);
+    } else {
+        encode_key(out, found.key);
+        out.extend_from_slice(b" b");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn metadump(out: &mut Vec<u8>, found: &ScanItem<'_>, text: &Text<'_>, now: Now, ages: &Ages) {
+    out.extend_from_slice(b"key=");
+    escaped(out, found.key);
+    let item = &found.item;
+    let expires = item.expires.map_or(-1, |at| (at / 1_000) as i64);
+    let read = if text.was_read(item.hits, 0) { "yes" } else { "no" };
+    let last = (now.unix_ms / 1_000).saturating_sub(ages.of(item.idle));
+    // Lines of this dump end as memcached's do.
+    let _ = writeln!(
+        out,
+        " exp={expires} la={last} cas={} fetch={read} cls=1 size={} flags={}",
+        text.cas,
+        item.charge().0,
+        text.flags
+    );
+}
+
+/// `stats cachedump CLASS LIMIT`: keys, as old clients list them.
+pub(super) fn cachedump(ask: &mut Ask<'_>) -> Done {
+    if !ask.view.settings.memcached_dump {
+        return Err("CLIENT_ERROR stats cachedump not allowed");
+    }
+    let (Some(class), Some(limit)) = (ask.request.get(2), ask.request.get(3)) else {
+        return Err("CLIENT_ERROR bad command line");
+    };
+    let class = short(Some(class)).ok_or(BAD_FORMAT)?;
+    let limit = short(Some(limit)).ok_or(BAD_FORMAT)?;
+    if class >= CLASSES {
+        return Err("CLIENT_ERROR Illegal slab id");
+    }
+    let (begin, mut shown) = (ask.out.len(), 0);
+    if class == 1 {
+        walk(ask, |found, text, out| {
+            // A key that is no word would be read as several.
+            if is_word(found.key) {
+                let size = text.data.len();
+                let expires = found.item.expires.map_or(0, |at| at / 1_000);
+                out.extend_from_slice(b"ITEM ");
+                out.extend_from_slice(found.key);
+                let _ = write!(out, " [{size} b; {expires} s]\r\n");
+                shown += 1;
+            }
+            (limit == 0 || shown < limit) && out.len() - begin < CACHEDUMP_MAX
+        });
+    }
+    ask.line("END")
 }
 
 /// `me`: all that is known of an item.
 pub(super) fn debug(ask: &mut Ask<'_>) -> Done {
     let word = ask.request.get(1).ok_or(BAD_FORMAT)?;
-    let key = ask.key(word)?;
+    let in_base64 = ask.request.get(2) == Some(b"b");
+    let decoded = if in_base64 { Some(decode_key(word).ok_or(BAD_FORMAT)?) } else { None };
+    let key = ask.key(decoded.as_deref().unwrap_or(word))?;
     let look = |item: &Item<'_>| {
-        let cas = Text::of(item).map_or(0, |text| text.cas);
-        (item.expires, item.idle, cas, item.hits, item.charge().0)
+        let text = Text::of(item);
+        let cas = text.map_or(0, |text| text.cas);
+        let read = text.is_some_and(|text| text.was_read(item.hits, 0));
+        (item.expires, item.idle, cas, read, item.charge().0)
     };
-    let Some((expires, idle, cas, hits, size)) = ask.shared.store.peek(&key, ask.now, look) else {
+    let Some((expires, idle, cas, read, size)) = ask.shared.store.peek(&key, ask.now, look) else {
         return ask.line("EN");
     };
-    let left = expires.map_or(-1, |at| (at.saturating_sub(ask.now.unix_ms) / 1_000) as i64);
-    let idle = idle_seconds(ask.shared, ask.now, idle);
-    let fetched = if hits > 0 { "yes" } else { "no" };
+    let left = expires.map_or(-1, |at| seconds_left(at, ask.now) as i64);
+    let idle = Ages::at(ask.shared, ask.now).of(idle);
+    let fetched = if read { "yes" } else { "no" };
     ask.out.extend_from_slice(b"ME ");
     ask.out.extend_from_slice(word);
     ask.print(format_args!(

@@ -4,21 +4,12 @@
 //! the value anew, and others see `Z` until it has. From that moment to its `ms` is what a miss of
 //! this key costs, so the stopwatch runs, whether the key was absent, old or stale.
 
-use super::meta::{Answer, Flags, Shown, is_shorter};
-use super::{Ask, Done, Event, Life, dump, refused, retrieve};
+use super::ages::Ages;
+use super::meta::{Answer, Shown, ends_before};
+use super::meta_flags::{Flags, MG};
+use super::{Ask, Done, Event, Life, refused, retrieve};
 use crate::value::{FRESH, Text};
 use store::{Change, Item};
-
-/// What the flags say besides what they ask for.
-struct Wants {
-    /// A new life.
-    touch: Option<Life>,
-    /// The life of a place that is held for a value that is absent.
-    vivify: Option<Life>,
-    /// A life shorter than this is to be renewed.
-    recache: Option<i64>,
-    value: bool,
-}
 
 /// What was read.
 struct Read {
@@ -26,130 +17,169 @@ struct Read {
     won: bool,
 }
 
+/// What a read needs besides its flags.
+struct Reading<'a, 'b> {
+    answer: Answer<'a, 'b>,
+    /// The number of a value that the read makes.
+    cas: u64,
+    /// Whether items have numbers at all.
+    numbered: bool,
+    idle_s: u64,
+    /// Reads of the item that count already: its own, unless it leaves no trace.
+    reads: u8,
+}
+
 pub(super) fn get(ask: &mut Ask<'_>) -> Done {
-    let errors = ["CLIENT_ERROR invalid flag", "CLIENT_ERROR duplicate flag"];
-    ask.word(1)?;
-    let flags = Flags::read(ask, 2, b"bcfhklOqstUvEMNRT", errors)?;
+    let flags = Flags::read(ask, 2, MG)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
-    let life = |letter| -> Result<Option<Life>, &'static str> {
-        Ok(flags.signed(letter)?.map(|seconds| Life::of(seconds, ask.now)))
-    };
-    let wants = Wants {
-        touch: life(b'T')?,
-        vivify: life(b'N')?,
-        recache: flags.signed(b'R')?,
-        value: flags.has(b'v'),
-    };
-    let order: Vec<&[u8]> = ask.request.iter_from(2).collect();
-    let answer = Answer { flags: &flags, order: &order, key: ask.word(1)?, now: ask.now };
-    let (shared, cas) = (ask.shared, ask.shared.next_cas());
+    let shared = ask.shared;
     // Before the read, which makes the item young.
-    let idle = if flags.has(b'l') {
-        shared.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default()
+    let idle_s = if flags.has(b'l') {
+        let idle = shared.store.peek(&key, ask.now, |item| item.idle).unwrap_or_default();
+        Ages::at(shared, ask.now).of(idle)
     } else {
         0
     };
-    let idle_s = dump::idle_seconds(ask.shared, ask.now, idle);
+    let silent = flags.has(b'u');
+    let reading = Reading {
+        answer: Answer { flags: &flags, key: ask.word(1)?, now: ask.now },
+        cas: flags.unsigned(b'E').unwrap_or_else(|| ask.next_cas()),
+        numbered: ask.is_numbered(),
+        idle_s,
+        reads: u8::from(!silent),
+    };
     let out = &mut *ask.out;
-    let read = shared
-        .store
-        .get_and_update(&key, ask.now, |item| found(item, &wants, &answer, idle_s, cas, out));
-    let read = read.map_err(|error| refused(ask, error))?;
+    let mut read = None;
+    if silent {
+        // Most such reads change nothing and need no trace.
+        let peeked = shared.store.peek(&key, ask.now, |item| {
+            let mark = out.len();
+            let (change, read) = reading.found(Some(item), out);
+            if change != Change::Keep {
+                out.truncate(mark);
+                return None;
+            }
+            Some(read)
+        });
+        read = peeked.flatten();
+    }
+    let read = if let Some(read) = read {
+        read
+    } else {
+        let found = |item: Option<&Item<'_>>| reading.found(item, out);
+        let read = shared.store.get_and_update(&key, ask.now, found);
+        read.map_err(|error| refused(ask, error))?
+    };
     if read.won && read.size.is_some() {
         shared.store.fetch_begins(&key, ask.now);
     }
     ask.count(Event::CmdMeta);
     retrieve::counted(ask, &key, read.size);
-    if let Some(life) = wants.touch.filter(|_| read.size.is_some()) {
+    if read.size.is_some() && flags.has(b'T') {
         ask.count(Event::CmdTouch);
         ask.count(Event::TouchHits);
-        if life == Life::Over {
-            shared.store.delete(&key, ask.now);
-        }
     }
     if read.size.is_none() && !read.won && !flags.has(b'q') {
         ask.out.extend_from_slice(b"EN");
-        answer.plain(ask.out);
+        reading.answer.plain(ask.out);
         ask.out.extend_from_slice(b"\r\n");
     }
     Ok(())
 }
 
-/// Answers with what is there, and says what becomes of it.
-fn found(
-    item: Option<&Item<'_>>,
-    wants: &Wants,
-    answer: &Answer<'_, '_>,
-    idle_s: u64,
-    cas: u64,
-    out: &mut Vec<u8>,
-) -> (Change<'static>, Read) {
-    let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
-        let Some(life) = wants.vivify.filter(|life| *life != Life::Over && item.is_none()) else {
-            return (Change::Keep, Read { size: None, won: false });
+impl Reading<'_, '_> {
+    /// Answers with what is there, and says what becomes of it.
+    fn found(&self, item: Option<&Item<'_>>, out: &mut Vec<u8>) -> (Change<'static>, Read) {
+        let now = self.answer.now;
+        let is_over = |expires: Option<u64>| expires.is_some_and(|at| at < now.unix_ms);
+        let Some((item, mut old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
+            if item.is_some() || !self.answer.flags.has(b'N') {
+                return (Change::Keep, Read { size: None, won: false });
+            }
+            // The place of the value is held by an empty one.
+            let held = Text { cas: self.cas, token_sent: true, ..FRESH };
+            let place = Item::outside(b"", crate::value::STRING, None);
+            let (expires, _) = self.head(&held, &place, true, out);
+            self.tail(&held, b" W", out);
+            let change = if is_over(expires) { Change::Keep } else { held.held(expires) };
+            return (change, Read { size: None, won: true });
         };
-        // The place of the value is held by an empty one.
-        let held = Text { cas, token_sent: true, ..FRESH };
-        let place = Item::outside(b"", crate::value::STRING, life.expires());
-        let expires = life.expires();
-        let shown = Shown { text: held, item: &place, expires, idle_s };
-        show(out, wants, answer, &shown, b" W");
-        let Change::Set { value, kind, expires } = held.change(expires) else {
-            return (Change::Keep, Read { size: None, won: false });
-        };
-        return (Change::Hold { value, kind, expires }, Read { size: None, won: true });
-    };
-    let expires = match wants.touch {
-        Some(life) => life.expires(),
-        None => item.expires,
-    };
-    let wins = !old.token_sent
-        && (old.stale
-            || wants.recache.is_some_and(|limit| is_shorter(item.expires, limit, answer.now)));
-    let marks: &[u8] = match (old.token_sent, old.stale, wins) {
-        (true, true, _) => b" Z X",
-        (true, false, _) => b" Z",
-        (false, true, _) => b" X W",
-        (false, false, true) => b" W",
-        (false, false, false) => b"",
-    };
-    show(out, wants, answer, &Shown { text: old, item, expires, idle_s }, marks);
-    let change = if wins {
-        // What it tells of is the same, so its number is too.
-        let cas = if old.cas >> 63 == 0 { old.cas } else { cas };
-        let mut new = Text { token_sent: true, cas, ..old }.change(expires);
-        if let Change::Set { value, kind, expires } = new {
-            new = Change::Hold { value, kind, expires };
+        if !self.numbered {
+            old.cas = 0;
         }
-        new
-    } else if expires != item.expires {
-        Change::Expire(expires)
-    } else {
-        Change::Keep
-    };
-    (change, Read { size: Some(old.data.len()), won: wins })
-}
-
-fn show(
-    out: &mut Vec<u8>,
-    wants: &Wants,
-    answer: &Answer<'_, '_>,
-    shown: &Shown<'_>,
-    marks: &[u8],
-) {
-    if wants.value {
-        out.extend_from_slice(b"VA ");
-        let mut digits = itoa::Buffer::new();
-        out.extend_from_slice(digits.format(shown.text.data.len()).as_bytes());
-    } else {
-        out.extend_from_slice(b"HD");
+        let (expires, recache) = self.head(&old, item, false, out);
+        let wins = !old.token_sent && (old.stale || recache);
+        let marks: &[u8] = match (old.token_sent, old.stale, wins) {
+            (true, true, _) => b" Z X",
+            (true, false, _) => b" Z",
+            (false, true, _) => b" X W",
+            (false, false, true) => b" W",
+            (false, false, false) => b"",
+        };
+        self.tail(&old, marks, out);
+        let change = if is_over(expires) {
+            Change::Remove
+        } else if wins {
+            // What it tells of is the same, so its number is too.
+            let cas = if old.cas >> 63 == 0 { old.cas } else { self.cas };
+            Text { token_sent: true, cas, ..old }.held(expires)
+        } else if expires != item.expires {
+            Change::Expire(expires)
+        } else {
+            Change::Keep
+        };
+        (change, Read { size: Some(old.data.len()), won: wins })
     }
-    answer.full(out, shown);
-    out.extend_from_slice(marks);
-    out.extend_from_slice(b"\r\n");
-    if wants.value {
-        out.extend_from_slice(shown.text.data);
+
+    /// Whether the data are sent: not those of a value that the client has.
+    fn sends(&self, text: &Text<'_>) -> bool {
+        let flags = self.answer.flags;
+        flags.has(b'v') && flags.unsigned(b'C') != Some(text.cas)
+    }
+
+    /// Writes what the flags ask for, in their order: R and t see what a T before them has set. The
+    /// expiry after all of them, and whether it is so near that the value is to be fetched anew.
+    fn head(
+        &self,
+        text: &Text<'_>,
+        item: &Item<'_>,
+        made: bool,
+        out: &mut Vec<u8>,
+    ) -> (Option<u64>, bool) {
+        let (answer, now) = (&self.answer, self.answer.now);
+        if self.sends(text) {
+            out.extend_from_slice(b"VA ");
+            out.extend_from_slice(itoa::Buffer::new().format(text.data.len()).as_bytes());
+        } else {
+            out.extend_from_slice(b"HD");
+        }
+        let fetched = text.was_read(item.hits, self.reads);
+        let (expires, idle_s) = (item.expires, self.idle_s);
+        let mut shown = Shown { text: *text, item, expires, fetched, idle_s };
+        let mut recache = false;
+        for word in answer.flags.order() {
+            let life =
+                |letter| Life::of(answer.flags.seconds(letter).unwrap_or_default(), now).ends();
+            match word.first() {
+                Some(b'T') => shown.expires = life(b'T'),
+                Some(b'N') if made => shown.expires = life(b'N'),
+                Some(b'R') if !made => {
+                    recache |= life(b'R').is_some_and(|at| ends_before(shown.expires, at, now));
+                }
+                _ => answer.of_item(out, word, &shown),
+            }
+        }
+        (shown.expires, recache)
+    }
+
+    /// Ends the line, and writes the data.
+    fn tail(&self, text: &Text<'_>, marks: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(marks);
         out.extend_from_slice(b"\r\n");
+        if self.sends(text) {
+            out.extend_from_slice(text.data);
+            out.extend_from_slice(b"\r\n");
+        }
     }
 }

@@ -1,39 +1,38 @@
 //! `ma`: adds to and takes from numbers.
 
-use super::meta::{Answer, Flags, Shown};
-use super::number::{NO_NUMBER, change, moved, number_of};
+use super::meta::Answer;
+use super::meta_flags::{Flags, MA};
+use super::number::{NO_NUMBER, moved, number_of, numbered};
+use super::write::kept;
 use super::{Ask, Done, Event, Life, refused};
 use crate::value::{FRESH, Text};
-use store::{Change, Item};
+use store::Change;
 
 /// What became of it.
 enum Outcome {
-    /// The number now, its expiry, its cas.
-    Number(u64, Option<u64>, u64),
+    /// The number now, its expiry before the request, its cas, whether the request made it.
+    Number(u64, Option<u64>, u64, bool),
     NotFound,
     Exists,
 }
 
 pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     const WRONG: &str = "CLIENT_ERROR invalid or duplicate flag";
-    ask.word(1)?;
-    let flags = Flags::read(ask, 2, b"bcCDEJkMNOqtTv", [WRONG, WRONG])?;
+    let flags = Flags::read(ask, 2, MA).map_err(|_| WRONG)?;
     let bytes = flags.key(ask)?;
     let key = ask.key(&bytes)?;
     let now = ask.now;
     let up = match flags.token(b'M') {
-        None | Some([b'I' | b'i' | b'+']) => true,
-        Some([b'D' | b'd' | b'-']) => false,
+        None | Some([b'I' | b'i' | b'+', ..]) => true,
+        Some([b'D' | b'd' | b'-', ..]) => false,
         Some(_) => return Err("CLIENT_ERROR invalid mode for ma M token"),
     };
-    let by = flags.unsigned(b'D').map_err(|_| WRONG)?.unwrap_or(1);
-    let initial = flags.unsigned(b'J').map_err(|_| WRONG)?.unwrap_or(0);
-    let life = |letter| -> Result<Option<Life>, &'static str> {
-        Ok(flags.signed(letter)?.map(|seconds| Life::of(seconds, now)))
-    };
-    let (vivify, touch) = (life(b'N')?, life(b'T')?);
-    let compare = flags.unsigned(b'C')?;
-    let cas = flags.unsigned(b'E')?.unwrap_or_else(|| ask.shared.next_cas());
+    let by = flags.unsigned(b'D').unwrap_or(1);
+    let initial = flags.unsigned(b'J').unwrap_or(0);
+    let life = |letter| flags.seconds(letter).map(|seconds| Life::of(seconds, now).ends());
+    let (vivify, touch) = (life(b'N'), life(b'T'));
+    let compare = flags.unsigned(b'C').filter(|&wanted| wanted > 0);
+    let cas = flags.unsigned(b'E').unwrap_or_else(|| ask.next_cas());
     ask.count(Event::CmdMeta);
     let outcome = ask.shared.store.update(&key, now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
@@ -42,32 +41,31 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
             };
             let mut digits = itoa::Buffer::new();
             let data = digits.format(initial).as_bytes();
-            let expires = life.expires();
-            let new = Text { cas, data, ..FRESH }.change(expires);
-            return (new, Ok(Outcome::Number(initial, expires, cas)));
+            let new = kept(&Text { cas, data, ..FRESH }, touch.unwrap_or(life), now);
+            return (new, Ok(Outcome::Number(initial, None, cas, true)));
         };
         if compare.is_some_and(|wanted| wanted != old.cas) {
             return (Change::Keep, Ok(Outcome::Exists));
         }
         let Some(number) = number_of(&old) else { return (Change::Keep, Err(NO_NUMBER)) };
         let sum = moved(number, by, up);
-        let expires = touch.map_or(item.expires, Life::expires);
-        let mut moved = *item;
-        moved.expires = expires;
-        (change(&moved, &old, sum, cas), Ok(Outcome::Number(sum, expires, cas)))
+        let mut digits = itoa::Buffer::new();
+        let new = numbered(item, &old, digits.format(sum), cas);
+        let change = kept(&new, touch.unwrap_or(item.expires), now);
+        (change, Ok(Outcome::Number(sum, item.expires, cas, false)))
     });
     let outcome = outcome.map_err(|error| refused(ask, error))??;
-    ask.count(match (up, matches!(outcome, Outcome::Number(..))) {
-        (true, true) => Event::IncrHits,
-        (true, false) => Event::IncrMisses,
-        (false, true) => Event::DecrHits,
-        (false, false) => Event::DecrMisses,
-    });
-    let order: Vec<&[u8]> = ask.request.iter_from(2).collect();
-    let answer = Answer { flags: &flags, order: &order, key: ask.word(1)?, now };
-    let (number, expires, cas) = match outcome {
+    match (&outcome, up) {
+        (Outcome::Number(_, _, _, false), true) => ask.count(Event::IncrHits),
+        (Outcome::Number(_, _, _, false), false) => ask.count(Event::DecrHits),
+        (Outcome::NotFound, true) => ask.count(Event::IncrMisses),
+        (Outcome::NotFound, false) => ask.count(Event::DecrMisses),
+        (Outcome::Number(..) | Outcome::Exists, _) => {}
+    }
+    let answer = Answer { flags: &flags, key: ask.word(1)?, now };
+    let (number, mut expires, cas, made) = match outcome {
         Outcome::Number(..) if flags.has(b'q') => return Ok(()),
-        Outcome::Number(number, expires, cas) => (number, expires, cas),
+        Outcome::Number(number, expires, cas, made) => (number, expires, cas, made),
         Outcome::NotFound | Outcome::Exists => {
             let found = matches!(outcome, Outcome::Exists);
             ask.out.extend_from_slice(if found { b"EX" } else { b"NF" });
@@ -77,14 +75,22 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
     };
     let mut digits = itoa::Buffer::new();
     let data = digits.format(number).as_bytes();
-    let item = Item::outside(data, crate::value::STRING, expires);
-    let shown = Shown { text: Text { cas, data, ..FRESH }, item: &item, expires, idle_s: 0 };
     if flags.has(b'v') {
         ask.print(format_args!("VA {}", data.len()));
     } else {
         ask.out.extend_from_slice(b"HD");
     }
-    answer.full(ask.out, &shown);
+    for word in flags.order() {
+        match word.first() {
+            // In the order of the flags: t sees what a T or an N before it has set.
+            Some(b'T') => expires = touch.flatten(),
+            Some(b'N') if made => expires = vivify.flatten(),
+            Some(b'c') => ask.print(format_args!(" c{cas}")),
+            // Writing to a Vec does not fail.
+            Some(b't') => answer.life(ask.out, expires).unwrap_or_default(),
+            _ => answer.of_request(ask.out, word),
+        }
+    }
     ask.line("")?;
     if flags.has(b'v') {
         ask.out.extend_from_slice(data);

@@ -1,41 +1,51 @@
 //! The commands of memcached's text and meta protocol, over the same data and tenants.
 //!
 //! One file for each family. A handler reads the words of an [`Ask`] and writes its reply lines,
-//! or returns the line of an error. `noreply` is obeyed here, for all.
+//! or returns the line of an error. What is known of each verb stands in [`verbs`].
 #![allow(
     clippy::unnecessary_wraps,
     reason = "handlers have one signature, also those that never fail"
 )]
 
 mod admin;
+mod ages;
 mod auth;
 mod count;
 mod detail;
 mod dump;
 pub(crate) mod flags;
+mod lru;
 mod meta;
+mod meta_flags;
 mod meta_get;
 mod meta_number;
 mod meta_set;
 mod number;
+mod place;
+mod refusal;
 mod retrieve;
 mod rights;
 mod stats;
 mod storage;
+mod verbs;
 mod watch;
 mod write;
 
+pub(crate) use ages::Accesses;
 pub(crate) use auth::Tokens;
 pub(crate) use count::{EVENTS, Event};
 pub(crate) use detail::Detail;
+pub(crate) use place::{places, write_ports};
+pub(crate) use refusal::Binary;
 pub(crate) use rights::{tell_trackers, writes};
 pub(crate) use watch::{connection as show_connection, eviction as show_eviction};
 
 use crate::session::Session;
 use crate::shared::{Shared, View};
+use crate::value::Text;
 use std::io::Write;
-use std::sync::Once;
 use store::{Key, Now};
+use verbs::Verb;
 use wire::memcached::{Malformed, Request, parse_signed};
 
 /// Longest key.
@@ -52,6 +62,8 @@ const TOO_LONG: &str = "SERVER_ERROR object too large for cache (proto-max-bulk-
 const NEVER_FITS: &str = "SERVER_ERROR object too large for cache (maxmemory or a tenant's max)";
 const FULL: &str = "SERVER_ERROR out of memory storing object (maxmemory)";
 const UNKNOWN: &str = "ERROR";
+/// Why a connection ends that sent what is no request.
+const ERROR: &str = "error";
 
 /// What a handler returns: its reply is written, or this is the error's line.
 type Done = Result<(), &'static str>;
@@ -97,6 +109,25 @@ impl<'a> Ask<'a> {
         let _ = self.out.write_fmt(text);
     }
 
+    /// Whether values have numbers for clients to compare (`memcached-cas`).
+    const fn is_numbered(&self) -> bool {
+        self.view.settings.memcached_cas
+    }
+
+    /// The number of the next value.
+    fn next_cas(&self) -> u64 {
+        if self.is_numbered() { self.shared.next_cas() } else { 0 }
+    }
+
+    /// Bytes of a value that is about to be removed, where somebody watches removals.
+    fn removed_size(&self, key: &Key<'_>) -> usize {
+        if !self.shared.hub.is_wanted(crate::hub::DELETIONS) {
+            return 0;
+        }
+        let size = |item: &store::Item<'_>| Text::of(item).map_or(0, |text| text.data.len());
+        self.shared.store.peek(key, self.now, size).unwrap_or_default()
+    }
+
     fn count(&self, event: Event) {
         self.shared.stats.workers[self.worker].events[event as usize].add(1);
     }
@@ -132,10 +163,12 @@ impl Life {
         parse_signed(word).map(|seconds| Self::of(seconds, now))
     }
 
-    const fn expires(self) -> Option<u64> {
+    /// The expiry; one in the past where the life is over.
+    const fn ends(self) -> Option<u64> {
         match self {
             Self::Until(at) => Some(at),
-            Self::Forever | Self::Over => None,
+            Self::Over => Some(0),
+            Self::Forever => None,
         }
     }
 }
@@ -162,67 +195,78 @@ fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
 /// Answers a request.
 pub(crate) fn execute(ask: &mut Ask<'_>) {
     let mark = ask.out.len();
-    let quiet = ask.request.len() > 1
-        && ask.request.get(ask.request.len() - 1) == Some(b"noreply".as_slice());
-    if let Err(line) = answer(ask) {
-        ask.out.truncate(mark);
-        let _ = ask.line(line);
-    }
-    if quiet {
-        ask.out.truncate(mark);
-    }
-}
-
-fn answer(ask: &mut Ask<'_>) -> Done {
-    let Some(command) = ask.request.get(0) else { return Err(UNKNOWN) };
-    if ask.session.user.is_none() {
-        return auth::admit(ask, command);
-    }
-    if ask.session.limited {
-        rights::permit(ask, command)?;
-    }
-    match command {
-        b"get" | b"gets" => retrieve::get(ask, command == b"gets"),
-        b"gat" | b"gats" => retrieve::get_and_touch(ask, command == b"gats"),
-        b"mg" => meta_get::get(ask),
-        b"ms" => meta_set::set(ask),
-        b"md" => meta_set::delete(ask),
-        b"ma" => meta_number::arithmetic(ask),
-        b"mn" => ask.line("MN"),
-        b"me" => dump::debug(ask),
-        b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" => {
-            storage::store(ask, command)
+    let verb = match find(ask) {
+        Ok(verb) => verb,
+        Err(line) => return ask.line(line).unwrap_or_default(),
+    };
+    if let Some(verb) = verb {
+        if let Err(line) = carry_out(ask, verb) {
+            ask.out.truncate(mark);
+            let _ = ask.line(line);
         }
-        b"delete" => storage::delete(ask),
-        b"touch" => storage::touch(ask),
-        b"incr" => number::add(ask, true),
-        b"decr" => number::add(ask, false),
-        b"flush_all" => admin::flush_all(ask),
-        b"verbosity" => admin::verbosity(ask),
-        b"version" => admin::version(ask),
-        b"quit" => admin::quit(ask),
-        b"shutdown" => admin::shutdown(ask),
-        b"cache_memlimit" => admin::cache_memlimit(ask),
-        b"refresh_certs" => admin::refresh_certs(ask),
-        b"slabs" | b"lru" | b"extstore" => admin::accept(ask),
-        b"lru_crawler" => dump::crawler(ask),
-        b"stats" => stats::stats(ask),
-        b"watch" => watch::watch(ask),
-        _ => Err(UNKNOWN),
+        if verb.is_silenced(ask) {
+            ask.out.truncate(mark);
+        }
     }
 }
 
-/// Says why bytes that are no request end the connection.
-pub(crate) fn refuse(session: &Session, out: &mut Vec<u8>, malformed: Malformed) {
-    static BINARY: Once = Once::new();
-    if malformed == Malformed::Binary {
-        // A client that knows nothing else tries again and again.
-        BINARY.call_once(|| {
-            tracing::warn!("client {} closed: {malformed}", session.client.address);
-        });
-        return;
+/// The verb that is asked for; none where the request is answered already.
+fn find(ask: &mut Ask<'_>) -> Result<Option<&'static Verb>, &'static str> {
+    let verb = ask.request.get(0).and_then(Verb::find);
+    if verb.is_none() && is_http(ask) {
+        turn_away(ask);
+        return Ok(None);
     }
-    let _ = write!(out, "CLIENT_ERROR {malformed}\r\n");
+    if ask.session.user.is_none() {
+        return auth::admit(ask).map(|()| None);
+    }
+    let verb = verb.filter(|verb| (verb.words.0..=verb.words.1).contains(&ask.request.len()));
+    verb.map(Some).ok_or(UNKNOWN)
+}
+
+fn carry_out(ask: &mut Ask<'_>, verb: &'static Verb) -> Done {
+    if ask.session.limited {
+        rights::permit(ask, verb)?;
+    }
+    (verb.run)(ask)
+}
+
+/// Whether the line is the first of an HTTP request.
+fn is_http(ask: &Ask<'_>) -> bool {
+    let last = ask.request.get(ask.request.len().saturating_sub(1));
+    ask.request.len() > 1 && last.is_some_and(|word| word.starts_with(b"HTTP/"))
+}
+
+/// Closes a connection by which a browser was made to send a request, whose headers and body are
+/// not the browser's: none of their lines must be run.
+fn turn_away(ask: &mut Ask<'_>) {
+    tracing::warn!(
+        "client {} closed: an HTTP request came to the port of memcached's protocol; metrics and \
+         probes are at the http-port",
+        ask.session.client.address
+    );
+    ask.session.closing = true;
+    ask.session.ending = ERROR;
+}
+
+/// Answers bytes that are no request and end the connection.
+pub(crate) fn refuse(
+    shared: &Shared,
+    session: &mut Session,
+    out: &mut Vec<u8>,
+    malformed: Malformed,
+) {
+    session.closing = true;
+    session.ending = ERROR;
+    match malformed {
+        Malformed::Binary { opcode, opaque } => {
+            refusal::write(out, opcode, opaque);
+            shared.binary.count(shared, &session.client.address);
+        }
+        Malformed::LineTooLong => {
+            let _ = write!(out, "CLIENT_ERROR {malformed}\r\n");
+        }
+    }
 }
 
 #[cfg(test)]

@@ -21,18 +21,21 @@ pub(super) const fn moved(number: u64, by: u64, up: bool) -> u64 {
     if up { number.wrapping_add(by) } else { number.saturating_sub(by) }
 }
 
-/// The change that sets a number, flags and expiry staying.
-pub(super) fn change(item: &Item<'_>, old: &Text<'_>, number: u64, cas: u64) -> Change<'static> {
-    let mut digits = itoa::Buffer::new();
-    let data = digits.format(number).as_bytes();
-    Text { flags: old.flags, cas, data, ..FRESH }.change(item.expires)
+/// A number in the place of another. As long as it is no longer than that, the item stays what it
+/// was: stale, or being fetched anew.
+pub(super) fn numbered<'a>(item: &Item<'_>, old: &Text<'a>, digits: &'a str, cas: u64) -> Text<'a> {
+    let data = digits.as_bytes();
+    if data.len() <= old.data.len() {
+        return Text { cas, data, ..*old };
+    }
+    Text { flags: old.flags, cas, data, reads_before: item.hits, ..FRESH }
 }
 
 pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
     let key = ask.key(ask.word(1)?)?;
     let by = parse_unsigned(ask.word(2)?);
     let by = by.ok_or("CLIENT_ERROR invalid numeric delta argument")?;
-    let cas = ask.shared.next_cas();
+    let cas = ask.next_cas();
     let sum = ask.shared.store.update(&key, ask.now, |item| {
         let Some((item, old)) = item.and_then(|item| Some((item, Text::of(item)?))) else {
             return (Change::Keep, Ok(None));
@@ -40,7 +43,9 @@ pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
         match number_of(&old) {
             Some(number) => {
                 let sum = moved(number, by, up);
-                (change(item, &old, sum, cas), Ok(Some(sum)))
+                let mut digits = itoa::Buffer::new();
+                let new = numbered(item, &old, digits.format(sum), cas);
+                (new.change(item.expires), Ok(Some(sum)))
             }
             None => (Change::Keep, Err(NO_NUMBER)),
         }

@@ -55,7 +55,7 @@ pub(super) fn get_and_touch(ask: &mut Ask<'_>, with_cas: bool) -> Done {
             let change = match life {
                 _ if shown.is_none() => Change::Keep,
                 Life::Over => Change::Remove,
-                life => Change::Expire(life.expires()),
+                life => Change::Expire(life.ends()),
             };
             (change, shown)
         });

@@ -1,70 +1,78 @@
 //! What a limited user may do here: whatever it may do by the command of Redis that does the same.
+//!
+//! The list of the verbs says which command that is. Where it says nothing, nothing is allowed.
 
+use super::verbs::{Keys, Rights, Verb};
 use super::{Ask, Done};
 use crate::acl::{Denied, What};
 use crate::clock::Clock;
-use crate::commands::{self, Command, flag};
+use crate::commands::{self, flag};
 use std::borrow::Cow;
 use wire::memcached::decode_key;
 
 const REFUSED: &str = "CLIENT_ERROR user has no permission for this";
 
-/// The command of Redis that does what a request asks, its arguments, and the words that are keys;
-/// `None` where anybody may.
-fn meaning<'a>(ask: &Ask<'a>, verb: &[u8]) -> Option<(&'static str, Vec<Cow<'a, [u8]>>)> {
-    let flags = |letters: &[u8]| {
-        ask.request.iter_from(2).any(|word| word.first().is_some_and(|c| letters.contains(c)))
-    };
-    let (name, first) = match verb {
-        b"get" | b"gets" => ("mget", Some(1)),
-        b"gat" | b"gats" => ("getex", Some(2)),
-        b"mg" if flags(b"NT") => ("getex", Some(1)),
-        b"mg" | b"me" => ("get", Some(1)),
-        b"append" | b"prepend" => ("append", Some(1)),
-        b"ms" | b"set" | b"add" | b"replace" | b"cas" => ("set", Some(1)),
-        b"md" | b"delete" => ("del", Some(1)),
-        b"touch" => ("expire", Some(1)),
-        b"ma" | b"incr" => ("incrby", Some(1)),
-        b"decr" => ("decrby", Some(1)),
-        b"flush_all" => ("flushall", None),
-        b"stats" => ("info", None),
-        b"watch" => ("monitor", None),
-        b"lru_crawler" => ("keys", None),
-        b"shutdown" => ("shutdown", None),
-        b"cache_memlimit" | b"verbosity" | b"slabs" | b"lru" | b"extstore" | b"refresh_certs" => {
-            ("config|set", None)
+/// The commands of Redis that a request needs: none where anybody may, or why it is denied.
+fn needed(ask: &Ask<'_>, verb: &Verb) -> Result<Vec<&'static str>, &'static str> {
+    let mut names = match verb.rights {
+        Rights::Anyone => vec![],
+        Rights::Command(name) => vec![name],
+        Rights::ByWord(words) => {
+            let word = ask.request.get(1).unwrap_or_default();
+            let found = words.iter().find(|(known, _)| known.as_bytes() == word);
+            vec![found.ok_or(REFUSED)?.1]
         }
-        _ => return None,
     };
-    let many = matches!(verb, b"get" | b"gets" | b"gat" | b"gats");
-    let words = first.into_iter().flat_map(|first| ask.request.iter_from(first));
-    let words = words.take(if many { usize::MAX } else { 1 });
+    names.extend(given(ask, verb).filter_map(|flag| flag.needs));
+    Ok(names)
+}
+
+/// The flags of a request that its verb knows. Where they begin does not matter: what stands before
+/// them in `ms` is a length.
+fn given<'a>(
+    ask: &Ask<'a>,
+    verb: &Verb,
+) -> impl Iterator<Item = &'static super::meta_flags::Flag> + use<'a> {
+    let flags = verb.flags;
+    let words = ask.request.iter_from(2);
+    words.filter_map(move |word| flags.iter().find(|flag| word.first() == Some(&flag.letter)))
+}
+
+/// The keys that a request names.
+fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
+    let (first, count) = match verb.keys {
+        Keys::None => return vec![],
+        Keys::At(at) => (at, 1),
+        Keys::From(first) => (first, usize::MAX),
+    };
     // What is no key in base64 is refused later, as such.
-    let in_base64 = verb.len() == 2 && verb[0] == b'm' && flags(b"b");
+    let in_base64 = given(ask, verb).any(|flag| flag.letter == b'b');
     let key = |word: &'a [u8]| match decode_key(word).filter(|_| in_base64) {
         Some(key) => Cow::Owned(key),
         None => Cow::Borrowed(word),
     };
-    Some((name, words.map(key).collect()))
+    ask.request.iter_from(first).take(count).map(key).collect()
 }
 
-/// The command of Redis that a request stands for, and its keys.
-fn command<'a>(ask: &Ask<'a>) -> Option<(&'static Command, Vec<Cow<'a, [u8]>>)> {
-    let (name, keys) = meaning(ask, ask.request.get(0)?)?;
-    Some((commands::get(commands::find(name.split('|').next()?.as_bytes())?), keys))
+/// The verb of a request that may write.
+fn writing(ask: &Ask<'_>) -> Option<&'static Verb> {
+    let verb = Verb::find(ask.request.get(0)?)?;
+    let writes = |name: &str| {
+        let number = commands::find(name.split('|').next().unwrap_or(name).as_bytes());
+        number.is_some_and(|number| commands::get(number).has(flag::WRITE))
+    };
+    needed(ask, verb).is_ok_and(|names| names.into_iter().any(writes)).then_some(verb)
 }
 
 /// Whether a request may write.
 pub(crate) fn writes(ask: &Ask<'_>) -> bool {
-    command(ask).is_some_and(|(command, _)| command.has(flag::WRITE))
+    writing(ask).is_some()
 }
 
 /// Tells clients that track keys what a request has changed.
 pub(crate) fn tell_trackers(ask: &Ask<'_>) {
-    let Some((_, keys)) = command(ask).filter(|(command, _)| command.has(flag::WRITE)) else {
-        return;
-    };
-    for key in keys {
+    let Some(verb) = writing(ask) else { return };
+    for key in keys(ask, verb) {
         let tenant = ask.session.owners.of(&key);
         ask.shared.tracking.changed(ask.shared, ask.session.client.id, tenant, &key);
     }
@@ -72,32 +80,40 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
 
 /// Lets a request through that the client's user may make. Only asked for limited clients.
 #[cold]
-pub(super) fn permit(ask: &Ask<'_>, verb: &[u8]) -> Done {
-    let Some((name, keys)) = meaning(ask, verb) else { return Ok(()) };
-    let Some(number) = commands::numbers(name).and_then(|mut numbers| numbers.next()) else {
-        return Err(REFUSED);
-    };
+pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {
+    let names = needed(ask, verb)?;
+    let word = verb.name.as_bytes();
     // Each key for itself: of most of these commands only the first argument is a key.
+    let keys = keys(ask, verb);
     let calls: Vec<Vec<&[u8]>> = match keys.as_slice() {
-        [] => vec![vec![verb]],
-        keys => keys.iter().map(|key| vec![verb, key]).collect(),
+        [] => vec![vec![word]],
+        keys => keys.iter().map(|key| vec![word, key]).collect(),
     };
-    for args in calls {
-        if let Err(denied) = ask.session.permits(number, &args) {
-            let what = What {
-                reason: denied.reason(),
-                context: "toplevel",
-                object: match denied {
-                    Denied::Command => verb.to_vec(),
-                    _ => args[args.len() - 1].to_vec(),
-                },
-                user: ask.session.user.clone().unwrap_or_default(),
-            };
-            let (now_ms, max) = (ask.now.micros.0 / 1_000, ask.view.settings.acllog_max_len);
-            let unix_ms = Clock::unix_us() / 1_000;
-            ask.shared.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
-            return Err(REFUSED);
+    for name in names {
+        let number = commands::numbers(name).and_then(|mut numbers| numbers.next());
+        let number = number.ok_or(REFUSED)?;
+        for args in &calls {
+            if let Err(denied) = ask.session.permits(number, args) {
+                log(ask, verb, &denied, args[args.len() - 1]);
+                return Err(REFUSED);
+            }
         }
     }
     Ok(())
+}
+
+/// Notes for ACL LOG what was denied.
+fn log(ask: &Ask<'_>, verb: &Verb, denied: &Denied, key: &[u8]) {
+    let what = What {
+        reason: denied.reason(),
+        context: "toplevel",
+        object: match denied {
+            Denied::Command => verb.name.as_bytes().to_vec(),
+            _ => key.to_vec(),
+        },
+        user: ask.session.user.clone().unwrap_or_default(),
+    };
+    let (now_ms, max) = (ask.now.micros.0 / 1_000, ask.view.settings.acllog_max_len);
+    let unix_ms = Clock::unix_us() / 1_000;
+    ask.shared.acl_log.add(what, ask.session.client.line(now_ms), unix_ms, max);
 }

@@ -1,18 +1,18 @@
 //! `stats` and its reports.
 //!
 //! The names are memcached's. Where it tells of slab classes there is one class here, number 1: all
-//! of memory, in chunks of 16 bytes, because any item can make room for any other. What is left out
-//! has no meaning here.
+//! of memory, in chunks of the mean size of an item, because any item can make room for any other.
+//! What is left out has no meaning here.
 
 use super::admin::MEMCACHED_VERSION;
 use super::count::{Event, NAMES};
-use super::{Ask, Done, UNKNOWN, detail};
+use super::{Ask, Done, UNKNOWN, detail, dump};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use store::{Counters, Scope};
 
-/// Bytes in which memory is counted out.
+/// The size of a chunk while there is no item.
 const CHUNK: u64 = 16;
 /// Width of a step in `stats sizes`.
 const SIZE_STEP: u64 = 32;
@@ -27,12 +27,18 @@ impl Ask<'_> {
 const ABSENT: &[&str] = &[
     "conn_yields",
     "listen_disabled_num",
-    "direct_reclaims",
     "crawler_items_checked",
+    "direct_reclaims",
+    "get_flushed",
+    "lru_crawler_running",
     "lru_crawler_starts",
+    "lru_bumps_dropped",
+    "lru_maintainer_juggles",
+    "lrutail_reflocked",
     "moves_to_cold",
     "moves_to_warm",
     "moves_within_lru",
+    "time_in_listen_disabled_us",
 ];
 
 /// What memcached counts of a class, and of its hot, warm, cold and temporary lists, which are not
@@ -68,9 +74,11 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
         Some(b"settings") => settings(ask),
         Some(b"conns") => connections(ask),
         Some(b"detail") => return detail::command(ask),
+        Some(b"cachedump") => return dump::cachedump(ask),
         Some(b"sizes_enable" | b"sizes_disable") => ask.stat("sizes_status", "enabled"),
         Some(b"reset") => {
             ask.shared.stats.reset(ask.shared.counters());
+            ask.shared.detail.reset();
             return ask.line("RESET");
         }
         Some(_) => return Err(UNKNOWN),
@@ -105,6 +113,8 @@ fn general(ask: &mut Ask<'_>) {
         ask.stat(name, value);
     }
     ask.stat("get_expired", totals.store.misses_expired);
+    ask.stat("idle_kicks", shared.stats.idle_closed.load(Ordering::Relaxed));
+    ask.stat("log_watchers", shared.hub.watchers());
     ask.stat("bytes_read", totals.net_in);
     ask.stat("bytes_written", totals.net_out);
     ask.stat("limit_maxbytes", limit.0);
@@ -115,7 +125,8 @@ fn general(ask: &mut Ask<'_>) {
     ask.stat("total_items", totals.store.sets);
     ask.stat("expired", totals.store.expired);
     ask.stat("evictions", totals.store.evicted);
-    ask.stat("reclaimed", totals.store.expired);
+    // Of what is flushed the memory is had back at once.
+    ask.stat("reclaimed", totals.store.expired + totals.flushed);
     ask.stat("crawler_reclaimed", totals.store.expired);
     ask.stat("total_malloced", used.0);
     for name in ABSENT {
@@ -140,9 +151,10 @@ fn items(ask: &mut Ask<'_>) {
 fn slabs(ask: &mut Ask<'_>) {
     let counted = counters(ask);
     let (used, limit) = ask.shared.memory();
-    let total = (limit.0.max(used.0)) / CHUNK;
-    let taken = used.0.div_ceil(CHUNK);
-    ask.stat("1:chunk_size", CHUNK);
+    let taken = ask.shared.store.len(Scope::ALL).items;
+    let chunk = used.0.checked_div(taken).map_or(CHUNK, |size| size.max(1));
+    let total = limit.0.max(used.0) / chunk;
+    ask.stat("1:chunk_size", chunk);
     ask.stat("1:chunks_per_page", total);
     ask.stat("1:total_pages", 1);
     ask.stat("1:total_chunks", total);
@@ -189,26 +201,34 @@ fn settings(ask: &mut Ask<'_>) {
     let evicts = settings.maxmemory_policy != crate::config::Policy::Nobody;
     let yes_no = |value| if value { "yes" } else { "no" };
     let needs_auth = !ask.shared.tokens.is_empty() || !settings.is_open();
+    let path = settings.memcached_unixsocket.display().to_string();
+    let delimiter = settings.memcached_delimiter.unwrap_or(detail::DELIMITER);
     ask.stat("maxbytes", ask.shared.memory().1.0);
     ask.stat("maxconns", settings.maxclients);
     ask.stat("tcpport", settings.memcached_port);
     ask.stat("udpport", 0);
-    ask.stat("inter", settings.bind.join(","));
+    ask.stat("inter", settings.memcached_addresses().join(","));
     ask.stat("evictions", if evicts { "on" } else { "off" });
+    ask.stat("domain_socket", if path.is_empty() { "NULL" } else { &path });
+    ask.stat("umask", format_args!("{:o}", settings.unixsocketperm));
     ask.stat("num_threads", settings.io_threads);
+    ask.stat("stat_key_prefix", char::from(delimiter));
     ask.stat("detail_enabled", yes_no(ask.shared.detail.is_on()));
-    ask.stat("cas_enabled", "yes");
+    ask.stat("cas_enabled", yes_no(settings.memcached_cas));
     ask.stat("tcp_backlog", settings.tcp_backlog);
     ask.stat("binding_protocol", "ascii");
     ask.stat("auth_enabled_ascii", yes_no(needs_auth));
     ask.stat("auth_enabled_sasl", "no");
     ask.stat("item_size_max", settings.memcached_item_max.0);
     ask.stat("maxconns_fast", "yes");
-    ask.stat("flush_enabled", "yes");
-    ask.stat("dump_enabled", "yes");
+    ask.stat("flush_enabled", yes_no(settings.memcached_flush_all));
+    ask.stat("dump_enabled", yes_no(settings.memcached_dump));
+    ask.stat("watch_enabled", yes_no(settings.memcached_watch));
     ask.stat("idle_timeout", settings.timeout);
     ask.stat("shutdown_command", yes_no(settings.memcached_shutdown));
-    ask.stat("ssl_enabled", "no");
+    ask.stat("ssl_enabled", yes_no(settings.memcached_tls));
+    ask.stat("client_flags_size", size_of::<u32>());
+    ask.stat("memory_file", &settings.warm_restart_file);
     // What crawls here is the sweep of the dead: all the time, and as far as it comes.
     ask.stat("lru_crawler", "yes");
     ask.stat("lru_crawler_sleep", crate::housekeeping::PERIOD.as_micros());
@@ -220,14 +240,41 @@ fn settings(ask: &mut Ask<'_>) {
     }
 }
 
+/// Every socket, and in which state it is.
 fn connections(ask: &mut Ask<'_>) {
     let now_ms = ask.now.micros.0 / 1_000;
-    for client in ask.shared.clients.all() {
-        let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
-        let (fd, address, local) = (client.fd, &client.address, &client.local);
+    let shared = ask.shared;
+    for (fd, address) in &shared.sockets {
         ask.print(format_args!(
-            "STAT {fd}:addr tcp:{address}\r\nSTAT {fd}:listen_addr tcp:{local}\r\n\
-             STAT {fd}:state conn_read\r\nSTAT {fd}:secs_since_last_cmd {idle}\r\n"
+            "STAT {fd}:addr {address}\r\nSTAT {fd}:state conn_listening\r\n\
+             STAT {fd}:secs_since_last_cmd {}\r\n",
+            now_ms / 1_000
+        ));
+    }
+    for client in shared.clients.all() {
+        let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
+        let state = if client.id == ask.session.client.id {
+            "conn_parse_cmd"
+        } else if shared.hub.has(client.id) {
+            "conn_watch"
+        } else if client.output.load(Ordering::Relaxed) > 0 {
+            "conn_mwrite"
+        } else if client.input.load(Ordering::Relaxed) > 0 {
+            "conn_nread"
+        } else {
+            "conn_read"
+        };
+        let fd = client.fd;
+        let [address, local] = [&client.address, &client.local].map(|address| {
+            // A Unix socket has no port.
+            match address.strip_suffix(":0").filter(|_| client.listener == 0) {
+                Some(path) => format!("unix:{path}"),
+                None => format!("tcp:{address}"),
+            }
+        });
+        ask.print(format_args!(
+            "STAT {fd}:addr {address}\r\nSTAT {fd}:listen_addr {local}\r\n\
+             STAT {fd}:state {state}\r\nSTAT {fd}:secs_since_last_cmd {idle}\r\n"
         ));
     }
 }

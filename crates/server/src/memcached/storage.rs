@@ -7,29 +7,34 @@ use crate::value::{FRESH, Text};
 use store::Change;
 use wire::memcached::{Data, parse_unsigned};
 
-pub(super) fn store(ask: &mut Ask<'_>, verb: &[u8]) -> Done {
+pub(super) fn store(ask: &mut Ask<'_>, mode: Mode) -> Done {
+    write(ask, mode, None)
+}
+
+pub(super) fn compare_and_store(ask: &mut Ask<'_>) -> Done {
+    let number = parse_unsigned(ask.word(5)?).ok_or(BAD_FORMAT)?;
+    write(ask, Mode::Set, Some(number))
+}
+
+fn write(ask: &mut Ask<'_>, mode: Mode, compare: Option<u64>) -> Done {
+    let verb = if compare.is_some() { "cas" } else { mode.verb() };
     let key = ask.key(ask.word(1)?)?;
-    // Without its length the line is no request at all.
-    ask.word(if verb == b"cas" { 5 } else { 4 })?;
     let flags = parse_unsigned(ask.word(2)?).ok_or(BAD_FORMAT)? as u32;
     let life = Life::parse(ask.word(3)?, ask.now).ok_or(BAD_FORMAT)?;
-    let compare = match verb {
-        b"cas" => Some(parse_unsigned(ask.word(5)?).ok_or(BAD_FORMAT)?),
-        _ => None,
-    };
-    let mode = Mode::of_verb(verb);
     let data = match ask.request.data {
         Data::Block(data) => data,
         // cas keeps what is there.
-        Data::TooLarge if verb == b"cas" => return too_large(ask, &key, Mode::Replace),
-        Data::TooLarge => return too_large(ask, &key, mode),
+        Data::TooLarge => {
+            let removes = mode == Mode::Set && compare.is_none();
+            return Err(too_large(ask, &key, removes, verb));
+        }
         Data::NoLength => return Err(BAD_FORMAT),
         Data::Unterminated | Data::None => return Err(BAD_CHUNK),
     };
-    let new = Text { flags, cas: ask.shared.next_cas(), data, ..FRESH };
+    let new = Text { flags, cas: ask.next_cas(), data, ..FRESH };
     let write = Write { mode, new, life, compare, invalidate: false, vivify: None, cost: None };
-    let outcome = write.carry_out(ask, &key, verb)?;
-    ask.line(outcome.line())
+    let written = write.carry_out(ask, &key, verb)?;
+    ask.line(written.outcome.line())
 }
 
 pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
@@ -40,11 +45,12 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
             return Err("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]");
         }
     }
+    let size = ask.removed_size(&key);
     let found = ask.shared.store.delete(&key, ask.now);
     ask.count(if found { Event::DeleteHits } else { Event::DeleteMisses });
     detail::delete(ask, key.bytes);
     if found {
-        watch::deleted(ask, &key, b"delete");
+        watch::deleted(ask, &key, "delete", size);
     }
     ask.line(if found { "DELETED" } else { "NOT_FOUND" })
 }
@@ -55,7 +61,7 @@ pub(super) fn touch(ask: &mut Ask<'_>) -> Done {
     let found = ask.shared.store.update(&key, ask.now, |item| {
         let change = match life {
             Life::Over => Change::Remove,
-            life => Change::Expire(life.expires()),
+            life => Change::Expire(life.ends()),
         };
         match item.and_then(Text::of) {
             Some(_) => (change, true),

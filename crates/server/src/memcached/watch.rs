@@ -6,10 +6,17 @@
 //!
 //! What is written so can be read back by `larder curve` and `larder simulate`. Of evictions the
 //! store tells ten times a second, so their lines come a little later.
+//!
+//! A watcher that reads too slowly stays, and lines are left out; once it has read what waits, it
+//! is told how many (`skipped=N`).
 
-use super::{Ask, Done, Life, dump};
+use super::ages::Ages;
+use super::dump::escaped;
+use super::write::Outcome;
+use super::{Ask, Done, Life};
 use crate::clients::Client;
 use crate::clock::Clock;
+use crate::departures;
 use crate::hub::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
 use crate::listen::Speaks;
 use crate::shared::Shared;
@@ -17,7 +24,39 @@ use base::Filter;
 use std::io::Write;
 use store::{Departed, Key};
 
+/// The result of a store.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Status {
+    Done(Outcome),
+    TooLarge,
+    NoMemory,
+}
+
+impl Status {
+    /// Of a write that was refused.
+    pub(super) const fn of(error: store::Error) -> Self {
+        match error {
+            store::Error::Full => Self::NoMemory,
+            store::Error::TooLarge { .. } | store::Error::TooLong { .. } => Self::TooLarge,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Done(Outcome::Stored) => "stored",
+            Self::Done(Outcome::NotStored) => "not_stored",
+            Self::Done(Outcome::Exists) => "exists",
+            Self::Done(Outcome::NotFound) => "not_found",
+            Self::TooLarge => "too_large",
+            Self::NoMemory => "no_memory",
+        }
+    }
+}
+
 pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
+    if !ask.view.settings.memcached_watch {
+        return Err("CLIENT_ERROR watch commands not allowed");
+    }
     let mut wants = 0;
     for word in ask.request.iter_from(1) {
         wants |= match word {
@@ -26,14 +65,20 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
             b"deletions" => DELETIONS,
             b"connevents" => CONNEVENTS,
             b"evictions" => EVICTIONS,
+            // Known words of what is never told here: raw commands, and memcached's own threads.
+            b"rawcmds" | b"sysevents" => 0,
             _ => return Err("ERROR"),
         };
     }
-    if wants == 0 {
+    if ask.request.len() == 1 {
         wants = FETCHERS;
     }
     let client = &ask.session.client;
     ask.shared.hub.join(client.id, client.place, wants, Filter::ALL);
+    if wants & EVICTIONS != 0 {
+        // From now on they are noted.
+        departures::tell(ask.shared, &mut true);
+    }
     ask.session.watching = true;
     ask.line("OK")
 }
@@ -52,12 +97,12 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
     }
     let mut line = head(shared, if left.is_some() { "conn_close" } else { "conn_new" });
     let (ip, port) = client.address.rsplit_once(':').unwrap_or((&client.address, "0"));
-    let (ip, transport) = if client.listener == 0 { ("unix", "unix") } else { (ip, "tcp") };
+    let (ip, transport) = if client.listener == 0 { ("unix", "local") } else { (ip, "tcp") };
     let _ = write!(line, " rip={ip} rport={port} transport={transport}");
     if let Some(reason) = left {
         let _ = write!(line, " reason={reason}");
     }
-    let _ = write!(line, " cfd={}\r\n", client.fd);
+    let _ = writeln!(line, " cfd={}", client.fd);
     shared.hub.show(shared, CONNEVENTS, None, &line);
 }
 
@@ -68,13 +113,13 @@ pub(crate) fn eviction(shared: &Shared, left: &Departed) {
     }
     let mut line = head(shared, "eviction");
     line.extend_from_slice(b" key=");
-    dump::escaped(&mut line, &left.key);
+    escaped(&mut line, &left.key);
     let now = shared.clock.now();
     let fetched = if left.hits > 0 { "yes" } else { "no" };
     let ttl = left.expires.map(|at| at.saturating_sub(now.unix_ms) / 1_000);
     let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
-    let (idle, size) = (dump::idle_seconds(shared, now, left.idle), left.size);
-    let _ = write!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}\r\n");
+    let (idle, size) = (Ages::at(shared, now).of(left.idle), left.size);
+    let _ = writeln!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}");
     shared.hub.show(shared, EVICTIONS, None, &line);
 }
 
@@ -82,7 +127,7 @@ pub(crate) fn eviction(shared: &Shared, left: &Departed) {
 fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
     let mut line = head(ask.shared, kind);
     line.extend_from_slice(b" key=");
-    dump::escaped(&mut line, key);
+    escaped(&mut line, key);
     line
 }
 
@@ -94,15 +139,16 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let status = if found.is_some() { "found" } else { "not_found" };
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
-    let _ = write!(line, " status={status} clsid={class} cfd={fd} size={size}\r\n");
+    let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, FETCHERS, None, &line);
 }
 
+/// Shows a store, and how many bytes its value has.
 pub(super) fn store(
     ask: &Ask<'_>,
     key: &Key<'_>,
-    verb: &[u8],
-    stored: bool,
+    verb: &str,
+    status: Status,
     life: Life,
     size: usize,
 ) {
@@ -110,19 +156,19 @@ pub(super) fn store(
         return;
     }
     let mut line = begin(ask, "item_store", key.bytes);
-    let status = if stored { "stored" } else { "not_stored" };
-    let ttl = life.expires().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
-    let (verb, fd) = (String::from_utf8_lossy(verb), ask.session.client.fd);
-    let _ = write!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}\r\n");
+    let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
+    let (status, fd) = (status.word(), ask.session.client.fd);
+    let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, MUTATIONS, None, &line);
 }
 
-pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &[u8]) {
+/// Shows a removal of a value of `size` bytes.
+pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
     if !ask.shared.hub.is_wanted(DELETIONS) {
         return;
     }
     let mut line = begin(ask, "deleted", key.bytes);
-    let (verb, fd) = (String::from_utf8_lossy(verb), ask.session.client.fd);
-    let _ = write!(line, " cmd={verb} clsid=1 cfd={fd} size=0\r\n");
+    let fd = ask.session.client.fd;
+    let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
     ask.shared.hub.show(ask.shared, DELETIONS, None, &line);
 }

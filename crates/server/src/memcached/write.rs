@@ -1,9 +1,9 @@
 //! How an item is written, by the text and by the meta commands.
 
-use super::{Ask, Done, Event, Life, TOO_LARGE, detail, refused, watch};
+use super::{Ask, Event, Life, TOO_LARGE, detail, refused, watch};
 use crate::value::Text;
 use base::Micros;
-use store::{Change, Item, Key};
+use store::{Change, Item, Key, Now};
 
 /// What became of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +59,14 @@ impl Mode {
         }
     }
 
-    /// The mode of a text command.
-    pub(super) fn of_verb(verb: &[u8]) -> Self {
-        match verb {
-            b"add" => Self::Add,
-            b"replace" => Self::Replace,
-            b"append" => Self::Append,
-            b"prepend" => Self::Prepend,
-            _ => Self::Set,
+    /// The text command that writes so.
+    pub(super) const fn verb(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Add => "add",
+            Self::Replace => "replace",
+            Self::Append => "append",
+            Self::Prepend => "prepend",
         }
     }
 
@@ -90,84 +90,136 @@ pub(super) struct Write<'a> {
     pub(super) cost: Option<Micros>,
 }
 
+/// The result of a write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written {
+    pub(super) outcome: Outcome,
+    /// Bytes of the data now; of those that were sent where nothing was stored.
+    pub(super) size: usize,
+}
+
 impl Write<'_> {
     /// Writes, counts it, and shows it to those who watch.
     pub(super) fn carry_out(
         &self,
         ask: &Ask<'_>,
         key: &Key<'_>,
-        verb: &[u8],
-    ) -> Result<Outcome, &'static str> {
+        verb: &str,
+    ) -> Result<Written, &'static str> {
         ask.count(Event::CmdSet);
-        let (store, write) = (&ask.shared.store, |item: Option<&Item<'_>>| self.apply(item));
-        let outcome = match self.cost {
+        detail::set(ask, key.bytes);
+        let mut before = None;
+        let write = |item: Option<&Item<'_>>| {
+            before = item.and_then(Text::of).map(|old| old.data.len());
+            self.apply(ask, item)
+        };
+        let store = &ask.shared.store;
+        let written = match self.cost {
             Some(cost) => store.update_told(key, cost, ask.now, write),
             None => store.update(key, ask.now, write),
         };
-        let outcome = outcome.map_err(|error| refused(ask, error))?;
-        if self.compare.is_some() {
+        watch::fetch(ask, key, before);
+        let written = written.map_err(|error| {
+            let status = watch::Status::of(error);
+            watch::store(ask, key, verb, status, self.life, 0);
+            refused(ask, error)
+        })?;
+        let outcome = written.outcome;
+        if self.compare.is_some() && !self.mode.joins() && self.mode != Mode::Add {
             ask.count(match outcome {
                 Outcome::Stored => Event::CasHits,
                 Outcome::NotFound => Event::CasMisses,
                 _ => Event::CasBadval,
             });
         }
-        detail::set(ask, key.bytes);
-        let stored = outcome == Outcome::Stored;
-        watch::store(ask, key, verb, stored, self.life, self.new.data.len());
-        Ok(outcome)
+        watch::store(ask, key, verb, watch::Status::Done(outcome), self.life, written.size);
+        Ok(written)
     }
 
-    fn apply(&self, item: Option<&Item<'_>>) -> (Change<'static>, Outcome) {
-        let keep = |outcome| (Change::Keep, outcome);
+    /// How the number that the item must have compares with the one it has.
+    fn compared(&self, ask: &Ask<'_>, old: &Text<'_>) -> Compared {
+        // A nought is no number of an item's, and without numbers none fits.
+        match self.compare.filter(|_| ask.is_numbered()).filter(|&wanted| wanted > 0) {
+            None if self.compare.is_none() || self.mode.joins() => Compared::Fits,
+            Some(wanted) if wanted == old.cas => Compared::Fits,
+            Some(wanted) if self.invalidate && wanted < old.cas && !self.mode.joins() => {
+                Compared::Older
+            }
+            _ => Compared::Differs,
+        }
+    }
+
+    fn apply(&self, ask: &Ask<'_>, item: Option<&Item<'_>>) -> (Change<'static>, Written) {
+        let size = self.new.data.len();
+        let keep = |outcome| (Change::Keep, Written { outcome, size });
+        let stored = |text: &Text<'_>, expires| {
+            let written = Written { outcome: Outcome::Stored, size: text.data.len() };
+            (kept(text, expires, ask.now), written)
+        };
         let old = item.and_then(Text::of);
         let mut new = self.new;
-        if let Some(wanted) = self.compare {
-            match old {
-                None => return keep(Outcome::NotFound),
-                Some(old) if old.cas == wanted => {}
-                Some(old) if self.invalidate && wanted < old.cas => new.stale = true,
-                Some(_) => return keep(Outcome::Exists),
+        // The reads so far were of other values.
+        new.reads_before = item.map_or(0, |item| item.hits);
+        let Some(old) = old else {
+            return match self.mode {
+                Mode::Set | Mode::Replace if self.compare.is_some() => keep(Outcome::NotFound),
+                Mode::Set => stored(&new, self.life.ends()),
+                Mode::Add if item.is_none() => stored(&new, self.life.ends()),
+                Mode::Replace if item.is_some() => stored(&new, self.life.ends()),
+                Mode::Append | Mode::Prepend if item.is_none() => match self.vivify {
+                    Some(life) => stored(&new, life.ends()),
+                    None => keep(Outcome::NotStored),
+                },
+                _ => keep(Outcome::NotStored),
+            };
+        };
+        if self.mode == Mode::Add {
+            return keep(Outcome::NotStored);
+        }
+        let expires = item.and_then(|item| item.expires);
+        match self.compared(ask, &old) {
+            Compared::Differs => return keep(Outcome::Exists),
+            Compared::Older => {
+                // The value is out of date from the start. What others were told of the one
+                // before, and how long it lives, holds for this one.
+                (new.stale, new.token_sent) = (true, old.token_sent);
+                return stored(&new, expires);
             }
+            Compared::Fits if !self.mode.joins() => return stored(&new, self.life.ends()),
+            Compared::Fits => {}
         }
-        match (self.mode, item.is_some()) {
-            (Mode::Add, true) | (Mode::Replace, false) => return keep(Outcome::NotStored),
-            _ => {}
+        // Before it is joined: what would be refused takes no memory.
+        if (old.data.len() + size) as u64 > ask.view.settings.memcached_item_max.0 {
+            return keep(Outcome::NotStored);
         }
-        if !self.mode.joins() {
-            return (stored(&new, self.life), Outcome::Stored);
-        }
-        match (old, self.vivify) {
-            (Some(old), _) => {
-                let parts = [old.data, new.data];
-                let data = if self.mode == Mode::Append {
-                    parts.concat()
-                } else {
-                    [parts[1], parts[0]].concat()
-                };
-                let joined = Text { flags: old.flags, data: &data, ..new };
-                let expires = item.and_then(|item| item.expires);
-                (joined.change(expires), Outcome::Stored)
-            }
-            (None, Some(life)) if item.is_none() => (stored(&new, life), Outcome::Stored),
-            (None, _) => keep(Outcome::NotStored),
-        }
+        let data = match self.mode {
+            Mode::Prepend => [new.data, old.data].concat(),
+            _ => [old.data, new.data].concat(),
+        };
+        stored(&Text { flags: old.flags, data: &data, ..new }, expires)
     }
 }
 
-fn stored(text: &Text<'_>, life: Life) -> Change<'static> {
-    match life {
-        Life::Over => Change::Remove,
-        life => text.change(life.expires()),
-    }
+/// How a number compares with that of an item.
+enum Compared {
+    Fits,
+    /// The item's is newer, and the write may mark it stale.
+    Older,
+    Differs,
 }
 
-/// Refuses data that are too large.
-pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, mode: Mode) -> Done {
+/// The change that stores a text until `expires`; one that is over already is not stored.
+pub(super) fn kept(text: &Text<'_>, expires: Option<u64>, now: Now) -> Change<'static> {
+    if expires.is_some_and(|at| at < now.unix_ms) { Change::Remove } else { text.change(expires) }
+}
+
+/// Refuses data that are too large: the error's line.
+pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, removes: bool, verb: &str) -> &'static str {
     // What the key held would otherwise be taken for the value that was refused.
-    if mode == Mode::Set {
+    if removes {
         ask.shared.store.delete(key, ask.now);
     }
     ask.count(Event::StoreTooLarge);
-    Err(TOO_LARGE)
+    watch::store(ask, key, verb, watch::Status::TooLarge, Life::Forever, 0);
+    TOO_LARGE
 }

@@ -5,7 +5,8 @@
 //! a line that arrives byte by byte is still read once.
 //!
 //! A block of data above the limit is refused when its line has arrived, and its bytes are dropped
-//! as they come: the connection goes on with the next request.
+//! as they come: the connection goes on with the next request. A length that memcached would not
+//! read over is no length, and nothing is read over for a client that has not authenticated.
 
 use super::number::parse_unsigned;
 use std::fmt;
@@ -15,8 +16,13 @@ const LINE_MAX: usize = 4 << 20;
 /// Longest line of a client that has not authenticated, and its longest block of data.
 const STRANGER_LINE_MAX: usize = 2048;
 const STRANGER_DATA_MAX: u64 = 2048;
-/// The byte that every request of the binary protocol begins with.
+/// Longest block of data that is read over, as in memcached.
+const SKIP_MAX: u64 = i32::MAX as u64 - 2;
+/// The byte that every request of the binary protocol begins with, the length of its head, and
+/// where in the head the client's own mark is.
 const BINARY: u8 = 0x80;
+const BINARY_HEAD: usize = 24;
+const BINARY_OPAQUE: usize = 12;
 
 /// What a client may send.
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +40,12 @@ pub enum Data<'a> {
     None,
     /// The data.
     Block(&'a [u8]),
-    /// The line announces a length that is no number; nothing was skipped.
+    /// The line announces a length that is no number, or beyond any block; nothing was skipped.
     NoLength,
     /// The block does not end where the line says.
     Unterminated,
-    /// The block is above the limit, and will be skipped.
+    /// The block is above the limit. It will be skipped, unless the client is a stranger: then the
+    /// connection is to be closed.
     TooLarge,
 }
 
@@ -47,15 +54,20 @@ pub enum Data<'a> {
 pub enum Malformed {
     /// The line does not end.
     LineTooLong,
-    /// The binary protocol.
-    Binary,
+    /// The binary protocol: the head of a request, of which an answer repeats some bytes.
+    Binary {
+        /// What the request asks for.
+        opcode: u8,
+        /// The client's own mark.
+        opaque: [u8; 4],
+    },
 }
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LineTooLong => "line too long",
-            Self::Binary => "the binary protocol is not spoken here: use the text protocol",
+            Self::Binary { .. } => "the binary protocol is not spoken here: use the text protocol",
         })
     }
 }
@@ -130,6 +142,15 @@ impl Decoder {
             self.skip -= consumed;
             return Ok(Some(Request { line: b"", words: &[], data: Data::None, consumed }));
         }
+        if bytes[0] == BINARY {
+            return match bytes.get(..BINARY_HEAD) {
+                Some(head) => Err(Malformed::Binary {
+                    opcode: head[1],
+                    opaque: [0, 1, 2, 3].map(|at| head[BINARY_OPAQUE + at]),
+                }),
+                None => Ok(None),
+            };
+        }
         let (end, len) = if let Some(line) = self.line {
             line
         } else {
@@ -164,9 +185,6 @@ impl Decoder {
 
     /// Splits the first line into words; where the line ends, once it has arrived.
     fn read_line(&mut self, bytes: &[u8], limits: &Limits) -> Result<Option<usize>, Malformed> {
-        if bytes[0] == BINARY {
-            return Err(Malformed::Binary);
-        }
         let max = if limits.stranger { STRANGER_LINE_MAX } else { LINE_MAX };
         let Some(found) = memchr::memchr(b'\n', &bytes[self.searched..]) else {
             self.searched = bytes.len();
@@ -202,13 +220,15 @@ impl Decoder {
             Some(b"ms") if word(2).is_some() => word(2),
             _ => return Ok(None),
         };
-        let Some(len) = len.and_then(parse_unsigned) else {
+        let len = len.and_then(parse_unsigned);
+        let Some(len) = len.filter(|&len| len <= SKIP_MAX.max(limits.data_max)) else {
             return Err(Data::NoLength);
         };
-        let max = if limits.stranger { STRANGER_DATA_MAX } else { limits.data_max };
-        if len > max {
-            // What is announced beyond any memory cannot be skipped either.
-            self.skip = usize::try_from(len.saturating_add(2)).unwrap_or(usize::MAX);
+        if limits.stranger && len > STRANGER_DATA_MAX {
+            return Err(Data::TooLarge);
+        }
+        if len > limits.data_max {
+            self.skip = len as usize + 2;
             return Err(Data::TooLarge);
         }
         Ok(Some(len as usize))
@@ -297,7 +317,26 @@ mod tests {
         let stranger = Limits { stranger: true, ..KNOWN };
         assert_eq!(requests(&[b'x'; 3000], &[], &stranger).1, Some(Malformed::LineTooLong));
         assert_eq!(requests(&[b'x'; 3000], &[], &KNOWN), (vec![], None));
-        assert_eq!(requests(&[0x80, 0, 0, 1], &[], &KNOWN).1, Some(Malformed::Binary));
+        let mut head = [0; 30];
+        (head[0], head[1], head[15]) = (0x80, 0x0b, 7);
+        let binary = Malformed::Binary { opcode: 0x0b, opaque: [0, 0, 0, 7] };
+        assert_eq!(requests(&head, &[], &KNOWN).1, Some(binary));
+        assert_eq!(requests(&head[..23], &[], &KNOWN), (vec![], None), "it has not arrived");
+    }
+
+    /// Else one line would make the server swallow all that follows, for hours.
+    #[test]
+    fn lengths_beyond_any_block_skip_nothing() {
+        for len in ["2147483646", "2147483647", "99999999999", "18446744073709551616", "-1"] {
+            for line in [format!("set k 0 0 {len}"), format!("ms k {len}")] {
+                let (read, _) = requests(format!("{line}\r\nmn\r\n").as_bytes(), &[], &KNOWN);
+                assert!(read[0].ends_with("NoLength"), "{read:?}");
+                assert_eq!(read[1], r#"["mn"] None"#);
+            }
+        }
+        let stranger = Limits { stranger: true, ..KNOWN };
+        let (read, _) = requests(b"set k 0 0 100000\r\nmn\r\n", &[], &stranger);
+        assert!(read[0].ends_with("TooLarge") && read[1] == r#"["mn"] None"#, "{read:?}");
     }
 
     proptest! {

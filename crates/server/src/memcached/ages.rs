@@ -1,0 +1,101 @@
+//! How long ago an item was used.
+//!
+//! An item knows how many accesses its part of the store has seen since, not when that was. So each
+//! second it is noted how many accesses there were in all, and an age is the time since the sum was
+//! as low as it was at the item's last access: an estimate, for accesses spread over the parts.
+
+use crate::shared::Shared;
+use std::sync::{Mutex, PoisonError};
+use store::Now;
+
+/// Notes kept. Of more, every second one of the older half is dropped: a moment that is long past
+/// need not be known to the second.
+const NOTES_MAX: usize = 1_024;
+
+/// A second since the start, and the accesses until then.
+type Note = (u64, u64);
+
+/// The accesses of the past.
+#[derive(Debug, Default)]
+pub(crate) struct Accesses(Mutex<Vec<Note>>);
+
+fn accesses(shared: &Shared) -> u64 {
+    let counters = shared.counters();
+    counters.gets() + counters.sets
+}
+
+impl Accesses {
+    /// Notes how many there were until now.
+    pub(crate) fn note(&self, shared: &Shared, now_ms: u64) {
+        let total = accesses(shared);
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        push(&mut notes, (now_ms / 1_000, total));
+    }
+}
+
+/// Keeps a note, unless nothing has happened since the last.
+fn push(notes: &mut Vec<Note>, note: Note) {
+    if notes.last().is_some_and(|last| last.1 == note.1) {
+        return;
+    }
+    if notes.len() == NOTES_MAX {
+        let mut at = 0;
+        notes.retain(|_| {
+            at += 1;
+            at > NOTES_MAX / 2 || at % 2 == 0
+        });
+    }
+    notes.push(note);
+}
+
+/// The ages of items at a moment.
+pub(super) struct Ages {
+    notes: Vec<Note>,
+    now: Note,
+    /// Parts of the store, over which accesses are spread.
+    shards: u64,
+}
+
+impl Ages {
+    pub(super) fn at(shared: &Shared, now: Now) -> Self {
+        let notes = shared.accesses.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = (now.micros.0 / 1_000_000, accesses(shared));
+        Self { notes, now, shards: shared.shards as u64 }
+    }
+
+    /// Seconds since the last access to an item that is `idle`.
+    pub(super) fn of(&self, idle: u32) -> u64 {
+        let then = self.now.1.saturating_sub(u64::from(idle) * self.shards);
+        let at = self.notes.partition_point(|note| note.1 < then);
+        self.notes.get(at).map_or(0, |note| self.now.0.saturating_sub(note.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_times_count() {
+        // Ten accesses in each of the first five seconds, none until the hundredth.
+        let mut notes = vec![];
+        for second in 1..100 {
+            push(&mut notes, (second, second.min(5) * 10));
+        }
+        assert_eq!(notes.len(), 5);
+        let ages = Ages { notes, now: (100, 50), shards: 2 };
+        assert_eq!([0, 1, 5, 20].map(|idle| ages.of(idle)), [95, 95, 96, 99]);
+        let ages = Ages { now: (100, 60), ..ages };
+        assert_eq!(ages.of(0), 0, "just now");
+    }
+
+    #[test]
+    fn notes_are_bounded() {
+        let mut notes = vec![];
+        for second in 0..100_000 {
+            push(&mut notes, (second, second + 1));
+        }
+        assert!(notes.len() <= NOTES_MAX && notes.is_sorted());
+        assert_eq!(notes.last(), Some(&(99_999, 100_000)));
+    }
+}

@@ -1,0 +1,64 @@
+//! What memcached's flags ask of the process: another user, the background, its memory.
+//!
+//! It is done before a thread, a port or a file is opened, as there: so the port and the files are
+//! that user's to open.
+
+use crate::config::Error;
+use nix::sys::mman::{MlockAllFlags, mlockall};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::unistd::{User, daemon, geteuid, initgroups, setgid, setuid};
+use std::ffi::CString;
+
+/// Changes of the process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Process {
+    /// The user to become, if it is root.
+    pub(crate) user: Option<String>,
+    /// Run in the background.
+    pub(crate) daemon: bool,
+    /// Keep all memory resident.
+    pub(crate) lock_memory: bool,
+    /// No limit for core files.
+    pub(crate) core_dumps: bool,
+}
+
+impl Process {
+    /// Does it. `talks` keeps the standard streams open.
+    pub(crate) fn carry_out(&self, talks: bool) -> Result<(), Error> {
+        let failed = |what: &str, error: nix::Error| Error(format!("{what}: {error}"));
+        if self.core_dumps {
+            let limit = getrlimit(Resource::RLIMIT_CORE).map(|(_, hard)| hard);
+            let raised = limit.and_then(|hard| setrlimit(Resource::RLIMIT_CORE, hard, hard));
+            raised.map_err(|error| failed("-r: the limit for core files stays", error))?;
+        }
+        if let Some(name) = self.user.as_deref().filter(|_| geteuid().is_root()) {
+            become_user(name)?;
+        }
+        if self.daemon {
+            // Paths go on to mean what they meant where it was started.
+            daemon(true, talks)
+                .map_err(|error| failed("-d: cannot run in the background", error))?;
+        }
+        if self.lock_memory {
+            mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|error| {
+                failed("-k: memory cannot be locked: raise ulimit -l, or leave -k out", error)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives up the rights of root for those of a user, for good.
+fn become_user(name: &str) -> Result<(), Error> {
+    let user = User::from_name(name)
+        .map_err(|error| Error(format!("-u {name}: {error}")))?
+        .ok_or_else(|| Error(format!("-u {name}: there is no such user: choose another")))?;
+    if user.uid.is_root() {
+        return Ok(());
+    }
+    let groups = CString::new(name).map_err(|_| Error(format!("-u {name}: no name")))?;
+    initgroups(&groups, user.gid)
+        .and_then(|()| setgid(user.gid))
+        .and_then(|()| setuid(user.uid))
+        .map_err(|error| Error(format!("-u {name}: cannot become that user: {error}")))
+}

@@ -1,0 +1,203 @@
+//! The verbs, each declared once: how many words it takes, which of them are keys, what a user must
+//! be allowed, whether `noreply` silences it, and for the meta commands each flag.
+//!
+//! A verb that says nothing of rights cannot be written down, and a request that is not in the list
+//! is denied to whom rights are limited. A flag that is not in a verb's table is refused.
+
+use super::meta_flags::{self as flags, Flag};
+use super::write::Mode;
+use super::{Ask, Done, admin, dump, lru, meta_get, meta_number, meta_set, number};
+use super::{retrieve, stats, storage, watch};
+
+/// Which words of a request are keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keys {
+    None,
+    /// The one at this place.
+    At(usize),
+    /// All from this place on.
+    From(usize),
+}
+
+/// The command of Redis, or the subcommand as `config|set`, that a user must be allowed for a
+/// request: the one that does the same, or tells the same.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rights {
+    Anyone,
+    Command(&'static str),
+    /// It depends on the word behind the verb; an empty one stands for no word. What is not listed
+    /// is denied.
+    ByWord(&'static [(&'static str, &'static str)]),
+}
+
+/// One verb.
+#[derive(Debug)]
+pub(super) struct Verb {
+    pub(super) name: &'static str,
+    /// Fewest and most words, its own name included. With others it is no request.
+    pub(super) words: (usize, usize),
+    pub(super) keys: Keys,
+    pub(super) rights: Rights,
+    /// Whether `noreply` as the last word silences it.
+    pub(super) noreply: bool,
+    pub(super) flags: &'static [Flag],
+    pub(super) run: fn(&mut Ask<'_>) -> Done,
+}
+
+const ANY: usize = usize::MAX;
+
+/// A verb without keys and flags, which `noreply` does not silence.
+const fn verb(
+    name: &'static str,
+    words: (usize, usize),
+    rights: Rights,
+    run: fn(&mut Ask<'_>) -> Done,
+) -> Verb {
+    Verb { name, words, keys: Keys::None, rights, noreply: false, flags: &[], run }
+}
+
+impl Verb {
+    const fn with_keys(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// `noreply` silences it, errors included.
+    const fn silenced(mut self) -> Self {
+        self.noreply = true;
+        self
+    }
+
+    const fn with_flags(mut self, flags: &'static [Flag]) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// Whether a request asks for no reply; a key of that name does not.
+    pub(super) fn is_silenced(&self, ask: &Ask<'_>) -> bool {
+        let last = ask.request.len() - 1;
+        let is_key = matches!(self.keys, Keys::At(at) if at == last);
+        self.noreply && !is_key && last > 0 && ask.request.get(last) == Some(b"noreply")
+    }
+
+    /// The verb of that name.
+    #[inline]
+    pub(super) fn find(name: &[u8]) -> Option<&'static Self> {
+        ALL.iter().find(|verb| verb.name.as_bytes() == name)
+    }
+}
+
+use Keys::{At, From};
+use Rights::{Anyone, ByWord, Command};
+
+/// Every verb; the frequent ones first, for the list is searched from its beginning.
+pub(super) const ALL: &[Verb] = &[
+    verb("get", (2, ANY), Command("mget"), |ask| retrieve::get(ask, false)).with_keys(From(1)),
+    verb("set", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Set))
+        .with_keys(At(1))
+        .silenced(),
+    verb("mg", (2, ANY), Command("get"), meta_get::get).with_keys(At(1)).with_flags(flags::MG),
+    verb("ms", (0, ANY), Command("set"), meta_set::set).with_keys(At(1)).with_flags(flags::MS),
+    verb("gets", (2, ANY), Command("mget"), |ask| retrieve::get(ask, true)).with_keys(From(1)),
+    verb("md", (2, ANY), Command("del"), meta_set::delete).with_keys(At(1)).with_flags(flags::MD),
+    verb("ma", (2, ANY), Command("incrby"), meta_number::arithmetic)
+        .with_keys(At(1))
+        .with_flags(flags::MA),
+    verb("mn", (1, ANY), Anyone, |ask| ask.line("MN")),
+    verb("add", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Add))
+        .with_keys(At(1))
+        .silenced(),
+    verb("replace", (5, 6), Command("set"), |ask| storage::store(ask, Mode::Replace))
+        .with_keys(At(1))
+        .silenced(),
+    verb("append", (5, 6), Command("append"), |ask| storage::store(ask, Mode::Append))
+        .with_keys(At(1))
+        .silenced(),
+    verb("prepend", (5, 6), Command("append"), |ask| storage::store(ask, Mode::Prepend))
+        .with_keys(At(1))
+        .silenced(),
+    verb("cas", (6, 7), Command("set"), storage::compare_and_store).with_keys(At(1)).silenced(),
+    verb("delete", (2, 4), Command("del"), storage::delete).with_keys(At(1)).silenced(),
+    verb("incr", (3, 4), Command("incrby"), |ask| number::add(ask, true))
+        .with_keys(At(1))
+        .silenced(),
+    verb("decr", (3, 4), Command("decrby"), |ask| number::add(ask, false))
+        .with_keys(At(1))
+        .silenced(),
+    verb("touch", (3, 4), Command("expire"), storage::touch).with_keys(At(1)).silenced(),
+    verb("gat", (2, ANY), Command("getex"), |ask| retrieve::get_and_touch(ask, false))
+        .with_keys(From(2)),
+    verb("gats", (2, ANY), Command("getex"), |ask| retrieve::get_and_touch(ask, true))
+        .with_keys(From(2)),
+    verb("me", (0, ANY), Command("get"), dump::debug).with_keys(At(1)),
+    verb("version", (1, ANY), Anyone, admin::version),
+    verb("quit", (1, ANY), Anyone, admin::quit),
+    verb("stats", (1, ANY), ByWord(STATS), stats::stats),
+    verb("flush_all", (1, 3), Command("flushall"), admin::flush_all).silenced(),
+    verb("verbosity", (2, 3), Command("config|set"), admin::verbosity).silenced(),
+    verb("cache_memlimit", (2, 3), Command("config|set"), admin::cache_memlimit).silenced(),
+    verb("refresh_certs", (1, ANY), Command("config|set"), admin::refresh_certs).silenced(),
+    verb("shutdown", (1, ANY), Command("shutdown"), admin::shutdown),
+    verb("slabs", (2, ANY), Command("config|set"), lru::slabs).silenced(),
+    verb("lru", (2, ANY), Command("config|set"), lru::lru).silenced(),
+    verb("lru_crawler", (2, ANY), ByWord(CRAWLER), dump::crawler).silenced(),
+    verb("watch", (1, ANY), Command("monitor"), watch::watch),
+];
+
+/// Names of keys, and parts of them, are for whom may list keys.
+const STATS: &[(&str, &str)] = &[
+    ("", "info"),
+    ("items", "info"),
+    ("slabs", "info"),
+    ("sizes", "info"),
+    ("sizes_enable", "info"),
+    ("sizes_disable", "info"),
+    ("settings", "info"),
+    ("conns", "client|list"),
+    ("detail", "keys"),
+    ("cachedump", "keys"),
+    ("reset", "config|resetstat"),
+];
+
+const CRAWLER: &[(&str, &str)] = &[
+    ("metadump", "keys"),
+    ("mgdump", "keys"),
+    ("enable", "config|set"),
+    ("disable", "config|set"),
+    ("crawl", "config|set"),
+    ("sleep", "config|set"),
+    ("tocrawl", "config|set"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A right that no command of Redis' has would be denied to everybody who is limited.
+    #[test]
+    fn every_right_is_one_of_redis() {
+        for verb in ALL {
+            let needed: Vec<&str> = match verb.rights {
+                Anyone => vec![],
+                Command(name) => vec![name],
+                ByWord(words) => words.iter().map(|(_, name)| *name).collect(),
+            };
+            let of_flags = verb.flags.iter().filter_map(|flag| flag.needs);
+            for name in needed.into_iter().chain(of_flags) {
+                let mut numbers = crate::commands::numbers(name).into_iter().flatten();
+                assert!(numbers.next().is_some(), "{}: {name}", verb.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_verb_and_no_flag_stands_twice() {
+        for (at, verb) in ALL.iter().enumerate() {
+            assert!(ALL[..at].iter().all(|other| other.name != verb.name), "{}", verb.name);
+            for (at, flag) in verb.flags.iter().enumerate() {
+                let twice = verb.flags[..at].iter().any(|other| other.letter == flag.letter);
+                assert!(!twice, "{} {}", verb.name, char::from(flag.letter));
+            }
+        }
+    }
+}
