@@ -111,5 +111,7 @@ fn charged_is_taken_and_all_is_given_back() {
     let off = off(&store);
     assert!((0..BESIDE).contains(&off), "{off} bytes are not charged after a flush");
     drop(store);
-    assert_eq!(USED.load(Relaxed), before, "the store is gone, and some of its memory is not");
+    // Room that a look at the classes made, uncounted, goes with the store.
+    let left = USED.load(Relaxed) - before;
+    assert!((-BESIDE..=0).contains(&left), "the store is gone, and {left} bytes of it are not");
 }
