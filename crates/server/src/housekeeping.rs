@@ -28,7 +28,6 @@ const HEADROOM_MIN: u64 = 64 << 10;
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut second = Instant::now();
     let mut last = rates(shared);
-    let mut noted = false;
     let (mut headroom, mut left) = (Bytes(0), shared.store.used());
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
@@ -46,7 +45,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         left = shared.store.used();
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
-        departures::tell(shared, &mut noted);
+        departures::tell(shared);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {
             continue;

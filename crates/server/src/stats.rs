@@ -89,6 +89,8 @@ pub(crate) struct Stats {
     pub(crate) rejected_connections: AtomicU64,
     pub(crate) output_limit_closed: AtomicU64,
     pub(crate) query_limit_closed: AtomicU64,
+    /// When the log last spoke of HTTP at a wrong port, in seconds of the server's clock.
+    pub(crate) http_said: AtomicU64,
     pub(crate) resident: AtomicU64,
     /// Resident memory of the server before it held anything.
     pub(crate) empty: AtomicU64,
@@ -186,6 +188,7 @@ impl Stats {
             rejected_connections: AtomicU64::new(0),
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
+            http_said: AtomicU64::new(0),
             resident: AtomicU64::new(0),
             empty: AtomicU64::new(0),
             help: AtomicU64::new(0),
