@@ -35,14 +35,26 @@ pub(crate) struct Client {
     pub(crate) queued: AtomicI64,
     pub(crate) channels: AtomicU64,
     pub(crate) patterns: AtomicU64,
+    pub(crate) sharded: AtomicU64,
+    /// Keys that WATCH was asked for.
+    pub(crate) watched: AtomicU64,
+    /// Who is told what it tracks: -1 where it tracks nothing, 0 for itself.
+    pub(crate) redirect: AtomicI64,
+    /// It tracks prefixes.
+    pub(crate) broadcast: AtomicBool,
+    /// It watches what others do.
+    pub(crate) monitors: AtomicBool,
     /// Bytes of an unfinished command, and of replies not yet written.
     pub(crate) input: AtomicU64,
     pub(crate) output: AtomicU64,
+    /// Its next command waits for the end of a pause.
+    pub(crate) paused: AtomicBool,
     pub(crate) no_evict: AtomicBool,
     pub(crate) no_touch: AtomicBool,
     /// Bytes and commands so far.
     pub(crate) net_in: Counter,
     pub(crate) net_out: Counter,
+    pub(crate) commands: Counter,
     labels: Mutex<Labels>,
 }
 
@@ -79,34 +91,42 @@ impl Client {
         }
     }
 
+    /// Whether messages of channels reach it.
+    pub(crate) fn listens(&self) -> bool {
+        let counts = [&self.channels, &self.patterns, &self.sharded];
+        counts.iter().any(|count| count.load(Ordering::Relaxed) > 0)
+    }
+
+    /// What it is in the middle of, a letter each as in Redis.
+    pub(crate) fn flags(&self) -> String {
+        let on = |value: &AtomicBool| value.load(Ordering::Relaxed);
+        let flags: String = [
+            ('O', on(&self.monitors)),
+            ('P', self.listens()),
+            ('x', self.queued.load(Ordering::Relaxed) >= 0),
+            ('b', on(&self.paused)),
+            ('t', self.redirect.load(Ordering::Relaxed) >= 0),
+            ('B', on(&self.broadcast)),
+            ('U', self.listener == 0),
+            ('e', on(&self.no_evict)),
+            ('T', on(&self.no_touch)),
+        ]
+        .into_iter()
+        .filter_map(|(flag, on)| on.then_some(flag))
+        .collect();
+        if flags.is_empty() { "N".into() } else { flags }
+    }
+
     /// The line of CLIENT LIST.
     pub(crate) fn line(&self, now_ms: u64) -> String {
         let labels = self.labels().clone();
         let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
-        let (channels, patterns) = (load(&self.channels), load(&self.patterns));
-        let queued = self.queued.load(Ordering::Relaxed);
-        let mut flags = String::new();
-        for (flag, on) in [
-            ('P', channels + patterns > 0),
-            ('x', queued >= 0),
-            ('U', self.listener == 0),
-            ('e', self.no_evict.load(Ordering::Relaxed)),
-            ('T', self.no_touch.load(Ordering::Relaxed)),
-        ] {
-            if on {
-                flags.push(flag);
-            }
-        }
-        if flags.is_empty() {
-            flags.push('N');
-        }
         let output = load(&self.output);
         format!(
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={flags} db={} \
-             sub={channels} \
-             psub={patterns} ssub=0 multi={queued} watch=0 qbuf={} qbuf-free=0 argv-mem=0 \
-             multi-mem=0 rbs=0 rbp=0 obl={output} oll=0 omem={output} tot-mem={} events=r cmd={} \
-             user={} redir=-1 resp={} lib-name={} lib-ver={}",
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db={} sub={} psub={} \
+             ssub={} multi={} watch={} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
+             obl={output} oll=0 omem={output} tot-mem={} events=r cmd={} user={} redir={} resp={} \
+             lib-name={} lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
             self.id,
             self.address,
             self.local,
@@ -114,14 +134,24 @@ impl Client {
             labels.name,
             now_ms.saturating_sub(self.since_ms) / 1_000,
             now_ms.saturating_sub(load(&self.last_ms)) / 1_000,
+            self.flags(),
             self.db.load(Ordering::Relaxed),
+            load(&self.channels),
+            load(&self.patterns),
+            load(&self.sharded),
+            self.queued.load(Ordering::Relaxed),
+            load(&self.watched),
             load(&self.input),
             load(&self.input) + output,
             crate::commands::name_of(self.command.load(Ordering::Relaxed)),
             labels.user,
+            self.redirect.load(Ordering::Relaxed),
             self.protocol.load(Ordering::Relaxed),
             labels.lib_name,
             labels.lib_ver,
+            self.net_in.get(),
+            self.net_out.get(),
+            self.commands.get(),
         )
     }
 }
@@ -166,12 +196,19 @@ impl Clients {
             queued: AtomicI64::new(-1),
             channels: AtomicU64::new(0),
             patterns: AtomicU64::new(0),
+            sharded: AtomicU64::new(0),
+            watched: AtomicU64::new(0),
+            redirect: AtomicI64::new(-1),
+            broadcast: AtomicBool::new(false),
+            monitors: AtomicBool::new(false),
             input: AtomicU64::new(0),
             output: AtomicU64::new(0),
+            paused: AtomicBool::new(false),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
             net_in: Counter::default(),
             net_out: Counter::default(),
+            commands: Counter::default(),
             labels: Mutex::default(),
         });
         all.insert(client.id, client.clone());

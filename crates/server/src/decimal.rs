@@ -9,6 +9,9 @@ use std::fmt;
 const FRACTION_MAX: i32 = 17;
 /// Largest exponent read: that of the 80-bit floats other servers compute with.
 const EXPONENT_MAX: i32 = 4932;
+/// Largest power of two read in hexadecimal, and bits there: beyond what a double can hold, and
+/// soon worked out.
+const POWER_MAX: i32 = 2048;
 
 /// ± digits × 10^exponent; the digits are most significant first, without leading zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,12 +22,16 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3`; `None` where the text is no such number.
+    /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3`, `0x1.8p3`; `None` where the text is no
+    /// such number.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let (negative, text) = match text {
             [b'-', rest @ ..] => (true, rest),
             [b'+', rest @ ..] | rest => (false, rest),
         };
+        if let [b'0', b'x' | b'X', rest @ ..] = text {
+            return Some(Self { negative, ..Self::parse_hexadecimal(rest)? }.trimmed());
+        }
         let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
         let (mantissa, exponent) = text.split_at(end);
         let exponent: i32 = match exponent {
@@ -46,6 +53,59 @@ impl Decimal {
         let number = number.trimmed();
         let magnitude = number.digits.len() as i64 + i64::from(number.exponent);
         (number.digits.is_empty() || magnitude.abs() <= i64::from(EXPONENT_MAX)).then_some(number)
+    }
+
+    /// Reads hexadecimal digits with a point and a power of two, as C writes floats exactly.
+    fn parse_hexadecimal(text: &[u8]) -> Option<Self> {
+        let end = text.iter().position(|byte| matches!(byte, b'p' | b'P')).unwrap_or(text.len());
+        let (mantissa, power) = text.split_at(end);
+        let power: i32 = match power {
+            [] => 0,
+            [_, rest @ ..] => std::str::from_utf8(rest).ok()?.parse().ok()?,
+        };
+        let point = mantissa.iter().position(|&byte| byte == b'.').unwrap_or(mantissa.len());
+        let fraction = mantissa.len().saturating_sub(point + 1);
+        let power = power.checked_sub(i32::try_from(4 * fraction).ok()?)?;
+        if mantissa.len() > POWER_MAX as usize / 4 || power.abs() > POWER_MAX {
+            return None;
+        }
+        let mut number = Self::default();
+        let mut count = 0;
+        for &byte in mantissa[..point].iter().chain(&mantissa[mantissa.len() - fraction..]) {
+            number.scale(16, char::from(byte).to_digit(16)? as u8);
+            count += 1;
+        }
+        // Halves have one digit more each: 2^-n is 5^n * 10^-n.
+        for _ in 0..power.abs() {
+            number.scale(if power > 0 { 2 } else { 5 }, 0);
+        }
+        number.exponent = power.min(0);
+        (count > 0).then(|| number.trimmed())
+    }
+
+    /// Multiplies the digits by a small number and adds another.
+    fn scale(&mut self, by: u8, plus: u8) {
+        let mut carry = u16::from(plus);
+        for digit in self.digits.iter_mut().rev() {
+            carry += u16::from(*digit) * u16::from(by);
+            *digit = (carry % 10) as u8;
+            carry /= 10;
+        }
+        while carry > 0 {
+            self.digits.insert(0, (carry % 10) as u8);
+            carry /= 10;
+        }
+    }
+
+    /// Whether a text is a number without end, such as `inf` or `-Infinity`.
+    pub(crate) fn is_infinite(text: &[u8]) -> bool {
+        let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+        text.eq_ignore_ascii_case(b"inf") || text.eq_ignore_ascii_case(b"infinity")
+    }
+
+    /// Whether it is larger than any number that is read.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.digits.len() as i64 + i64::from(self.exponent) > i64::from(EXPONENT_MAX)
     }
 
     /// Without zeros on either side.
@@ -172,6 +232,25 @@ mod tests {
             ("+1", "0", "1"),
         ] {
             assert_eq!(sum(a, b).as_deref(), Some(expected), "{a} + {b}");
+        }
+        for (text, expected) in [
+            ("0x10", "16"),
+            ("-0X1p3", "-8"),
+            ("0x.8", "0.5"),
+            ("0x1.8p-1", "0.75"),
+            ("0xffP+4", "4080"),
+            ("0x0p9", "0"),
+        ] {
+            assert_eq!(sum(text, "0").as_deref(), Some(expected), "{text}");
+        }
+        for text in ["0x", "0x.", "0x1p", "0xg", "0x1p99999", "0x1.8.0", "0x-1"] {
+            assert!(Decimal::parse(text.as_bytes()).is_none(), "{text}");
+        }
+        for text in ["inf", "-inf", "+Infinity", "INF"] {
+            assert!(Decimal::is_infinite(text.as_bytes()), "{text}");
+        }
+        for text in ["", "-", "in", "nan", "infinit"] {
+            assert!(!Decimal::is_infinite(text.as_bytes()), "{text}");
         }
         for text in ["", "a", "1a", ".", "1e", "--1", "1 ", " 1", "1e99999", "nan", "inf"] {
             assert!(Decimal::parse(text.as_bytes()).is_none(), "{text}");

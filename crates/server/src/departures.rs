@@ -1,21 +1,28 @@
 //! Items that leave by themselves, evicted or dead of age, and who is told: memcached's `watch
-//! evictions`, and clients that track what they have read.
+//! evictions`, clients that track what they have read, and listeners of keyspace notifications.
+//! Fields of hashes die by themselves as well.
 
+use crate::hash;
 use crate::hub::EVICTIONS;
 use crate::memcached;
+use crate::notify;
 use crate::shared::Shared;
-use store::Cause;
+use crate::value::HASH;
+use std::sync::atomic::Ordering;
+use store::{Cause, Item, Now};
 
-/// Tells of what left since the last call. `noted` is whether the store notes it.
-pub(crate) fn tell(shared: &Shared, noted: &mut bool) {
-    let tracked = shared.tracking.is_active();
-    if !tracked && !shared.hub.is_wanted(EVICTIONS) {
-        if std::mem::take(noted) {
+/// Tells of what left since the last call. Who begins to listen calls it first: from then on the
+/// store notes what leaves.
+pub(crate) fn tell(shared: &Shared) {
+    let (tracked, view) = (shared.tracking.is_active(), shared.view());
+    let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED) != 0;
+    if !tracked && !told && !shared.hub.is_wanted(EVICTIONS) {
+        if shared.departures_noted.swap(false, Ordering::Relaxed) {
             shared.store.forget_departed();
         }
         return;
     }
-    *noted = true;
+    shared.departures_noted.store(true, Ordering::Relaxed);
     let mut all = vec![];
     let lost = shared.store.departed(&mut all);
     for left in &all {
@@ -25,8 +32,45 @@ pub(crate) fn tell(shared: &Shared, noted: &mut bool) {
         if tracked {
             shared.tracking.changed(shared, 0, left.tenant, &left.key);
         }
+        let (class, event) = if left.cause == Cause::Evicted {
+            (notify::EVICTED, "evicted")
+        } else {
+            (notify::EXPIRED, "expired")
+        };
+        let place = notify::Place { tenant: left.tenant, db: left.db, key: &left.key };
+        notify::tell(shared, &view, class, event, place);
     }
-    if lost > 0 && tracked {
-        shared.tracking.forget_all(shared, None);
+    if tracked {
+        tell_of_fields(shared, view.settings.tracking_max_keys);
+        if lost > 0 {
+            shared.tracking.forget_all(shared, None);
+        }
+        shared.tracking.tell_pending(shared);
+    }
+}
+
+/// Tells of the hashes of which a field is dead by now.
+fn tell_of_fields(shared: &Shared, max: usize) {
+    let now = shared.clock.now();
+    for (tenant, db, bytes) in shared.tracking.due(now.unix_ms) {
+        let key = shared.store.key(tenant, db, &bytes);
+        // Who wrote the hash meanwhile took the dead field out, and said so.
+        let is_dead =
+            |item: &Item<'_>| item.kind == HASH && hash::has_dead(item.value, now.unix_ms);
+        if shared.store.peek(&key, now, is_dead) == Some(true) {
+            shared.tracking.changed(shared, 0, tenant, &bytes);
+        }
+        note_death(shared, max, &key, now);
+    }
+}
+
+/// Has the next death of a field of this key told, if it is a hash with mortal fields; of at most
+/// `max` keys.
+pub(crate) fn note_death(shared: &Shared, max: usize, key: &store::Key<'_>, now: Now) {
+    let next = |item: &Item<'_>| {
+        (item.kind == HASH).then(|| hash::next_death(item.value, now.unix_ms)).flatten()
+    };
+    if let Some(at) = shared.store.peek(key, now, next).flatten() {
+        shared.tracking.dies(shared, max, at, key);
     }
 }

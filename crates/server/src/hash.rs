@@ -118,6 +118,18 @@ pub(crate) fn fields(
     })
 }
 
+/// When the next field of a hash dies, in Unix milliseconds.
+pub(crate) fn next_death(value: &[u8], now_ms: u64) -> Option<u64> {
+    fields(value, now_ms).filter_map(|(.., expires)| expires).min()
+}
+
+/// Whether a field of a hash has died since it was written.
+pub(crate) fn has_dead(value: &[u8], now_ms: u64) -> bool {
+    let mut reader = Reader::new(value).0;
+    let mut all = std::iter::from_fn(|| reader.field());
+    all.any(|(.., expires)| expires.is_some_and(|at| at <= now_ms))
+}
+
 /// The value of a field, and when it dies.
 pub(crate) fn find<'a>(
     value: &'a [u8],

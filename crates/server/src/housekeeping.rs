@@ -18,7 +18,6 @@ const SWEEPS_MAX: usize = 8;
 pub(crate) fn run(shared: &Arc<Shared>) {
     let mut second = Instant::now();
     let mut last = rates(shared);
-    let mut noted = false;
     while !shared.is_stopping() {
         std::thread::park_timeout(PERIOD);
         shared.clock.refresh();
@@ -31,7 +30,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         }
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
-        departures::tell(shared, &mut noted);
+        departures::tell(shared);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {
             continue;

@@ -24,12 +24,14 @@ mod hub;
 mod listen;
 mod memcached;
 mod memory_limit;
+mod notify;
 mod owners;
 mod pause;
 mod pilot;
 mod ping;
 mod pools;
 mod pubsub;
+mod replace;
 mod resident;
 mod serve;
 mod session;
@@ -165,8 +167,12 @@ fn announce(shared: &Shared) {
         settings.io_threads,
         shared.listening.join(", ")
     );
-    for name in settings.ignored.keys() {
-        tracing::warn!("'{name}' means nothing here and is ignored");
+    if !settings.ignored.is_empty() {
+        let names: Vec<_> = settings.ignored.keys().map(String::as_str).collect();
+        tracing::warn!("these directives mean nothing here and are ignored: {}", names.join(", "));
+    }
+    for warning in settings.first_doubts() {
+        tracing::warn!("{warning}");
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::glob;
 use crate::worker::{Mailbox, Message};
+use base::TenantId;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +25,8 @@ pub(crate) struct Publication {
     pub(crate) message: Arc<[u8]>,
     /// `smessage` for shard channels.
     pub(crate) sharded: bool,
+    /// Whose key it is about, where not every client may hear of it.
+    pub(crate) of: Option<TenantId>,
 }
 
 type Listeners = HashMap<u64, Place>;
@@ -77,13 +80,15 @@ impl PubSub {
         }
     }
 
-    /// Sends `message` to whoever listens to `channel`; how many that were.
+    /// Sends `message` to whoever listens to `channel`, and could come by keys of the tenant it is
+    /// `of`; how many listen.
     pub(crate) fn publish(
         &self,
         mailboxes: &[Mailbox],
         channel: &[u8],
         message: &[u8],
         sharded: bool,
+        of: Option<TenantId>,
     ) -> usize {
         let tables = self.lock();
         let exact = if sharded { &tables.sharded } else { &tables.channels };
@@ -95,6 +100,7 @@ impl PubSub {
                     channel: to.clone(),
                     message: text.clone(),
                     sharded,
+                    of,
                 };
                 mailboxes[place.worker].send(Message::Publish(place.at, client, publication));
             }

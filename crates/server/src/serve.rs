@@ -1,7 +1,7 @@
 //! `larder serve`: the server as a process of its own.
 
 use crate::config::directive::{self, When};
-use crate::config::{Error, Settings};
+use crate::config::{Error, Settings, ignored};
 use crate::{Handle, memcached, start_from, warm};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::{IsTerminal, Write};
@@ -197,6 +197,6 @@ fn print_directives(json: bool) {
             directive.name, directive.doc
         );
     }
-    let ignored: Vec<_> = directive::IGNORED.iter().map(|(name, _)| *name).collect();
+    let ignored: Vec<_> = ignored::all().map(|(name, _)| name).collect();
     let _ = writeln!(out, "Accepted and without effect: {}", ignored.join(" "));
 }

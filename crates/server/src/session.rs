@@ -26,6 +26,24 @@ pub(crate) enum Mute {
     Always,
 }
 
+impl Mute {
+    /// Whether the reply to the command that was carried out is not wanted; the next is another
+    /// question.
+    #[inline]
+    pub(crate) const fn is_muted(&mut self) -> bool {
+        match self {
+            Self::No => return false,
+            Self::Next => *self = Self::This,
+            Self::This => {
+                *self = Self::No;
+                return true;
+            }
+            Self::Always => return true,
+        }
+        false
+    }
+}
+
 /// Commands between MULTI and EXEC.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
@@ -34,6 +52,10 @@ pub(crate) struct Transaction {
     pub(crate) commands: usize,
     /// One of them was refused, so EXEC will refuse all.
     pub(crate) broken: bool,
+    /// The flags of all of them.
+    pub(crate) flags: u32,
+    /// The database that the next of them will be carried out in, where one before it chooses.
+    pub(crate) db: Option<u8>,
 }
 
 /// A key that EXEC depends on, and what it looked like.
@@ -116,9 +138,13 @@ pub(crate) struct Session {
     /// Lines that a watcher by memcached's protocol has missed since it was last shown one.
     pub(crate) skipped: u64,
     pub(crate) mute: Mute,
+    /// The command that is carried out wrote what is sent though replies are not.
+    pub(crate) pushed: bool,
     /// Reads leave no trace, as CLIENT NO-TOUCH asks.
     pub(crate) no_touch: bool,
     pub(crate) transaction: Option<Transaction>,
+    /// Commands of a transaction are being carried out.
+    pub(crate) executing: bool,
     pub(crate) watched: Vec<Watched>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
@@ -150,8 +176,10 @@ impl Session {
             ending: "normal",
             skipped: 0,
             mute: Mute::No,
+            pushed: false,
             no_touch: false,
             transaction: None,
+            executing: false,
             watched: vec![],
             subscriptions: None,
             tracks: None,
@@ -218,11 +246,13 @@ impl Session {
         });
     }
 
-    /// Whether the user may call the command with this number, of a client that is `limited`.
+    /// Whether the user may call the command with this number, of a client that is `limited`; a
+    /// command that is queued, in the database it will be carried out in.
     #[cold]
     pub(crate) fn permits(&self, number: u16, args: &[&[u8]]) -> Result<(), Denied> {
+        let queued = self.transaction.as_ref().and_then(|transaction| transaction.db);
         match &self.rights {
-            Some(user) => user.check(number, args, self.db),
+            Some(user) => user.check(number, args, queued.unwrap_or(self.db)),
             None => Err(Denied::Command),
         }
     }
@@ -264,8 +294,15 @@ impl Session {
     }
 
     /// The next command waits for the end of a pause.
-    pub(crate) const fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         self.rests_until_ms = PAUSED;
+        self.client.paused.store(true, Ordering::Relaxed);
+    }
+
+    /// The pause is over.
+    pub(crate) fn go_on(&mut self) {
+        self.rests_until_ms = 0;
+        self.client.paused.store(false, Ordering::Relaxed);
     }
 
     pub(crate) const fn is_paused(&self) -> bool {
@@ -302,6 +339,7 @@ impl Session {
     pub(crate) fn discard(&mut self) {
         self.transaction = None;
         self.watched = vec![];
+        self.client.watched.store(0, Ordering::Relaxed);
         self.client.queued.store(-1, Ordering::Relaxed);
     }
 
@@ -327,5 +365,6 @@ impl Session {
         }
         self.client.channels.store(0, Ordering::Relaxed);
         self.client.patterns.store(0, Ordering::Relaxed);
+        self.client.sharded.store(0, Ordering::Relaxed);
     }
 }

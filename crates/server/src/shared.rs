@@ -9,6 +9,7 @@ use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
+use crate::departures;
 use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
@@ -25,7 +26,7 @@ use crate::warm::Warm;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use store::{Bounds, Store};
@@ -97,11 +98,16 @@ pub(crate) struct Shared {
     pub(crate) pubsub: PubSub,
     /// Who keeps what it has read.
     pub(crate) tracking: Tracking,
+    /// Whether the store notes what leaves by itself.
+    pub(crate) departures_noted: AtomicBool,
     /// Whether commands wait.
     pub(crate) pause: Pause,
     /// Who watches what others do.
     pub(crate) hub: Hub,
     pub(crate) slowlog: SlowLog,
+    /// Commands with many bytes, and commands whose replies have many.
+    pub(crate) large_requests: SlowLog,
+    pub(crate) large_replies: SlowLog,
     pub(crate) hotkeys: HotKeys,
     /// What was refused to whom.
     pub(crate) acl_log: acl::Log,
@@ -198,9 +204,12 @@ impl Shared {
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
             tracking: Tracking::default(),
+            departures_noted: AtomicBool::new(false),
             pause: Pause::default(),
             hub: Hub::default(),
             slowlog: SlowLog::default(),
+            large_requests: SlowLog::default(),
+            large_replies: SlowLog::default(),
             hotkeys: HotKeys::default(),
             acl_log: acl::Log::default(),
             attempts: Attempts::default(),
@@ -265,6 +274,17 @@ impl Shared {
         new.settings.check()?;
         if new.settings.tls_generation != old.settings.tls_generation {
             new.tls = tls::load(&new.settings)?;
+            if let Some(wrong) = new.settings.unreadable_tls() {
+                return Err(config::Error(wrong).into());
+            }
+        }
+        if new.settings.dir != old.settings.dir && !Path::new(&new.settings.dir).is_dir() {
+            let wrong = format!("dir {} is no folder: make it, or name another", new.settings.dir);
+            return Err(config::Error(wrong).into());
+        }
+        let old_doubts = old.settings.doubts();
+        for doubt in new.settings.doubts().iter().filter(|doubt| !old_doubts.contains(doubt)) {
+            tracing::warn!("{doubt}");
         }
         new.generation += 1;
         new.name_tenants();
@@ -284,10 +304,14 @@ impl Shared {
         if !pilot::is_steered(&new.settings) {
             self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
         }
+        self.tracking.limit(self, new.settings.tracking_max_keys);
         let rules_changed = new.settings.tenants != old.settings.tenants;
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
+        if new.settings.notify != old.settings.notify {
+            departures::tell(self);
+        }
         if new.settings.users != old.settings.users {
             for mailbox in &self.mailboxes {
                 mailbox.send(Message::Users);

@@ -5,6 +5,8 @@
 //! together, so each for itself where there is no pipeline. Of a group that took long the largest
 //! command is kept, with a note of how many others there were. All other commands are timed each
 //! for itself. So nothing slow is missed.
+//!
+//! Two more logs of the same form keep commands whose own bytes, or those of their reply, are many.
 
 use crate::clients::Client;
 use std::collections::VecDeque;
@@ -14,12 +16,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 const ARGS_MAX: usize = 32;
 const BYTES_MAX: usize = 128;
 
-/// A slow command.
+/// A command that is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) id: u64,
     pub(crate) unix_s: u64,
-    pub(crate) micros: u64,
+    /// Microseconds, or bytes.
+    pub(crate) amount: u64,
     pub(crate) args: Vec<Vec<u8>>,
     pub(crate) address: String,
     pub(crate) name: String,
@@ -66,13 +69,13 @@ impl SlowLog {
         &self,
         client: &Client,
         args: impl ExactSizeIterator<Item = &'a [u8]>,
-        micros: u64,
+        amount: u64,
         max: usize,
     ) {
         let entry = Entry {
             id: 0,
             unix_s: crate::clock::Clock::unix_us() / 1_000_000,
-            micros,
+            amount,
             args: kept(args),
             address: client.address.clone(),
             name: client.labels().name.clone(),

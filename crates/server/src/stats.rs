@@ -93,6 +93,8 @@ pub(crate) struct Stats {
     pub(crate) query_limit_closed: AtomicU64,
     /// Clients closed by `timeout`.
     pub(crate) idle_closed: AtomicU64,
+    /// When the log last spoke of HTTP at a wrong port, in seconds of the server's clock.
+    pub(crate) http_said: AtomicU64,
     pub(crate) resident: AtomicU64,
     /// Time spent looking for dead items.
     pub(crate) expire_us: AtomicU64,
@@ -188,6 +190,7 @@ impl Stats {
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             idle_closed: AtomicU64::new(0),
+            http_said: AtomicU64::new(0),
             resident: AtomicU64::new(0),
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),

@@ -22,7 +22,7 @@ use crate::connection::{Codec, Connection, Stream, give_back};
 use crate::listen::Speaks;
 use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
-use crate::session::{Mute, Session};
+use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
 use ahead::Ahead;
@@ -437,7 +437,9 @@ impl Worker {
                 self.reply(at, connection)?;
             }
         }
-        if !tracked {
+        if tracked {
+            self.shared.tracking.tell_pending(&self.shared);
+        } else {
             self.shared.tracking.forget_all(&self.shared, None);
         }
         Ok(consumed)
@@ -453,11 +455,12 @@ impl Worker {
     ) -> Result<usize, End> {
         self.batches += 1;
         let timed = self.batches.is_multiple_of(TIMED_EVERY);
-        let attention = Attention::of(&self.shared, timed, self.now_ms);
+        let attention = Attention::of(&self.shared, &self.view, timed, self.now_ms);
         let is_paid = attention.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
         let mut ahead = Ahead::ALONE;
+        let (mut commands, large_from) = (0, self.view.settings.large_from());
         while connection.session.goes_on() {
             let session = &mut connection.session;
             ahead.next(&self.shared.store, session, &bytes[consumed..]);
@@ -472,6 +475,7 @@ impl Worker {
                     if command.is_empty() {
                         continue;
                     }
+                    commands += 1;
                     let mark = self.output.len();
                     let out = Encoder::new(&mut self.output, session.protocol);
                     let (shared, view) = (&*self.shared, &*self.view);
@@ -487,15 +491,14 @@ impl Worker {
                     } else {
                         commands::execute(&mut call, counters);
                     }
-                    group.add(len + call.out.mark().saturating_sub(mark), consumed - len);
-                    match session.mute {
-                        Mute::No => {}
-                        Mute::Next => session.mute = Mute::This,
-                        Mute::This => {
-                            session.mute = Mute::No;
-                            self.output.truncate(mark);
-                        }
-                        Mute::Always => self.output.truncate(mark),
+                    let reply = call.out.mark().saturating_sub(mark);
+                    if len.max(reply) as u64 >= large_from {
+                        commands::note_large(&call, len, reply);
+                    }
+                    group.add(len + reply, consumed - len);
+                    let is_muted = session.mute.is_muted();
+                    if !std::mem::take(&mut session.pushed) && is_muted {
+                        self.output.truncate(mark);
                     }
                 }
                 Err(malformed) => {
@@ -522,6 +525,8 @@ impl Worker {
             }
         }
         self.end_group(connection, bytes, &mut group, consumed);
+        connection.session.client.commands.add(commands);
+        self.shared.tracking.tell_pending(&self.shared);
         // Whoever began to track meanwhile may have read what was overwritten here. If it was this
         // client, it has read nothing yet.
         if !attention.tracked {
@@ -585,7 +590,11 @@ impl Worker {
     }
 
     fn publish(&mut self, at: usize, publication: &Publication) {
-        let Some(connection) = self.connections[at].take() else { return };
+        let Some(connection) = &self.connections[at] else { return };
+        let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
+        if !publication.of.is_none_or(hears) {
+            return;
+        }
         let mut out = Encoder::new(&mut self.output, connection.session.protocol);
         if let Some(pattern) = &publication.pattern {
             out.push(4);
@@ -597,7 +606,6 @@ impl Worker {
         }
         out.bulk(&publication.channel);
         out.bulk(&publication.message);
-        self.connections[at] = Some(connection);
         self.push(at);
     }
 

@@ -243,6 +243,13 @@ fn refusals_are_kept_in_the_log() {
     assert!(admin.ask("ACL LOG 100").starts_with("*2\r\n"));
     assert_eq!(admin.ask("ACL LOG RESET"), "+OK\r\n");
     assert_eq!(admin.ask("ACL LOG"), "*0\r\n");
+    // Refused at EXEC because of rules that changed meanwhile.
+    let mut alice = enter(&server, "alice");
+    alice.ask("MULTI");
+    alice.ask("GET app:1");
+    admin.ask("ACL SETUSER alice -get +exec");
+    assert!(alice.ask("EXEC").starts_with("*1\r\n-NOPERM"));
+    assert!(admin.ask("ACL LOG").contains("\r\nmulti\r\n"));
 }
 
 #[test]
@@ -336,36 +343,90 @@ fn limits_hold_for_memcacheds_clients_too() {
     assert!(admin.ask("ACL LOG 100").contains("delete"), "it is in the log");
 }
 
-/// Categories as redis-server 7.0.15 gives them in COMMAND INFO, of every command that is in both.
+/// A rule for databases replaces the one before, and every database of a command is looked at.
 #[test]
-fn categories_are_those_of_redis() {
+fn every_database_of_a_command_is_looked_at() {
     let server = serve("");
-    let mut client = Client::new(server.addr());
-    let members = |client: &mut Client, category: &str| {
-        let listed = client.ask(&format!("ACL CAT {category}"));
-        let names = listed.lines().filter(|line| !line.starts_with(['*', '$'])).map(str::to_owned);
-        names.collect::<Vec<_>>()
-    };
-    let categories: Vec<_> = client.ask("ACL CAT").lines().map(str::to_owned).collect();
-    let categories: Vec<_> =
-        categories.into_iter().filter(|line| !line.starts_with(['*', '$'])).collect();
-    assert_eq!(categories.len(), 21);
-    let recorded: Vec<(&str, Vec<&str>)> = include_str!("acl/categories.txt")
-        .lines()
-        .map(|line| line.split_once(": ").unwrap())
-        .map(|(command, names)| (command, names.split(' ').collect()))
-        .collect();
-    let (mut compared, mut differ) = (0, vec![]);
-    for category in &categories {
-        let members = members(&mut client, category);
-        for (command, names) in &recorded {
-            let has = members.iter().any(|name| name == command);
-            if has != names.contains(&category.as_str()) {
-                differ.push(format!("{command} {category}"));
-            }
-            compared += usize::from(has);
-        }
+    let mut admin = Client::new(server.addr());
+    admin.ask("SET a 1");
+    admin.ask("ACL SETUSER alice on >pw ~* +@all db=0,1 db=0,2");
+    assert!(admin.ask("ACL LIST").contains("db=0,2 "), "the last rule wins");
+    let mut alice = enter(&server, "alice");
+    let refused = "-NOPERM No permissions to access the database\r\n";
+    assert_eq!(alice.ask("COPY a b DB 2 DB 1"), refused, "the last option is what counts");
+    assert_eq!(alice.ask("COPY a b DB 1 DB 2"), ":1\r\n");
+    assert_eq!(alice.ask("MOVE a 1"), refused);
+    // A queued command is about the database that those before it choose.
+    for (line, reply) in [
+        ("MULTI", "+OK\r\n"),
+        ("SELECT 2", "+QUEUED\r\n"),
+        ("GET b", "+QUEUED\r\n"),
+        ("SELECT 1", refused),
+        ("DISCARD", "+OK\r\n"),
+    ] {
+        assert_eq!(alice.ask(line), reply, "{line}");
     }
-    assert_eq!(differ, Vec::<String>::new());
-    assert!(compared > 300, "{compared}");
+    admin.ask("ACL SETUSER alice db=2");
+    for (line, reply) in [
+        ("GET a", refused),
+        ("MULTI", "+OK\r\n"),
+        ("SELECT 2", "+QUEUED\r\n"),
+        ("GET b", "+QUEUED\r\n"),
+        ("EXEC", "*2\r\n+OK\r\n$1\r\n1\r\n"),
+    ] {
+        assert_eq!(alice.ask(line), reply, "{line}");
+    }
+    // The log and a trial name the database that was refused.
+    admin.ask("ACL LOG RESET");
+    alice.ask("SELECT 5");
+    let log = admin.ask("ACL LOG");
+    assert!(log.contains("object\r\n$1\r\n5\r\n"), "{log}");
+    assert_eq!(
+        admin.value("ACL DRYRUN alice select 7"),
+        "User alice has no permissions to access the '7' database"
+    );
+    assert!(admin.info("acl_access_denied_db").parse::<u64>().unwrap() >= 4);
+}
+
+/// Rules in files of others name commands that are not here.
+#[test]
+fn rules_may_name_commands_that_are_not_here() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    let rules = "+@all -debug -swapdb +eval +lpush -script|kill -module|load -cluster|reset -sort";
+    assert_eq!(admin.ask(&format!("ACL SETUSER alice on >pw ~* {rules}")), "+OK\r\n");
+    assert!(admin.ask("ACL LIST").contains(rules));
+    assert_eq!(enter(&server, "alice").ask("SET a 1"), "+OK\r\n");
+    for word in ["+nosuch", "-config|nosuch", "+@nosuch"] {
+        let error = admin.ask(&format!("ACL SETUSER alice {word}"));
+        assert!(error.contains("Unknown command or category name in ACL"), "{word}: {error}");
+    }
+}
+
+#[test]
+fn the_channels_of_new_users_are_as_chosen() {
+    let server = serve("--acl-pubsub-default allchannels --user 'bob on nopass +@all'");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw");
+    admin.ask("CONFIG SET acl-pubsub-default resetchannels");
+    admin.ask("ACL SETUSER carol on >pw");
+    let all = admin.ask("ACL LIST");
+    let line = |name: &str| all.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("alice").contains("&*") && line("bob").contains("&*"));
+    assert!(line("carol").contains("resetchannels"));
+}
+
+/// `BITFIELD` that only reads asks for the right to read alone.
+#[test]
+fn rights_follow_from_the_arguments() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on >pw +@all %R~ro %W~wo");
+    let mut alice = enter(&server, "alice");
+    for line in ["BITFIELD ro GET u8 0", "SET wo 1", "RENAME wo wo", "COPY ro wo REPLACE"] {
+        let allowed = line != "RENAME wo wo";
+        assert_eq!(alice.ask(line) != KEY, allowed, "{line}: what moves a value tells of it");
+    }
+    assert_eq!(alice.ask("BITFIELD ro SET u8 0 1"), KEY);
+    assert_eq!(alice.ask("SET wo 1 GET"), KEY);
 }

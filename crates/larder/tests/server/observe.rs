@@ -143,3 +143,29 @@ fn the_time_of_the_sweep_is_shown() {
         std::thread::sleep(Duration::from_millis(50));
     }
 }
+
+/// Valkey's three logs: what took long, what has many bytes, what was answered with many.
+#[test]
+fn large_commands_and_replies_are_kept() {
+    let server = serve("--slowlog-log-slower-than 0");
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(2_000_000);
+    client.ask(&format!("SET big {value}"));
+    client.ask("GET big");
+    client.ask("GET none");
+    for (kind, count, name) in [("large-request", 1, "SET"), ("large-reply", 1, "GET")] {
+        assert_eq!(client.value(&format!("COMMANDLOG LEN {kind}")), count.to_string(), "{kind}");
+        let entries = client.ask(&format!("COMMANDLOG GET -1 {kind}"));
+        assert!(entries.contains(&format!("\r\n{name}\r\n")), "{kind}: {entries}");
+        assert!(entries.contains("\r\n:20000"), "the bytes are shown: {entries}");
+        assert_eq!(client.ask(&format!("COMMANDLOG RESET {kind}")), "+OK\r\n");
+        assert_eq!(client.value(&format!("COMMANDLOG LEN {kind}")), "0", "{kind}");
+    }
+    assert!(client.ask("COMMANDLOG GET 2 slow").starts_with("*2\r\n"));
+    client.ask("CONFIG SET commandlog-reply-larger-than -1 commandlog-request-larger-than 100000");
+    client.ask("GET big");
+    client.ask(&format!("SET big {}", &value[..200_000]));
+    assert_eq!(client.value("COMMANDLOG LEN large-reply"), "0");
+    assert_eq!(client.value("COMMANDLOG LEN large-request"), "1");
+    assert!(client.ask("COMMANDLOG LEN none").starts_with("-ERR type should be one of"));
+}

@@ -25,14 +25,53 @@ fn writes_wait_and_reads_do_not() {
     assert_eq!(two.reply(), b"+OK\r\n");
     assert_eq!(two.reply(), b"$1\r\n2\r\n");
     assert_eq!(waiting.join().unwrap(), "STORED");
-    // What waits of a transaction is its end.
+    // A write waits when it is queued, or else the transaction that has it.
     one.ask("CLIENT PAUSE 60000 WRITE");
     two.send(b"MULTI\r\nINCR a\r\nEXEC\r\n");
-    assert_eq!([two.reply(), two.reply()], [b"+OK\r\n".to_vec(), b"+QUEUED\r\n".to_vec()]);
+    assert_eq!(two.reply(), b"+OK\r\n");
     std::thread::sleep(Duration::from_millis(150));
     assert_eq!(one.value("GET a"), "2");
     one.ask("CLIENT UNPAUSE");
-    assert_eq!(two.reply(), b"*1\r\n:3\r\n");
+    assert_eq!([two.reply(), two.reply()], [b"+QUEUED\r\n".to_vec(), b"*1\r\n:3\r\n".to_vec()]);
+    two.send(b"MULTI\r\nINCR a\r\n");
+    assert_eq!([two.reply(), two.reply()], [b"+OK\r\n".to_vec(), b"+QUEUED\r\n".to_vec()]);
+    one.ask("CLIENT PAUSE 60000 WRITE");
+    two.send(b"EXEC\r\n");
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(one.value("GET a"), "3");
+    one.ask("CLIENT UNPAUSE");
+    assert_eq!(two.reply(), b"*1\r\n:4\r\n");
+}
+
+/// What would not write does not wait, and who waits is counted.
+#[test]
+fn who_waits_for_writes() {
+    let server = serve("");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    assert_eq!(one.ask("CLIENT PAUSE 60000 WRITE"), "+OK\r\n");
+    for (line, begin) in [
+        ("SET a", "-ERR wrong number"),
+        ("NOSUCH", "-ERR unknown command"),
+        ("EXEC", "-ERR EXEC without MULTI"),
+        ("MULTI", "+OK"),
+        ("GET a", "+QUEUED"),
+        ("PING", "+QUEUED"),
+        ("EXEC", "*2"),
+        ("INFO", "$"),
+    ] {
+        assert!(two.ask(line).starts_with(begin), "{line}");
+    }
+    assert_eq!(one.info("blocked_clients"), "0");
+    for (at, line) in ["PUBLISH a b", "FLUSHALL", "GETEX a", "DEL a"].into_iter().enumerate() {
+        let mut waiting = Client::new(server.addr());
+        waiting.send(format!("{line}\r\n").as_bytes());
+        while one.info("blocked_clients") != "1" {}
+        assert!(one.value("CLIENT LIST").contains("flags=b"));
+        assert_eq!(one.ask("CLIENT UNPAUSE"), "+OK\r\n");
+        assert!(!waiting.reply().is_empty(), "{at}");
+        assert_eq!(one.info("blocked_clients"), "0");
+        one.ask("CLIENT PAUSE 60000 WRITE");
+    }
 }
 
 #[test]

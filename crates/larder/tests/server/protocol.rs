@@ -280,3 +280,26 @@ fn tools_leave_no_trace() {
     );
     assert_eq!(client.value("OBJECT FREQ k"), "1");
 }
+
+/// A web page may have a browser send anything behind lines of HTTP: nothing of it is carried out.
+#[test]
+fn requests_of_http_are_closed() {
+    let server = serve("");
+    for request in [
+        "POST / HTTP/1.1\r\nHost: localhost\r\n\r\nSET a 1\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\nSET a 1\r\n",
+        "PUT /x HTTP/1.0\r\n\r\nSET a 1\r\n",
+        "Host: localhost\r\nSET a 1\r\n",
+        "*1\r\n$4\r\npost\r\nSET a 1\r\n",
+    ] {
+        let mut client = Client::new(server.addr());
+        client.send(request.as_bytes());
+        assert_eq!(client.reply(), b"", "{request}");
+    }
+    let mut client = Client::new(server.addr());
+    assert_eq!(client.value("EXISTS a"), "0");
+    assert_eq!(client.ask("SET a HTTP/1.1"), "+OK\r\n", "what is a command is none of it");
+    server.logged("it sent a request of HTTP");
+    let lines = server.log().lines().filter(|line| line.contains("HTTP")).count();
+    assert_eq!(lines, 1, "once a minute is enough");
+}

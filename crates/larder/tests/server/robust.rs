@@ -228,6 +228,11 @@ fn the_errors_of_limits_name_their_settings() {
     let refused = refused.filter(|reply| reply != "+OK\r\n").last().unwrap();
     assert!(refused.starts_with("-OOM ") && refused.contains("'maxmemory'"), "{refused}");
     client.ask("MULTI");
+    let refused = client.ask(&format!("SET k {value}"));
+    assert!(refused.starts_with("-OOM ") && refused.contains("'maxmemory'"), "{refused}");
+    let server = serve("--client-query-buffer-limit 1mb");
+    let mut client = Client::new(server.addr());
+    client.ask("MULTI");
     let refused = (0..200).map(|at| client.ask(&format!("SET k:{at} {value}")));
     let refused = refused.filter(|reply| reply != "+QUEUED\r\n").last().unwrap();
     assert!(refused.contains("client-query-buffer-limit"), "{refused}");

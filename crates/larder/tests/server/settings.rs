@@ -217,6 +217,7 @@ fn what_has_no_default_is_a_variable_and_a_flag_too() {
             "requirepass" => "pw".into(),
             "tls-protocols" => "TLSv1.3".into(),
             "tenant" => "web match prefix web:".into(),
+            "notify-keyspace-events" => "AKE".into(),
             // The others are paths.
             _ => path(name),
         };
@@ -258,4 +259,106 @@ fn maxmemory_may_be_a_share_of_the_machine() {
     client.ask("CONFIG SET maxmemory 5mb");
     std::thread::sleep(std::time::Duration::from_millis(1_300));
     assert_eq!(client.info("maxmemory"), (5u64 << 20).to_string(), "a size stays as it is");
+}
+
+/// What is written anew may be read by those who could read it before, and by nobody else.
+#[test]
+fn files_that_are_written_keep_their_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let (file, users) = (dir.path().join("larder.conf"), dir.path().join("users.acl"));
+    std::fs::write(&file, format!("aclfile {}\n", users.display())).unwrap();
+    std::fs::write(&users, "user default on nopass ~* &* +@all\n").unwrap();
+    for path in [&file, &users] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let arguments = "--json --port 0 --http-port 0 --io-threads 1";
+    let server = start(&mut larder(&format!("serve {} {arguments}", file.display())));
+    let mut client = Client::new(server.addr());
+    client.ask("ACL SETUSER bob on >secret");
+    for line in ["CONFIG SET timeout 9", "CONFIG REWRITE", "ACL SAVE"] {
+        assert_eq!(client.ask(line), "+OK\r\n", "{line}");
+    }
+    for (path, word) in [(&file, "timeout 9"), (&users, "user bob on #")] {
+        assert!(std::fs::read_to_string(path).unwrap().contains(word));
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{}", path.display());
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside them");
+}
+
+/// What will hardly do what is meant is said when it is set.
+#[test]
+fn what_cannot_work_is_said_at_once() {
+    let server = serve("--tenant web match user bob --warm-restart-file /nonexistent/warm");
+    server.logged("ACL SETUSER bob");
+    server.logged("warm-restart-file /nonexistent/warm cannot be written");
+    let mut client = Client::new(server.addr());
+    for (name, value) in [("dir", "/nonexistent"), ("tls-cert-file", "/nonexistent/cert.pem")] {
+        let error = client.ask(&format!("CONFIG SET {name} {value}"));
+        assert!(error.starts_with("-ERR") && error.contains(value), "{error}");
+        assert!(!client.ask(&format!("CONFIG GET {name}")).contains("nonexistent"));
+    }
+    assert_eq!(client.ask("CONFIG SET maxmemory 1000tb"), "+OK\r\n");
+    server.logged("more than the");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("larder.conf");
+    std::fs::write(&file, "tenant web match db 1\ntenant web match db 2\n").unwrap();
+    let output = larder(&format!("serve {}", file.display())).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("line 2") && error.contains("tenant web is there twice"), "{error}");
+    let error = refuses("--dump-max 1gb --dir /nonexistent");
+    assert!(error.contains("dump-max needs a folder"), "{error}");
+}
+
+/// The files that Debian installs start the server, with one line for what means nothing here.
+#[test]
+fn stock_files_start_the_server() {
+    for (name, text) in [
+        ("redis", include_str!("settings/redis.conf")),
+        ("valkey", include_str!("settings/valkey.conf")),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("stock.conf");
+        // Where it writes is not for a test to choose.
+        let is_path = |line: &&str| {
+            !["pidfile", "logfile", "dir", "port"].iter().any(|word| line.starts_with(word))
+        };
+        let lines: Vec<&str> = text.lines().filter(is_path).collect();
+        std::fs::write(&file, lines.join("\n") + "\nenable-debug-command no\n").unwrap();
+        let arguments = "--json --port 0 --http-port 0 --io-threads 1";
+        let server = start(&mut larder(&format!("serve {} {arguments}", file.display())));
+        let mut client = Client::new(server.addr());
+        assert_eq!(client.ask("PING"), "+PONG\r\n");
+        let log = server.log();
+        let warned: Vec<&str> = log.lines().filter(|line| line.contains("WARN")).collect();
+        assert_eq!(warned.len(), 1, "{name}: {log}");
+        assert!(warned[0].contains("appendonly, ") && warned[0].contains("enable-debug-command"));
+        assert!(client.ask("CONFIG GET hz").ends_with("10\r\n"));
+    }
+}
+
+/// Every setting of Redis can be asked for.
+#[test]
+fn every_setting_of_redis_is_shown() {
+    let server = serve("");
+    let shown = Client::new(server.addr()).ask("CONFIG GET *");
+    let names = include_str!("settings/redis-7.0.txt").split_whitespace();
+    let missing: Vec<_> =
+        names.filter(|name| !shown.contains(&format!("\r\n{name}\r\n"))).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn percentiles_of_times_are_as_chosen() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("CONFIG SET latency-tracking-info-percentiles '50 99.99'");
+    // One batch in 64 is timed.
+    for at in 0..500 {
+        client.ask(&format!("SET key {at}"));
+    }
+    let shown = client.info("latency_percentiles_usec_set");
+    assert!(shown.starts_with("p50=") && shown.contains(",p99.99="), "{shown}");
+    assert!(client.ask("CONFIG SET latency-tracking-info-percentiles 101").starts_with("-ERR"));
 }

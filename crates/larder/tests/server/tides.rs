@@ -109,7 +109,12 @@ fn what_may_not_be_says_why() {
     let server = start(&mut serve_command(""));
     let mut client = Client::new(server.addr());
     assert!(client.value("LARDER DUMP").contains("CONFIG SET dump-max"));
-    assert_eq!(client.value("CONFIG SET dump-max 100kb dir /no/such/folder"), "OK");
+    let refused = client.value("CONFIG SET dump-max 100kb dir /no/such/folder");
+    assert!(refused.contains("dir /no/such/folder is none"), "{refused}");
+    let gone = tempfile::tempdir().unwrap();
+    let set = format!("CONFIG SET dump-max 100kb dir {}", gone.path().display());
+    assert_eq!(client.value(&set), "OK");
+    drop(gone);
     assert!(client.value("LARDER DUMP nobody").contains("there is no tenant 'nobody'"));
     client.ask_all((0..5_000).map(|at| format!("SET key:{at} {at}{}", "x".repeat(100))));
     client.ask("LARDER DUMP");

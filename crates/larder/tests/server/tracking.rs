@@ -146,3 +146,83 @@ fn of_the_dead_and_the_evicted() {
     writer.ask_all((0..5_000).map(|at| format!("SET key:{at} {value}")));
     assert_eq!(told(&mut reader), invalid("old"));
 }
+
+/// Of all that a batch changes BCAST hears in one message for each prefix.
+#[test]
+fn of_several_keys_at_once() {
+    let server = serve("");
+    let mut reader = tracks(&server, "BCAST PREFIX a PREFIX b");
+    let mut writer = Client::new(server.addr());
+    writer.ask("MSET a1 1 a2 2 b1 3 c 4");
+    assert_eq!(told(&mut reader), ">2\r\n$10\r\ninvalidate\r\n*2\r\n$2\r\na1\r\n$2\r\na2\r\n");
+    assert_eq!(told(&mut reader), invalid("b1"));
+    writer.send(b"MULTI\r\nSET a1 1\r\nSET a2 2\r\nEXEC\r\n");
+    assert_eq!(told(&mut reader), ">2\r\n$10\r\ninvalidate\r\n*2\r\n$2\r\na1\r\n$2\r\na2\r\n");
+    hears_nothing(&mut reader);
+}
+
+/// Nobody is told of a key that he may not read.
+#[test]
+fn only_of_what_may_be_read() {
+    let server = serve("--user 'bob on >pw %R~open:* %W~* +@all'");
+    let mut bob = Client::new(server.addr());
+    bob.ask("HELLO 3 AUTH bob pw");
+    assert_eq!(bob.ask("CLIENT TRACKING ON BCAST"), "+OK\r\n");
+    let mut writer = Client::new(server.addr());
+    writer.ask("MSET secret 1 open:1 1");
+    writer.ask("SET secret 2");
+    assert_eq!(told(&mut bob), invalid("open:1"));
+    hears_nothing(&mut bob);
+}
+
+#[test]
+fn of_fields_that_die() {
+    let server = serve("");
+    let mut writer = Client::new(server.addr());
+    writer.ask("HSET h a 1 b 2 c 3");
+    writer.ask("HPEXPIRE h 200 FIELDS 1 a");
+    let mut reader = tracks(&server, "");
+    let mut all = tracks(&server, "BCAST");
+    reader.ask("HGET h b");
+    assert_eq!(told(&mut reader), invalid("h"));
+    assert_eq!(reader.ask("HGET h a"), "_\r\n");
+    assert_eq!(told(&mut all), invalid("h"));
+    // One that is given a life later.
+    writer.ask("HPEXPIRE h 100 FIELDS 1 b");
+    assert_eq!(told(&mut reader), invalid("h"));
+    assert_eq!([told(&mut all), told(&mut all)], [invalid("h"), invalid("h")]);
+}
+
+/// Its own write is not told, and the death that follows at once is.
+#[test]
+fn of_short_lives() {
+    let server = serve("");
+    for round in 0..20 {
+        let mut reader = tracks(&server, "BCAST NOLOOP");
+        reader.ask(&format!("SET short:{round} x PX 1"));
+        assert_eq!(told(&mut reader), invalid(&format!("short:{round}")));
+    }
+}
+
+#[test]
+fn the_table_is_bounded_and_counted() {
+    let server = serve("");
+    let mut reader = tracks(&server, "");
+    for at in 0..100 {
+        reader.ask(&format!("GET key:{at}"));
+    }
+    let _all = tracks(&server, "BCAST PREFIX x PREFIX y");
+    let mut admin = Client::new(server.addr());
+    assert_eq!(admin.info("tracking_clients"), "2");
+    assert_eq!(admin.info("tracking_total_keys"), "100");
+    assert_eq!(admin.info("tracking_total_items"), "100");
+    assert_eq!(admin.info("tracking_total_prefixes"), "2");
+    admin.ask("CONFIG SET tracking-table-max-keys 40");
+    assert_eq!(admin.info("tracking_total_keys"), "40");
+    for _ in 0..60 {
+        assert!(told(&mut reader).contains("invalidate"));
+    }
+    reader.ask("GET one:more");
+    assert!(told(&mut reader).contains("invalidate"), "room is made for it, or it has none");
+    assert_eq!(admin.info("tracking_total_keys"), "40");
+}

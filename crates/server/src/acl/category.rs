@@ -1,8 +1,9 @@
 //! Categories of commands: `+@read`, `-@dangerous`.
 //!
-//! Most follow from a command's flags and its group; the few that do not are listed.
+//! Most follow from a command's flags and its group; a command of which that is not true says its
+//! own.
 
-use crate::commands::{Command, flag};
+use crate::commands::{self, Command, flag};
 
 /// Every category, in the order ACL CAT lists them. Those of what is not there are empty.
 pub(crate) const NAMES: [&str; 21] = [
@@ -29,27 +30,14 @@ pub(crate) const NAMES: [&str; 21] = [
     "scripting",
 ];
 
-/// Commands whose categories are other than flags and group say.
-const LISTED: &[(&str, &[&str])] = &[
-    ("asking", &["connection"]),
-    ("command", &["connection"]),
-    ("dbsize", &["keyspace"]),
-    ("flushall", &["keyspace", "dangerous"]),
-    ("flushdb", &["keyspace", "dangerous"]),
-    ("hotkeys", &["admin", "dangerous"]),
-    ("info", &["dangerous"]),
-    ("keys", &["dangerous"]),
-    ("lastsave", &["admin", "dangerous"]),
-    ("readonly", &["connection"]),
-    ("readwrite", &["connection"]),
-    ("role", &["admin", "dangerous"]),
-    ("wait", &["connection"]),
-];
-
 /// The names of a command's categories.
 pub(crate) fn of(command: &Command) -> Vec<&'static str> {
+    let parent = command.name.split('|').next().unwrap_or_default();
+    let said = command.categories.or_else(|| {
+        let parent = commands::find(parent.as_bytes()).map(commands::get)?;
+        parent.categories
+    });
     // A command that is only its subcommands does nothing itself.
-    let name = command.name.split('|').next().unwrap_or_default();
     let only_subcommands = !command.subcommands.is_empty() && command.arity == -2;
     let mut found = vec![];
     if !only_subcommands {
@@ -63,14 +51,15 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
                 found.extend(names);
             }
         }
-        match command.group {
-            "generic" if name != "wait" => found.push("keyspace"),
-            "transactions" => found.push("transaction"),
-            group if NAMES.contains(&group) => found.push(group),
-            _ => {}
+        match (said, command.group) {
+            (Some(names), _) => found.extend(names),
+            (None, "generic") => found.push("keyspace"),
+            (None, "transactions") => found.push("transaction"),
+            // These say it of themselves by a flag, and what is not about channels is not.
+            (None, "pubsub") => {}
+            (None, group) if NAMES.contains(&group) => found.push(group),
+            (None, _) => {}
         }
-        let listed = LISTED.iter().filter(|(listed, _)| *listed == name);
-        found.extend(listed.flat_map(|(_, names)| *names));
     }
     found.push(if command.has(flag::FAST) { "fast" } else { "slow" });
     let mut all: Vec<&str> = NAMES.into_iter().filter(|name| found.contains(name)).collect();

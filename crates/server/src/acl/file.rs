@@ -1,10 +1,11 @@
 //! The aclfile: a line for each user.
 
 use super::{DEFAULT, User};
-use crate::config::{Error, words};
+use crate::config::{Error, Settings, words};
 
-/// The users of a file: lines of `user NAME words`.
-pub(crate) fn read(path: &str) -> Result<Vec<User>, Error> {
+/// The users of the aclfile: lines of `user NAME words`.
+pub(crate) fn read(settings: &Settings) -> Result<Vec<User>, Error> {
+    let path = &settings.aclfile;
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error(format!("cannot read aclfile {path}: {error}")))?;
     let mut users: Vec<User> = vec![];
@@ -24,7 +25,7 @@ pub(crate) fn read(path: &str) -> Result<Vec<User>, Error> {
         if users.iter().any(|user| user.name == *name) {
             return Err(wrong(format!("user {name} is there twice")));
         }
-        let mut user = User::new(name);
+        let mut user = settings.new_user(name);
         user.apply(rules).map_err(|error| wrong(error.to_string()))?;
         users.push(user);
     }

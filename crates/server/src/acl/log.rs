@@ -2,6 +2,7 @@
 
 use super::Denied;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Refusals further apart are entries of their own.
@@ -30,9 +31,21 @@ pub(crate) struct Entry {
     pub(crate) updated_ms: u64,
 }
 
-/// The last refusals.
+/// The last refusals, and how many there were of each kind.
 #[derive(Debug, Default)]
-pub(crate) struct Log(Mutex<Entries>);
+pub(crate) struct Log {
+    entries: Mutex<Entries>,
+    counts: [AtomicU64; REASONS.len()],
+}
+
+/// The kinds, and what INFO calls their counts.
+const REASONS: [(&str, &str); 5] = [
+    ("auth", "acl_access_denied_auth"),
+    ("command", "acl_access_denied_cmd"),
+    ("key", "acl_access_denied_key"),
+    ("channel", "acl_access_denied_channel"),
+    ("database", "acl_access_denied_db"),
+];
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -45,7 +58,7 @@ impl Denied {
     pub(crate) const fn reason(self) -> &'static str {
         match self {
             Self::Command => "command",
-            Self::Database => "database",
+            Self::Database(_) => "database",
             Self::Key(_) => "key",
             Self::Channel(_) => "channel",
         }
@@ -54,11 +67,15 @@ impl Denied {
 
 impl Log {
     fn lock(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a refusal of a client, shown as CLIENT LIST does; of which so many are kept.
     pub(crate) fn add(&self, what: What, client: String, unix_ms: u64, max: usize) {
+        let counted = REASONS.iter().position(|(reason, _)| *reason == what.reason);
+        if let Some(count) = counted.and_then(|at| self.counts.get(at)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
         let mut entries = self.lock();
         let same = entries.all.iter().position(|entry| {
             entry.what == what && unix_ms.saturating_sub(entry.updated_ms) <= SAME_MS
@@ -76,6 +93,17 @@ impl Log {
             entries.all.push_front(entry);
         }
         entries.all.truncate(max);
+    }
+
+    /// How many there were of each kind, by the names that INFO shows.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
+        REASONS.iter().map(|(_, name)| *name).zip(counts)
+    }
+
+    /// Counts from here on.
+    pub(crate) fn reset_counts(&self) {
+        self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     }
 
     /// The newest, up to `count`.

@@ -248,6 +248,11 @@ impl User {
         Err(worst)
     }
 
+    /// Whether a key may be read.
+    pub(crate) fn may_read(&self, key: &[u8]) -> bool {
+        self.selectors().any(|selector| selector.allows_key(key, true, false))
+    }
+
     /// Whether a channel, or a pattern of channels, may be listened to.
     pub(crate) fn allows_channel(&self, name: &[u8], is_pattern: bool) -> bool {
         self.selectors().any(|selector| selector.allows_channel(name, is_pattern))

@@ -4,9 +4,10 @@
 //! `-@all +@read -keys`. The rules themselves are kept as well, to be shown.
 
 use super::category;
-use crate::commands::{self, Command, flag};
+use crate::commands::{self, Channels, Command, Databases, flag};
 use crate::glob;
 use std::fmt;
+use wire::resp::parse_integer;
 
 /// Keys a user may read, write or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub(crate) enum Denied {
     /// It may not be called.
     Command,
     /// Not in this database.
-    Database,
+    Database(u32),
     /// Not with the key at this place.
     Key(usize),
     /// Not with the channel at this place.
@@ -89,7 +90,8 @@ impl Selector {
     }
 
     pub(super) fn is_unlimited(&self) -> bool {
-        self.rules == ["+@all"] && self.all_keys && self.all_channels && self.databases.is_none()
+        let all_commands = self.allowed.iter().all(|&bits| bits == u64::MAX);
+        all_commands && self.all_keys && self.all_channels && self.databases.is_none()
     }
 
     /// Heeds one word of a rule.
@@ -123,10 +125,11 @@ impl Selector {
     fn apply_part(&mut self, word: &str) -> Result<(), &'static str> {
         if let Some(numbers) = word.strip_prefix("db=") {
             let numbers: Result<Vec<u32>, _> = numbers.split(',').map(str::parse).collect();
-            let known = self.databases.get_or_insert_default();
-            known.extend(numbers.map_err(|_| SYNTAX)?);
+            // The last such rule wins, as in Valkey.
+            let mut known = numbers.map_err(|_| SYNTAX)?;
             known.sort_unstable();
             known.dedup();
+            self.databases = Some(known);
             return Ok(());
         }
         match word.split_at_checked(1) {
@@ -199,7 +202,7 @@ impl Selector {
             for number in numbers {
                 self.set_one(number, on);
             }
-        } else {
+        } else if !is_absent(&name) {
             // A command with this first argument: it can be allowed alone, not forbidden alone.
             let (command, argument) = name.split_once('|').ok_or(UNKNOWN)?;
             let number = commands::find(command.as_bytes()).ok_or(UNKNOWN)?;
@@ -227,37 +230,38 @@ impl Selector {
         if !allowed && !command.has(flag::NO_AUTH) && !self.allows_first(number, args) {
             return Err(Denied::Command);
         }
-        if let Some(known) = &self.databases
-            && !allows_database(known, command, args, db)
-        {
-            return Err(Denied::Database);
+        if let Some(known) = &self.databases {
+            let outside = databases(command, args, db).into_iter().find(|db| !known.contains(db));
+            if let Some(db) = outside {
+                return Err(Denied::Database(db));
+            }
         }
         if !self.all_keys {
             for at in command.key_places(args.len()) {
-                let (read, write) = needs(command, args, at);
-                let fits = |pattern: &Pattern| {
-                    pattern.read >= read
-                        && pattern.write >= write
-                        && glob::matches(pattern.text.as_bytes(), args[at])
-                };
-                if !self.keys.iter().any(fits) {
+                let (read, write) = command.access_at(args, at).needs();
+                if !self.allows_key(args[at], read, write) {
                     return Err(Denied::Key(at));
                 }
             }
         }
         if !self.all_channels {
-            let end = match command.name {
-                "publish" | "spublish" => 2,
-                "subscribe" | "ssubscribe" | "psubscribe" => args.len(),
-                _ => 0,
-            };
-            for (at, name) in args.iter().enumerate().take(end).skip(1) {
-                if !self.allows_channel(name, command.name == "psubscribe") {
+            for at in command.channel_places(args.len()) {
+                if !self.allows_channel(args[at], command.channels == Channels::Patterns) {
                     return Err(Denied::Channel(at));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether a key may be read, written or both.
+    pub(super) fn allows_key(&self, key: &[u8], read: bool, write: bool) -> bool {
+        self.all_keys
+            || self.keys.iter().any(|pattern| {
+                pattern.read >= read
+                    && pattern.write >= write
+                    && glob::matches(pattern.text.as_bytes(), key)
+            })
     }
 
     fn allows_first(&self, number: u16, args: &[&[u8]]) -> bool {
@@ -348,101 +352,51 @@ impl fmt::Display for Selector {
     }
 }
 
-/// Commands that tell nothing of what a key holds.
-const ASKS_NOTHING: &[&str] = &[
-    "exists",
-    "hexists",
-    "hlen",
-    "hstrlen",
-    "memory|usage",
-    "object|encoding",
-    "object|freq",
-    "object|idletime",
-    "object|refcount",
-    "strlen",
-    "touch",
-    "type",
-    "watch",
-];
-
-/// Writes that tell nothing of what a key held.
-const ONLY_WRITES: &[&str] = &[
-    "append",
-    "del",
-    "expire",
-    "expireat",
-    "hdel",
-    "hexpire",
-    "hexpireat",
-    "hmset",
-    "hpersist",
-    "hpexpire",
-    "hpexpireat",
-    "hset",
-    "hsetex",
-    "hsetnx",
-    "mset",
-    "msetnx",
-    "persist",
-    "pexpire",
-    "pexpireat",
-    "psetex",
-    "setex",
-    "setnx",
-    "setrange",
-    "unlink",
-];
-
-/// Whether a command reads, and writes, the key at a place.
-fn needs(command: &Command, args: &[&[u8]], at: usize) -> (bool, bool) {
-    let writes = command.has(flag::WRITE);
-    match command.name {
-        "bitop" => (at > 2, at == 2),
-        "copy" => (at == 1, at == 2),
-        "rename" | "renamenx" => (at == 1, true),
-        "set" => (args.iter().skip(3).any(|arg| arg.eq_ignore_ascii_case(b"get")), true),
-        name if ASKS_NOTHING.contains(&name) => (false, false),
-        name if ONLY_WRITES.contains(&name) => (false, true),
-        _ => (true, writes),
-    }
+/// Whether a rule is about a command of Redis that is not here: heeded, with nothing to allow.
+fn is_absent(name: &str) -> bool {
+    let (parent, part) = name.split_once('|').unwrap_or((name, ""));
+    commands::is_absent(parent)
+        || ABSENT_PARTS
+            .iter()
+            .any(|(known, parts)| *known == parent && parts.split(' ').any(|known| known == part))
 }
 
-/// Whether a command stays within these databases.
-fn allows_database(known: &[u32], command: &Command, args: &[&[u8]], db: u8) -> bool {
-    let allows = |arg: Option<&&[u8]>| {
-        let number = arg.and_then(|arg| std::str::from_utf8(arg).ok()?.parse().ok());
-        number.is_none_or(|number| known.contains(&number))
+/// Subcommands of Redis and Valkey that are not here, of commands that are.
+const ABSENT_PARTS: &[(&str, &str)] = &[
+    ("client", "capa import-source"),
+    ("latency", "graph"),
+    ("module", "load loadex unload"),
+    (
+        "cluster",
+        "addslots addslotsrange bumpepoch cancel-slot-migrations count-failure-reports \
+         countkeysinslot delslots delslotsrange failover flushslots forget getkeysinslot \
+         getslotmigrations help info keyslot links meet migrateslots myid myshardid nodes \
+         replicas replicate reset saveconfig set-config-epoch setslot shards slaves slot-stats \
+         slots",
+    ),
+];
+
+/// The databases that a call in database `db` is about.
+fn databases(command: &Command, args: &[&[u8]], db: u8) -> Vec<u32> {
+    let named = |at: usize| {
+        let number = args.get(at).and_then(|arg| parse_integer(arg));
+        number.and_then(|number| u32::try_from(number).ok())
     };
-    let is_of_keys = || command.keys.first > 0 || category::of(command).contains(&"keyspace");
-    match command.name {
-        "flushall" => return false,
-        "select" => return allows(args.get(1)),
-        _ if is_of_keys() && !known.contains(&u32::from(db)) => return false,
-        _ => {}
-    }
-    // Of these another database is the destination.
-    match command.name {
-        "move" => allows(args.get(2)),
-        "copy" => {
-            let option = args.iter().skip(3).position(|arg| arg.eq_ignore_ascii_case(b"db"));
-            option.is_none_or(|at| allows(args.get(at + 4)))
+    match command.databases {
+        Databases::Nothing => vec![],
+        Databases::Current => vec![db.into()],
+        Databases::All => (0..256).collect(),
+        // What is no number is refused by the command itself.
+        Databases::Enters(at) => named(at).into_iter().collect(),
+        Databases::Also(find) => {
+            std::iter::once(db.into()).chain(find(args).and_then(named)).collect()
         }
-        _ => true,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A name that is misspelt in these lists would be asked for too much.
-    #[test]
-    fn every_command_of_the_lists_exists() {
-        for name in ASKS_NOTHING.iter().chain(ONLY_WRITES) {
-            let numbers = commands::numbers(name).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!(numbers.count(), 1);
-        }
-    }
 
     #[test]
     fn rules_are_heeded_in_their_order() {

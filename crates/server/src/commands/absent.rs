@@ -67,6 +67,11 @@ const ABSENT: &[(&str, &str)] = &[
     ("sentinel", "Larder holds strings and hashes; this is a server, no sentinel"),
 ];
 
+/// Whether Redis has a command of that name, in lower case, and this server has not.
+pub(crate) fn is_absent(name: &str) -> bool {
+    why(name.as_bytes()).is_some()
+}
+
 /// Why the command of that name, in any case, is not here; `None` if Redis has none either.
 pub(super) fn why(name: &[u8]) -> Option<&'static str> {
     let is = |other: &str| other.as_bytes().eq_ignore_ascii_case(name);

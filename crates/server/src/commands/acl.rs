@@ -1,17 +1,18 @@
 //! ACL: users, what they may do, and what was refused to them.
 
-use super::flag::ADMIN;
-use super::{Call, Command, Done, Failure, NO_AUTH, find, find_subcommand, get, wrong_number};
+use super::flag::{ADMIN, SECRET};
+use super::{Call, Command, Done, Failure, Refused, find, find_subcommand, get, wrong_number};
 use crate::acl::{self, Denied, Rules, What, WordError, category};
 use crate::clock::Clock;
 use crate::config::DEFAULT_USER;
+use crate::replace::replace;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[Command::container("acl", 0, ACL).doc(
+pub(super) const COMMANDS: &[Command] = &[Command::container("acl", SECRET, ACL).doc(
     "server",
     "6.0.0",
     "Who may come in, and what they may do.",
@@ -43,10 +44,10 @@ const ACL: &[Command] = &[
 
 impl Denied {
     /// What of a call was refused.
-    fn object(self, number: u16, args: &[&[u8]], db: u8) -> Vec<u8> {
+    fn object(self, number: u16, args: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Command => get(number).name.into(),
-            Self::Database => db.to_string().into(),
+            Self::Database(db) => db.to_string().into(),
             Self::Key(at) | Self::Channel(at) => args[at].to_vec(),
         }
     }
@@ -57,7 +58,7 @@ impl Denied {
             Self::Command => {
                 format!("User {user} has no permissions to run the '{}' command", get(number).name)
             }
-            Self::Database => "No permissions to access the database".into(),
+            Self::Database(_) => "No permissions to access the database".into(),
             Self::Key(_) => "No permissions to access a key".into(),
             Self::Channel(_) => "No permissions to access a channel".into(),
         }
@@ -66,13 +67,21 @@ impl Denied {
 
 /// Lets a command through that the client's user may call. Only asked for limited clients.
 #[cold]
-pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Failure> {
-    let Some(user) = &call.session.user else { return Err(NO_AUTH.into()) };
+pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Refused> {
+    if call.session.user.is_none() {
+        return Err(Refused::Stranger(number));
+    }
+    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+    call.session.permits(number, &args).map_err(|denied| Refused::Denied(number, denied))
+}
+
+/// Keeps a refusal in the log; what the client is told.
+pub(super) fn refuse(call: &Call<'_>, number: u16, denied: Denied) -> Failure {
     call.session.client.command.store(number, Ordering::Relaxed);
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-    let Err(denied) = call.session.permits(number, &args) else { return Ok(()) };
-    note(call, denied.reason(), denied.object(number, &args, call.session.db), user);
-    Err(format!("NOPERM {}", denied.text(user, number)).into_bytes().into())
+    let user = call.session.user.as_deref().unwrap_or_default();
+    note(call, denied.reason(), denied.object(number, &args), user);
+    format!("NOPERM {}", denied.text(user, number)).into_bytes().into()
 }
 
 /// Keeps in the log that a user tried a wrong password.
@@ -81,7 +90,8 @@ pub(super) fn note_wrong(call: &Call<'_>, name: &[u8]) {
 }
 
 fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
-    let context = if call.session.transaction.is_some() { "multi" } else { "toplevel" };
+    let in_multi = call.session.transaction.is_some() || call.session.executing;
+    let context = if in_multi { "multi" } else { "toplevel" };
     let what = What { reason, context, object, user: user.to_owned() };
     let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
     let line = call.session.client.line(now_ms);
@@ -248,9 +258,8 @@ fn dryrun(call: &mut Call<'_>) -> Done {
     if !get(number).accepts(args.len()) {
         return Err(wrong_number(get(number).name));
     }
-    let db = call.session.db;
-    let Err(denied) = user.check(number, &args, db) else { return call.ok() };
-    let object = denied.object(number, &args, db);
+    let Err(denied) = user.check(number, &args, call.session.db) else { return call.ok() };
+    let object = denied.object(number, &args);
     let what = match denied {
         Denied::Command => "run the",
         _ => "access the",
@@ -333,11 +342,10 @@ const NO_FILE: &str = "ERR This Redis instance is not configured to use an ACL f
     have a Redis configuration file set) in order to store users in the Redis configuration.";
 
 fn load(call: &mut Call<'_>) -> Done {
-    let path = call.view.settings.aclfile.clone();
-    if path.is_empty() {
+    if call.view.settings.aclfile.is_empty() {
         return Err(NO_FILE.into());
     }
-    let users = acl::read(&path).map_err(|error| Failure::err(&error.to_string()))?;
+    let users = acl::read(&call.view.settings).map_err(|error| Failure::err(&error.to_string()))?;
     call.shared.change(|settings| {
         settings.users = users.into_iter().map(Into::into).collect();
         Ok::<_, Failure>(())
@@ -352,9 +360,7 @@ fn save(call: &mut Call<'_>) -> Done {
     }
     let users = call.view.settings.users.iter();
     let lines: Vec<String> = users.map(|user| format!("user {}\n", user.line())).collect();
-    let beside = Path::new(path).with_extension("save");
-    let written =
-        std::fs::write(&beside, lines.concat()).and_then(|()| std::fs::rename(&beside, path));
+    let written = replace(Path::new(path), lines.concat().as_bytes());
     written.map_err(|error| Failure::err(&format!("cannot write aclfile {path}: {error}")))?;
     call.ok()
 }

@@ -8,17 +8,17 @@ use wire::resp::parse_integer;
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("time", 1, FAST, time).doc("server", "2.6.0", "The time of the machine."),
-    Command::new("wait", 3, NO_MULTI, wait).doc(
+    Command::new("wait", 3, 0, wait).categories(&["connection"]).doc(
         "generic",
         "3.0.0",
         "Answers 0: there are no replicas.",
     ),
-    Command::new("role", 1, ADMIN | FAST, role).doc(
+    Command::new("role", 1, FAST, role).categories(&["admin", "dangerous"]).doc(
         "server",
         "2.8.12",
         "Answers that this is a master without replicas.",
     ),
-    Command::new("lastsave", 1, ADMIN | FAST, lastsave).doc(
+    Command::new("lastsave", 1, FAST, lastsave).categories(&["admin", "dangerous"]).doc(
         "server",
         "1.0.0",
         "Answers when the server started: nothing is saved.",
@@ -33,17 +33,17 @@ pub(super) const COMMANDS: &[Command] = &[
         "3.0.0",
         "Answers that cluster support is disabled.",
     ),
-    Command::new("asking", 1, FAST, no_cluster).doc(
+    Command::new("asking", 1, FAST, no_cluster).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
         "Answers that cluster support is disabled.",
     ),
-    Command::new("readonly", 1, FAST, no_cluster).doc(
+    Command::new("readonly", 1, FAST, no_cluster).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
         "Refused: there is no cluster.",
     ),
-    Command::new("readwrite", 1, FAST, no_cluster).doc(
+    Command::new("readwrite", 1, FAST, no_cluster).categories(&["connection"]).doc(
         "cluster",
         "3.0.0",
         "Refused: there is no cluster.",

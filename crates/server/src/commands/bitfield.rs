@@ -3,22 +3,29 @@
 use super::bits::bit_offset;
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::modify;
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX};
+use super::{Access, Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
+use crate::notify;
 use wire::resp::parse_integer;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("bitfield", -2, WRITE | DENY_OOM, bitfield).keys(ONE_KEY).doc(
-        "bitmap",
-        "3.2.0",
-        "Reads and writes numbers of any width.",
-    ),
+    Command::new("bitfield", -2, WRITE | DENY_OOM, bitfield)
+        .keys(ONE_KEY)
+        .accesses(bitfield_access)
+        .doc("bitmap", "3.2.0", "Reads and writes numbers of any width."),
     Command::new("bitfield_ro", -2, READ | FAST, bitfield_ro).keys(ONE_KEY).doc(
         "bitmap",
         "6.0.0",
         "Reads numbers of any width.",
     ),
 ];
+
+/// Whether any word of a call writes.
+fn bitfield_access(args: &[&[u8]], _: usize) -> Access {
+    let writes =
+        |arg: &&[u8]| arg.eq_ignore_ascii_case(b"set") || arg.eq_ignore_ascii_case(b"incrby");
+    if args.iter().skip(2).any(writes) { access::BOTH } else { access::READS }
+}
 
 /// What becomes of a number that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +120,7 @@ fn steps(call: &Call<'_>, only_get: bool) -> Result<Vec<(Width, u64, Step)>, Fai
     let (mut overflow, mut at) = (Overflow::Wrap, 2);
     while at < call.args.len() {
         let left = call.args.len() - 1 - at;
-        if call.is(at, "overflow") && left >= 1 && !only_get {
+        if call.is(at, "overflow") && left >= 1 {
             overflow = match call.arg(at + 1).to_ascii_lowercase().as_slice() {
                 b"wrap" => Overflow::Wrap,
                 b"sat" => Overflow::Saturate,
@@ -137,9 +144,6 @@ fn steps(call: &Call<'_>, only_get: bool) -> Result<Vec<(Width, u64, Step)>, Fai
         let offset = bit_offset(call, offset)?;
         let step = match (is_set, is_add) {
             (false, false) => Step::Get,
-            _ if only_get => {
-                return Err("ERR BITFIELD_RO only supports the GET subcommand".into());
-            }
             (true, _) => Step::Set(call.integer(at + 3)?, overflow),
             _ => Step::Add(call.integer(at + 3)?, overflow),
         };
@@ -149,13 +153,16 @@ fn steps(call: &Call<'_>, only_get: bool) -> Result<Vec<(Width, u64, Step)>, Fai
         steps.push((width, offset, step));
         at += words + 1;
     }
+    if only_get && steps.iter().any(|(_, _, step)| *step != Step::Get) {
+        return Err("ERR BITFIELD_RO only supports the GET subcommand".into());
+    }
     Ok(steps)
 }
 
 fn run(call: &mut Call<'_>, only_get: bool) -> Done {
     let steps = steps(call, only_get)?;
     let key = call.key_at(1);
-    let answers = modify(call, &key, |value| {
+    let (changed, answers) = modify(call, &key, |value| {
         let mut changed = false;
         let mut answers = vec![];
         for &(width, offset, step) in &steps {
@@ -176,8 +183,11 @@ fn run(call: &mut Call<'_>, only_get: bool) -> Done {
             }
             answers.push(new.map(|new| if answer_old { old } else { new }));
         }
-        (changed, answers)
+        (changed, (changed, answers))
     })?;
+    if changed {
+        call.event(notify::STRING, "setbit", call.arg(1));
+    }
     call.out.array(answers.len());
     for answer in answers {
         match answer {

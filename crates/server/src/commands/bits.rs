@@ -2,7 +2,8 @@
 
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::string::modify;
-use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX};
+use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
+use crate::notify;
 use crate::value::string;
 use store::Item;
 use wire::resp::parse_integer;
@@ -29,6 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     Command::new("bitop", -4, WRITE | DENY_OOM, bitop)
         .keys(Keys { first: 2, last: -1, step: 1 })
+        .accesses(|_, at| if at == 2 { access::SETS } else { access::READS })
         .doc(GROUP, "2.6.0", "Combines the bits of several strings."),
 ];
 
@@ -77,6 +79,7 @@ fn setbit(call: &mut Call<'_>) -> Done {
         value[byte] = value[byte] & !mask | if on { mask } else { 0 };
         (true, old)
     })?;
+    call.event(notify::STRING, "setbit", call.arg(1));
     call.out.integer(i64::from(old));
     Ok(())
 }
@@ -148,12 +151,12 @@ fn bitpos(call: &mut Call<'_>) -> Done {
             return Err("ERR The bit argument must be 1 or 0.".into());
         }
     };
-    let start = if call.args.len() > 3 { call.integer(3)? } else { 0 };
-    let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
     let bits = by_bits(call, 5)?;
     if call.args.len() > 6 {
         return Err(SYNTAX.into());
     }
+    let start = if call.args.len() > 3 { call.integer(3)? } else { 0 };
+    let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
     let found = read(call, call.arg(1), |value| {
         if value.is_empty() {
             return if wanted { -1 } else { 0 };
@@ -216,9 +219,12 @@ fn bitop(call: &mut Call<'_>) -> Done {
     }
     let key = call.key_at(2);
     if result.is_empty() {
-        call.shared.store.delete(&key, call.now);
+        if call.shared.store.delete(&key, call.now) {
+            call.event(notify::GENERIC, "del", call.arg(2));
+        }
     } else {
         call.shared.store.set(&key, &result, None, call.now)?;
+        call.event(notify::STRING, "set", call.arg(2));
     }
     call.out.integer(len as i64);
     Ok(())

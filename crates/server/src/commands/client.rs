@@ -1,7 +1,8 @@
 //! CLIENT: a connection about itself and about others.
 
+use super::client_filter::Filter;
 use super::connection::check_name;
-use super::flag::ADMIN;
+use super::flag::{ADMIN, UNEVEN, UNPAUSED};
 use super::{Call, Command, Done, Failure, SYNTAX, tracking};
 use crate::clients::Client;
 use crate::session::Mute;
@@ -48,7 +49,7 @@ const CLIENT: &[Command] = &[
         "7.2.0",
         "Lets the reads of this connection leave no trace.",
     ),
-    Command::new("client|reply", 3, 0, reply).doc(
+    Command::new("client|reply", 3, UNEVEN, reply).doc(
         "connection",
         "3.2.0",
         "Switches replies to this connection on or off.",
@@ -63,7 +64,11 @@ const CLIENT: &[Command] = &[
         "3.0.0",
         "Lets commands wait for a time, all or those that write.",
     ),
-    Command::new("client|unpause", 2, ADMIN, unpause).doc("connection", "6.2.0", "Ends a pause."),
+    Command::new("client|unpause", 2, ADMIN | UNPAUSED, unpause).doc(
+        "connection",
+        "6.2.0",
+        "Ends a pause.",
+    ),
     tracking::TRACKING,
     tracking::INFO,
     tracking::CACHING,
@@ -130,37 +135,12 @@ fn info(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Whether a client is of the type that CLIENT LIST and CLIENT KILL name.
-fn is_of_type(client: &Client, name: &[u8]) -> Result<bool, Failure> {
-    let listens = client.channels.load(Ordering::Relaxed) + client.patterns.load(Ordering::Relaxed);
-    match name.to_ascii_lowercase().as_slice() {
-        b"normal" => Ok(listens == 0),
-        b"pubsub" => Ok(listens > 0),
-        b"master" | b"replica" | b"slave" => Ok(false),
-        _ => Err([b"ERR Unknown client type '", name, b"'"].concat().into()),
-    }
-}
-
 fn list(call: &mut Call<'_>) -> Done {
-    let mut clients = call.shared.clients.all();
-    if call.args.len() == 4 && call.is(2, "type") {
-        let name = call.arg(3);
-        let mut chosen = vec![];
-        for client in clients {
-            if is_of_type(&client, name)? {
-                chosen.push(client);
-            }
-        }
-        clients = chosen;
-    } else if call.args.len() > 3 && call.is(2, "id") {
-        let ids = call.args.iter_from(3).map(|id| parse_integer(id).ok_or("ERR Invalid client ID"));
-        let ids = ids.collect::<Result<Vec<_>, _>>()?;
-        clients.retain(|client| ids.contains(&(client.id as i64)));
-    } else if call.args.len() != 2 {
-        return Err(SYNTAX.into());
-    }
+    let (filter, _) = Filter::read(call, false)?;
     let now_ms = now_ms(call);
-    let text: String = clients.iter().map(|client| client.line(now_ms) + "\n").collect();
+    let clients = call.shared.clients.all();
+    let chosen = clients.iter().filter(|client| filter.chooses(client, now_ms));
+    let text: String = chosen.map(|client| client.line(now_ms) + "\n").collect();
     call.out.verbatim(&text);
     Ok(())
 }
@@ -185,54 +165,16 @@ fn kill(call: &mut Call<'_>) -> Done {
         close(call, client);
         return call.ok();
     }
-    let mut skip_me = true;
-    let mut chosen = clients;
-    let mut at = 2;
-    while at < call.args.len() {
-        let value = call.args.get(at + 1).ok_or(SYNTAX)?;
-        let text = String::from_utf8_lossy(value).into_owned();
-        match call.arg(at).to_ascii_lowercase().as_slice() {
-            b"id" => {
-                let id = parse_integer(value).filter(|&id| id > 0);
-                let id = id.ok_or("ERR client-id should be greater than 0")?;
-                chosen.retain(|client| client.id as i64 == id);
-            }
-            b"addr" => chosen.retain(|client| client.address == text),
-            b"laddr" => chosen.retain(|client| client.local == text),
-            b"user" => {
-                if call.view.settings.user(&text).is_none() {
-                    return Err(Failure::err(&format!("No such user '{text}'")));
-                }
-                chosen.retain(|client| client.labels().user == text);
-            }
-            b"type" => {
-                let mut of_type = vec![];
-                for client in chosen {
-                    if is_of_type(&client, value)? {
-                        of_type.push(client);
-                    }
-                }
-                chosen = of_type;
-            }
-            b"maxage" => {
-                let age = parse_integer(value).filter(|&age| age > 0);
-                let age = age.ok_or("ERR maxage is not an integer or out of range")? as u64;
-                let now_ms = now_ms(call);
-                chosen.retain(|client| now_ms.saturating_sub(client.since_ms) / 1_000 >= age);
-            }
-            b"skipme" if value.eq_ignore_ascii_case(b"yes") => skip_me = true,
-            b"skipme" if value.eq_ignore_ascii_case(b"no") => skip_me = false,
-            _ => return Err(SYNTAX.into()),
+    let (filter, skip_me) = Filter::read(call, true)?;
+    let (now_ms, me) = (now_ms(call), call.session.client.id);
+    let mut killed = 0;
+    for client in &clients {
+        if filter.chooses(client, now_ms) && !(skip_me && client.id == me) {
+            close(call, client);
+            killed += 1;
         }
-        at += 2;
     }
-    if skip_me {
-        chosen.retain(|client| client.id != call.session.client.id);
-    }
-    for client in &chosen {
-        close(call, client);
-    }
-    call.out.integer(chosen.len() as i64);
+    call.out.integer(killed);
     Ok(())
 }
 
@@ -309,9 +251,10 @@ fn help(call: &mut Call<'_>) -> Done {
         "GETNAME | SETNAME <name> | ID | INFO",
         "    This connection's name, number and line.",
         "KILL <ip:port> | KILL <option> <value> ...",
-        "    Close connections. Options: ADDR, LADDR, ID, MAXAGE, TYPE, USER, SKIPME.",
-        "LIST [TYPE <type> | ID <id> ...]",
-        "    A line for each connection.",
+        "LIST [<option> <value> ...]",
+        "    Close connections, or show a line for each. Options, of which all must hold:",
+        "    ID <id> ..., ADDR, LADDR, IP, NAME, USER, TYPE, FLAGS, LIB-NAME, LIB-VER, CAPA, DB,",
+        "    each also with NOT- before it; MAXAGE and IDLE <seconds>; SKIPME (YES|NO).",
         "NO-TOUCH (ON|OFF)",
         "    Let the reads of this connection leave no trace.",
         "REPLY (ON|OFF|SKIP)",

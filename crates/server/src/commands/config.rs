@@ -1,15 +1,16 @@
 //! CONFIG: settings of a running server.
 
-use super::flag::ADMIN;
+use super::flag::{ADMIN, SECRET};
 use super::{Call, Command, Done, Failure, wrong_number};
-use crate::config::directive::{ALL, Directive, IGNORED, When};
-use crate::config::{self, words};
+use crate::config::directive::{ALL, Directive, When};
+use crate::config::{self, ignored, words};
 use crate::glob;
+use crate::replace::replace;
 use std::collections::BTreeMap;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
-    &[Command::container("config", ADMIN, CONFIG).doc("server", "2.0.0", "Settings.")];
+    &[Command::container("config", SECRET, CONFIG).doc("server", "2.0.0", "Settings.")];
 
 const CONFIG: &[Command] = &[
     Command::new("config|get", -3, ADMIN, get).doc("server", "2.0.0", "Shows settings."),
@@ -36,10 +37,10 @@ fn get(call: &mut Call<'_>) -> Done {
                 found.insert(directive.name, (directive.get)(settings));
             }
         }
-        for (name, default) in IGNORED {
+        for (name, first) in ignored::all() {
             if glob::matches_ignore_case(pattern, name.as_bytes()) {
-                let set = settings.ignored.get(*name).cloned();
-                found.insert(name, set.unwrap_or_else(|| (*default).into()));
+                let set = settings.ignored.get(name).cloned();
+                found.insert(name, set.unwrap_or_else(|| first.into()));
             }
         }
     }
@@ -84,16 +85,14 @@ fn set(call: &mut Call<'_>) -> Done {
             return Err(failed(&name, "duplicate parameter"));
         }
         let directive = Directive::find(&name);
-        match directive {
-            Some(directive) if directive.when == When::Start => {
-                return Err(failed(&name, "can't set immutable config"));
-            }
-            None if !IGNORED.iter().any(|(known, _)| *known == name) => {
+        match directive.map(|directive| directive.when).or_else(|| ignored::when(&name)) {
+            Some(When::Always) => changes.push((name, directive, value)),
+            Some(When::Start) => return Err(failed(&name, "can't set immutable config")),
+            None => {
                 return Err(Failure::err(&format!(
                     "Unknown option or number of arguments for CONFIG SET - '{name}'"
                 )));
             }
-            _ => changes.push((name, directive, value)),
         }
     }
     call.shared.change(|settings| {
@@ -113,6 +112,7 @@ fn set(call: &mut Call<'_>) -> Done {
 }
 
 fn resetstat(call: &mut Call<'_>) -> Done {
+    call.shared.acl_log.reset_counts();
     call.shared.stats.reset(call.shared.counters());
     call.ok()
 }
@@ -122,11 +122,11 @@ fn rewrite(call: &mut Call<'_>) -> Done {
         return Err("ERR The server is running without a config file".into());
     };
     let write = || {
-        let old = std::fs::read_to_string(path).unwrap_or_default();
-        let new = call.shared.view().settings.rewrite(&old);
-        let beside = path.with_extension("rewrite");
-        std::fs::write(&beside, new)?;
-        std::fs::rename(&beside, path)
+        let old = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            old => old.unwrap_or_default(),
+        };
+        replace(path, call.shared.view().settings.rewrite(&old).as_bytes())
     };
     if let Err(error) = write() {
         return Err(Failure::err(&format!("Rewriting config file: {error}")));

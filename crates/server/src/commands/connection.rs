@@ -1,7 +1,7 @@
 //! The connection itself: greeting, authentication, database, end.
 
-use super::flag::{FAST, LISTENING, NO_AUTH, UNQUEUED};
-use super::{Call, Command, Done, Failure, SYNTAX, wrong_number};
+use super::flag::{FAST, LISTENING, NO_AUTH, SECRET, UNQUEUED};
+use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
 use crate::config::DEFAULT_USER;
 use crate::session::Mute;
 use wire::resp::{Protocol, parse_integer};
@@ -14,17 +14,21 @@ pub(super) const COMMANDS: &[Command] = &[
         "Answers PONG, or the argument.",
     ),
     Command::new("echo", 2, FAST, echo).doc("connection", "1.0.0", "Answers the argument."),
-    Command::new("hello", -1, FAST | NO_AUTH, hello).doc(
+    Command::new("hello", -1, FAST | NO_AUTH | SECRET, hello).doc(
         "connection",
         "6.0.0",
         "Chooses the protocol, and says who answers.",
     ),
-    Command::new("auth", -2, FAST | NO_AUTH, auth).doc(
+    Command::new("auth", -2, FAST | NO_AUTH | SECRET, auth).doc(
         "connection",
         "1.0.0",
         "Says who the client is.",
     ),
-    Command::new("select", 2, FAST, select).doc("connection", "1.0.0", "Chooses the database."),
+    Command::new("select", 2, FAST, select).databases(Databases::Enters(1)).doc(
+        "connection",
+        "1.0.0",
+        "Chooses the database.",
+    ),
     Command::new("quit", -1, FAST | NO_AUTH | LISTENING | UNQUEUED, quit).doc(
         "connection",
         "1.0.0",

@@ -1,8 +1,9 @@
 //! Counters: strings that are numbers.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY};
+use super::{Call, Command, Done, NOT_AN_INTEGER, ONE_KEY};
 use crate::decimal::Decimal;
+use crate::notify;
 use crate::value::{rewrite, string};
 use store::Change;
 use wire::resp::parse_integer;
@@ -55,7 +56,9 @@ fn add(call: &mut Call<'_>, by: i64) -> Done {
         };
         (change, sum)
     })?;
-    call.out.integer(sum?);
+    let sum = sum?;
+    call.event(notify::STRING, "incrby", call.arg(1));
+    call.out.integer(sum);
     Ok(())
 }
 
@@ -78,25 +81,40 @@ fn decrby(call: &mut Call<'_>) -> Done {
     add(call, by)
 }
 
+pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
+const WITHOUT_END: &str = "ERR increment would produce NaN or Infinity";
+
+/// The sum of two texts, or `wrong` where the first is no number.
+pub(super) fn add_texts(
+    old: Option<&[u8]>,
+    by: &[u8],
+    wrong: &'static str,
+) -> Result<Vec<u8>, &'static str> {
+    let read = |text, wrong| match Decimal::parse(text) {
+        None if !Decimal::is_infinite(text) => Err(wrong),
+        number => Ok(number),
+    };
+    let old = old.map_or(Ok(Some(Decimal::default())), |old| read(old, wrong))?;
+    let by = read(by, NOT_A_FLOAT)?;
+    let (Some(old), Some(by)) = (old, by) else { return Err(WITHOUT_END) };
+    let sum = old.plus(&by);
+    if sum.is_beyond() { Err(WITHOUT_END) } else { Ok(sum.to_string().into_bytes()) }
+}
+
 fn incrbyfloat(call: &mut Call<'_>) -> Done {
-    const NOT_A_FLOAT: &str = "ERR value is not a valid float";
     let key = call.key_at(1);
     let by = call.arg(2);
     let sum = call.shared.store.update(&key, call.now, |item| {
-        let sum = (|| {
-            let old = match item {
-                None => Decimal::default(),
-                Some(item) => Decimal::parse(string(item)?).ok_or(NOT_A_FLOAT)?,
-            };
-            let by = Decimal::parse(by).ok_or(NOT_A_FLOAT)?;
-            Ok::<_, Failure>(old.plus(&by).to_string().into_bytes())
-        })();
+        let old = item.map(string).transpose();
+        let sum = old.and_then(|old| add_texts(old, by, NOT_A_FLOAT));
         let change = match &sum {
             Ok(sum) => rewrite(item, sum.clone(), || call.shared.next_cas()),
             Err(_) => Change::Keep,
         };
         (change, sum)
     })?;
-    call.out.bulk(&sum?);
+    let sum = sum?;
+    call.event(notify::STRING, "incrbyfloat", call.arg(1));
+    call.out.bulk(&sum);
     Ok(())
 }

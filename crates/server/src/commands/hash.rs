@@ -1,10 +1,12 @@
 //! Hashes: reading and writing fields.
 
-use super::flag::{DENY_OOM, FAST, READ, WRITE};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, wrong_number};
+use super::counter::{NOT_A_FLOAT, add_texts};
+use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::decimal::Decimal;
 use crate::glob;
 use crate::hash::{Hash, fields, find};
+use crate::notify;
 use crate::value::{HASH, WRONG_TYPE};
 use base::Prng;
 use store::{Change, Item};
@@ -14,26 +16,27 @@ const GROUP: &str = "hash";
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    writes("hset", -4, hset, "2.0.0", "Sets fields."),
-    writes("hmset", -4, hmset, "2.0.0", "Sets fields; an old form of HSET."),
-    writes("hsetnx", 4, hsetnx, "2.0.0", "Sets a field that does not exist."),
+    writes("hset", -4, hset, "2.0.0", "Sets fields.").access(access::CHANGES),
+    writes("hmset", -4, hmset, "2.0.0", "Sets fields; an old form of HSET.")
+        .access(access::CHANGES),
+    writes("hsetnx", 4, hsetnx, "2.0.0", "Sets a field that does not exist.").access(access::ADDS),
     writes("hincrby", 4, hincrby, "2.0.0", "Adds to a whole number in a field."),
     writes("hincrbyfloat", 4, hincrbyfloat, "2.6.0", "Adds to a number with a fraction."),
-    Command::new("hdel", -3, WRITE | FAST, hdel).keys(ONE_KEY).doc(
+    Command::new("hdel", -3, WRITE | FAST, hdel).keys(ONE_KEY).access(access::DROPS).doc(
         GROUP,
         "2.0.0",
         "Removes fields.",
     ),
     reads("hget", 3, hget, "2.0.0", "The value of a field."),
     reads("hmget", -3, hmget, "2.0.0", "The values of fields."),
-    reads("hgetall", 2, hgetall, "2.0.0", "All fields with their values."),
-    reads("hkeys", 2, hkeys, "2.0.0", "All fields."),
-    reads("hvals", 2, hvals, "2.0.0", "The values of all fields."),
-    reads("hlen", 2, hlen, "2.0.0", "Counts the fields."),
-    reads("hexists", 3, hexists, "2.0.0", "Whether there is such a field."),
-    reads("hstrlen", 3, hstrlen, "3.2.0", "The length of a field's value."),
-    reads("hrandfield", -2, hrandfield, "6.2.0", "Fields drawn at random."),
-    reads("hscan", -3, hscan, "2.8.0", "Walks the fields."),
+    walks("hgetall", 2, hgetall, "2.0.0", "All fields with their values."),
+    walks("hkeys", 2, hkeys, "2.0.0", "All fields."),
+    walks("hvals", 2, hvals, "2.0.0", "The values of all fields."),
+    asks("hlen", 2, hlen, "2.0.0", "Counts the fields."),
+    asks("hexists", 3, hexists, "2.0.0", "Whether there is such a field."),
+    asks("hstrlen", 3, hstrlen, "3.2.0", "The length of a field's value."),
+    walks("hrandfield", -2, hrandfield, "6.2.0", "Fields drawn at random."),
+    walks("hscan", -3, hscan, "2.8.0", "Walks the fields."),
 ];
 
 const fn writes(
@@ -55,6 +58,29 @@ const fn reads(
     summary: &'static str,
 ) -> Command {
     Command::new(name, arity, READ | FAST, run).keys(ONE_KEY).doc(GROUP, since, summary)
+}
+
+/// The fields are looked at one after another.
+const fn walks(
+    name: &'static str,
+    arity: i32,
+    run: super::Handler,
+    since: &'static str,
+    summary: &'static str,
+) -> Command {
+    Command::new(name, arity, READ, run).keys(ONE_KEY).doc(GROUP, since, summary)
+}
+
+/// Tells nothing of values.
+const fn asks(
+    name: &'static str,
+    arity: i32,
+    run: super::Handler,
+    since: &'static str,
+    summary: &'static str,
+) -> Command {
+    let command = Command::new(name, arity, READ | FAST | UNTRACED, run);
+    command.keys(ONE_KEY).access(access::ASKS).doc(GROUP, since, summary)
 }
 
 /// Lets `f` change the hash at argument 1, an empty one where there is no key; `f` says whether it
@@ -126,6 +152,7 @@ fn set_pairs(call: &Call<'_>) -> Result<i64, Failure> {
         }
         Ok((true, added))
     })
+    .inspect(|_| call.event(notify::HASH, "hset", call.arg(1)))
 }
 
 fn hset(call: &mut Call<'_>) -> Done {
@@ -150,6 +177,9 @@ fn hsetnx(call: &mut Call<'_>) -> Done {
         }
         Ok((absent, absent))
     })?;
+    if set {
+        call.event(notify::HASH, "hset", call.arg(1));
+    }
     call.out.integer(i64::from(set));
     Ok(())
 }
@@ -159,6 +189,9 @@ fn hdel(call: &mut Call<'_>) -> Done {
         let removed = call.args.iter_from(2).filter(|name| hash.remove(name)).count();
         Ok((removed > 0, removed))
     })?;
+    if removed > 0 {
+        call.lost_fields(call.arg(1));
+    }
     call.out.integer(removed as i64);
     Ok(())
 }
@@ -175,22 +208,24 @@ fn hincrby(call: &mut Call<'_>) -> Done {
         hash.put(name, sum.to_string().into_bytes());
         Ok((true, sum))
     })?;
+    call.event(notify::HASH, "hincrby", call.arg(1));
     call.out.integer(sum);
     Ok(())
 }
 
 fn hincrbyfloat(call: &mut Call<'_>) -> Done {
-    let by = Decimal::parse(call.arg(3)).ok_or("ERR value is not a valid float")?;
-    let name = call.arg(2);
+    let (name, by) = (call.arg(2), call.arg(3));
+    if Decimal::is_infinite(by) {
+        return Err("ERR value is NaN or Infinity".into());
+    }
+    Decimal::parse(by).ok_or(NOT_A_FLOAT)?;
     let sum = change(call, |hash| {
-        let old = match hash.get(name) {
-            None => Decimal::default(),
-            Some(field) => Decimal::parse(&field.value).ok_or("ERR hash value is not a float")?,
-        };
-        let sum = old.plus(&by).to_string().into_bytes();
+        let old = hash.get(name).map(|field| field.value.to_vec());
+        let sum = add_texts(old.as_deref(), by, "ERR hash value is not a float")?;
         hash.put(name, sum.clone());
         Ok((true, sum))
     })?;
+    call.event(notify::HASH, "hincrbyfloat", call.arg(1));
     call.out.bulk(&sum);
     Ok(())
 }

@@ -5,8 +5,9 @@ use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash::change;
 use super::hash_life::first_field;
 use super::life::{Life, ends};
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX};
+use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
 use crate::hash::Hash;
+use crate::notify;
 
 const GROUP: &str = "hash";
 const SINCE: &str = "8.0.0";
@@ -23,11 +24,10 @@ pub(super) const COMMANDS: &[Command] = &[
         SINCE,
         "The values of fields, whose lives are set.",
     ),
-    Command::new("hsetex", -6, WRITE | DENY_OOM | FAST, hsetex).keys(ONE_KEY).doc(
-        GROUP,
-        SINCE,
-        "Sets fields and their lives.",
-    ),
+    Command::new("hsetex", -6, WRITE | DENY_OOM | FAST, hsetex)
+        .keys(ONE_KEY)
+        .access(access::CHANGES)
+        .doc(GROUP, SINCE, "Sets fields and their lives."),
 ];
 
 /// What becomes of the life of a field.
@@ -89,7 +89,7 @@ fn read(
     first: usize,
     changes: bool,
     then: impl Fn(&mut Hash<'_>, &[u8]),
-) -> Done {
+) -> Result<bool, Failure> {
     let values = change(call, |hash| {
         let read = |name| {
             let value = hash.get(name).map(|field| field.value.to_vec());
@@ -106,19 +106,27 @@ fn read(
             None => call.out.null(),
         }
     }
-    Ok(())
+    Ok(values.iter().any(Option::is_some))
 }
 
 fn hgetdel(call: &mut Call<'_>) -> Done {
     let first = first_field(call, 2, 1)?;
-    read(call, first, true, |hash, name| _ = hash.remove(name))
+    let found = read(call, first, true, |hash, name| _ = hash.remove(name))?;
+    if found {
+        call.lost_fields(call.arg(1));
+    }
+    Ok(())
 }
 
 fn hgetex(call: &mut Call<'_>) -> Done {
     let options = options(call, "hgetex", ("persist", Then::Persist))?;
     let first = first_field(call, options.fields_at, 1)?;
     let (now_ms, then) = (call.now.unix_ms, options.then.unwrap_or(Then::Keep));
-    read(call, first, then != Then::Keep, |hash, name| live(hash, name, then, now_ms))
+    let found = read(call, first, then != Then::Keep, |hash, name| live(hash, name, then, now_ms))?;
+    if found {
+        tell_life(call, then);
+    }
+    Ok(())
 }
 
 fn hsetex(call: &mut Call<'_>) -> Done {
@@ -140,8 +148,24 @@ fn hsetex(call: &mut Call<'_>) -> Done {
         }
         Ok((allowed, allowed))
     })?;
+    if set {
+        call.event(notify::HASH, "hset", call.arg(1));
+        if matches!(then, Then::Until(_)) {
+            tell_life(call, then);
+        }
+    }
     call.out.integer(i64::from(set));
     Ok(())
+}
+
+/// Tells what became of the lives of fields.
+fn tell_life(call: &Call<'_>, then: Then) {
+    match then {
+        Then::Keep => {}
+        Then::Persist => call.event(notify::HASH, "hpersist", call.arg(1)),
+        Then::Until(at) if at <= call.now.unix_ms => call.lost_fields(call.arg(1)),
+        Then::Until(_) => call.event(notify::HASH, "hexpire", call.arg(1)),
+    }
 }
 
 /// Changes the life of a field, if it exists; one that is over goes.

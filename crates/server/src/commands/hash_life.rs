@@ -1,10 +1,11 @@
 //! Lives of the fields of hashes.
 
-use super::flag::{FAST, READ, WRITE};
+use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::hash::{Trace, change, look};
 use super::life::{Conditions, moment};
-use super::{Call, Command, Done, Failure, ONE_KEY};
+use super::{Call, Command, Done, Failure, ONE_KEY, access};
 use crate::hash::find;
+use crate::notify;
 use wire::resp::parse_integer;
 
 const GROUP: &str = "hash";
@@ -29,11 +30,12 @@ const fn writes(
     run: super::Handler,
     summary: &'static str,
 ) -> Command {
-    Command::new(name, arity, WRITE | FAST, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
+    let command = Command::new(name, arity, WRITE | FAST, run).keys(ONE_KEY);
+    command.access(access::CHANGES).doc(GROUP, SINCE, summary)
 }
 
 const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
-    Command::new(name, -5, READ | FAST, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
+    Command::new(name, -5, READ | FAST | UNTRACED, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
 }
 
 /// What is answered for a field that does not exist, that has no life, whose life a condition
@@ -99,6 +101,12 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
         }
         Ok((changed, answers))
     })?;
+    if answers.contains(&CHANGED) {
+        call.event(notify::HASH, "hexpire", call.arg(1));
+    }
+    if answers.contains(&REMOVED) {
+        call.lost_fields(call.arg(1));
+    }
     reply(call, &answers)
 }
 
@@ -134,6 +142,9 @@ fn hpersist(call: &mut Call<'_>) -> Done {
         let answers: Vec<i64> = answers.collect();
         Ok((changed, answers))
     })?;
+    if answers.contains(&CHANGED) {
+        call.event(notify::HASH, "hpersist", call.arg(1));
+    }
     reply(call, &answers)
 }
 

@@ -8,8 +8,9 @@ use crate::housekeeping::cpu_seconds;
 use std::time::Duration;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] =
-    &[Command::container("hotkeys", 0, HOTKEYS).doc("server", "8.6.0", "Keys that cost most.")];
+pub(super) const COMMANDS: &[Command] = &[Command::container("hotkeys", 0, HOTKEYS)
+    .categories(&["admin", "dangerous"])
+    .doc("server", "8.6.0", "Keys that cost most.")];
 
 const HOTKEYS: &[Command] = &[
     Command::new("hotkeys|start", -2, ADMIN, start).doc("server", "8.6.0", "Begins to count."),

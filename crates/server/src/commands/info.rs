@@ -11,8 +11,9 @@ use store::Scope;
 pub(super) const REDIS_VERSION: &str = "7.2.4";
 
 /// This family.
-pub(super) const COMMANDS: &[Command] =
-    &[Command::new("info", -1, 0, info).doc("server", "1.0.0", "The state of the server.")];
+pub(super) const COMMANDS: &[Command] = &[Command::new("info", -1, 0, info)
+    .categories(&["dangerous"])
+    .doc("server", "1.0.0", "The state of the server.")];
 
 type Section = fn(&Call<'_>, &mut Fields);
 
@@ -110,9 +111,10 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     let output = all.iter().map(|client| load(&client.output)).max().unwrap_or(0);
     out.add("client_recent_max_input_buffer", input);
     out.add("client_recent_max_output_buffer", output);
-    out.add("blocked_clients", 0);
-    out.add("tracking_clients", 0);
-    let listen = all.iter().filter(|client| load(&client.channels) + load(&client.patterns) > 0);
+    let paused = all.iter().filter(|client| client.paused.load(Ordering::Relaxed));
+    out.add("blocked_clients", paused.count());
+    out.add("tracking_clients", call.shared.tracking.counts().clients);
+    let listen = all.iter().filter(|client| client.listens());
     out.add("pubsub_clients", listen.count());
     out.add("clients_in_timeout_table", 0);
 }
@@ -269,10 +271,13 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
         out,
         "total_net_repl_input_bytes total_net_repl_output_bytes active_defrag_key_hits \
          active_defrag_key_misses total_active_defrag_time current_active_defrag_time \
-         tracking_total_keys tracking_total_items \
-         tracking_total_prefixes unexpected_error_replies dump_payload_sanitizations \
+         unexpected_error_replies dump_payload_sanitizations \
          migrate_cached_sockets reply_buffer_shrinks reply_buffer_expands",
     );
+    let tracked = shared.tracking.counts();
+    out.add("tracking_total_keys", tracked.keys);
+    out.add("tracking_total_items", tracked.items);
+    out.add("tracking_total_prefixes", tracked.prefixes);
     let sharded = shared.pubsub.channels(crate::pubsub::Kind::Sharded, None).len();
     out.add("pubsubshard_channels", sharded);
     out.add("total_reads_processed", totals.reads);
@@ -282,6 +287,9 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("io_threaded_reads_processed", if threaded { totals.reads } else { 0 });
     out.add("io_threaded_writes_processed", if threaded { totals.writes } else { 0 });
     out.add("eventloop_cycles", totals.polls);
+    for (name, count) in shared.acl_log.counts() {
+        out.add(name, count);
+    }
     out.add("client_query_buffer_limit_disconnections", load(&shared.stats.query_limit_closed));
     out.add("client_output_buffer_limit_disconnections", load(&shared.stats.output_limit_closed));
 }
@@ -347,12 +355,9 @@ fn latencystats(call: &Call<'_>, out: &mut Fields) {
             });
             found.map_or(0, |(edge, _)| *edge) as f64
         };
-        let value = format!(
-            "p50={:.3},p99={:.3},p99.9={:.3}",
-            quantile(0.5),
-            quantile(0.99),
-            quantile(0.999)
-        );
+        let percentiles = call.view.settings.latency_percentiles.iter();
+        let all: Vec<_> = percentiles.map(|p| format!("p{p}={:.3}", quantile(p / 100.0))).collect();
+        let value = all.join(",");
         out.add(&format!("latency_percentiles_usec_{}", get(number).name), value);
     }
 }

@@ -1,20 +1,18 @@
-//! What the server says of its commands and of itself: COMMAND, LATENCY, and the stubs
-//! that tools ask for.
+//! What the server says of its commands, and that it has no modules.
 
 use super::flag::{self, ADMIN};
-use super::{Call, Command, Done, SYNTAX, all, find, get, wrong_number};
+use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
 use crate::acl::category;
 use crate::glob;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command { subcommands: COMMAND, ..Command::new("command", -1, 0, list_all) }.doc(
+    Command::new("command", -1, 0, list_all).subcommands(COMMAND).categories(&["connection"]).doc(
         "server",
         "2.8.13",
         "The commands there are.",
     ),
-    Command::container("latency", ADMIN, LATENCY).doc("server", "2.8.13", "Times of commands."),
-    Command::container("module", ADMIN, MODULE).doc("server", "4.0.0", "Modules: there are none."),
+    Command::container("module", 0, MODULE).doc("server", "4.0.0", "Modules: there are none."),
 ];
 
 const COMMAND: &[Command] = &[
@@ -27,22 +25,22 @@ const COMMAND: &[Command] = &[
         "2.8.13",
         "The keys of a command.",
     ),
+    Command::new("command|getkeysandflags", -3, 0, getkeysandflags).doc(
+        "server",
+        "7.0.0",
+        "The keys of a command, and what it does to each.",
+    ),
     Command::new("command|help", 2, 0, help).doc("server", "5.0.0", "The subcommands of COMMAND."),
 ];
 
-const LATENCY: &[Command] = &[
-    Command::new("latency|latest", 2, ADMIN, latest).doc("server", "2.8.13", "Latest spikes."),
-    Command::new("latency|history", 3, ADMIN, history).doc("server", "2.8.13", "Past spikes."),
-    Command::new("latency|reset", -2, ADMIN, reset).doc("server", "2.8.13", "Forgets spikes."),
-    Command::new("latency|histogram", -2, ADMIN, histogram).doc(
+const MODULE: &[Command] = &[
+    Command::new("module|list", 2, ADMIN, nothing).doc("server", "4.0.0", "Modules."),
+    Command::new("module|help", 2, 0, module_help).doc(
         "server",
-        "7.0.0",
-        "How long commands take, from a sample of them.",
+        "5.0.0",
+        "The subcommands of MODULE.",
     ),
 ];
-
-const MODULE: &[Command] =
-    &[Command::new("module|list", 2, ADMIN, nothing).doc("server", "4.0.0", "Modules.")];
 
 fn nothing(call: &mut Call<'_>) -> Done {
     call.out.array(0);
@@ -184,7 +182,8 @@ fn arguments(command: &Command) -> Vec<(&'static str, &'static str, bool)> {
 }
 
 fn names(call: &mut Call<'_>) -> Done {
-    let mut chosen: Vec<&Command> = all().collect();
+    let mut chosen: Vec<&Command> =
+        all().flat_map(|command| std::iter::once(command).chain(command.subcommands)).collect();
     match call.args.len() {
         2 => {}
         5 if call.is(2, "filterby") => {
@@ -209,25 +208,58 @@ fn names(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn getkeys(call: &mut Call<'_>) -> Done {
+/// The command from argument 2 on that has keys, and its arguments.
+fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), Failure> {
     let mut command = by_name(call.arg(2)).ok_or("ERR Invalid command specified")?;
-    if !command.subcommands.is_empty() {
+    if !command.subcommands.is_empty() && call.args.len() > 3 {
         let name = [command.name.as_bytes(), b"|", call.arg(3)].concat();
         command = by_name(&name).ok_or("ERR Invalid command specified")?;
     }
-    let args = call.args.len() - 2;
-    if !command.accepts(args) {
-        return Err("ERR Invalid number of arguments specified for command".into());
-    }
+    let args: Vec<&[u8]> = call.args.iter_from(2).collect();
     if command.keys.first == 0 {
         return Err("ERR The command has no key arguments".into());
     }
-    let keys = command.key_places(args);
+    if !command.accepts(args.len()) {
+        return Err("ERR Invalid number of arguments specified for command".into());
+    }
+    Ok((command, args))
+}
+
+fn getkeys(call: &mut Call<'_>) -> Done {
+    let (command, args) = with_keys(call)?;
+    let keys = command.key_places(args.len());
     call.out.array(keys.len());
     for at in keys {
-        call.out.bulk(call.arg(at + 2));
+        call.out.bulk(args[at]);
     }
     Ok(())
+}
+
+fn getkeysandflags(call: &mut Call<'_>) -> Done {
+    let (command, args) = with_keys(call)?;
+    let keys = command.key_places(args.len());
+    call.out.array(keys.len());
+    for at in keys {
+        let access = command.access_at(&args, at);
+        let words = [Some(access.mode), access.tells.then_some("access"), access.change];
+        call.out.array(2);
+        call.out.bulk(args[at]);
+        call.out.set(words.iter().flatten().count());
+        for word in words.into_iter().flatten() {
+            call.out.simple(word);
+        }
+    }
+    Ok(())
+}
+
+fn module_help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "MODULE <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "LIST",
+        "    The modules: there are none, and none can be loaded.",
+        "HELP",
+        "    Print this help.",
+    ])
 }
 
 fn help(call: &mut Call<'_>) -> Done {
@@ -239,8 +271,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    Count the commands.",
         "DOCS [<command> ...] | INFO [<command> ...]",
         "    Document or describe commands; all without a name.",
-        "GETKEYS <full-command>",
-        "    The keys of a command.",
+        "GETKEYS <full-command> | GETKEYSANDFLAGS <full-command>",
+        "    The keys of a command, and what it does to each.",
         "LIST [FILTERBY (ACLCAT <category> | PATTERN <pattern>)]",
         "    Name the commands.",
         "HELP",
@@ -248,111 +280,9 @@ fn help(call: &mut Call<'_>) -> Done {
     ])
 }
 
-/// The one event that is watched, as Redis calls it: room had to be made, and it took long.
-const EVENT: &str = "eviction-cycle";
-
-/// When it happened, in Unix seconds, and for how many milliseconds, oldest first.
-fn spikes(call: &Call<'_>) -> Vec<(u64, u64)> {
-    let threshold_ms = call.view.settings.latency_threshold_ms;
-    let spikes = call.shared.store.pauses().spikes;
-    let all = spikes.into_iter().map(|spike| (spike.unix_ms / 1_000, spike.nanos / 1_000_000));
-    all.filter(|(_, ms)| threshold_ms > 0 && *ms >= threshold_ms).collect()
-}
-
-fn latest(call: &mut Call<'_>) -> Done {
-    let spikes = spikes(call);
-    let Some((at, ms)) = spikes.last() else { return nothing(call) };
-    call.out.array(1);
-    call.out.array(4);
-    call.out.bulk(EVENT.as_bytes());
-    call.out.integer(*at as i64);
-    call.out.integer(*ms as i64);
-    call.out.integer(spikes.iter().map(|(_, ms)| *ms).max().unwrap_or(0) as i64);
-    Ok(())
-}
-
-fn history(call: &mut Call<'_>) -> Done {
-    let spikes = if call.is(2, EVENT) { spikes(call) } else { vec![] };
-    call.out.array(spikes.len());
-    for (at, ms) in spikes {
-        call.out.array(2);
-        call.out.integer(at as i64);
-        call.out.integer(ms as i64);
-    }
-    Ok(())
-}
-
-/// Answers how many events were forgotten.
-fn reset(call: &mut Call<'_>) -> Done {
-    let is_meant = call.args.len() == 2 || (2..call.args.len()).any(|at| call.is(at, EVENT));
-    let forgets = is_meant && !spikes(call).is_empty();
-    if is_meant {
-        call.shared.store.forget_spikes();
-    }
-    call.out.integer(i64::from(forgets));
-    Ok(())
-}
-
-/// The calls of each timed command at or below powers of two of microseconds.
-fn histogram(call: &mut Call<'_>) -> Done {
-    let mut timed = call.shared.stats.latencies();
-    if call.args.len() > 2 {
-        let chosen = call.args.iter_from(2).map(|name| {
-            by_name(name).map(|command| command.name).ok_or_else(|| wrong_number("latency"))
-        });
-        let chosen: Vec<&str> = chosen.filter_map(Result::ok).collect();
-        timed.retain(|number, _| chosen.contains(&get(*number).name));
-    }
-    let totals = call.shared.stats.totals(call.shared.counters());
-    call.out.map(timed.len());
-    for (number, buckets) in timed {
-        let calls = totals.commands[number as usize].calls;
-        let sampled: u64 = buckets.iter().map(|(_, count)| count).sum();
-        call.out.bulk(get(number).name.as_bytes());
-        call.out.map(2);
-        call.out.bulk(b"calls");
-        call.out.integer(calls as i64);
-        call.out.bulk(b"histogram_usec");
-        let edges = cumulative(&buckets, calls as f64 / sampled.max(1) as f64);
-        call.out.map(edges.len());
-        for (edge, count) in edges {
-            call.out.integer(edge as i64);
-            call.out.integer(count as i64);
-        }
-    }
-    Ok(())
-}
-
-/// Counts at or below 1, 2, 4 … microseconds, scaled up, while they grow.
-fn cumulative(buckets: &[(u64, u64)], scale: f64) -> Vec<(u64, u64)> {
-    let mut edges = vec![];
-    let (mut sum, mut edge, mut rest) = (0, 1, buckets);
-    while !rest.is_empty() {
-        let before = sum;
-        while let [(upper, count), tail @ ..] = rest
-            && *upper <= edge
-        {
-            sum += count;
-            rest = tail;
-        }
-        if sum > before {
-            edges.push((edge, (sum as f64 * scale).round() as u64));
-        }
-        edge *= 2;
-    }
-    edges
-}
-
-/// Reached by the tests of the list alone.
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_never_fall_and_end_at_all() {
-        let edges = cumulative(&[(0, 5), (1, 1), (3, 2), (100, 2)], 10.0);
-        assert_eq!(edges, [(1, 60), (4, 80), (128, 100)]);
-    }
 
     #[test]
     fn arguments_follow_arity() {

@@ -1,9 +1,10 @@
 //! Keys: removing them, their lives, what they hold.
 
-use super::flag::{FAST, READ, WRITE};
+use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::life::{Conditions, moment};
-use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, wrong_number};
+use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::hash;
+use crate::notify;
 use crate::value::{self, life, live_until};
 use store::{Change, Item};
 use wire::resp::parse_integer;
@@ -13,97 +14,95 @@ const SECOND: Keys = Keys { first: 2, last: 2, step: 1 };
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("del", -2, WRITE, del).keys(ALL_KEYS).doc("generic", "1.0.0", "Removes keys."),
-    Command::new("unlink", -2, WRITE | FAST, del).keys(ALL_KEYS).doc(
+    Command::new("del", -2, WRITE, del).keys(ALL_KEYS).access(access::REMOVES).doc(
+        "generic",
+        "1.0.0",
+        "Removes keys.",
+    ),
+    Command::new("unlink", -2, WRITE | FAST, del).keys(ALL_KEYS).access(access::REMOVES).doc(
         "generic",
         "4.0.0",
         "Removes keys.",
     ),
-    Command::new("exists", -2, READ | FAST, exists).keys(ALL_KEYS).doc(
-        "generic",
-        "1.0.0",
-        "Counts the keys that exist.",
-    ),
-    Command::new("touch", -2, READ | FAST, touch).keys(ALL_KEYS).doc(
-        "generic",
-        "3.2.1",
-        "Refreshes keys as a read would, and counts those that exist.",
-    ),
-    Command::new("expire", -3, WRITE | FAST, expire).keys(ONE_KEY).doc(
+    Command::new("exists", -2, READ | FAST | UNTRACED, exists)
+        .keys(ALL_KEYS)
+        .access(access::ASKS)
+        .doc("generic", "1.0.0", "Counts the keys that exist."),
+    Command::new("touch", -2, READ | FAST | UNTRACED, touch)
+        .keys(ALL_KEYS)
+        .access(access::ASKS)
+        .doc("generic", "3.2.1", "Refreshes keys as a read would, and counts those that exist."),
+    Command::new("expire", -3, WRITE | FAST, expire).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "1.0.0",
         "Sets a key's life in seconds.",
     ),
-    Command::new("pexpire", -3, WRITE | FAST, pexpire).keys(ONE_KEY).doc(
+    Command::new("pexpire", -3, WRITE | FAST, pexpire).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "2.6.0",
         "Sets a key's life in milliseconds.",
     ),
-    Command::new("expireat", -3, WRITE | FAST, expireat).keys(ONE_KEY).doc(
+    Command::new("expireat", -3, WRITE | FAST, expireat).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "1.2.0",
         "Sets the end of a key's life, in Unix seconds.",
     ),
-    Command::new("pexpireat", -3, WRITE | FAST, pexpireat).keys(ONE_KEY).doc(
-        "generic",
-        "2.6.0",
-        "Sets the end of a key's life, in Unix milliseconds.",
-    ),
-    Command::new("ttl", 2, READ | FAST, ttl).keys(ONE_KEY).doc(
+    Command::new("pexpireat", -3, WRITE | FAST, pexpireat)
+        .keys(ONE_KEY)
+        .access(access::CHANGES)
+        .doc("generic", "2.6.0", "Sets the end of a key's life, in Unix milliseconds."),
+    Command::new("ttl", 2, READ | FAST | UNTRACED, ttl).keys(ONE_KEY).doc(
         "generic",
         "1.0.0",
         "The seconds a key has left.",
     ),
-    Command::new("pttl", 2, READ | FAST, pttl).keys(ONE_KEY).doc(
+    Command::new("pttl", 2, READ | FAST | UNTRACED, pttl).keys(ONE_KEY).doc(
         "generic",
         "2.6.0",
         "The milliseconds a key has left.",
     ),
-    Command::new("expiretime", 2, READ | FAST, expiretime).keys(ONE_KEY).doc(
+    Command::new("expiretime", 2, READ | FAST | UNTRACED, expiretime).keys(ONE_KEY).doc(
         "generic",
         "7.0.0",
         "The end of a key's life, in Unix seconds.",
     ),
-    Command::new("pexpiretime", 2, READ | FAST, pexpiretime).keys(ONE_KEY).doc(
+    Command::new("pexpiretime", 2, READ | FAST | UNTRACED, pexpiretime).keys(ONE_KEY).doc(
         "generic",
         "7.0.0",
         "The end of a key's life, in Unix milliseconds.",
     ),
-    Command::new("persist", 2, WRITE | FAST, persist).keys(ONE_KEY).doc(
+    Command::new("persist", 2, WRITE | FAST, persist).keys(ONE_KEY).access(access::CHANGES).doc(
         "generic",
         "2.2.0",
         "Lets a key live without end.",
     ),
-    Command::new("type", 2, READ | FAST, kind).keys(ONE_KEY).doc(
+    Command::new("type", 2, READ | FAST | UNTRACED, kind).keys(ONE_KEY).access(access::ASKS).doc(
         "generic",
         "1.0.0",
         "The type of a key's value.",
     ),
-    Command::container("object", READ, OBJECT).doc("generic", "2.2.3", "How a key is held."),
-    Command::container("memory", READ, MEMORY).doc("server", "4.0.0", "What memory is used for."),
+    Command::container("object", 0, OBJECT).doc("generic", "2.2.3", "How a key is held."),
+    Command::container("memory", 0, MEMORY).doc("server", "4.0.0", "What memory is used for."),
 ];
 
 const OBJECT: &[Command] = &[
-    Command::new("object|encoding", 3, READ, encoding).keys(SECOND).doc(
-        "generic",
-        "2.2.3",
-        "How a value would be encoded.",
-    ),
-    Command::new("object|freq", 3, READ, freq).keys(SECOND).doc(
+    Command::new("object|encoding", 3, READ | UNTRACED, encoding)
+        .keys(SECOND)
+        .access(access::ASKS)
+        .doc("generic", "2.2.3", "How a value would be encoded."),
+    Command::new("object|freq", 3, READ | UNTRACED, freq).keys(SECOND).access(access::ASKS).doc(
         "generic",
         "4.0.0",
         "Accesses since the key was written, up to 255.",
     ),
-    Command::new("object|idletime", 3, READ, idletime).keys(SECOND).doc(
-        "generic",
-        "2.2.3",
-        "Seconds since the last access, estimated.",
-    ),
-    Command::new("object|refcount", 3, READ, refcount).keys(SECOND).doc(
-        "generic",
-        "2.2.3",
-        "References to a value: one.",
-    ),
+    Command::new("object|idletime", 3, READ | UNTRACED, idletime)
+        .keys(SECOND)
+        .access(access::ASKS)
+        .doc("generic", "2.2.3", "Seconds since the last access, estimated."),
+    Command::new("object|refcount", 3, READ | UNTRACED, refcount)
+        .keys(SECOND)
+        .access(access::ASKS)
+        .doc("generic", "2.2.3", "References to a value: one."),
     Command::new("object|help", 2, 0, object_help).keys(NO_KEY).doc(
         "generic",
         "6.2.0",
@@ -112,7 +111,7 @@ const OBJECT: &[Command] = &[
 ];
 
 const MEMORY: &[Command] = &[
-    Command::new("memory|usage", -3, READ, usage).keys(SECOND).doc(
+    Command::new("memory|usage", -3, READ | UNTRACED, usage).keys(SECOND).access(access::ASKS).doc(
         "server",
         "4.0.0",
         "Bytes charged for a key and its value.",
@@ -126,6 +125,11 @@ const MEMORY: &[Command] = &[
         "server",
         "4.0.0",
         "Whether memory is as it should be.",
+    ),
+    Command::new("memory|malloc-stats", 2, 0, malloc_stats).doc(
+        "server",
+        "4.0.0",
+        "What the allocator holds.",
     ),
     Command::new("memory|purge", 2, 0, purge).doc(
         "server",
@@ -147,7 +151,13 @@ fn count(call: &mut Call<'_>, f: impl Fn(&Call<'_>, usize) -> bool) -> Done {
 }
 
 fn del(call: &mut Call<'_>) -> Done {
-    count(call, |call, at| call.shared.store.delete(&call.key_at(at), call.now))
+    count(call, |call, at| {
+        let removed = call.shared.store.delete(&call.key_at(at), call.now);
+        if removed {
+            call.event(notify::GENERIC, "del", call.arg(at));
+        }
+        removed
+    })
 }
 
 fn exists(call: &mut Call<'_>) -> Done {
@@ -170,6 +180,9 @@ fn set_expiry(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Do
         }
         _ => (Change::Keep, false),
     })?;
+    if changed {
+        call.event(notify::GENERIC, if at <= now_ms { "del" } else { "expire" }, call.arg(1));
+    }
     call.out.integer(i64::from(changed));
     Ok(())
 }
@@ -195,6 +208,9 @@ fn persist(call: &mut Call<'_>) -> Done {
         Some(item) if life(item).is_some() => (live_until(item, None), true),
         _ => (Change::Keep, false),
     })?;
+    if changed {
+        call.event(notify::GENERIC, "persist", call.arg(1));
+    }
     call.out.integer(i64::from(changed));
     Ok(())
 }
@@ -331,6 +347,16 @@ fn doctor(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
+fn malloc_stats(call: &mut Call<'_>) -> Done {
+    let (used, _) = call.shared.memory();
+    let resident = call.shared.resident();
+    let text = format!(
+        "jemalloc: {resident} are resident, {used} of them data and metadata; it tells no more."
+    );
+    call.out.verbatim(&text);
+    Ok(())
+}
+
 fn purge(call: &mut Call<'_>) -> Done {
     call.ok()
 }
@@ -340,6 +366,8 @@ fn memory_help(call: &mut Call<'_>) -> Done {
         "MEMORY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "DOCTOR",
         "    Whether memory is as it should be.",
+        "MALLOC-STATS",
+        "    What the allocator holds.",
         "PURGE",
         "    Does nothing: memory is given back as it becomes free.",
         "STATS",

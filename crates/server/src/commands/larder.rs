@@ -14,7 +14,7 @@ use tune::recipe::Pools;
 use tune::snapshot::Candidate;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[Command::container("larder", READ, SUBCOMMANDS).doc(
+pub(super) const COMMANDS: &[Command] = &[Command::container("larder", 0, SUBCOMMANDS).doc(
     "server",
     "8.0.0",
     "Shows the plan, the curves and the shares of memory.",

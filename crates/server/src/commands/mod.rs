@@ -15,9 +15,12 @@ mod admin;
 mod bitfield;
 mod bits;
 mod client;
+mod client_filter;
+mod command;
 mod config;
 mod connection;
 mod counter;
+mod foreign;
 mod hash;
 mod hash_ex;
 mod hash_life;
@@ -26,6 +29,7 @@ mod info;
 mod introspection;
 mod key;
 mod larder;
+mod latency;
 mod lcs;
 mod life;
 pub(crate) mod monitor;
@@ -38,7 +42,13 @@ mod tides;
 pub(crate) mod tracking;
 mod transaction;
 
+pub(crate) use absent::is_absent;
+use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
+pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
+
+use crate::acl::Denied;
 use crate::clients::Client;
+use crate::config::Policy;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -68,6 +78,7 @@ const FAMILIES: &[&[Command]] = &[
     transaction::COMMANDS,
     pubsub::COMMANDS,
     introspection::COMMANDS,
+    latency::COMMANDS,
     config::COMMANDS,
     info::COMMANDS,
     admin::COMMANDS,
@@ -203,136 +214,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Carries a command out.
-type Handler = fn(&mut Call<'_>) -> Done;
-
-/// Where the keys stand among the arguments: the first, the last (negative from the end), the
-/// distance. All zero for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Keys {
-    pub(crate) first: i32,
-    pub(crate) last: i32,
-    pub(crate) step: i32,
-}
-
-/// No key.
-pub(crate) const NO_KEY: Keys = Keys { first: 0, last: 0, step: 0 };
-/// One key, the first argument.
-pub(crate) const ONE_KEY: Keys = Keys { first: 1, last: 1, step: 1 };
-/// Every argument is a key.
-pub(crate) const ALL_KEYS: Keys = Keys { first: 1, last: -1, step: 1 };
-/// Every other argument is a key.
-pub(crate) const KEY_VALUES: Keys = Keys { first: 1, last: -1, step: 2 };
-
-/// What COMMAND tells of a command, and what the dispatcher heeds.
-pub(crate) mod flag {
-    /// May write.
-    pub(crate) const WRITE: u16 = 1;
-    /// Only reads.
-    pub(crate) const READ: u16 = 1 << 1;
-    /// Refused when memory is full.
-    pub(crate) const DENY_OOM: u16 = 1 << 2;
-    /// For operators.
-    pub(crate) const ADMIN: u16 = 1 << 3;
-    /// Concerns channels.
-    pub(crate) const PUBSUB: u16 = 1 << 4;
-    /// Takes constant time, or the logarithm of a size.
-    pub(crate) const FAST: u16 = 1 << 5;
-    /// Needs no authentication.
-    pub(crate) const NO_AUTH: u16 = 1 << 6;
-    /// Is carried out at once even between MULTI and EXEC.
-    pub(crate) const UNQUEUED: u16 = 1 << 7;
-    /// Allowed to a version 2 client that listens.
-    pub(crate) const LISTENING: u16 = 1 << 8;
-    /// Takes a step or two though it is not called fast: timed only in a sample.
-    pub(crate) const BRIEF: u16 = 1 << 10;
-    /// Not allowed between MULTI and EXEC.
-    pub(crate) const NO_MULTI: u16 = 1 << 9;
-
-    /// The names COMMAND gives to flags.
-    pub(crate) const NAMES: &[(u16, &str)] = &[
-        (WRITE, "write"),
-        (READ, "readonly"),
-        (DENY_OOM, "denyoom"),
-        (ADMIN, "admin"),
-        (PUBSUB, "pubsub"),
-        (FAST, "fast"),
-        (NO_AUTH, "no_auth"),
-        (NO_MULTI, "no_multi"),
-    ];
-}
-
-/// One command, or one subcommand.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Command {
-    /// Lower case; a subcommand's is `command|subcommand`.
-    pub(crate) name: &'static str,
-    /// Arguments, the name included; negative for at least so many.
-    pub(crate) arity: i32,
-    pub(crate) flags: u16,
-    pub(crate) keys: Keys,
-    pub(crate) run: Handler,
-    pub(crate) group: &'static str,
-    /// The version of Redis that had it first.
-    pub(crate) since: &'static str,
-    pub(crate) summary: &'static str,
-    pub(crate) subcommands: &'static [Command],
-}
-
-impl Command {
-    pub(crate) const fn new(name: &'static str, arity: i32, flags: u16, run: Handler) -> Self {
-        let (group, since, summary) = ("generic", "1.0.0", "");
-        Self { name, arity, flags, keys: NO_KEY, run, group, since, summary, subcommands: &[] }
-    }
-
-    /// A command that is only its subcommands.
-    pub(crate) const fn container(
-        name: &'static str,
-        flags: u16,
-        subcommands: &'static [Self],
-    ) -> Self {
-        Self { subcommands, ..Self::new(name, -2, flags, only_subcommands) }
-    }
-
-    pub(crate) const fn keys(self, keys: Keys) -> Self {
-        Self { keys, ..self }
-    }
-
-    pub(crate) const fn doc(
-        self,
-        group: &'static str,
-        since: &'static str,
-        summary: &'static str,
-    ) -> Self {
-        Self { group, since, summary, ..self }
-    }
-
-    pub(crate) const fn has(&self, flag: u16) -> bool {
-        self.flags & flag != 0
-    }
-
-    /// Whether it is timed only in a sample.
-    pub(crate) const fn is_brief(&self) -> bool {
-        self.flags & (flag::FAST | flag::BRIEF) != 0
-    }
-
-    /// Where the keys of a call with so many arguments stand.
-    pub(crate) fn key_places(&self, args: usize) -> impl ExactSizeIterator<Item = usize> {
-        let last = match self.keys.last {
-            last if last < 0 => args as i32 + last,
-            last => last,
-        };
-        let places = self.keys.first.max(0) as usize..(last + 1).max(0) as usize;
-        let places = if self.keys.first > 0 { places } else { 0..0 };
-        places.step_by(self.keys.step.max(1) as usize)
-    }
-
-    const fn accepts(&self, args: usize) -> bool {
-        let arity = self.arity as i64;
-        if arity >= 0 { args as i64 == arity } else { args as i64 >= -arity }
-    }
-}
-
 /// Reached only if a container were called without its subcommand, which its arity forbids.
 fn only_subcommands(_: &mut Call<'_>) -> Done {
     Err(SYNTAX.into())
@@ -464,9 +345,17 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             }
             Some(number)
         }
-        Err((number, failure)) => {
+        Err(Refused::Unknown | Refused::Arity(_)) if foreign::is_http(call) => {
+            foreign::close(call);
+            None
+        }
+        Err(refused) => {
+            let (number, mut failure) = (refused.number(), refused.tell(call));
             if let Some(number) = number {
                 counters.commands[number as usize].rejected.add(1);
+                if get(number).has(flag::ABORTS) {
+                    failure = transaction::abort(call, failure);
+                }
             }
             if let Some(transaction) = &mut call.session.transaction {
                 transaction.broken = true;
@@ -513,6 +402,24 @@ pub(crate) fn note_slow(
     }
 }
 
+/// Keeps a command that has many bytes, or whose reply has.
+#[cold]
+pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
+    let (settings, shared) = (&call.view.settings, call.shared);
+    if monitor::is_secret(call.arg(0)) {
+        return;
+    }
+    for (log, bytes, from, max) in [
+        (&shared.large_requests, request, settings.large_request, settings.large_request_max_len),
+        (&shared.large_replies, reply, settings.large_reply, settings.large_reply_max_len),
+    ] {
+        if from >= 0 && bytes as u64 >= from as u64 {
+            let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+            log.add(&call.session.client, args.into_iter(), bytes as u64, max);
+        }
+    }
+}
+
 /// Replaces what was written of a reply by an error.
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
@@ -521,37 +428,100 @@ fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
     call.out.error(failure.text());
 }
 
+/// Why a command is not carried out; the number is its own.
+#[derive(Clone, Copy, Debug)]
+enum Refused {
+    Unknown,
+    /// It has no such subcommand.
+    Subcommand(u16),
+    Arity(u16),
+    /// The client has not said who it is.
+    Stranger(u16),
+    Denied(u16, Denied),
+    Listens(u16),
+    InMulti(u16),
+}
+
+impl Refused {
+    const fn number(self) -> Option<u16> {
+        match self {
+            Self::Unknown => None,
+            Self::Subcommand(number)
+            | Self::Arity(number)
+            | Self::Stranger(number)
+            | Self::Denied(number, _)
+            | Self::Listens(number)
+            | Self::InMulti(number) => Some(number),
+        }
+    }
+
+    /// What the client is told, and the ACL log with it.
+    #[cold]
+    fn tell(self, call: &Call<'_>) -> Failure {
+        let name = self.number().map_or("", name_of);
+        match self {
+            Self::Unknown => unknown(call),
+            Self::Subcommand(number) => unknown_subcommand(call, get(number)),
+            Self::Arity(_) => wrong_number(name),
+            Self::Stranger(_) => NO_AUTH.into(),
+            Self::Denied(number, denied) => acl::refuse(call, number, denied),
+            Self::Listens(_) => Failure::err(&format!(
+                "Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / \
+                 RESET are allowed in this context"
+            )),
+            Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
+        }
+    }
+}
+
 /// The command that is called, if it may be.
 #[allow(clippy::inline_always, reason = "of a GET the call alone would be a twentieth")]
 #[inline(always)]
-fn resolve(call: &Call<'_>) -> Result<u16, (Option<u16>, Failure)> {
-    let Some(mut number) = find(call.arg(0)) else { return Err((None, unknown(call))) };
+fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
+    let Some(mut number) = find(call.arg(0)) else { return Err(Refused::Unknown) };
     let mut command = get(number);
     if !command.subcommands.is_empty() && call.args.len() > 1 {
         match find_subcommand(number, call.arg(1)) {
             Some(found) => number = found,
-            None => return Err((Some(number), unknown_subcommand(call, command))),
+            None => return Err(Refused::Subcommand(number)),
         }
         command = get(number);
     }
     if !command.accepts(call.args.len()) {
-        return Err((Some(number), wrong_number(command.name)));
+        return Err(Refused::Arity(number));
     }
     if call.session.limited && !command.has(flag::NO_AUTH) {
-        acl::permit(call, number).map_err(|failure| (Some(number), failure))?;
+        acl::permit(call, number)?;
     }
     if call.session.only_listens() && !command.has(flag::LISTENING) {
-        let text = format!(
-            "Can't execute '{}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are \
-             allowed in this context",
-            command.name
-        );
-        return Err((Some(number), Failure::err(&text)));
+        return Err(Refused::Listens(number));
     }
     if call.session.transaction.is_some() && command.has(flag::NO_MULTI) {
-        return Err((Some(number), "ERR Command not allowed inside a transaction".into()));
+        return Err(Refused::InMulti(number));
     }
     Ok(number)
+}
+
+/// Whether a command waits for the end of a pause. What is refused in any case does not wait.
+pub(crate) fn waits(call: &Call<'_>) -> bool {
+    let Ok(number) = resolve(call) else { return false };
+    let command = get(number);
+    let mut flags = command.flags;
+    if command.has(flag::ABORTS)
+        && let Some(transaction) = &call.session.transaction
+    {
+        flags |= transaction.flags;
+    }
+    flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
+}
+
+/// Whether memory is so full that a command of `len` bytes may be refused: nothing makes room for
+/// it, or it is larger than all there may be.
+fn is_full(call: &Call<'_>, len: usize) -> bool {
+    let ((used, limit), reserve) = (call.shared.memory(), call.shared.store.reserve());
+    let nothing_leaves = call.view.settings.maxmemory_policy == Policy::Nobody;
+    let held = if nothing_leaves { used.0 + reserve.0 } else { 0 };
+    limit.0 > 0 && held + len as u64 > limit.0
 }
 
 pub(crate) fn wrong_number(name: &str) -> Failure {

@@ -12,7 +12,7 @@
 //! tells whether the key was there, and the size is that of the value it held, or of the one that
 //! is written.
 
-use super::flag::{ADMIN, NO_MULTI, WRITE};
+use super::flag::{ADMIN, NO_EXEC, SECRET, UNTRACED};
 use super::{Call, Command, Done, SYNTAX, find, get};
 use crate::clock::Clock;
 use crate::hub::{MONITOR, TRACE};
@@ -20,15 +20,12 @@ use base::Filter;
 use std::io::Write;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[Command::new("monitor", -1, ADMIN | NO_MULTI, monitor)
+pub(super) const COMMANDS: &[Command] = &[Command::new("monitor", -1, ADMIN | NO_EXEC, monitor)
     .doc("server", "1.0.0", "Shows every command, or a trace of sampled keys.")];
-
-/// Commands whose arguments may be secrets.
-const SECRET: &[&str] = &["auth", "hello", "acl", "config"];
 
 /// Whether a command's arguments may be secrets.
 pub(super) fn is_secret(name: &[u8]) -> bool {
-    SECRET.iter().any(|secret| secret.as_bytes().eq_ignore_ascii_case(name))
+    find(name).is_some_and(|number| get(number).has(SECRET))
 }
 
 /// `MONITOR`, or `MONITOR TRACE [RATE ratio] [FORMAT CSV]`.
@@ -50,6 +47,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
     }
     let client = &call.session.client;
     call.shared.hub.join(client.id, client.place, wants, filter);
+    client.monitors.store(true, std::sync::atomic::Ordering::Relaxed);
     call.session.watching = true;
     call.ok()
 }
@@ -99,24 +97,20 @@ pub(crate) fn show(call: &Call<'_>) {
 
 /// A line for each key of a command.
 fn trace(call: &Call<'_>, command: &Command, now: u64) {
-    let access = match command.name {
-        "del" | "unlink" | "getdel" => "DELETE",
-        // What leaves no trace in the models leaves none here.
-        "exists" | "type" | "ttl" | "pttl" | "expiretime" | "pexpiretime" | "strlen" | "object"
-        | "memory" | "watch" | "touch" => return,
-        _ if command.has(WRITE) => "WRITE",
-        _ => "READ",
-    };
-    for at in command.key_places(call.args.len()) {
+    if command.has(UNTRACED) {
+        return;
+    }
+    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+    for at in command.key_places(args.len()) {
         let bytes = call.arg(at);
+        let access = match command.access_at(&args, at) {
+            access if access.removes() => "DELETE",
+            access if access.change.is_some() => "WRITE",
+            _ => "READ",
+        };
         let key = call.key(bytes);
         let held = call.shared.store.peek(&key, call.now, |item| item.value.len());
-        let written = match command.name {
-            "set" | "setnx" | "getset" | "append" => call.args.get(2),
-            "setex" | "psetex" => call.args.get(3),
-            "mset" | "msetnx" => call.args.get(at + 1),
-            _ => None,
-        };
+        let written = command.value.and_then(|behind| call.args.get(at + behind));
         let size = written.map_or(held.unwrap_or(0), <[u8]>::len);
         let (seq, db, name) = (call.shared.hub.next_line(), call.session.db, command.name);
         let mut line = format!("+{now},{seq},{db},{name},").into_bytes();

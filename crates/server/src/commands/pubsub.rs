@@ -1,43 +1,47 @@
 //! SUBSCRIBE, PUBLISH and their kin.
 
-use super::flag::{FAST, LISTENING, PUBSUB};
-use super::{Call, Command, Done, wrong_number};
+use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, PUBSUB, UNEVEN};
+use super::{Call, Channels, Command, Done, wrong_number};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] =
-    &[
-        Command::new("subscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Channel))
-            .doc("pubsub", "2.0.0", "Listens to channels."),
-        Command::new("unsubscribe", -1, PUBSUB | LISTENING, |call| {
-            unsubscribe(call, Kind::Channel)
-        })
-        .doc("pubsub", "2.0.0", "Stops listening to channels."),
-        Command::new("psubscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Pattern))
-            .doc("pubsub", "2.0.0", "Listens to all channels that match."),
-        Command::new("punsubscribe", -1, PUBSUB | LISTENING, |call| {
-            unsubscribe(call, Kind::Pattern)
-        })
-        .doc("pubsub", "2.0.0", "Stops listening to patterns."),
-        Command::new("ssubscribe", -2, PUBSUB | LISTENING, |call| subscribe(call, Kind::Sharded))
-            .doc("pubsub", "7.0.0", "Listens to shard channels."),
-        Command::new("sunsubscribe", -1, PUBSUB | LISTENING, |call| {
-            unsubscribe(call, Kind::Sharded)
-        })
-        .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
-        Command::new("publish", 3, PUBSUB | FAST, |call| publish(call, false)).doc(
-            "pubsub",
-            "2.0.0",
-            "Sends a message to whoever listens to a channel.",
-        ),
-        Command::new("spublish", 3, PUBSUB | FAST, |call| publish(call, true)).doc(
-            "pubsub",
-            "7.0.0",
-            "Sends a message to whoever listens to a shard channel.",
-        ),
-        Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
-    ];
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("subscribe", -2, PUBSUB | LISTENING | UNEVEN, |call| {
+        subscribe(call, Kind::Channel)
+    })
+    .channels(Channels::All)
+    .doc("pubsub", "2.0.0", "Listens to channels."),
+    Command::new("unsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+        unsubscribe(call, Kind::Channel)
+    })
+    .doc("pubsub", "2.0.0", "Stops listening to channels."),
+    Command::new("psubscribe", -2, PUBSUB | LISTENING | UNEVEN, |call| {
+        subscribe(call, Kind::Pattern)
+    })
+    .channels(Channels::Patterns)
+    .doc("pubsub", "2.0.0", "Listens to all channels that match."),
+    Command::new("punsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+        unsubscribe(call, Kind::Pattern)
+    })
+    .doc("pubsub", "2.0.0", "Stops listening to patterns."),
+    Command::new("ssubscribe", -2, PUBSUB | LISTENING | UNEVEN | NO_EXEC, |call| {
+        subscribe(call, Kind::Sharded)
+    })
+    .channels(Channels::All)
+    .doc("pubsub", "7.0.0", "Listens to shard channels."),
+    Command::new("sunsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+        unsubscribe(call, Kind::Sharded)
+    })
+    .doc("pubsub", "7.0.0", "Stops listening to shard channels."),
+    Command::new("publish", 3, PUBSUB | FAST | MAY_REPLICATE, |call| publish(call, false))
+        .channels(Channels::First)
+        .doc("pubsub", "2.0.0", "Sends a message to whoever listens to a channel."),
+    Command::new("spublish", 3, PUBSUB | FAST | MAY_REPLICATE, |call| publish(call, true))
+        .channels(Channels::First)
+        .doc("pubsub", "7.0.0", "Sends a message to whoever listens to a shard channel."),
+    Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
+];
 
 const REPORTS: &[Command] = &[
     Command::new("pubsub|channels", -2, PUBSUB, |call| channels(call, Kind::Channel)).doc(
@@ -65,6 +69,7 @@ const REPORTS: &[Command] = &[
         "7.0.0",
         "How many listen to shard channels.",
     ),
+    Command::new("pubsub|help", 2, 0, help).doc("pubsub", "6.2.0", "The subcommands of PUBSUB."),
 ];
 
 const fn words(kind: Kind) -> (&'static [u8], &'static [u8]) {
@@ -77,6 +82,7 @@ const fn words(kind: Kind) -> (&'static [u8], &'static [u8]) {
 
 /// One message that confirms a change, with the number of subscriptions left.
 fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
+    call.session.pushed = true;
     let left = call.session.subscriptions.as_ref().map_or(0, |all| all.count(kind));
     call.out.push(3);
     call.out.bulk(word);
@@ -90,12 +96,14 @@ fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
 /// Shows the counts to CLIENT LIST, and forgets an empty list.
 fn settle(call: &mut Call<'_>) {
     let client = &call.session.client;
-    let (channels, patterns) = match &call.session.subscriptions {
-        Some(all) => (all.channels.len() + all.sharded.len(), all.patterns.len()),
-        None => (0, 0),
+    let counts = match &call.session.subscriptions {
+        Some(all) => [all.channels.len(), all.patterns.len(), all.sharded.len()],
+        None => [0; 3],
     };
-    client.channels.store(channels as u64, Ordering::Relaxed);
-    client.patterns.store(patterns as u64, Ordering::Relaxed);
+    let shown = [&client.channels, &client.patterns, &client.sharded];
+    for (shown, count) in shown.into_iter().zip(counts) {
+        shown.store(count as u64, Ordering::Relaxed);
+    }
     if call.session.subscriptions.as_ref().is_some_and(|all| all.is_empty()) {
         call.session.subscriptions = None;
     }
@@ -139,7 +147,7 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
 fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
     let (channel, message) = (call.arg(1), call.arg(2));
     let mailboxes = &call.shared.mailboxes;
-    let receivers = call.shared.pubsub.publish(mailboxes, channel, message, sharded);
+    let receivers = call.shared.pubsub.publish(mailboxes, channel, message, sharded, None);
     call.out.integer(receivers as i64);
     Ok(())
 }
@@ -169,4 +177,18 @@ fn numsub(call: &mut Call<'_>, kind: Kind) -> Done {
 fn numpat(call: &mut Call<'_>) -> Done {
     call.out.integer(call.shared.pubsub.patterns() as i64);
     Ok(())
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CHANNELS [<pattern>] | SHARDCHANNELS [<pattern>]",
+        "    The channels with listeners; all of them, or those that match.",
+        "NUMPAT",
+        "    How many patterns are listened to.",
+        "NUMSUB [<channel> ...] | SHARDNUMSUB [<channel> ...]",
+        "    How many listen to each channel, patterns not counted.",
+        "HELP",
+        "    Print this help.",
+    ])
 }

@@ -5,7 +5,8 @@
 //! nothing is lost to a writer that comes between, and for a moment both keys may be seen.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
-use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX};
+use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
+use crate::notify;
 use crate::owners::Origin;
 use store::{Change, Key};
 
@@ -14,27 +15,42 @@ const TWO_KEYS: Keys = Keys { first: 1, last: 2, step: 1 };
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("copy", -3, WRITE | DENY_OOM, copy).keys(TWO_KEYS).doc(
-        "generic",
-        "6.2.0",
-        "Writes a key's value and life under another name.",
-    ),
-    Command::new("rename", 3, WRITE, rename).keys(TWO_KEYS).doc(
-        "generic",
-        "1.0.0",
-        "Gives a key another name, whoever has it.",
-    ),
-    Command::new("renamenx", 3, WRITE | FAST, renamenx).keys(TWO_KEYS).doc(
-        "generic",
-        "1.0.0",
-        "Gives a key another name that nobody has.",
-    ),
-    Command::new("move", 3, WRITE | FAST, relocate).keys(ONE_KEY).doc(
-        "generic",
-        "1.0.0",
-        "Moves a key to another database.",
-    ),
+    Command::new("copy", -3, WRITE | DENY_OOM, copy)
+        .keys(TWO_KEYS)
+        .accesses(copy_access)
+        .databases(Databases::Also(copy_database))
+        .doc("generic", "6.2.0", "Writes a key's value and life under another name."),
+    Command::new("rename", 3, WRITE, rename)
+        .keys(TWO_KEYS)
+        .accesses(|_, at| if at == 1 { access::TAKES } else { access::SETS })
+        .doc("generic", "1.0.0", "Gives a key another name, whoever has it."),
+    Command::new("renamenx", 3, WRITE | FAST, renamenx)
+        .keys(TWO_KEYS)
+        .accesses(|_, at| if at == 1 { access::TAKES } else { access::INSERTS })
+        .doc("generic", "1.0.0", "Gives a key another name that nobody has."),
+    Command::new("move", 3, WRITE | FAST, relocate)
+        .keys(ONE_KEY)
+        .databases(Databases::Also(|_| Some(2)))
+        .doc("generic", "1.0.0", "Moves a key to another database."),
 ];
+
+fn copy_access(_: &[&[u8]], at: usize) -> Access {
+    if at == 1 { access::READS } else { access::SETS }
+}
+
+/// Where COPY names its destination's database: of several the last counts.
+fn copy_database(args: &[&[u8]]) -> Option<usize> {
+    let mut found = None;
+    let mut at = 3;
+    while at < args.len() {
+        if args[at].eq_ignore_ascii_case(b"db") {
+            at += 1;
+            found = Some(at);
+        }
+        at += 1;
+    }
+    found
+}
 
 const SAME: &str = "ERR source and destination objects are the same";
 
@@ -111,6 +127,9 @@ fn copy(call: &mut Call<'_>) -> Done {
         Some(held) => held.write(call, &to, replace)?,
         None => false,
     };
+    if copied {
+        call.event_in(notify::GENERIC, "copy_to", db, call.arg(2));
+    }
     call.out.integer(i64::from(copied));
     Ok(())
 }
@@ -125,6 +144,8 @@ fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     let written = held.write(call, &to, replace)?;
     if written {
         held.remove(call, &from)?;
+        call.event(notify::GENERIC, "rename_from", call.arg(1));
+        call.event(notify::GENERIC, "rename_to", call.arg(2));
     }
     Ok(written)
 }
@@ -149,6 +170,8 @@ fn relocate(call: &mut Call<'_>) -> Done {
     let moved = match held(call, &from) {
         Some(held) if held.write(call, &to, false)? => {
             held.remove(call, &from)?;
+            call.event(notify::GENERIC, "move_from", call.arg(1));
+            call.event_in(notify::GENERIC, "move_to", db, call.arg(1));
             true
         }
         _ => false,

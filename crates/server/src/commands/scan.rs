@@ -4,7 +4,7 @@
 //! no trace on recency or models.
 
 use super::flag::{FAST, READ, WRITE};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, SYNTAX};
+use super::{Call, Command, Databases, Done, Failure, NOT_AN_INTEGER, SYNTAX};
 use crate::{glob, value};
 use store::{ScanItem, Scope};
 use wire::resp::parse_integer;
@@ -12,19 +12,26 @@ use wire::resp::parse_integer;
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("scan", -2, READ, scan).doc("generic", "2.8.0", "Walks the keys, some a call."),
-    Command::new("keys", 2, READ, keys).doc("generic", "1.0.0", "All keys that match a pattern."),
+    Command::new("keys", 2, READ, keys).categories(&["keyspace", "dangerous"]).doc(
+        "generic",
+        "1.0.0",
+        "All keys that match a pattern.",
+    ),
     Command::new("randomkey", 1, READ, randomkey).doc("generic", "1.0.0", "A key drawn at random."),
-    Command::new("dbsize", 1, READ | FAST, dbsize).doc(
+    Command::new("dbsize", 1, READ | FAST, dbsize).categories(&["keyspace"]).doc(
         "server",
         "1.0.0",
         "Counts the keys of the database.",
     ),
-    Command::new("flushdb", -1, WRITE, flushdb).doc(
+    Command::new("flushdb", -1, WRITE, flushdb).categories(&["keyspace", "dangerous"]).doc(
         "server",
         "1.0.0",
         "Removes all keys of the database.",
     ),
-    Command::new("flushall", -1, WRITE, flushall).doc("server", "1.0.0", "Removes all keys."),
+    Command::new("flushall", -1, WRITE, flushall)
+        .databases(Databases::All)
+        .categories(&["keyspace", "dangerous"])
+        .doc("server", "1.0.0", "Removes all keys."),
 ];
 
 /// Items looked at in one step of a walk that goes to the end.

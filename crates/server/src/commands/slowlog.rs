@@ -1,17 +1,29 @@
-//! SLOWLOG: what took long.
+//! SLOWLOG and COMMANDLOG: what took long, or many bytes.
 
 use super::flag::ADMIN;
-use super::{Call, Command, Done};
-use wire::resp::{Reply, split_line};
+use super::{Call, Command, Done, Failure};
+use crate::shared::Shared;
+use crate::slowlog::SlowLog;
+use wire::resp::{Reply, parse_integer, split_line};
 
 /// This family.
-pub(super) const COMMANDS: &[Command] =
-    &[Command::container("slowlog", ADMIN, SLOWLOG).doc("server", "2.2.12", "Slow commands.")];
+pub(super) const COMMANDS: &[Command] = &[
+    Command::container("slowlog", 0, SLOWLOG).doc("server", "2.2.12", "Slow commands."),
+    Command::container("commandlog", 0, COMMANDLOG).doc(
+        "server",
+        "8.1.0",
+        "Slow commands, and those with many bytes.",
+    ),
+];
 
 const SLOWLOG: &[Command] = &[
     Command::new("slowlog|get", -2, ADMIN, newest).doc("server", "2.2.12", "Slow commands."),
-    Command::new("slowlog|len", 2, ADMIN, len).doc("server", "2.2.12", "Counts slow commands."),
-    Command::new("slowlog|reset", 2, ADMIN, reset).doc(
+    Command::new("slowlog|len", 2, ADMIN, |call| len(call, Kind::Slow)).doc(
+        "server",
+        "2.2.12",
+        "Counts slow commands.",
+    ),
+    Command::new("slowlog|reset", 2, ADMIN, |call| reset(call, Kind::Slow)).doc(
         "server",
         "2.2.12",
         "Forgets slow commands.",
@@ -19,22 +31,86 @@ const SLOWLOG: &[Command] = &[
     Command::new("slowlog|help", 2, 0, help).doc("server", "6.2.0", "The subcommands of SLOWLOG."),
 ];
 
+const COMMANDLOG: &[Command] = &[
+    Command::new("commandlog|get", 4, ADMIN, newest_of_kind).doc(
+        "server",
+        "8.1.0",
+        "The newest entries of a log.",
+    ),
+    Command::new("commandlog|len", 3, ADMIN, |call| len(call, Kind::named(call, 2)?)).doc(
+        "server",
+        "8.1.0",
+        "Counts the entries of a log.",
+    ),
+    Command::new("commandlog|reset", 3, ADMIN, |call| reset(call, Kind::named(call, 2)?)).doc(
+        "server",
+        "8.1.0",
+        "Forgets the entries of a log.",
+    ),
+    Command::new("commandlog|help", 2, 0, log_help).doc(
+        "server",
+        "8.1.0",
+        "The subcommands of COMMANDLOG.",
+    ),
+];
+
+/// What a log keeps.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Slow,
+    LargeRequest,
+    LargeReply,
+}
+
+impl Kind {
+    /// The log that the argument at `at` names.
+    fn named(call: &Call<'_>, at: usize) -> Result<Self, Failure> {
+        match call.arg(at).to_ascii_lowercase().as_slice() {
+            b"slow" => Ok(Self::Slow),
+            b"large-request" => Ok(Self::LargeRequest),
+            b"large-reply" => Ok(Self::LargeReply),
+            _ => {
+                Err("ERR type should be one of the following: slow, large-request, large-reply"
+                    .into())
+            }
+        }
+    }
+
+    const fn log(self, shared: &Shared) -> &SlowLog {
+        match self {
+            Self::Slow => &shared.slowlog,
+            Self::LargeRequest => &shared.large_requests,
+            Self::LargeReply => &shared.large_replies,
+        }
+    }
+}
+
 fn newest(call: &mut Call<'_>) -> Done {
     let count = match call.args.len() {
         2 => 10,
-        3 => call.integer(2)?,
+        3 => parse_integer(call.arg(2)).unwrap_or(i64::MIN),
         _ => return Err(super::SYNTAX.into()),
     };
+    show(call, count, Kind::Slow)
+}
+
+fn newest_of_kind(call: &mut Call<'_>) -> Done {
+    let count = parse_integer(call.arg(2)).unwrap_or(i64::MIN);
+    show(call, count, Kind::named(call, 3)?)
+}
+
+/// Shows so many entries; all for -1.
+fn show(call: &mut Call<'_>, count: i64, kind: Kind) -> Done {
     if count < -1 {
         return Err("ERR count should be greater than or equal to -1".into());
     }
-    let entries = call.shared.slowlog.newest(usize::try_from(count).unwrap_or(usize::MAX));
+    let entries = kind.log(call.shared).newest(usize::try_from(count).unwrap_or(usize::MAX));
     call.out.array(entries.len());
     for entry in entries {
         call.out.array(6);
         call.out.integer(entry.id as i64);
         call.out.integer(entry.unix_s as i64);
-        call.out.integer(entry.micros as i64);
+        call.out.integer(entry.amount as i64);
         call.out.array(entry.args.len());
         for arg in &entry.args {
             call.out.bulk(arg);
@@ -45,13 +121,13 @@ fn newest(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn len(call: &mut Call<'_>) -> Done {
-    call.out.integer(call.shared.slowlog.len() as i64);
+fn len(call: &mut Call<'_>, kind: Kind) -> Done {
+    call.out.integer(kind.log(call.shared).len() as i64);
     Ok(())
 }
 
-fn reset(call: &mut Call<'_>) -> Done {
-    call.shared.slowlog.reset();
+fn reset(call: &mut Call<'_>, kind: Kind) -> Done {
+    kind.log(call.shared).reset();
     call.ok()
 }
 
@@ -63,6 +139,21 @@ fn help(call: &mut Call<'_>) -> Done {
         "LEN",
         "    Count the entries.",
         "RESET",
+        "    Forget the entries.",
+        "HELP",
+        "    Print this help.",
+    ])
+}
+
+fn log_help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "COMMANDLOG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET <count> <type>",
+        "    The newest entries: id, time, amount, arguments, client, client's name. The amount is",
+        "    microseconds for the type slow, bytes for large-request and large-reply.",
+        "LEN <type>",
+        "    Count the entries.",
+        "RESET <type>",
         "    Forget the entries.",
         "HELP",
         "    Print this help.",

@@ -1,11 +1,12 @@
 //! Strings: reading and writing values.
 
-use super::flag::{BRIEF, DENY_OOM, FAST, READ, WRITE};
+use super::flag::{BRIEF, DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::life::{Life, ends};
 use super::{
-    ALL_KEYS, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
-    wrong_number,
+    ALL_KEYS, Access, Call, Command, Done, Failure, KEY_VALUES, NOT_AN_INTEGER, ONE_KEY, SYNTAX,
+    access, wrong_number,
 };
+use crate::notify;
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
 use store::{Change, Item, Key};
@@ -17,32 +18,32 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "The value of a key.",
     ),
-    Command::new("set", -3, WRITE | DENY_OOM | BRIEF, set).keys(ONE_KEY).doc(
-        "string",
-        "1.0.0",
-        "Sets the value of a key, whatever it held.",
-    ),
-    Command::new("setex", 4, WRITE | DENY_OOM | BRIEF, setex).keys(ONE_KEY).doc(
-        "string",
-        "2.0.0",
-        "Sets a value and its life in seconds.",
-    ),
-    Command::new("psetex", 4, WRITE | DENY_OOM | BRIEF, psetex).keys(ONE_KEY).doc(
-        "string",
-        "2.6.0",
-        "Sets a value and its life in milliseconds.",
-    ),
-    Command::new("setnx", 3, WRITE | DENY_OOM | FAST, setnx).keys(ONE_KEY).doc(
-        "string",
-        "1.0.0",
-        "Sets a value if the key does not exist.",
-    ),
-    Command::new("getset", 3, WRITE | DENY_OOM | FAST, getset).keys(ONE_KEY).doc(
+    Command::new("set", -3, WRITE | DENY_OOM | BRIEF, set)
+        .keys(ONE_KEY)
+        .accesses(set_access)
+        .value(1)
+        .doc("string", "1.0.0", "Sets the value of a key, whatever it held."),
+    Command::new("setex", 4, WRITE | DENY_OOM | BRIEF, setex)
+        .keys(ONE_KEY)
+        .access(access::SETS)
+        .value(2)
+        .doc("string", "2.0.0", "Sets a value and its life in seconds."),
+    Command::new("psetex", 4, WRITE | DENY_OOM | BRIEF, psetex)
+        .keys(ONE_KEY)
+        .access(access::SETS)
+        .value(2)
+        .doc("string", "2.6.0", "Sets a value and its life in milliseconds."),
+    Command::new("setnx", 3, WRITE | DENY_OOM | FAST, setnx)
+        .keys(ONE_KEY)
+        .access(access::INSERTS)
+        .value(1)
+        .doc("string", "1.0.0", "Sets a value if the key does not exist."),
+    Command::new("getset", 3, WRITE | DENY_OOM | FAST, getset).keys(ONE_KEY).value(1).doc(
         "string",
         "1.0.0",
         "Sets a value and returns the old one.",
     ),
-    Command::new("getdel", 2, WRITE | FAST, getdel).keys(ONE_KEY).doc(
+    Command::new("getdel", 2, WRITE | FAST, getdel).keys(ONE_KEY).access(access::TAKES).doc(
         "string",
         "6.2.0",
         "Returns a value and removes the key.",
@@ -57,26 +58,25 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "The values of several keys.",
     ),
-    Command::new("mset", -3, WRITE | DENY_OOM, mset).keys(KEY_VALUES).doc(
-        "string",
-        "1.0.1",
-        "Sets several values.",
-    ),
-    Command::new("msetnx", -3, WRITE | DENY_OOM, msetnx).keys(KEY_VALUES).doc(
-        "string",
-        "1.0.1",
-        "Sets several values if none of the keys exists.",
-    ),
-    Command::new("append", 3, WRITE | DENY_OOM | FAST, append).keys(ONE_KEY).doc(
-        "string",
-        "2.0.0",
-        "Adds bytes to the end of a value.",
-    ),
-    Command::new("strlen", 2, READ | FAST, strlen).keys(ONE_KEY).doc(
-        "string",
-        "2.2.0",
-        "The length of a value.",
-    ),
+    Command::new("mset", -3, WRITE | DENY_OOM, mset)
+        .keys(KEY_VALUES)
+        .access(access::SETS)
+        .value(1)
+        .doc("string", "1.0.1", "Sets several values."),
+    Command::new("msetnx", -3, WRITE | DENY_OOM, msetnx)
+        .keys(KEY_VALUES)
+        .access(access::INSERTS)
+        .value(1)
+        .doc("string", "1.0.1", "Sets several values if none of the keys exists."),
+    Command::new("append", 3, WRITE | DENY_OOM | FAST, append)
+        .keys(ONE_KEY)
+        .access(access::ADDS)
+        .value(1)
+        .doc("string", "2.0.0", "Adds bytes to the end of a value."),
+    Command::new("strlen", 2, READ | FAST | UNTRACED, strlen)
+        .keys(ONE_KEY)
+        .access(access::ASKS)
+        .doc("string", "2.2.0", "The length of a value."),
     Command::new("getrange", 4, READ, getrange).keys(ONE_KEY).doc(
         "string",
         "2.4.0",
@@ -87,12 +87,17 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Part of a value; an old name of GETRANGE.",
     ),
-    Command::new("setrange", 4, WRITE | DENY_OOM, setrange).keys(ONE_KEY).doc(
-        "string",
-        "2.2.0",
-        "Overwrites part of a value.",
-    ),
+    Command::new("setrange", 4, WRITE | DENY_OOM, setrange)
+        .keys(ONE_KEY)
+        .access(access::CHANGES)
+        .doc("string", "2.2.0", "Overwrites part of a value."),
 ];
+
+/// SET tells of the old value where it is asked to.
+fn set_access(args: &[&[u8]], _: usize) -> Access {
+    let asks = args.iter().skip(3).any(|arg| arg.eq_ignore_ascii_case(b"get"));
+    if asks { access::BOTH } else { access::SETS }
+}
 
 /// What StackExchange.Redis asks for on every connect, to choose among masters: no workload.
 const TIE_BREAKER: &[u8] = b"__Booksleeve_TieBreak";
@@ -165,7 +170,11 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
     let mut found = Options::default();
     let mut at = first;
     while at < call.args.len() {
-        let one_life = found.life.is_none() && !found.keep_ttl && !found.persist;
+        // The same option again takes the place of the first, as in Redis.
+        let one_life = |life| {
+            let same = found.life.is_none_or(|(known, _)| known == life);
+            same && !found.keep_ttl && !found.persist
+        };
         let next = call.args.get(at + 1);
         if let (true, true, Some(value)) =
             (is_set && found.cost.is_none(), call.is(at, "cost"), next)
@@ -176,7 +185,7 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
             continue;
         }
         match (Life::named(call.arg(at)), next) {
-            (Some(life), Some(value)) if one_life => {
+            (Some(life), Some(value)) if one_life(life) => {
                 found.life = Some((life, value));
                 at += 2;
                 continue;
@@ -197,6 +206,7 @@ fn set(call: &mut Call<'_>) -> Done {
     let (key, value) = (call.key_at(1), call.arg(2));
     if call.args.len() == 3 {
         call.shared.store.set(&key, value, None, call.now)?;
+        call.event(notify::STRING, "set", call.arg(1));
         return call.ok();
     }
     let options = options(call, 3, true)?;
@@ -211,6 +221,7 @@ fn set(call: &mut Call<'_>) -> Done {
             Some(cost) => call.shared.store.set_told(&key, value, expires, cost, call.now)?,
             None => call.shared.store.set(&key, value, expires, call.now)?,
         }
+        tell_set(call, call.arg(1), expires);
         return call.ok();
     }
     let get = options.get;
@@ -229,6 +240,9 @@ fn set(call: &mut Call<'_>) -> Done {
         Some(cost) => call.shared.store.update_told(&key, cost, call.now, update)?,
         None => call.shared.store.update(&key, call.now, update)?,
     };
+    if done {
+        tell_set(call, call.arg(1), expires);
+    }
     match old {
         Some(Some(old)) => call.out.bulk(&old?),
         None if done => return call.ok(),
@@ -237,10 +251,19 @@ fn set(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
+/// Tells that a key was set, and when it dies.
+fn tell_set(call: &Call<'_>, key: &[u8], expires: Option<u64>) {
+    call.event(notify::STRING, "set", key);
+    if expires.is_some() {
+        call.event(notify::GENERIC, "expire", key);
+    }
+}
+
 fn set_for(call: &mut Call<'_>, life: Life, command: &str) -> Done {
     let now_ms = call.now.unix_ms;
     let expires = ends(life, call.arg(2), now_ms, command)?;
     call.shared.store.set(&call.key_at(1), call.arg(3), Some(expires), call.now)?;
+    tell_set(call, call.arg(1), Some(expires));
     call.ok()
 }
 
@@ -258,6 +281,9 @@ fn setnx(call: &mut Call<'_>) -> Done {
         Some(_) => (Change::Keep, false),
         None => (Change::set(value, None), true),
     })?;
+    if set {
+        tell_set(call, call.arg(1), None);
+    }
     call.out.integer(i64::from(set));
     Ok(())
 }
@@ -290,6 +316,9 @@ fn getset(call: &mut Call<'_>) -> Done {
         let old = taken(item);
         (unless_wrong(&old, Change::set(value, None)), old)
     })?;
+    if old.is_ok() {
+        tell_set(call, call.arg(1), None);
+    }
     reply_taken(call, old)
 }
 
@@ -299,27 +328,41 @@ fn getdel(call: &mut Call<'_>) -> Done {
         let old = taken(item);
         (unless_wrong(&old, Change::Remove), old)
     })?;
+    if matches!(old, Ok(Some(_))) {
+        call.event(notify::GENERIC, "del", call.arg(1));
+    }
     reply_taken(call, old)
 }
 
 fn getex(call: &mut Call<'_>) -> Done {
     let options = options(call, 2, false)?;
     let now_ms = call.now.unix_ms;
-    let expires = match options.life {
-        Some((life, value)) => Some(ends(life, value, now_ms, "getex")?),
-        None => None,
-    };
+    let expires = options.life.map(|(life, value)| ends(life, value, now_ms, "getex")).transpose();
     let store = &call.shared.store;
+    let mut had_life = false;
     let value = store.get_and_update(&call.key_at(1), call.now, |item| {
+        had_life = item.is_some_and(|item| item.expires.is_some());
         let change = match expires {
-            Some(at) if at <= now_ms => Change::Remove,
-            Some(at) => Change::Expire(Some(at)),
-            None if options.persist => Change::Expire(None),
-            None => Change::Keep,
+            Ok(Some(at)) if at <= now_ms => Change::Remove,
+            Ok(Some(at)) => Change::Expire(Some(at)),
+            Ok(None) if options.persist => Change::Expire(None),
+            Ok(None) | Err(_) => Change::Keep,
         };
         let old = taken(item);
         (unless_wrong(&old, change), old)
     })?;
+    if matches!(value, Ok(Some(_))) {
+        match expires {
+            // A wrong time is told where there is a string that would have it.
+            Err(wrong) => return Err(wrong),
+            Ok(Some(at)) if at <= now_ms => call.event(notify::GENERIC, "del", call.arg(1)),
+            Ok(Some(_)) => call.event(notify::GENERIC, "expire", call.arg(1)),
+            Ok(None) if options.persist && had_life => {
+                call.event(notify::GENERIC, "persist", call.arg(1));
+            }
+            Ok(None) => {}
+        }
+    }
     reply_taken(call, value)
 }
 
@@ -331,6 +374,7 @@ fn check_pairs(call: &Call<'_>, name: &str) -> Done {
 fn set_pairs(call: &Call<'_>) -> Done {
     for at in (1..call.args.len()).step_by(2) {
         call.shared.store.set(&call.key_at(at), call.arg(at + 1), None, call.now)?;
+        tell_set(call, call.arg(at), None);
     }
     Ok(())
 }
@@ -383,6 +427,7 @@ fn append(call: &mut Call<'_>) -> Done {
         (change, Ok(len))
     })??;
     check_len(call, len)?;
+    call.event(notify::STRING, "append", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }
@@ -433,6 +478,7 @@ fn setrange(call: &mut Call<'_>) -> Done {
         value[offset..end].copy_from_slice(bytes);
         (true, value.len())
     })?;
+    call.event(notify::STRING, "setrange", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
 }

@@ -3,8 +3,10 @@
 
 use super::flag::{READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
+use crate::departures;
 use crate::session::Tracks;
 use crate::tracking::Tracker;
+use std::sync::atomic::Ordering;
 
 /// Subcommands of CLIENT.
 pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
@@ -146,7 +148,12 @@ fn tracking(call: &mut Call<'_>) -> Done {
     let tenants = call.session.reachable(call.view);
     let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
     call.shared.tracking.join(call.session.client.id, tracker);
+    // What dies from here on is noted.
+    departures::tell(call.shared);
     let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
+    let client = &call.session.client;
+    client.redirect.store(redirect as i64, Ordering::Relaxed);
+    client.broadcast.store(tracks.prefixes.is_some(), Ordering::Relaxed);
     call.session.tracks = Some(Box::new(tracks));
     // What follows in the same batch is tracked already.
     call.session.look_again();
@@ -156,7 +163,10 @@ fn tracking(call: &mut Call<'_>) -> Done {
 /// Tracks nothing any more.
 pub(super) fn stop(call: &mut Call<'_>) {
     if call.session.tracks.take().is_some() {
-        call.shared.tracking.leave(call.session.client.id);
+        let client = &call.session.client;
+        client.redirect.store(-1, Ordering::Relaxed);
+        client.broadcast.store(false, Ordering::Relaxed);
+        call.shared.tracking.leave(client.id);
     }
 }
 
@@ -249,6 +259,7 @@ pub(crate) fn before(call: &Call<'_>) {
         let (id, key) = (call.session.client.id, call.arg(at));
         let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
         call.shared.tracking.remember(call.shared, max, id, tenant, key);
+        departures::note_death(call.shared, max, &call.key(key), call.now);
     }
 }
 
@@ -264,6 +275,8 @@ pub(crate) fn after(call: &mut Call<'_>) {
     let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
     for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
         let (id, key) = (call.session.client.id, call.arg(at));
+        let max = call.view.settings.tracking_max_keys;
         call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);
+        departures::note_death(call.shared, max, &call.key(key), call.now);
     }
 }

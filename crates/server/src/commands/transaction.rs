@@ -5,9 +5,15 @@
 //! itself. WATCH compares what a key held with what it holds at EXEC: a value that was changed and
 //! changed back counts as unchanged.
 
-use super::flag::{FAST, UNQUEUED};
-use super::{ALL_KEYS, Call, Command, Done, Failure, get, tracking};
+use super::flag::{ABORTS, DENY_OOM, FAST, NO_EXEC, UNEVEN, UNQUEUED, UNTRACED};
+use super::{
+    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full,
+    tracking,
+};
+use crate::hash::fields;
+use crate::notify;
 use crate::session::{Transaction, Watched};
+use crate::value::HASH;
 use base::hash;
 use std::sync::atomic::Ordering;
 use store::Key;
@@ -20,7 +26,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.2.0",
         "Queues the commands that follow.",
     ),
-    Command::new("exec", 1, UNQUEUED, exec).doc(
+    Command::new("exec", 1, UNQUEUED | ABORTS, exec).doc(
         "transactions",
         "1.2.0",
         "Carries out the queued commands.",
@@ -30,11 +36,10 @@ pub(super) const COMMANDS: &[Command] = &[
         "2.0.0",
         "Drops the queued commands.",
     ),
-    Command::new("watch", -2, FAST | UNQUEUED, watch).keys(ALL_KEYS).doc(
-        "transactions",
-        "2.2.0",
-        "Lets EXEC depend on keys being as they are.",
-    ),
+    Command::new("watch", -2, FAST | UNQUEUED | UNTRACED, watch)
+        .keys(ALL_KEYS)
+        .access(access::ASKS)
+        .doc("transactions", "2.2.0", "Lets EXEC depend on keys being as they are."),
     Command::new("unwatch", 1, FAST, unwatch).doc(
         "transactions",
         "2.2.0",
@@ -52,14 +57,26 @@ fn multi(call: &mut Call<'_>) -> Done {
 }
 
 /// Keeps a command for EXEC.
-pub(super) fn queue(call: &mut Call<'_>, _: &Command) -> Done {
+pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
     let limit = call.view.settings.client_query_buffer_limit.0 as usize;
+    let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+    let len = args.iter().map(|arg| arg.len()).sum();
+    let is_full = command.has(DENY_OOM) && is_full(call, len);
+    let db = match command.databases {
+        Databases::Enters(at) => call.database(at).ok(),
+        _ => None,
+    };
     let Some(transaction) = &mut call.session.transaction else { return Ok(()) };
+    if is_full {
+        transaction.broken = true;
+        return Err(OUT_OF_MEMORY.into());
+    }
     if !transaction.broken {
-        let args: Vec<&[u8]> = call.args.iter_from(0).collect();
         encode_command(&mut transaction.bytes, &args);
         transaction.commands += 1;
     }
+    transaction.flags |= command.flags;
+    transaction.db = db.or(transaction.db);
     if limit > 0 && transaction.bytes.len() > limit {
         transaction.broken = true;
         transaction.bytes = vec![];
@@ -80,6 +97,9 @@ fn exec(call: &mut Call<'_>) -> Done {
     if transaction.broken {
         return Err("EXECABORT Transaction discarded because of previous errors.".into());
     }
+    if transaction.flags & DENY_OOM != 0 && is_full(call, 1) {
+        return Err(aborted(&OUT_OF_MEMORY.into()));
+    }
     let unchanged = watched.iter().all(|watched| {
         let tenant = call.session.owners.of(&watched.key);
         let key = call.shared.store.key(tenant, watched.db, &watched.key);
@@ -89,7 +109,11 @@ fn exec(call: &mut Call<'_>) -> Done {
         call.out.null_array();
         return Ok(());
     }
-    call.out.array(transaction.commands);
+    let (began, is_uneven) = (call.out.mark(), transaction.flags & UNEVEN != 0);
+    if !is_uneven {
+        call.out.array(transaction.commands);
+    }
+    call.session.executing = true;
     let (mut decoder, mut rest) = (Decoder::default(), transaction.bytes.as_slice());
     let limits = Limits { bulk_max: u64::MAX, stranger: false };
     while let Ok(Some(command)) = decoder.decode(rest, &limits) {
@@ -113,22 +137,50 @@ fn exec(call: &mut Call<'_>) -> Done {
         }
         rest = &rest[consumed..];
     }
+    call.session.executing = false;
+    if is_uneven {
+        call.out.collect(began);
+    }
     Ok(())
 }
 
-/// Carries out a queued command, which was checked when it was queued.
+/// An error that ends the transaction with it.
+fn aborted(failure: &Failure) -> Failure {
+    let text = failure.text();
+    let text = text.strip_prefix(b"ERR ").unwrap_or(text);
+    [b"EXECABORT Transaction discarded because of: ", text].concat().into()
+}
+
+/// Ends the transaction because its EXEC is refused.
+#[cold]
+pub(super) fn abort(call: &mut Call<'_>, failure: Failure) -> Failure {
+    if call.session.transaction.is_none() {
+        return failure;
+    }
+    call.session.discard();
+    aborted(&failure)
+}
+
+/// Carries out a queued command. It is checked anew, for rights may have changed since.
 fn run(call: &mut Call<'_>) -> Done {
-    let number = super::resolve(call).map_err(|(_, failure)| failure)?;
+    let number = super::resolve(call).map_err(|refused| refused.tell(call))?;
+    if get(number).has(NO_EXEC) {
+        let name = get(number).name.to_ascii_uppercase();
+        return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
+    }
     let counters = &call.shared.stats.workers[call.session.client.place.worker];
     counters.commands[number as usize].calls.add(1);
     let tracked = call.shared.tracking.is_active();
     if tracked {
         tracking::before(call);
     }
+    let looks = notify::looks_for_absent(call.view);
+    let absent = if looks { notify::before(call) } else { vec![] };
     let result = (get(number).run)(call);
     if tracked {
         tracking::after(call);
     }
+    notify::after(call, &absent);
     if result.is_err() {
         counters.commands[number as usize].failed.add(1);
     }
@@ -143,9 +195,16 @@ fn discard(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// What a key holds, as a hash; `None` for nothing.
+/// What a key holds, as a hash; `None` for nothing. Dead fields are none.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
-    call.shared.store.peek(key, call.now, |item| hash::bytes(item.expires.unwrap_or(0), item.value))
+    call.shared.store.peek(key, call.now, |item| {
+        let live = if item.kind == HASH {
+            fields(item.value, call.now.unix_ms).map(|(name, ..)| name.len() as u64 + 1).sum()
+        } else {
+            0
+        };
+        hash::bytes(item.expires.unwrap_or(0) ^ live, item.value)
+    })
 }
 
 fn watch(call: &mut Call<'_>) -> Done {
@@ -155,13 +214,19 @@ fn watch(call: &mut Call<'_>) -> Done {
     for at in 1..call.args.len() {
         let seen = look(call, &call.key_at(at));
         let db = call.session.db;
-        call.session.watched.push(Watched { db, key: call.arg(at).to_vec(), seen });
+        let key = call.arg(at).to_vec();
+        let session = &mut *call.session;
+        if session.watched.iter().all(|known| (known.db, &known.key) != (db, &key)) {
+            session.watched.push(Watched { db, key, seen });
+        }
+        session.client.watched.store(session.watched.len() as u64, Ordering::Relaxed);
     }
     call.ok()
 }
 
 fn unwatch(call: &mut Call<'_>) -> Done {
     call.session.watched = vec![];
+    call.session.client.watched.store(0, Ordering::Relaxed);
     call.ok()
 }
 

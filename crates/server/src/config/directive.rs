@@ -1,11 +1,12 @@
 //! Every directive: its name, when it may be set, what it means, how it is read and printed.
 //!
 //! Names are those of Redis where it has the thing. What Redis has and this server does not need
-//! is in [`IGNORED`]: accepted, with one warning, so that an existing file starts the server.
+//! stands in `ignored.rs`.
 
 use super::tenant::Tenant;
-use super::{DEFAULT_USER, OutputLimit, Policy, Settings, User, quoted};
+use super::{DEFAULT_USER, OutputLimit, Policy, Settings, quoted};
 use crate::memory_limit;
+use crate::notify;
 use base::{Bytes, Micros};
 use std::path::PathBuf;
 
@@ -41,6 +42,11 @@ impl Directive {
     /// The directive of that name, in any case.
     pub fn find(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|directive| directive.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a line begins with the name of what it describes.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.name, "tenant" | "user")
     }
 
     /// Whether each line adds to those before it.
@@ -92,6 +98,24 @@ macro_rules! number {
             set: |settings, words| {
                 settings.$field = number(words, $min, $max)?
                     .try_into()
+                    .map_err(|_| "argument couldn't be parsed into an integer")?;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// A number that is negative for never.
+macro_rules! threshold {
+    ($name:literal, $field:ident, $doc:literal) => {
+        Directive {
+            name: $name,
+            when: When::Always,
+            doc: $doc,
+            get: |settings| settings.$field.to_string(),
+            set: |settings, words| {
+                settings.$field = one(words)?
+                    .parse()
                     .map_err(|_| "argument couldn't be parsed into an integer")?;
                 Ok(())
             },
@@ -481,7 +505,7 @@ pub const ALL: &[Directive] = &[
         },
         set: |settings, words| {
             let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
-            let mut user = User::new(name);
+            let mut user = settings.new_user(name);
             user.apply(rest).map_err(|error| error.to_string())?;
             settings.set_user(user);
             Ok(())
@@ -510,6 +534,13 @@ pub const ALL: &[Directive] = &[
         1_000_000,
         Always,
         "Refusals kept in the ACL log."
+    ),
+    choice!(
+        "acl-pubsub-default",
+        acl_pubsub_default,
+        ["resetchannels", "allchannels"],
+        Always,
+        "The channels of a user that is made anew from here on: none or all."
     ),
     number!("databases", databases, 1, 256, Start, "How many databases SELECT may choose from."),
     Directive {
@@ -694,17 +725,43 @@ pub const ALL: &[Directive] = &[
          0 shows none."
     ),
     Directive {
-        name: "slowlog-log-slower-than",
+        name: "notify-keyspace-events",
         when: When::Always,
-        doc: "Microseconds above which a command is kept in the slow log; negative keeps none. \
-              Commands of a step or two that come in a pipeline are timed in groups of 16.",
-        get: |settings| settings.slowlog_slower_than.to_string(),
+        doc: "What becomes of keys and is told at channels: K at __keyspace@db__:key, E at \
+              __keyevent@db__:event; of the classes g (DEL, EXPIRE and such), $ (strings), h \
+              (hashes), x (expired), e (evicted), m (misses), n (new keys), A (all but the last \
+              two). Empty tells nothing.",
+        get: |settings| notify::show(settings.notify),
         set: |settings, words| {
-            settings.slowlog_slower_than =
-                one(words)?.parse().map_err(|_| "argument couldn't be parsed into an integer")?;
+            settings.notify = notify::parse(one(words)?)?;
             Ok(())
         },
     },
+    Directive {
+        name: "latency-tracking-info-percentiles",
+        when: When::Always,
+        doc: "The percentiles of the times of commands that INFO latencystats shows.",
+        get: |settings| {
+            let all: Vec<_> = settings.latency_percentiles.iter().map(f64::to_string).collect();
+            all.join(" ")
+        },
+        set: |settings, words| {
+            let wrong = "argument(s) must be numbers from 0 to 100";
+            let read = |word: &str| {
+                let number = word.parse::<f64>().ok();
+                number.filter(|number| (0.0..=100.0).contains(number)).ok_or(wrong)
+            };
+            let all = words.iter().flat_map(|word| word.split_whitespace()).map(read);
+            settings.latency_percentiles = all.collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
+    threshold!(
+        "slowlog-log-slower-than",
+        slowlog_slower_than,
+        "Microseconds above which a command is kept in the slow log; negative keeps none. Commands \
+         of a step or two that come in a pipeline are timed in groups of 16."
+    ),
     number!(
         "slowlog-max-len",
         slowlog_max_len,
@@ -712,6 +769,46 @@ pub const ALL: &[Directive] = &[
         1_000_000,
         Always,
         "Commands kept in the slow log."
+    ),
+    threshold!(
+        "commandlog-execution-slower-than",
+        slowlog_slower_than,
+        "Valkey's name of slowlog-log-slower-than."
+    ),
+    number!(
+        "commandlog-slow-execution-max-len",
+        slowlog_max_len,
+        0,
+        1_000_000,
+        Always,
+        "Valkey's name of slowlog-max-len."
+    ),
+    threshold!(
+        "commandlog-request-larger-than",
+        large_request,
+        "Bytes from which on a command is kept in the log of large requests; negative keeps none."
+    ),
+    number!(
+        "commandlog-large-request-max-len",
+        large_request_max_len,
+        0,
+        1_000_000,
+        Always,
+        "Commands kept in the log of large requests."
+    ),
+    threshold!(
+        "commandlog-reply-larger-than",
+        large_reply,
+        "Bytes of its reply from which on a command is kept in the log of large replies; negative \
+         keeps none."
+    ),
+    number!(
+        "commandlog-large-reply-max-len",
+        large_reply_max_len,
+        0,
+        1_000_000,
+        Always,
+        "Commands kept in the log of large replies."
     ),
     choice!("loglevel", loglevel, LEVELS, Start, "What is logged: at least this."),
     text!("logfile", logfile, Start, "Path of the log; empty is the standard error."),
@@ -765,90 +862,6 @@ pub const ALL: &[Directive] = &[
             _ => Err("argument must be a number of seconds from 0.05 to 86400".into()),
         },
     },
-];
-
-/// Directives of Redis that mean nothing here, with the value CONFIG GET shows.
-pub const IGNORED: &[(&str, &str)] = &[
-    ("activedefrag", "no"),
-    ("active-expire-effort", "1"),
-    ("activerehashing", "yes"),
-    ("always-show-logo", "no"),
-    ("aof-load-truncated", "yes"),
-    ("aof-rewrite-incremental-fsync", "yes"),
-    ("aof-timestamp-enabled", "no"),
-    ("aof-use-rdb-preamble", "yes"),
-    ("appenddirname", "appendonlydir"),
-    ("appendfilename", "appendonly.aof"),
-    ("appendfsync", "everysec"),
-    ("appendonly", "no"),
-    ("auto-aof-rewrite-min-size", "67108864"),
-    ("auto-aof-rewrite-percentage", "100"),
-    ("busy-reply-threshold", "5000"),
-    ("cluster-enabled", "no"),
-    ("crash-log-enabled", "yes"),
-    ("daemonize", "no"),
-    ("dbfilename", "dump.rdb"),
-    ("disable-thp", "yes"),
-    ("dynamic-hz", "yes"),
-    ("hash-max-listpack-entries", "128"),
-    ("hash-max-listpack-value", "64"),
-    ("hash-max-ziplist-entries", "128"),
-    ("hash-max-ziplist-value", "64"),
-    ("hll-sparse-max-bytes", "3000"),
-    ("hz", "10"),
-    ("io-threads-do-reads", "yes"),
-    ("jemalloc-bg-thread", "yes"),
-    ("latency-tracking", "yes"),
-    ("lazyfree-lazy-eviction", "no"),
-    ("lazyfree-lazy-expire", "no"),
-    ("lazyfree-lazy-server-del", "no"),
-    ("lazyfree-lazy-user-del", "no"),
-    ("lazyfree-lazy-user-flush", "no"),
-    ("lfu-decay-time", "1"),
-    ("lfu-log-factor", "10"),
-    ("list-compress-depth", "0"),
-    ("list-max-listpack-size", "-2"),
-    ("list-max-ziplist-size", "-2"),
-    ("locale-collate", ""),
-    ("lua-time-limit", "5000"),
-    ("maxmemory-clients", "0"),
-    ("maxmemory-eviction-tenacity", "10"),
-    ("min-replicas-max-lag", "10"),
-    ("min-replicas-to-write", "0"),
-    ("no-appendfsync-on-rewrite", "no"),
-    ("notify-keyspace-events", ""),
-    ("oom-score-adj", "no"),
-    ("oom-score-adj-values", "0 200 800"),
-    ("proc-title-template", "{title} {listen-addr} {server-mode}"),
-    ("rdb-save-incremental-fsync", "yes"),
-    ("rdbchecksum", "yes"),
-    ("layout", "slab"),
-    ("rdbcompression", "yes"),
-    ("repl-backlog-size", "1048576"),
-    ("repl-diskless-load", "disabled"),
-    ("repl-diskless-sync", "yes"),
-    ("repl-diskless-sync-delay", "5"),
-    ("repl-disable-tcp-nodelay", "no"),
-    ("replica-lazy-flush", "no"),
-    ("replica-priority", "100"),
-    ("replica-read-only", "yes"),
-    ("replica-serve-stale-data", "yes"),
-    ("save", ""),
-    ("set-max-intset-entries", "512"),
-    ("set-max-listpack-entries", "128"),
-    ("set-proc-title", "yes"),
-    ("slave-read-only", "yes"),
-    ("stop-writes-on-bgsave-error", "yes"),
-    ("stream-node-max-bytes", "4096"),
-    ("stream-node-max-entries", "100"),
-    ("supervised", "no"),
-    ("syslog-enabled", "no"),
-    ("syslog-facility", "local0"),
-    ("syslog-ident", "redis"),
-    ("zset-max-listpack-entries", "128"),
-    ("zset-max-listpack-value", "64"),
-    ("zset-max-ziplist-entries", "128"),
-    ("zset-max-ziplist-value", "64"),
 ];
 
 /// The line of a file that sets a value.

@@ -4,9 +4,9 @@
 //! `include PATH` reads another file in place. The command line (`--directive word…`) comes after
 //! the file and wins.
 
-use super::directive::{self, Directive, IGNORED};
-use super::{Error, Settings, words};
-use std::collections::BTreeMap;
+use super::directive::{self, Directive};
+use super::{Error, Settings, ignored, words};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Files that include each other without end stop here.
@@ -18,10 +18,16 @@ impl Settings {
     /// # Errors
     /// The file and line, what is wrong there and what would mend it.
     pub fn read(&mut self, path: &Path) -> Result<(), Error> {
-        self.read_nested(path, 0)
+        self.read_nested(path, 0, &mut BTreeSet::new())
     }
 
-    fn read_nested(&mut self, path: &Path, depth: usize) -> Result<(), Error> {
+    /// `seen` are the names of tenants and users so far.
+    fn read_nested(
+        &mut self,
+        path: &Path,
+        depth: usize,
+        seen: &mut BTreeSet<String>,
+    ) -> Result<(), Error> {
         if depth > INCLUDE_DEPTH_MAX {
             return Err(Error(format!("{}: included from itself", path.display())));
         }
@@ -38,8 +44,16 @@ impl Settings {
             let Some((name, rest)) = words.split_first() else { continue };
             if name.eq_ignore_ascii_case("include") {
                 let [file] = rest else { return Err(at("include needs one file".into())) };
-                self.read_nested(&path.with_file_name(file), depth + 1)?;
+                self.read_nested(&path.with_file_name(file), depth + 1, seen)?;
             } else {
+                let is_named = Directive::find(name).is_some_and(Directive::is_named);
+                if let (true, Some(first)) = (is_named, rest.first())
+                    && !seen.insert(format!("{name} {first}"))
+                {
+                    return Err(at(format!(
+                        "{name} {first} is there twice: put all of it into one line"
+                    )));
+                }
                 self.apply(name, rest).map_err(at)?;
             }
         }
@@ -124,7 +138,7 @@ impl Settings {
                         command open: take the line out and restrict who may connect"
                 .into());
         }
-        if is_ignored(&name) {
+        if ignored::is_ignored(&name) {
             self.ignored.insert(name, words.join(" "));
             return Ok(());
         }
@@ -188,15 +202,6 @@ impl Settings {
 /// Whether the directive's line has several words.
 fn takes_several(directive: &Directive) -> bool {
     matches!(directive.name, "tenant" | "user" | "bind" | "client-output-buffer-limit")
-}
-
-/// Whether Redis has the directive and it means nothing here.
-pub(super) fn is_ignored(name: &str) -> bool {
-    const FAMILIES: &[&str] = &["cluster-", "replica-", "slave-", "repl-", "tls-"];
-    const MORE: &[&str] = &["replicaof", "slaveof", "masterauth", "masteruser", "loadmodule"];
-    IGNORED.iter().any(|(known, _)| *known == name)
-        || FAMILIES.iter().any(|family| name.starts_with(family))
-        || MORE.contains(&name)
 }
 
 /// A known directive within two edits.

@@ -4,7 +4,9 @@
 //! documents, reads and prints them; a file, the command line and CONFIG SET all go through it.
 
 pub mod directive;
+mod doubts;
 mod file;
+pub(crate) mod ignored;
 mod tenant;
 
 pub(crate) use crate::acl::is_equal;
@@ -14,7 +16,7 @@ pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
 use base::{Bytes, Micros};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is wrong with a configuration, and what would mend it.
@@ -124,6 +126,7 @@ pub struct Settings {
     pub auth_delay_max: u64,
     pub aclfile: String,
     pub acllog_max_len: usize,
+    pub acl_pubsub_default: String,
     pub databases: u32,
     pub maxmemory: Bytes,
     /// What `maxmemory` is of the machine's or the container's memory, if it is a share.
@@ -141,8 +144,15 @@ pub struct Settings {
     pub output_pubsub: OutputLimit,
     pub tracking_max_keys: usize,
     pub latency_threshold_ms: u64,
+    pub latency_percentiles: Vec<f64>,
+    /// Classes of events that are told, as bits.
+    pub notify: u32,
     pub slowlog_slower_than: i64,
     pub slowlog_max_len: usize,
+    pub large_request: i64,
+    pub large_request_max_len: usize,
+    pub large_reply: i64,
+    pub large_reply_max_len: usize,
     pub loglevel: String,
     pub logfile: String,
     pub pidfile: String,
@@ -196,6 +206,7 @@ impl Default for Settings {
             auth_delay_max: 2_000,
             aclfile: String::new(),
             acllog_max_len: 128,
+            acl_pubsub_default: "resetchannels".into(),
             databases: 16,
             maxmemory: Bytes(0),
             maxmemory_share: None,
@@ -212,8 +223,14 @@ impl Default for Settings {
             output_pubsub: OutputLimit { hard: Bytes(32 << 20), soft: Bytes(8 << 20), seconds: 60 },
             tracking_max_keys: 1_000_000,
             latency_threshold_ms: 0,
+            latency_percentiles: vec![50.0, 99.0, 99.9],
+            notify: 0,
             slowlog_slower_than: 10_000,
             slowlog_max_len: 128,
+            large_request: 1 << 20,
+            large_request_max_len: 128,
+            large_reply: 1 << 20,
+            large_reply_max_len: 128,
             loglevel: "notice".into(),
             logfile: String::new(),
             pidfile: String::new(),
@@ -249,7 +266,15 @@ impl Settings {
 
     /// The user of that name as it is, or as a new one begins.
     pub(crate) fn user_or_new(&self, name: &str) -> User {
-        self.user(name).map_or_else(|| User::new(name), |user| User::clone(user))
+        self.user(name).map_or_else(|| self.new_user(name), |user| User::clone(user))
+    }
+
+    /// A user as it begins.
+    pub(crate) fn new_user(&self, name: &str) -> User {
+        let mut user = User::new(name);
+        // A word of the rules, which cannot fail.
+        let _ = user.apply(std::slice::from_ref(&self.acl_pubsub_default));
+        user
     }
 
     /// Reads the users of the aclfile, if there is one.
@@ -267,7 +292,7 @@ impl Settings {
                     .into(),
             ));
         }
-        let users = crate::acl::read(&self.aclfile)?;
+        let users = crate::acl::read(self)?;
         self.users = users.into_iter().map(Arc::new).collect();
         Ok(())
     }
@@ -304,6 +329,12 @@ impl Settings {
             && self.slowlog_max_len > 0
     }
 
+    /// From how many bytes on a command, or the reply to it, is kept as a large one.
+    pub(crate) fn large_from(&self) -> u64 {
+        let sizes = [self.large_request, self.large_reply].into_iter();
+        sizes.filter_map(|size| u64::try_from(size).ok()).min().unwrap_or(u64::MAX)
+    }
+
     /// Checks what no single directive can see.
     ///
     /// # Errors
@@ -338,6 +369,12 @@ impl Settings {
                  tls-auth-clients no"
                     .into(),
             ));
+        }
+        if self.dump_max.0 > 0 && !Path::new(&self.dir).is_dir() {
+            return Err(Error(format!(
+                "dump-max needs a folder, and dir {} is none: make it, or name another",
+                self.dir
+            )));
         }
         for tenant in &self.tenants {
             for rule in &tenant.matches {

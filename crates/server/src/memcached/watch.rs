@@ -77,7 +77,7 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
     ask.shared.hub.join(client.id, client.place, wants, Filter::ALL);
     if wants & EVICTIONS != 0 {
         // From now on they are noted.
-        departures::tell(ask.shared, &mut true);
+        departures::tell(ask.shared);
     }
     ask.session.watching = true;
     ask.line("OK")

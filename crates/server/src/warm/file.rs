@@ -11,6 +11,7 @@
 //! of items one after another. The head comes first, the tail last, and nothing may follow it: a
 //! file without its tail was cut short.
 
+use crate::replace::adopt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -101,8 +102,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until all of it is on the disk.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    /// Waits until all of it is on the disk, with the mode and the owner of the file at `path`
+    /// whose name it will have.
+    pub(crate) fn finish(self, path: &Path) -> io::Result<()> {
+        adopt(&self.file, path)?;
         self.file.sync_all()
     }
 
@@ -235,7 +238,7 @@ mod tests {
         writer.block(Kind::Items, &[b'x'; 100]).unwrap();
         writer.block(Kind::Tail, &[]).unwrap();
         let bytes = writer.bytes;
-        writer.finish().unwrap();
+        writer.finish(&path).unwrap();
         let all = std::fs::read(path).unwrap();
         assert_eq!(all.len() as u64, bytes);
         all

@@ -193,9 +193,3 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.push(ending);
     name.into()
 }
-
-/// Makes a change of names in the folder of `path` last.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    std::fs::File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
-}

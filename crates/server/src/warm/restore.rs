@@ -1,8 +1,9 @@
 //! Reading: the file is taken away, checked as a whole, and its items are brought back.
 
 use super::file::{Broken, Kind, Reader};
-use super::{Entry, Head, Tail, sync_folder};
+use super::{Entry, Head, Tail};
 use crate::owners;
+use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::{Micros, TenantId};
 use std::fs::File;

@@ -1,7 +1,8 @@
 //! Writing: all items of the store, as a walk meets them.
 
 use super::file::{Kind, Writer, encode};
-use super::{Entry, Head, Tail, TenantHead, beside, sync_folder};
+use super::{Entry, Head, Tail, TenantHead, beside};
+use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::Bytes;
 use std::io;
@@ -56,7 +57,7 @@ pub(crate) fn copy(shared: &Shared) {
 fn write(shared: &Shared, path: &Path, goes_on: &mut dyn FnMut(&mut Instant) -> bool) {
     let _alone = shared.warm.saving.lock().unwrap_or_else(PoisonError::into_inner);
     let (begun, part) = (Instant::now(), beside(path, ".part"));
-    let written = write_part(shared, &part, goes_on).and_then(|(items, bytes)| {
+    let written = write_part(shared, &part, path, goes_on).and_then(|(items, bytes)| {
         std::fs::rename(&part, path)?;
         sync_folder(path)?;
         Ok((items, bytes))
@@ -76,6 +77,7 @@ fn write(shared: &Shared, path: &Path, goes_on: &mut dyn FnMut(&mut Instant) -> 
 fn write_part(
     shared: &Shared,
     part: &Path,
+    path: &Path,
     goes_on: &mut dyn FnMut(&mut Instant) -> bool,
 ) -> io::Result<(u64, Bytes)> {
     let mut writer = Writer::create(part)?;
@@ -116,7 +118,7 @@ fn write_part(
     }
     writer.block(Kind::Tail, &encode(&Tail { items })?)?;
     let bytes = Bytes(writer.bytes);
-    writer.finish()?;
+    writer.finish(path)?;
     Ok((items, bytes))
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Whether anybody does is asked once for a batch; while nobody does, a command pays one test.
 
-use crate::commands::{self, Call, flag, monitor, tracking};
+use crate::commands::{self, Call, monitor, tracking};
 use crate::hotkeys::Cost;
 use crate::hub;
-use crate::shared::Shared;
+use crate::notify;
+use crate::shared::{Shared, View};
 use crate::stats;
 use std::time::Instant;
 
@@ -18,28 +19,31 @@ pub(super) struct Attention {
     counted: bool,
     pub(super) tracked: bool,
     paused: bool,
+    /// Somebody hears of keys that are not there.
+    absent: bool,
 }
 
 impl Attention {
     /// Who looks now; `timed` is whether this batch is one of those that are timed.
-    pub(super) fn of(shared: &Shared, timed: bool, now_ms: u64) -> Self {
+    pub(super) fn of(shared: &Shared, view: &View, timed: bool, now_ms: u64) -> Self {
         Self {
             monitored: shared.hub.is_wanted(hub::MONITOR | hub::TRACE),
             timed,
             counted: shared.hotkeys.is_active(),
             tracked: shared.tracking.is_active(),
             paused: shared.pause.until(now_ms).is_some(),
+            absent: notify::looks_for_absent(view),
         }
     }
 
     pub(super) const fn is_paid(self) -> bool {
-        self.monitored | self.timed | self.counted | self.tracked | self.paused
+        self.monitored | self.timed | self.counted | self.tracked | self.paused | self.absent
     }
 
     /// Carries out a command of `len` bytes; false if it has to wait.
     #[inline(never)]
     pub(super) fn execute(self, call: &mut Call<'_>, counters: &stats::Worker, len: usize) -> bool {
-        if self.paused && must_wait(call) {
+        if self.paused && commands::waits(call) {
             return false;
         }
         if self.monitored {
@@ -48,6 +52,7 @@ impl Attention {
         if self.tracked {
             tracking::before(call);
         }
+        let absent = if self.absent { notify::before(call) } else { vec![] };
         let (from, began) = (call.out.mark(), Instant::now());
         let number = commands::execute(call, counters);
         let elapsed = began.elapsed();
@@ -63,19 +68,7 @@ impl Attention {
         if self.tracked {
             tracking::after(call);
         }
+        notify::after(call, &absent);
         true
     }
-}
-
-/// Whether a command has to wait for the end of a pause.
-fn must_wait(call: &Call<'_>) -> bool {
-    let Some(number) = commands::find(call.arg(0)) else { return false };
-    let command = commands::get(number);
-    if command.name == "client" && call.is(1, "unpause") {
-        return false;
-    }
-    let ends = command.name == "exec" && call.session.transaction.is_some();
-    let queued = call.session.transaction.is_some() && !command.has(flag::UNQUEUED);
-    let writes = command.has(flag::WRITE) || matches!(command.name, "publish" | "spublish");
-    call.shared.pause.holds(ends || writes && !queued)
 }

@@ -26,7 +26,7 @@ impl Worker {
                 continue;
             }
             let Some(mut connection) = self.connections[at].take() else { continue };
-            connection.session.rests_until_ms = 0;
+            connection.session.go_on();
             let result = self.received(at, &mut connection, 0);
             self.keep(at, connection, result.is_err());
         }

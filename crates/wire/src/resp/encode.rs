@@ -4,6 +4,8 @@
 //! encoder writes it as the client's version has it: version 2 knows only simple strings, errors,
 //! integers, bulk strings and arrays.
 
+use super::Reply;
+
 /// The version a client speaks: 2 until it says HELLO 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
@@ -51,6 +53,18 @@ impl<'a> Encoder<'a> {
     /// Takes back all that was written after `mark`.
     pub fn rewind(&mut self, mark: usize) {
         self.out.truncate(mark);
+    }
+
+    /// Makes an array of all replies that were written after `mark`, however many there are.
+    pub fn collect(&mut self, mark: usize) {
+        let (mut len, mut at) = (0, mark);
+        while let Ok(Some((_, size))) = Reply::decode(&self.out[at..]) {
+            at += size;
+            len += 1;
+        }
+        let mut head = vec![];
+        Encoder::new(&mut head, self.protocol).array(len);
+        self.out.splice(mark..mark, head);
     }
 
     /// Bytes that are a reply already.
@@ -220,6 +234,22 @@ mod tests {
             assert_eq!(written(Protocol::Resp2, write), *two);
             assert_eq!(written(Protocol::Resp3, write), *three);
         }
+    }
+
+    #[test]
+    fn replies_are_counted_when_all_are_written() {
+        let text = written(Protocol::Resp3, |out| {
+            out.integer(1);
+            let mark = out.mark();
+            out.push(2);
+            out.bulk(b"a");
+            out.array(0);
+            out.null();
+            out.collect(mark);
+            let mark = out.mark();
+            out.collect(mark);
+        });
+        assert_eq!(text, ":1\r\n*2\r\n>2\r\n$1\r\na\r\n*0\r\n_\r\n*0\r\n");
     }
 
     #[test]

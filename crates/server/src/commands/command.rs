@@ -1,0 +1,312 @@
+//! The facts of a command, said once, where the command stands.
+//!
+//! Rights, pauses, transactions, MONITOR, client side caches and COMMAND all ask these facts, and
+//! none of them knows a command by its name. Where a command says nothing the strictest is assumed:
+//! it reads and writes its keys, in the client's database.
+
+use super::{Call, Done, only_subcommands};
+
+/// Carries a command out.
+pub(crate) type Handler = fn(&mut Call<'_>) -> Done;
+
+/// Where the keys stand among the arguments: the first, the last (negative from the end), the
+/// distance. All zero for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Keys {
+    pub(crate) first: i32,
+    pub(crate) last: i32,
+    pub(crate) step: i32,
+}
+
+/// No key.
+pub(crate) const NO_KEY: Keys = Keys { first: 0, last: 0, step: 0 };
+/// One key, the first argument.
+pub(crate) const ONE_KEY: Keys = Keys { first: 1, last: 1, step: 1 };
+/// Every argument is a key.
+pub(crate) const ALL_KEYS: Keys = Keys { first: 1, last: -1, step: 1 };
+/// Every other argument is a key.
+pub(crate) const KEY_VALUES: Keys = Keys { first: 1, last: -1, step: 2 };
+
+/// Facts that are there or not: some are shown by COMMAND, all are heeded by the dispatcher.
+pub(crate) mod flag {
+    /// May write.
+    pub(crate) const WRITE: u32 = 1;
+    /// Only reads.
+    pub(crate) const READ: u32 = 1 << 1;
+    /// Refused when memory is full.
+    pub(crate) const DENY_OOM: u32 = 1 << 2;
+    /// For operators.
+    pub(crate) const ADMIN: u32 = 1 << 3;
+    /// Concerns channels.
+    pub(crate) const PUBSUB: u32 = 1 << 4;
+    /// Takes constant time, or the logarithm of a size.
+    pub(crate) const FAST: u32 = 1 << 5;
+    /// Needs no authentication.
+    pub(crate) const NO_AUTH: u32 = 1 << 6;
+    /// Is carried out at once even between MULTI and EXEC.
+    pub(crate) const UNQUEUED: u32 = 1 << 7;
+    /// Allowed to a version 2 client that listens.
+    pub(crate) const LISTENING: u32 = 1 << 8;
+    /// Not allowed between MULTI and EXEC.
+    pub(crate) const NO_MULTI: u32 = 1 << 9;
+    /// Takes a step or two though it is not called fast: timed only in a sample.
+    pub(crate) const BRIEF: u32 = 1 << 10;
+    /// May be queued, but EXEC does not carry it out.
+    pub(crate) const NO_EXEC: u32 = 1 << 11;
+    /// Answers with no reply or with several, not always with one.
+    pub(crate) const UNEVEN: u32 = 1 << 12;
+    /// Where it is refused between MULTI and EXEC, the transaction is over.
+    pub(crate) const ABORTS: u32 = 1 << 13;
+    /// Waits while writes are paused, though it writes no key.
+    pub(crate) const MAY_REPLICATE: u32 = 1 << 14;
+    /// Never waits.
+    pub(crate) const UNPAUSED: u32 = 1 << 15;
+    /// Arguments may be secrets: neither MONITOR nor the slow log shows it.
+    pub(crate) const SECRET: u32 = 1 << 16;
+    /// Asks about keys and is no workload: it leaves no trace in models.
+    pub(crate) const UNTRACED: u32 = 1 << 17;
+
+    /// Commands with any of these wait while writes are paused.
+    pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
+
+    /// The names COMMAND gives to flags.
+    pub(crate) const NAMES: &[(u32, &str)] = &[
+        (WRITE, "write"),
+        (READ, "readonly"),
+        (DENY_OOM, "denyoom"),
+        (ADMIN, "admin"),
+        (PUBSUB, "pubsub"),
+        (FAST, "fast"),
+        (NO_AUTH, "no_auth"),
+        (NO_MULTI, "no_multi"),
+    ];
+}
+
+/// The access of a command to a key. The words are those of COMMAND GETKEYSANDFLAGS; the rights to
+/// keys follow from them: `access` needs the right to read, the other three the right to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// `RO`, `RW`, `OW` (the old value is overwritten unseen) or `RM`.
+    pub(crate) mode: &'static str,
+    /// Whether the reply or another key tells something of the value.
+    pub(crate) tells: bool,
+    /// `update`, `insert`, `delete`, or nothing.
+    pub(crate) change: Option<&'static str>,
+}
+
+impl Access {
+    const fn new(mode: &'static str, tells: bool, change: Option<&'static str>) -> Self {
+        Self { mode, tells, change }
+    }
+
+    /// Whether the right to read the key is needed, and that to write it.
+    pub(crate) const fn needs(self) -> (bool, bool) {
+        (self.tells, self.change.is_some())
+    }
+
+    /// Whether the key itself goes.
+    pub(crate) fn removes(self) -> bool {
+        self == access::REMOVES || self == access::TAKES
+    }
+}
+
+/// Every access there is.
+pub(crate) mod access {
+    use super::Access;
+
+    /// Asks whether or how a key is, and tells nothing of its value.
+    pub(crate) const ASKS: Access = Access::new("RO", false, None);
+    /// Tells of the value.
+    pub(crate) const READS: Access = Access::new("RO", true, None);
+    /// Puts a value in the place of whatever was there.
+    pub(crate) const SETS: Access = Access::new("OW", false, Some("update"));
+    /// The same where nothing was there.
+    pub(crate) const INSERTS: Access = Access::new("OW", false, Some("insert"));
+    /// Adds to a value.
+    pub(crate) const ADDS: Access = Access::new("RW", false, Some("insert"));
+    /// Changes part of a value, or its life.
+    pub(crate) const CHANGES: Access = Access::new("RW", false, Some("update"));
+    /// Takes fields away.
+    pub(crate) const DROPS: Access = Access::new("RW", false, Some("delete"));
+    /// Changes a value and tells of it.
+    pub(crate) const BOTH: Access = Access::new("RW", true, Some("update"));
+    /// Tells of a value and removes its key.
+    pub(crate) const TAKES: Access = Access::new("RW", true, Some("delete"));
+    /// Removes a key.
+    pub(crate) const REMOVES: Access = Access::new("RM", false, Some("delete"));
+}
+
+/// The access to each key of a call, the command's name at 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Accesses {
+    Same(Access),
+    /// To the key at a place among the arguments.
+    Each(fn(&[&[u8]], usize) -> Access),
+}
+
+/// The databases a command is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Databases {
+    /// None.
+    Nothing,
+    /// The client's.
+    Current,
+    /// Every one.
+    All,
+    /// The one named at this place, which is the client's from then on.
+    Enters(usize),
+    /// The client's, and the one named at the place this finds among the arguments.
+    Also(fn(&[&[u8]]) -> Option<usize>),
+}
+
+/// Which arguments are channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channels {
+    /// None.
+    Nothing,
+    /// The first.
+    First,
+    /// All.
+    All,
+    /// All, and they are patterns.
+    Patterns,
+}
+
+/// One command, or one subcommand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    /// Lower case; a subcommand's is `command|subcommand`.
+    pub(crate) name: &'static str,
+    /// Arguments, the name included; negative for at least so many.
+    pub(crate) arity: i32,
+    pub(crate) flags: u32,
+    pub(crate) keys: Keys,
+    accesses: Accesses,
+    pub(crate) databases: Databases,
+    pub(crate) channels: Channels,
+    /// Categories of it and its subcommands, in the place of what its group says.
+    pub(crate) categories: Option<&'static [&'static str]>,
+    /// How many arguments behind its key a value stands that is written.
+    pub(crate) value: Option<usize>,
+    pub(crate) run: Handler,
+    pub(crate) group: &'static str,
+    /// The version of Redis that had it first.
+    pub(crate) since: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) subcommands: &'static [Command],
+}
+
+impl Command {
+    pub(crate) const fn new(name: &'static str, arity: i32, flags: u32, run: Handler) -> Self {
+        let reads = flags & flag::READ != 0;
+        let touches = flags & (flag::READ | flag::WRITE) != 0;
+        Self {
+            name,
+            arity,
+            flags,
+            keys: NO_KEY,
+            accesses: Accesses::Same(if reads { access::READS } else { access::BOTH }),
+            databases: if touches { Databases::Current } else { Databases::Nothing },
+            channels: Channels::Nothing,
+            categories: None,
+            value: None,
+            run,
+            group: "generic",
+            since: "1.0.0",
+            summary: "",
+            subcommands: &[],
+        }
+    }
+
+    /// A command that is only its subcommands.
+    pub(crate) const fn container(
+        name: &'static str,
+        flags: u32,
+        subcommands: &'static [Self],
+    ) -> Self {
+        Self { subcommands, ..Self::new(name, -2, flags, only_subcommands) }
+    }
+
+    pub(crate) const fn subcommands(self, subcommands: &'static [Self]) -> Self {
+        Self { subcommands, ..self }
+    }
+
+    pub(crate) const fn keys(self, keys: Keys) -> Self {
+        Self { keys, databases: Databases::Current, ..self }
+    }
+
+    pub(crate) const fn access(self, access: Access) -> Self {
+        Self { accesses: Accesses::Same(access), ..self }
+    }
+
+    pub(crate) const fn accesses(self, each: fn(&[&[u8]], usize) -> Access) -> Self {
+        Self { accesses: Accesses::Each(each), ..self }
+    }
+
+    pub(crate) const fn databases(self, databases: Databases) -> Self {
+        Self { databases, ..self }
+    }
+
+    pub(crate) const fn channels(self, channels: Channels) -> Self {
+        Self { channels, ..self }
+    }
+
+    pub(crate) const fn categories(self, categories: &'static [&'static str]) -> Self {
+        Self { categories: Some(categories), ..self }
+    }
+
+    pub(crate) const fn value(self, behind: usize) -> Self {
+        Self { value: Some(behind), ..self }
+    }
+
+    pub(crate) const fn doc(
+        self,
+        group: &'static str,
+        since: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Self { group, since, summary, ..self }
+    }
+
+    pub(crate) const fn has(&self, flag: u32) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether it is timed only in a sample.
+    pub(crate) const fn is_brief(&self) -> bool {
+        self.flags & (flag::FAST | flag::BRIEF) != 0
+    }
+
+    /// Where the keys of a call with so many arguments stand.
+    pub(crate) fn key_places(&self, args: usize) -> impl ExactSizeIterator<Item = usize> {
+        let last = match self.keys.last {
+            last if last < 0 => args as i32 + last,
+            last => last,
+        };
+        let places = self.keys.first.max(0) as usize..(last + 1).max(0) as usize;
+        let places = if self.keys.first > 0 { places } else { 0..0 };
+        places.step_by(self.keys.step.max(1) as usize)
+    }
+
+    /// What a call does to the key at a place among its arguments.
+    pub(crate) fn access_at(&self, args: &[&[u8]], at: usize) -> Access {
+        match self.accesses {
+            Accesses::Same(access) => access,
+            Accesses::Each(each) => each(args, at),
+        }
+    }
+
+    /// The arguments that are channels.
+    pub(crate) fn channel_places(&self, args: usize) -> std::ops::Range<usize> {
+        match self.channels {
+            Channels::Nothing => 1..1,
+            Channels::First => 1..2,
+            Channels::All | Channels::Patterns => 1..args,
+        }
+    }
+
+    pub(crate) const fn accepts(&self, args: usize) -> bool {
+        let arity = self.arity as i64;
+        if arity >= 0 { args as i64 == arity } else { args as i64 >= -arity }
+    }
+}

@@ -1,0 +1,169 @@
+//! LATENCY: what took long of late, and how long commands take.
+
+use super::flag::ADMIN;
+use super::introspection::by_name;
+use super::{Call, Command, Done, get, wrong_number};
+
+/// This family.
+pub(super) const COMMANDS: &[Command] =
+    &[Command::container("latency", 0, LATENCY).doc("server", "2.8.13", "Times of commands.")];
+
+const LATENCY: &[Command] = &[
+    Command::new("latency|doctor", 2, ADMIN, doctor).doc("server", "2.8.13", "What to do."),
+    Command::new("latency|latest", 2, ADMIN, latest).doc("server", "2.8.13", "Latest spikes."),
+    Command::new("latency|history", 3, ADMIN, history).doc("server", "2.8.13", "Past spikes."),
+    Command::new("latency|reset", -2, ADMIN, reset).doc("server", "2.8.13", "Forgets spikes."),
+    Command::new("latency|histogram", -2, ADMIN, histogram).doc(
+        "server",
+        "7.0.0",
+        "How long commands take, from a sample of them.",
+    ),
+    Command::new("latency|help", 2, 0, help).doc("server", "2.8.13", "The subcommands of LATENCY."),
+];
+
+/// The one event that is watched, as Redis calls it: room had to be made, and it took long.
+const EVENT: &str = "eviction-cycle";
+
+/// When it happened, in Unix seconds, and for how many milliseconds, oldest first.
+fn spikes(call: &Call<'_>) -> Vec<(u64, u64)> {
+    let threshold_ms = call.view.settings.latency_threshold_ms;
+    let spikes = call.shared.store.pauses().spikes;
+    let all = spikes.into_iter().map(|spike| (spike.unix_ms / 1_000, spike.nanos / 1_000_000));
+    all.filter(|(_, ms)| threshold_ms > 0 && *ms >= threshold_ms).collect()
+}
+
+fn latest(call: &mut Call<'_>) -> Done {
+    let spikes = spikes(call);
+    let Some((at, ms)) = spikes.last() else {
+        call.out.array(0);
+        return Ok(());
+    };
+    call.out.array(1);
+    call.out.array(4);
+    call.out.bulk(EVENT.as_bytes());
+    call.out.integer(*at as i64);
+    call.out.integer(*ms as i64);
+    call.out.integer(spikes.iter().map(|(_, ms)| *ms).max().unwrap_or(0) as i64);
+    Ok(())
+}
+
+fn history(call: &mut Call<'_>) -> Done {
+    let spikes = if call.is(2, EVENT) { spikes(call) } else { vec![] };
+    call.out.array(spikes.len());
+    for (at, ms) in spikes {
+        call.out.array(2);
+        call.out.integer(at as i64);
+        call.out.integer(ms as i64);
+    }
+    Ok(())
+}
+
+/// Answers how many events were forgotten.
+fn reset(call: &mut Call<'_>) -> Done {
+    let is_meant = call.args.len() == 2 || (2..call.args.len()).any(|at| call.is(at, EVENT));
+    let forgets = is_meant && !spikes(call).is_empty();
+    if is_meant {
+        call.shared.store.forget_spikes();
+    }
+    call.out.integer(i64::from(forgets));
+    Ok(())
+}
+
+/// The calls of each timed command at or below powers of two of microseconds.
+fn histogram(call: &mut Call<'_>) -> Done {
+    let mut timed = call.shared.stats.latencies();
+    if call.args.len() > 2 {
+        let chosen = call.args.iter_from(2).map(|name| {
+            by_name(name).map(|command| command.name).ok_or_else(|| wrong_number("latency"))
+        });
+        let chosen: Vec<&str> = chosen.filter_map(Result::ok).collect();
+        timed.retain(|number, _| chosen.contains(&get(*number).name));
+    }
+    let totals = call.shared.stats.totals(call.shared.counters());
+    call.out.map(timed.len());
+    for (number, buckets) in timed {
+        let calls = totals.commands[number as usize].calls;
+        let sampled: u64 = buckets.iter().map(|(_, count)| count).sum();
+        call.out.bulk(get(number).name.as_bytes());
+        call.out.map(2);
+        call.out.bulk(b"calls");
+        call.out.integer(calls as i64);
+        call.out.bulk(b"histogram_usec");
+        let edges = cumulative(&buckets, calls as f64 / sampled.max(1) as f64);
+        call.out.map(edges.len());
+        for (edge, count) in edges {
+            call.out.integer(edge as i64);
+            call.out.integer(count as i64);
+        }
+    }
+    Ok(())
+}
+
+/// Counts at or below 1, 2, 4 … microseconds, scaled up, while they grow.
+fn cumulative(buckets: &[(u64, u64)], scale: f64) -> Vec<(u64, u64)> {
+    let mut edges = vec![];
+    let (mut sum, mut edge, mut rest) = (0, 1, buckets);
+    while !rest.is_empty() {
+        let before = sum;
+        while let [(upper, count), tail @ ..] = rest
+            && *upper <= edge
+        {
+            sum += count;
+            rest = tail;
+        }
+        if sum > before {
+            edges.push((edge, (sum as f64 * scale).round() as u64));
+        }
+        edge *= 2;
+    }
+    edges
+}
+
+/// What the events say, and what would make them fewer.
+fn doctor(call: &mut Call<'_>) -> Done {
+    let spikes = spikes(call);
+    let threshold_ms = call.view.settings.latency_threshold_ms;
+    let longest = spikes.iter().map(|(_, ms)| *ms).max();
+    let text = match longest {
+        _ if threshold_ms == 0 => {
+            "Nothing is watched: CONFIG SET latency-monitor-threshold to the milliseconds from \
+             which on a time spent evicting is an event."
+                .to_owned()
+        }
+        None => format!("No write took {threshold_ms} ms to make room."),
+        Some(longest) => format!(
+            "{} writes took {threshold_ms} ms or more to make room, the longest {longest} ms. \
+             Large values make room for each other slowly: store smaller ones, or raise maxmemory.",
+            spikes.len()
+        ),
+    };
+    call.out.verbatim(&text);
+    Ok(())
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "LATENCY <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DOCTOR",
+        "    What the events say.",
+        "HISTORY <event> | LATEST",
+        "    The times of an event, or the latest of each.",
+        "HISTOGRAM [<command> ...]",
+        "    How long commands take.",
+        "RESET [<event> ...]",
+        "    Forget events.",
+        "HELP",
+        "    Print this help.",
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_never_fall_and_end_at_all() {
+        let edges = cumulative(&[(0, 5), (1, 1), (3, 2), (100, 2)], 10.0);
+        assert_eq!(edges, [(1, 60), (4, 80), (128, 100)]);
+    }
+}

@@ -1,0 +1,186 @@
+//! Keyspace notifications: listeners of certain channels hear what becomes of keys.
+//!
+//! ```text
+//!   __keyspace@0__:user:7   set          what happened to a key
+//!   __keyevent@0__:expired  user:7       which key something happened to
+//! ```
+//!
+//! `notify-keyspace-events` names the classes of events that are told; with none of them an event
+//! costs one test. Items that leave by themselves are told as the store notes them
+//! (`departures.rs`).
+//!
+//! A key that only some clients can come by is told to those alone.
+
+use crate::commands::{self, Call, flag};
+use crate::owners::Origin;
+use crate::shared::{Shared, View};
+use base::TenantId;
+
+/// Told at `__keyspace@db__:key`.
+pub(crate) const KEYSPACE: u32 = 1;
+/// Told at `__keyevent@db__:event`.
+pub(crate) const KEYEVENT: u32 = 1 << 1;
+/// Commands for keys of any type, such as DEL and EXPIRE.
+pub(crate) const GENERIC: u32 = 1 << 2;
+/// Commands for strings.
+pub(crate) const STRING: u32 = 1 << 3;
+/// Commands for hashes.
+pub(crate) const HASH: u32 = 1 << 6;
+/// Keys that died of age.
+pub(crate) const EXPIRED: u32 = 1 << 8;
+/// Keys that made room.
+pub(crate) const EVICTED: u32 = 1 << 9;
+/// Reads that found nothing.
+const MISS: u32 = 1 << 12;
+/// Keys that were not there before.
+const NEW: u32 = 1 << 13;
+
+/// The letters of the classes; those of `A` come first.
+const LETTERS: &[(char, u32)] = &[
+    ('g', GENERIC),
+    ('$', STRING),
+    ('l', 1 << 4),
+    ('s', 1 << 5),
+    ('h', HASH),
+    ('z', 1 << 7),
+    ('x', EXPIRED),
+    ('e', EVICTED),
+    ('t', 1 << 10),
+    ('d', 1 << 11),
+    ('K', KEYSPACE),
+    ('E', KEYEVENT),
+    ('m', MISS),
+    ('n', NEW),
+];
+/// How many of them `A` stands for.
+const ALL: usize = 10;
+
+fn all() -> u32 {
+    LETTERS[..ALL].iter().map(|(_, class)| class).sum()
+}
+
+/// Reads the value of `notify-keyspace-events`.
+pub(crate) fn parse(text: &str) -> Result<u32, String> {
+    let class = |letter| match LETTERS.iter().find(|(known, _)| *known == letter) {
+        Some((_, class)) => Ok(*class),
+        None if letter == 'A' => Ok(all()),
+        None => Err("Invalid event class character. Use 'Ag$lshzxeKEtmdn'.".to_owned()),
+    };
+    text.chars().try_fold(0, |sum, letter| Ok(sum | class(letter)?))
+}
+
+/// The letters of classes.
+pub(crate) fn show(classes: u32) -> String {
+    let is_all = classes & all() == all();
+    let rest = if is_all { &LETTERS[ALL..] } else { LETTERS };
+    let letters = rest.iter().filter(|(_, class)| classes & class != 0).map(|(letter, _)| letter);
+    is_all.then_some(&'A').into_iter().chain(letters).collect()
+}
+
+/// A key that something happened to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) tenant: TenantId,
+    pub(crate) db: u8,
+    pub(crate) key: &'a [u8],
+}
+
+/// Tells of an event, if its class is to be told.
+pub(crate) fn tell(shared: &Shared, view: &View, class: u32, event: &str, place: Place<'_>) {
+    let classes = view.settings.notify;
+    if classes & class == 0 {
+        return;
+    }
+    let Place { tenant, db, key } = place;
+    // Where some clients have keys of their own, not everybody may hear of every key.
+    let is_told_apart = view.settings.tenants.iter().any(crate::config::Tenant::is_private);
+    let of = is_told_apart.then_some(tenant);
+    if classes & KEYSPACE != 0 {
+        let channel = [format!("__keyspace@{db}__:").as_bytes(), key].concat();
+        shared.pubsub.publish(&shared.mailboxes, &channel, event.as_bytes(), false, of);
+    }
+    if classes & KEYEVENT != 0 {
+        let channel = format!("__keyevent@{db}__:{event}");
+        shared.pubsub.publish(&shared.mailboxes, channel.as_bytes(), key, false, of);
+    }
+}
+
+impl Call<'_> {
+    /// Something happened to a key of the client.
+    #[inline]
+    pub(crate) fn event(&self, class: u32, event: &str, key: &[u8]) {
+        if self.view.settings.notify & class != 0 {
+            self.event_in(class, event, self.session.db, key);
+        }
+    }
+
+    /// The same in another database.
+    #[cold]
+    pub(crate) fn event_in(&self, class: u32, event: &str, db: u8, key: &[u8]) {
+        let (user, listener) = (self.session.user.as_deref(), self.session.client.listener);
+        let tenant = self.view.owners(Origin { user, listener, db }).of(key);
+        tell(self.shared, self.view, class, event, Place { tenant, db, key });
+    }
+
+    /// A hash has lost fields, and perhaps went with the last of them.
+    pub(crate) fn lost_fields(&self, key: &[u8]) {
+        if self.view.settings.notify & (HASH | GENERIC) == 0 {
+            return;
+        }
+        self.event(HASH, "hdel", key);
+        if self.shared.store.peek(&self.key(key), self.now, |_| ()).is_none() {
+            self.event(GENERIC, "del", key);
+        }
+    }
+}
+
+/// Whether anybody should hear of reads that find nothing, or of new keys.
+#[inline]
+pub(crate) fn looks_for_absent(view: &View) -> bool {
+    view.settings.notify & (MISS | NEW) != 0
+}
+
+/// The keys of a command about to be carried out that are not there.
+pub(crate) fn before<'a>(call: &Call<'a>) -> Vec<&'a [u8]> {
+    let command = commands::find(call.arg(0)).map(commands::get);
+    let Some(command) = command.filter(|_| call.session.transaction.is_none()) else {
+        return vec![];
+    };
+    let places = command.key_places(call.args.len()).filter(|&at| at < call.args.len());
+    let is_absent =
+        |key: &&[u8]| call.shared.store.peek(&call.key(key), call.now, |_| ()).is_none();
+    places.map(|at| call.arg(at)).filter(is_absent).collect()
+}
+
+/// Tells of those that were read, and of those that are there now.
+pub(crate) fn after(call: &Call<'_>, absent: &[&[u8]]) {
+    let Some(command) = commands::find(call.arg(0)).map(commands::get) else { return };
+    for key in absent {
+        if command.has(flag::READ) {
+            call.event(MISS, "keymiss", key);
+        } else if call.shared.store.peek(&call.key(key), call.now, |_| ()).is_some() {
+            call.event(NEW, "new", key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As redis-server 7 shows what it was given, but for `n` beside `A`, which it forgets.
+    #[test]
+    fn classes_are_shown_as_redis_does() {
+        for (given, shown) in [
+            ("", ""),
+            ("KEA", "AKE"),
+            ("KEAnm", "AKEmn"),
+            ("nmxeK", "xeKmn"),
+            ("gd$lshzxet", "A"),
+            ("Ex", "xE"),
+        ] {
+            assert_eq!(show(parse(given).unwrap()), shown, "{given}");
+        }
+        assert!(parse("Kq").unwrap_err().contains("Invalid event class character"));
+    }
+}
