@@ -156,11 +156,12 @@ fn loom() -> Result<()> {
     let loom = [
         ("RUSTFLAGS", "--cfg loom"),
         ("CARGO_TARGET_DIR", "target/loom"),
-        ("CARGO_PROFILE_DEV_OPT_LEVEL", "1"),
-        ("CARGO_PROFILE_DEV_DEBUG", "0"),
+        ("CARGO_PROFILE_RELEASE_LTO", "off"),
+        ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+        ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
     ];
-    run("cargo test -p store --lib -- lanes", &loom)?;
-    run("cargo test -p store --test loom", &loom)
+    run("cargo test --release -p store --lib -- lanes", &loom)?;
+    run("cargo test --release -p store --test loom", &loom)
 }
 
 /// Known faults are asked for where their list can be fetched, which is no registry of packages.
