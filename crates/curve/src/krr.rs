@@ -25,8 +25,8 @@ use std::collections::BTreeSet;
 
 use base::{Prng, Size};
 
-use crate::{Params, Spec};
 use crate::track::{PrefixSums, Stack, StackModel};
+use crate::{Params, Spec};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

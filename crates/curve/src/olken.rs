@@ -22,9 +22,9 @@
 //! [1] Olken. Efficient Methods for Calculating the Success Function of Fixed Space Replacement
 //!     Policies. LBL-12370, 1981.
 
-use base::Size;
-use crate::{Params, Spec};
 use crate::track::{Stack, StackModel};
+use crate::{Params, Spec};
+use base::Size;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

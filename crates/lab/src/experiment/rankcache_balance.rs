@@ -30,8 +30,13 @@ const SHARE: f64 = 0.1;
 
 /// Recorded traces of objects of many sizes.
 const RECORDED: [&str; 7] = [
-    "adaptsize_req", "tencent_blk_2706", "tencent_blk_1326", "hp_ajw", "tencent_blk_3300",
-    "twitter_c52_a", "mix_tenants_dev",
+    "adaptsize_req",
+    "tencent_blk_2706",
+    "tencent_blk_1326",
+    "hp_ajw",
+    "tencent_blk_3300",
+    "twitter_c52_a",
+    "mix_tenants_dev",
 ];
 
 const LHD: &str = "lhd:k=64";

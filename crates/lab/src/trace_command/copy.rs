@@ -234,7 +234,7 @@ mod tests {
     fn what_a_format_cannot_hold_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let lines = ["0,k,1,9,web,set,5", "1500000,17,2,9,7,get,0", "3000000,17,2,9,0,delete,0"];
+        let lines = ["0,k,1,9,web,set,5", "1500000,17,2,9,7,get,0", "3000000,17,2,9,7,delete,0"];
         fs::write(&path, lines.join("\n")).unwrap();
         let losses = |to: &str| {
             let to = folder.path().join(to).to_str().unwrap().to_owned();
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(losses("a.lcs"), [keys, times]);
         let others = [
             (2, "writes and removals are reads in it"),
-            (1, "requests lose their tenant"),
+            (2, "requests lose their tenant"),
             (1, "requests lose their time to live"),
             keys,
             times,

@@ -10,9 +10,7 @@ use crate::{Access, Param, Policy, Slot, Spec, Tick};
 pub const SPEC: Spec = Spec {
     name: "clock",
     params: &[Param::count("max", 1, 1, 255)],
-    build: |params| {
-        Box::new(Clock { queues: Queues::new(1), max: params.get("max") as u8 })
-    },
+    build: |params| Box::new(Clock { queues: Queues::new(1), max: params.get("max") as u8 }),
 };
 
 /// One queue with the counters of its objects.

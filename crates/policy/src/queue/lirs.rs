@@ -12,9 +12,9 @@
 //! \[1\] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
 
-use base::Size;
 use crate::index::Index;
 use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
+use base::Size;
 use base::list::{Links, List, NIL};
 
 /// The registry entry.
@@ -165,8 +165,7 @@ impl Lirs {
 impl Policy for Lirs {
     fn on_miss(&mut self, incoming: &Access, _: Tick) {
         let nodes = &self.nodes;
-        self.returning =
-            self.index.find(incoming.key, |at| nodes[at as usize].key == incoming.key);
+        self.returning = self.index.find(incoming.key, |at| nodes[at as usize].key == incoming.key);
         if let Some(at) = self.returning {
             // On top, so that making room for it does not prune it.
             self.stack_up(at);

@@ -13,10 +13,10 @@
 //! \[1\] O'Neil, O'Neil, Weikum. The LRU-K Page Replacement Algorithm for Database Disk Buffering.
 //! SIGMOD '93.
 
-use base::Size;
 use crate::ghost::Ghosts;
 use crate::heap::Heap;
 use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
+use base::Size;
 use std::collections::{HashMap, VecDeque};
 
 /// The registry entry.

@@ -15,8 +15,8 @@ pub mod slru;
 pub mod two_q;
 pub mod w_tinylfu;
 
-use base::Size;
 use crate::Slot;
+use base::Size;
 use base::list::{Links, List, NIL};
 
 #[derive(Clone, Copy, Debug, Default)]

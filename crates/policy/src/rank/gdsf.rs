@@ -16,9 +16,9 @@
 //! \[1\] Cherkasova. Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching
 //! Policy. HP Labs 1998.
 
-use base::Size;
 use crate::heap::Heap;
 use crate::{Access, Param, Policy, Slot, Spec, Tick};
+use base::Size;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {

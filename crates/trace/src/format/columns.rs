@@ -199,9 +199,7 @@ impl Columns {
                 Column::Size => size(field).map(|size| request.value_size = size),
                 Column::KeySize => key_size(field).map(|size| request.key_size = Some(size)),
                 Column::Op => op(field).map(|op| request.op = op),
-                Column::Tenant => {
-                    (!field.is_empty()).then(|| request.tenant = tenants.of(field))
-                }
+                Column::Tenant => (!field.is_empty()).then(|| request.tenant = tenants.of(field)),
                 Column::Ttl => scaled(field, 1_000_000).map(|us| request.ttl = Micros(us)),
                 Column::Penalty(unit) => {
                     micros(field, *unit).map(|us| request.penalty = Micros(us))

@@ -386,8 +386,8 @@ impl Compact {
 
     fn read_changes(&mut self, flag: u8, recent: &mut Recent) -> Result<(), Damage> {
         if flag & VALUE != 0 {
-            let size = self.number(FIELDS)?;
-            recent.value_size = Some(size).filter(|size| *size <= SIZE_MAX).ok_or("a size above 1 TiB")?;
+            let size = Some(self.number(FIELDS)?).filter(|size| *size <= SIZE_MAX);
+            recent.value_size = size.ok_or("a size above 1 TiB")?;
         }
         if flag & TENANT != 0 {
             let tenant = self.number(FIELDS)?;

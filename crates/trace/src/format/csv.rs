@@ -323,9 +323,8 @@ mod tests {
     #[test]
     fn a_client_may_be_a_word() {
         let mut source = open("0,k,1,1,4,get,0\n0,k,1,1,web,get,0\n1,k,1,1,4,get,0\n");
-        let tenants: Vec<_> = std::iter::from_fn(|| source.next())
-            .map(|access| access.unwrap().tenant)
-            .collect();
+        let tenants: Vec<_> =
+            std::iter::from_fn(|| source.next()).map(|access| access.unwrap().tenant).collect();
         assert_eq!(tenants, [4, 5, 4]);
         assert_eq!((source.tenant_name(5), source.tenant_name(4)), (Some("web"), None));
     }

@@ -15,7 +15,9 @@ use super::{Spec, op};
 use crate::error::excerpt;
 use crate::lines::{Lines, whole_number};
 use crate::tenants::Tenants;
-use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, key_size, size};
+use crate::text::{
+    self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Request, key_size, size,
+};
 use crate::{Micros, Op, TenantId};
 
 /// The registry entry.
@@ -60,7 +62,13 @@ impl Columns {
         let is_read = |name: &[u8]| {
             matches!(
                 name,
-                b"key" | b"op" | b"size" | b"op_count" | b"key_size" | b"op_time" | b"ttl"
+                b"key"
+                    | b"op"
+                    | b"size"
+                    | b"op_count"
+                    | b"key_size"
+                    | b"op_time"
+                    | b"ttl"
                     | b"usecase"
             )
         };
@@ -98,9 +106,8 @@ impl LineFormat for Kvcache {
                 excerpt(line)
             ));
         }
-        self.parse(line).map_err(|column| {
-            format!("column {column} is missing or wrong in '{}'", excerpt(line))
-        })
+        self.parse(line)
+            .map_err(|column| format!("column {column} is missing or wrong in '{}'", excerpt(line)))
     }
 
     fn resume(&mut self, batch: &mut Batch) -> bool {

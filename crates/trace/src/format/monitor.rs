@@ -25,9 +25,7 @@ pub const SPEC: Spec = Spec {
     name: "monitor",
     about: "seconds [db address] \"command\" \"key\" … (MONITOR of Redis and Valkey)",
     extensions: &["monitor", "monitor.log"],
-    recognises: |head| {
-        head.split(|byte| *byte == b'\n').take(2).any(|line| prefix(line).is_some())
-    },
+    recognises: |head| head.split(|byte| *byte == b'\n').take(2).any(|line| prefix(line).is_some()),
     open: |reader, options| Ok(text::open(reader, options, Monitor::new(options))),
     create: None,
     looks_ahead: false,
@@ -93,11 +91,10 @@ fn find(command: &[u8]) -> Option<Meaning> {
         b"psetex" => write(3, Life::Second(1_000)),
         b"setrange" | b"setbit" | b"incr" | b"decr" | b"incrby" | b"decrby" | b"incrbyfloat"
         | b"hset" | b"hmset" | b"hsetnx" | b"hincrby" | b"hincrbyfloat" | b"hdel" | b"lpush"
-        | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset" | b"lrem" | b"ltrim" | b"lpop"
-        | b"rpop" | b"sadd" | b"srem" | b"spop" | b"zadd" | b"zrem" | b"zincrby" | b"zpopmin"
-        | b"zpopmax" | b"xadd" | b"xdel" | b"xtrim" | b"pfadd" | b"geoadd" | b"restore" => {
-            write(2, Life::None)
-        }
+        | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset" | b"lrem" | b"ltrim"
+        | b"lpop" | b"rpop" | b"sadd" | b"srem" | b"spop" | b"zadd" | b"zrem" | b"zincrby"
+        | b"zpopmin" | b"zpopmax" | b"xadd" | b"xdel" | b"xtrim" | b"pfadd" | b"geoadd"
+        | b"restore" => write(2, Life::None),
         b"mset" | b"msetnx" => Some(meaning(Op::Set, Keys::Pairs, 2, Life::None)),
         b"del" | b"unlink" => Some(meaning(Op::Delete, Keys::All, 0, Life::None)),
         b"getdel" => Some(meaning(Op::Delete, Keys::First, 0, Life::None)),

@@ -31,8 +31,8 @@ pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
 use crate::{Access, Bytes, Param, Params, Policy, Slot, Spec, Tick};
-use base::{Prng, Size};
 use base::hash::mix;
+use base::{Prng, Size};
 use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 
 /// The registry entry.
@@ -148,8 +148,7 @@ impl Lhd {
         };
         let class = (app * HIT_CLASSES) as Class + self.model.hit_class(sum);
         let size = access.size.max(Size::ONE);
-        let explorer =
-            self.explore_budget > 0 && self.prng.below(EXPLORE_ONE_IN) == 0;
+        let explorer = self.explore_budget > 0 && self.prng.below(EXPLORE_ONE_IN) == 0;
         if explorer {
             self.explore_budget -= size.get() as i64;
         }
