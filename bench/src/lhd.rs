@@ -5,8 +5,8 @@
 //! gets the very bytes that the store had for items at the end, and the same sizes. K-LRU (5, pool)
 //! live beside them shows what there is to gain.
 //!
-//! Each class of sizes evicts by LHD among its own, and rank balance moves a page of a shard now and
-//! then from the class whose victims are worth least to the one whose victims are worth most;
+//! Each class of sizes evicts by LHD among its own, and rank balance moves a page of a shard now
+//! and then from the class whose victims are worth least to the one whose victims are worth most;
 //! *alone* is without that. The growth factor of the classes is 1.08: with memcached's 1.25 a tenth
 //! of the memory lies behind the ends of items.
 //!

@@ -1,8 +1,8 @@
 //! The store as the pilot's plant: the one that the server, a cache in process and the lab steer.
 //!
-//! [`Live`] is what stays between two looks; [`Live::on`] joins it with the store and what its owner
-//! knows of the tenants for the time of one. Nothing of the hot path waits for it: samples come
-//! through bounded queues that drop when full, and budgets are read as they are found.
+//! [`Live`] is what stays between two looks; [`Live::on`] joins it with the store and what its
+//! owner knows of the tenants for the time of one. Nothing of the hot path waits for it: samples
+//! come through bounded queues that drop when full, and budgets are read as they are found.
 
 use crate::evictor::evictor;
 use crate::pages::Pages;

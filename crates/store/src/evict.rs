@@ -4,20 +4,21 @@
 //!   a SET ─▶ has its class a free chunk? ──yes──▶ write
 //!                │ no
 //!                ▼
-//!            something dead? ──▶ it leaves
+//!            is anything dead? ──yes──▶ it leaves
 //!                │ no
 //!                ▼
-//!            may its tenant have a page more? ──yes──▶ a page, by make_room (room.rs)
-//!                │ no                                    evict_page: from the pool that is to give,
-//!                ▼                                       the class whose victims are worth least
+//!            may its tenant have a page more? ──yes──▶ make_room (room.rs), evict_page:
+//!                │ no                                  from the pool that is to give, the class
+//!                ▼                                     whose victims are worth least
 //!            a page of a class that is worth less (mover.rs), or
 //!            the lowest rank of K candidates of its class leaves its chunk (slab/sample.rs)
 //! ```
 //!
 //! Every shard holds a random sample of every tenant, so a shard that needs room evicts among its
 //! own items and asks no other, but for what is large beside it (`room.rs`). A tenant at or below
-//! its min is passed over, unless the room is for itself and nobody else has any to give. What is known to be dead goes before all
-//! that lives (`expire.rs`), and a dead item that is drawn goes at once, whatever its rank.
+//! its min is passed over, unless the room is for itself and nobody else has any to give. What is
+//! known to be dead goes before all that lives (`expire.rs`), and a dead item that is drawn goes at
+//! once, whatever its rank.
 //!
 //! Where pools are classes of penalties, a chunk is taken from the class that is furthest above its
 //! budget, and victims of such a class count as worth less, so that pages move away from the sizes

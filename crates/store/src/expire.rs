@@ -305,8 +305,8 @@ impl Shard {
         self.sweeper = next;
     }
 
-    /// Evicts a page if the store or a tenant has more than it may. Whether it did: a page is enough
-    /// for one time that the shard is locked.
+    /// Evicts a page if the store or a tenant has more than it may. Whether it did: a page is
+    /// enough for one time that the shard is locked.
     pub(crate) fn trim(&mut self, memory: &Memory, now: Now) -> bool {
         let above = self.tenants.iter().position(|tenant| tenant.account.excess() > 0);
         let want = Want { tenant: None, own: false, spare: 0, now };

@@ -1,5 +1,5 @@
-//! One item, one chunk of a page: the header, the key and the value side by side, so that a hit that
-//! fits a few cache lines touches no more than those.
+//! One item, one chunk of a page: the header, the key and the value side by side, so that a hit
+//! that fits a few cache lines touches no more than those.
 //!
 //! ```text
 //!   0      4      6       7      8           10        11   12      13

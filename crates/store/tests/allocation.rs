@@ -1,6 +1,6 @@
 //! What is charged beside pages is what is taken from the allocator, at every moment, and all of it
-//! is given back. One test, because every test in this file shares the counting allocator; what the thread
-//! that runs the tests allocates meanwhile is not counted.
+//! is given back. One test, because every test in this file shares the counting allocator; what the
+//! thread that runs the tests allocates meanwhile is not counted.
 
 use base::{Bytes, Micros, Prng};
 use std::alloc::{GlobalAlloc, Layout, System};

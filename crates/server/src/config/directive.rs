@@ -583,8 +583,8 @@ pub const ALL: &[Directive] = &[
     Directive {
         name: "slab-page-size",
         when: When::Start,
-        doc: "Bytes of a page of one shard, a power of two; 0 for what suits maxmemory and the number \
-              of tenants, up to 64kb. Items above half a page take whole pages.",
+        doc: "Bytes of a page of one shard, a power of two; 0 for what suits maxmemory and the \
+              number of tenants, up to 64kb. Items above half a page take whole pages.",
         get: |settings| settings.slab.page.to_string(),
         set: |settings, words| match size(one(words)?)?.0 {
             0 => {

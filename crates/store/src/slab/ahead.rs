@@ -31,7 +31,8 @@ const LINES: usize = super::lowest::LINES;
 const QUEUE: usize = 8;
 /// Evictions that are carried out together, at most; and so many are brought from memory ahead.
 const TOGETHER: usize = 4;
-/// Candidates kept for so many evictions: many of those that rank low by their tags were used since.
+/// Candidates kept for so many evictions: many of those that rank low by their tags were used
+/// since.
 const fn kept(evictions: usize) -> usize {
     evictions + evictions / 2 + 2
 }

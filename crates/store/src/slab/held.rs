@@ -1,6 +1,6 @@
-//! The classes of a tenant, of which most hold nothing: there are some thirty, and values of a tenant
-//! are of a few sizes. So a class is there, and charged, from its first page on; the others share one
-//! that is empty. A tenant without items has not even the list.
+//! The classes of a tenant, of which most hold nothing: there are some thirty, and values of a
+//! tenant are of a few sizes. So a class is there, and charged, from its first page on; the others
+//! share one that is empty. A tenant without items has not even the list.
 
 use super::Class;
 use std::ops::{Index, IndexMut};

@@ -13,8 +13,8 @@
 //!             large   ─▶ run, run, …       each: head │ tag │ one item
 //! ```
 //!
-//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard, `sample.rs`
-//! chooses who leaves a class.
+//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard,
+//! `sample.rs` chooses who leaves a class.
 
 mod ahead;
 #[allow(unsafe_code)]
@@ -300,8 +300,8 @@ impl Pages {
         }
     }
 
-    /// Whether the items of a class, of which there are several to a page, would find room in a page
-    /// less.
+    /// Whether the items of a class, of which there are several to a page, would find room in a
+    /// page less.
     pub(crate) fn fits_a_page_less(&self, class: usize) -> bool {
         let (held, slots) = (&self.held[class], u64::from(self.classes.slots(class)));
         let room = (held.pages.len() as u64).saturating_sub(1) * slots;

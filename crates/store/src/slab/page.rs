@@ -16,8 +16,9 @@
 //! with the second chance of CLOCK [1].
 //!
 //! A page begins at a multiple of its length, so an item's address and class tell where its page
-//! begins. A page knows which of its chunks hold an item: as long as one does it cannot be given back, and
-//! a chunk is given back only with the item that was made in it. So no item is ever without memory.
+//! begins. A page knows which of its chunks hold an item: as long as one does it cannot be given
+//! back, and a chunk is given back only with the item that was made in it. So no item is ever
+//! without memory.
 //!
 //! Tags apart from the items are RankCache's [2]; there a hit writes the tag.
 //!

@@ -87,8 +87,8 @@ fn simulated(store: &Store, accesses: &[u64], policy: &str) -> f64 {
     cache.stats().miss_ratio()
 }
 
-/// By one shard, and by eight in the mean of five seeds: shards have other keys with each. The store
-/// may miss by so much more, and by so much less.
+/// By one shard, and by eight in the mean of five seeds: shards have other keys with each. The
+/// store may miss by so much more, and by so much less.
 fn compare(name: &str, accesses: &[u64], more: f64, less: f64) {
     for (k, pool) in [(1, false), (5, false), (16, false), (5, true), (16, true)] {
         for (shards, seeds) in [(1, 1), (8, 5)] {
@@ -113,8 +113,8 @@ fn zipf_misses_as_simulated() {
 
 #[test]
 fn a_loop_misses_as_simulated() {
-    // Sizes that hold nearly the whole of their part of the loop miss less than the mean of all, and
-    // others more: the curve is a cliff.
+    // Sizes that hold nearly the whole of their part of the loop miss less than the mean of all,
+    // and others more: the curve is a cliff.
     compare("loop", &cycle(), 0.08, 1.0);
 }
 

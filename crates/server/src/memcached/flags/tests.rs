@@ -1,3 +1,5 @@
+//! The command line of memcached: obeyed, refused, or named where it means nothing here.
+
 use super::*;
 use crate::config::Settings;
 use base::Bytes;
