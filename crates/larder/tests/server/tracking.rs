@@ -138,11 +138,11 @@ fn of_the_dead_and_the_evicted() {
     let server = serve("--maxmemory 1mb --io-threads 1");
     let mut writer = Client::new(server.addr());
     writer.ask("SET short x PX 300");
-    writer.ask("SET old x");
+    let value = "x".repeat(1_000);
+    writer.ask(&format!("SET old {value}"));
     let mut reader = tracks(&server, "");
     reader.ask("MGET short old");
     assert_eq!(told(&mut reader), invalid("short"));
-    let value = "x".repeat(1_000);
     writer.ask_all((0..5_000).map(|at| format!("SET key:{at} {value}")));
     assert_eq!(told(&mut reader), invalid("old"));
 }

@@ -172,14 +172,14 @@ impl Pilot {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
-    /// A pool of a tenant that was never read, and holds less than its floor, lends the others what
-    /// it has beyond that.
+    /// A pool of a tenant that was never read, and holds nothing, lends the others what it has beyond
+    /// its floor.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
         if self.recipe.pools != Pools::Tenant {
             return;
         }
         let is_idle = |pool: &Steered| {
-            members(reading, &pool.tenants).all(|tenant| tenant.gets == 0 && tenant.used < FLOOR)
+            members(reading, &pool.tenants).all(|tenant| tenant.gets == 0 && tenant.items == 0)
         };
         let bounds: Vec<_> = self
             .pools
