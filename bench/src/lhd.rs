@@ -65,7 +65,7 @@ pub(crate) fn requests(path: &str) -> Vec<Request> {
         if access.op != Op::Delete {
             let key = source.key().to_vec();
             // The size of a trace is that of the value, as far as it tells.
-            let len = access.size as usize;
+            let len = access.size.get() as usize;
             all.push(Request { hash: access.key, len, is_read: access.op == Op::Get, key });
         }
     }
