@@ -13,10 +13,11 @@ use base::{Bytes, Micros};
 use loom::sync::Arc;
 use loom::thread;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use store::{Config, Now, Scope, Store};
+use store::{Config, Now, Scope, Slab, Store};
 
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
-const VALUE: usize = 600;
+/// So long that an item has a page to itself, and each that leaves makes room for another.
+const VALUE: usize = 9_000;
 /// Fewer orders, and the two threads share less than was meant.
 const ORDERS_MIN: usize = 4;
 
@@ -32,7 +33,8 @@ fn set(store: &Store, name: [u8; 4]) -> bool {
 }
 
 fn config() -> Config {
-    Config { shards: 2, lanes: 2, ..Config::default() }
+    let slab = Slab { page: 4 << 10, ..Slab::default() };
+    Config { shards: 2, lanes: 2, slab, ..Config::default() }
 }
 
 /// A store of two shards with room for its tables and so many items.
@@ -40,11 +42,19 @@ fn tight(items: u64) -> Store {
     let config = config();
     let empty = Store::new(config.clone());
     let mut taken = empty.used().0;
-    // What the first item of each shard takes with its bucket.
+    // What the first item of each shard takes with its bucket and its class.
     set(&empty, name(&empty, 0, 0));
-    let item = store::charge(4, VALUE, false);
-    taken += 2 * (empty.used().0 - taken - item);
-    Store::new(Config { maxmemory: Bytes(taken + items * item), ..config })
+    taken += 2 * (empty.used().0 - taken - item());
+    Store::new(Config { maxmemory: Bytes(taken + items * item()), ..config })
+}
+
+/// Bytes of an item's page.
+fn item() -> u64 {
+    let store = Store::new(config());
+    set(&store, name(&store, 0, 0));
+    let one = store.used().0;
+    set(&store, name(&store, 0, 1));
+    store.used().0 - one
 }
 
 fn explore(model: impl Fn() + Send + Sync + 'static) {
@@ -114,7 +124,7 @@ fn a_lowered_limit_is_reached() {
     explore(|| {
         let store = Arc::new(tight(2));
         assert!(set(&store, name(&store, 0, 0)));
-        let lower = Bytes(store.limit().0 - store::charge(4, VALUE, false));
+        let lower = Bytes(store.limit().0 - item());
         let other = Arc::clone(&store);
         let thread = thread::spawn(move || set(&other, name(&other, 1, 0)));
         store.set_limit(lower);
