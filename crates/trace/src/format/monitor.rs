@@ -86,7 +86,6 @@ fn find(command: &[u8]) -> Option<Meaning> {
         }
         b"sintercard" | b"zunion" | b"zinter" | b"zdiff" => read(Keys::Numbered),
         b"set" => write(2, Life::Options),
-        b"setnx" | b"getset" | b"append" => write(2, Life::None),
         b"setex" => write(3, Life::Second(1_000_000)),
         b"psetex" => write(3, Life::Second(1_000)),
         b"setrange" | b"setbit" | b"incr" | b"decr" | b"incrby" | b"decrby" | b"incrbyfloat"
@@ -94,7 +93,7 @@ fn find(command: &[u8]) -> Option<Meaning> {
         | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset" | b"lrem" | b"ltrim"
         | b"lpop" | b"rpop" | b"sadd" | b"srem" | b"spop" | b"zadd" | b"zrem" | b"zincrby"
         | b"zpopmin" | b"zpopmax" | b"xadd" | b"xdel" | b"xtrim" | b"pfadd" | b"geoadd"
-        | b"restore" => write(2, Life::None),
+        | b"restore" | b"setnx" | b"getset" | b"append" => write(2, Life::None),
         b"mset" | b"msetnx" => Some(meaning(Op::Set, Keys::Pairs, 2, Life::None)),
         b"del" | b"unlink" => Some(meaning(Op::Delete, Keys::All, 0, Life::None)),
         b"getdel" => Some(meaning(Op::Delete, Keys::First, 0, Life::None)),

@@ -172,8 +172,8 @@ impl Pilot {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
-    /// A pool of a tenant that was never read, and holds nothing, lends the others what it has beyond
-    /// its floor.
+    /// A pool of a tenant that was never read, and holds nothing, lends the others what it has
+    /// beyond its floor.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
         if self.recipe.pools != Pools::Tenant {
             return;
