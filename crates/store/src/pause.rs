@@ -39,7 +39,7 @@ pub struct Pauses {
     pub nanos: u64,
     /// The longest.
     pub nanos_max: u64,
-    /// Victims: items, or in the slab layout whole pages too.
+    /// Victims: items and whole pages.
     pub victims: u64,
     /// Most of them in one operation.
     pub victims_max: u64,

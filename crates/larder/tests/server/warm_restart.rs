@@ -248,9 +248,6 @@ const RECIPES: [&str; 4] = [
     "predis:epoch=0.5:rate=1",
 ];
 
-/// Rounds of reads after which most keys were met: curves of fewer go on changing by themselves.
-const ROUNDS_MIN: usize = 32;
-
 /// Reads by two tenants, of which one reads more than there is room for; what is missed is written,
 /// and costs more or less.
 fn two_tenants(client: &mut Client, prng: &mut base::Prng, reads: usize) {
@@ -364,12 +361,9 @@ fn models_are_there_again() {
         let server = warm(folder.path(), &arguments);
         let (mut client, mut prng) = (Client::new(server.addr()), base::Prng::new(1));
         let begun = Instant::now();
-        let mut rounds = 0;
-        while rounds < ROUNDS_MIN
-            || !is_at_rest(&plan(&mut client), 2)
+        while !is_at_rest(&plan(&mut client), 2)
             || curves(&mut client, recipe).iter().any(Vec::is_empty)
         {
-            rounds += 1;
             two_tenants(&mut client, &mut prng, 1_000);
             // A busier server looks at fewer keys.
             std::thread::sleep(Duration::from_millis(250));
