@@ -1,18 +1,30 @@
 //! How a step's policy is the store's.
 
-use policy::rank::klru::Klru;
-use std::sync::Arc;
 use store::Evictor;
 
-/// Candidates that stand for an order that the store does not keep: with so many the item idle
-/// longest of all is seldom far.
-const LRU_CANDIDATES: u8 = 16;
-
 /// How the store evicts as a step says.
+///
+/// # Panics
+/// If the policy has no live form; recipes name none such.
 pub fn evictor(step: tune::Evictor) -> Evictor {
-    match (step.policy, step.k) {
-        ("lhd", k) => Evictor::lhd(k),
-        (_, 0) => Evictor { rank: Arc::new(Klru), k: LRU_CANDIDATES, pool: false },
-        (_, k) => Evictor { rank: Arc::new(Klru), k, pool: step.pool },
+    let live = policy::parse(&step.to_string()).and_then(|choice| choice.evictor());
+    live.unwrap_or_else(|error| panic!("a recipe's policy is live: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recipe whose policy the store cannot follow would be another recipe there.
+    #[test]
+    fn every_recipe_flies() {
+        for recipe in tune::recipe::ALL {
+            for &step in recipe.evictors {
+                let live = evictor(step);
+                if step.k > 0 {
+                    assert_eq!((live.k, live.pool), (step.k, step.pool), "{}", recipe.name);
+                }
+            }
+        }
     }
 }

@@ -50,6 +50,8 @@ pub struct Live {
     pauses: Pauses,
     /// What one takes, in microseconds; 0 where too few were measured.
     eviction_us: f64,
+    /// Whether a pool's rank goes by what a miss costs.
+    is_priced: bool,
 }
 
 /// A store that is steered, for one look.
@@ -89,13 +91,20 @@ impl Live {
     /// Leaves the store a plain cache of these pools.
     pub fn release(&mut self, store: &Store, pools: &[Pool]) {
         self.pages = None;
+        self.put(store, pools);
         self.tap(store, vec![Filter::NONE; store.tenants()]);
         store.drain(&mut vec![]);
-        store.set_pools(pools);
         self.pools.clear();
     }
 
-    /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled.
+    /// Puts pools in force.
+    fn put(&mut self, store: &Store, pools: &[Pool]) {
+        self.is_priced = pools.iter().any(|pool| pool.evictor.rank.is_priced());
+        store.set_pools(pools);
+    }
+
+    /// Chooses the keys to sample of each tenant. Fetches are timed while anything is sampled, or
+    /// a rank goes by what they take.
     fn tap(&mut self, store: &Store, filters: Vec<Filter>) {
         for (at, &filter) in filters.iter().enumerate() {
             if self.filters.get(at) != Some(&filter) {
@@ -104,7 +113,7 @@ impl Live {
         }
         let is_on = filters.iter().any(|&filter| filter != Filter::NONE);
         // A miss is of the size that its fetch brings.
-        store.set_stopwatch(is_on || self.pages.is_some());
+        store.set_stopwatch(is_on || self.is_priced || self.pages.is_some());
         self.filters = filters;
     }
 
@@ -128,18 +137,15 @@ impl Live {
                 budget: pool.budget,
                 evictor: evictor(pool.evictor),
             };
-            return store.set_pools(&step.pools.iter().map(pool).collect::<Vec<_>>());
+            return self.put(store, &step.pools.iter().map(pool).collect::<Vec<_>>());
         };
         pages.want(&step.pools, store.page());
         let first = step.pools.first().map(|pool| pool.evictor);
         if let Some(first) = first.filter(|_| pages.evictor != first) {
             pages.evictor = Some(first);
-            store.set_pools(&[Pool {
-                tenants: (0..store.tenants() as TenantId).collect(),
-                class: None,
-                budget: store.limit(),
-                evictor: evictor(first),
-            }]);
+            let tenants = (0..store.tenants() as TenantId).collect();
+            let evictor = evictor(first);
+            self.put(store, &[Pool { tenants, class: None, budget: store.limit(), evictor }]);
         }
     }
 }

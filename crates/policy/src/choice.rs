@@ -30,6 +30,12 @@ impl Params<'_> {
         let at = self.names.iter().position(|known| known.name == name);
         self.values[at.unwrap_or_else(|| panic!("no parameter {name} among {:?}", self.names))]
     }
+
+    /// The value of a parameter, if there is one of that name.
+    pub(crate) fn find(&self, name: &str) -> Option<f64> {
+        let at = self.names.iter().position(|known| known.name == name)?;
+        Some(self.values[at])
+    }
 }
 
 impl Choice {
@@ -48,6 +54,17 @@ impl Choice {
     pub fn build(&self, capacity: Bytes, seed: u64) -> Box<dyn Policy> {
         let (names, values) = (self.spec.params, &*self.values);
         (self.spec.build)(&Params { capacity, seed, names, values })
+    }
+
+    /// Whether a filter stands in front of the policy.
+    pub(crate) const fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Makes something of the policy's parameters where no capacity is known.
+    pub(crate) fn with_params<T>(&self, make: fn(&Params<'_>) -> T) -> T {
+        let (names, values) = (self.spec.params, &*self.values);
+        make(&Params { capacity: Bytes(0), seed: 0, names, values })
     }
 
     /// Builds the filter in front of the policy.

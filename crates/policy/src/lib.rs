@@ -18,6 +18,7 @@ pub mod admit;
 mod cache;
 pub mod choice;
 mod climber;
+mod evictor;
 mod ghost;
 mod heap;
 mod index;
@@ -27,6 +28,7 @@ mod stats;
 pub use base::{Access, Bytes, Op, Tick};
 pub use cache::{Cache, Idle, Outcome};
 pub use choice::{Choice, Params, parse};
+pub use evictor::{Evictor, live_names};
 pub use param::{K_MAX, Param};
 pub use rank::{Meta, Rank};
 pub use stats::Stats;
@@ -76,6 +78,8 @@ pub struct Spec {
     pub params: &'static [Param],
     /// Builds the policy for a cache, deterministic in the seed.
     pub build: fn(&Params) -> Box<dyn Policy>,
+    /// How the live store follows it; none where it keeps an order of its own, or is a bound.
+    pub live: Option<fn(&Params) -> Evictor>,
 }
 
 macro_rules! policies {

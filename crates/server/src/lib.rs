@@ -150,7 +150,7 @@ fn announce(shared: &Shared) {
     let settings = &view.settings;
     let memory = match settings.maxmemory.0 {
         0 => "without a memory limit, so it never evicts (set maxmemory)".to_owned(),
-        _ if settings.maxmemory_policy == config::Policy::Nobody => {
+        _ if !settings.maxmemory_policy.evicts() => {
             format!("up to {}, then refuses writes (noeviction)", settings.maxmemory)
         }
         _ => format!(

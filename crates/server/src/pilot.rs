@@ -8,7 +8,7 @@
 //! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
 //! sampled, timed, modelled or planned, and the thread only looks whether the settings changed.
 
-use crate::config::{Policy, Settings};
+use crate::config::Settings;
 use crate::pools;
 use crate::shared::{Shared, View};
 use base::{Bytes, TenantId};
@@ -71,7 +71,7 @@ impl Shown {
 
 /// The recipe in force: `static` unless the settings leave the policy to the recipe.
 pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
-    let name = if settings.maxmemory_policy == Policy::Auto { &settings.recipe } else { "static" };
+    let name = if settings.maxmemory_policy.is_auto() { &settings.recipe } else { "static" };
     recipe::parse(name).unwrap_or(*recipe::ALL[0])
 }
 

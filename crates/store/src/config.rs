@@ -2,11 +2,7 @@
 
 use crate::slab::Slab;
 use base::{Bytes, TenantId};
-use policy::Rank;
-use policy::rank::klru::Klru;
-use policy::rank::lhd::Ranks;
-use std::fmt;
-use std::sync::Arc;
+use policy::Evictor;
 
 /// What a store is made with.
 #[derive(Clone, Debug)]
@@ -58,44 +54,6 @@ pub struct Bounds {
     pub min: Bytes,
     /// It never uses more: its own items make room.
     pub max: Option<Bytes>,
-}
-
-/// How a pool chooses who leaves.
-#[derive(Clone)]
-pub struct Evictor {
-    /// Scores candidates; the lowest goes.
-    pub rank: Arc<dyn Rank>,
-    /// Candidates drawn an eviction; 0 evicts nothing, and writes fail when memory is full.
-    pub k: u8,
-    /// Whether twice as many are drawn, in place of candidates kept for later evictions: Redis
-    /// keeps sixteen, which comes to the same.
-    pub pool: bool,
-}
-
-impl Default for Evictor {
-    /// K-LRU of 5 candidates with a pool: what Redis does.
-    fn default() -> Self {
-        Self { rank: Arc::new(Klru), k: 5, pool: true }
-    }
-}
-
-impl Evictor {
-    /// LHD: of `k` candidates the one leaves that promises the fewest hits for its bytes. The
-    /// store learns what to expect, in [`Store::sweep`](crate::Store::sweep).
-    pub fn lhd(k: u8) -> Self {
-        Self { rank: Arc::new(Ranks::default()), k, pool: false }
-    }
-}
-
-impl fmt::Debug for Evictor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (k, pool) = (self.k, self.pool);
-        if self.rank.learns() {
-            // The rank itself is a table of thousands of numbers.
-            return write!(f, "Lhd k={k} pool={pool}");
-        }
-        write!(f, "{:?} k={k} pool={pool}", self.rank)
-    }
 }
 
 /// Items that compete only among themselves, for one budget, under one policy.

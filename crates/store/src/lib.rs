@@ -44,13 +44,14 @@ mod tenant;
 mod view;
 mod wheel;
 
-pub use config::{Bounds, Config, Evictor, Pool};
+pub use config::{Bounds, Config, Pool};
 pub use departed::{Cause, Departed, Listener};
 pub use dump::{Dump, Loaded};
 pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};
 pub use pause::{Pauses, Spike};
+pub use policy::Evictor;
 pub use restore::Saved;
 pub use slab::{Move, SizeClass, SizeClassStats, SizeCounts, Slab};
 pub use stats::{ClassStats, Counters, Len, PenaltyStats, Swept, TenantStats};

@@ -113,8 +113,8 @@ impl Pools {
             .map(|pool| Members {
                 class: pool.class,
                 budget: pool.budget.0,
-                evictor: match learnt.filter(|_| pool.evictor.rank.learns()) {
-                    Some(ranks) => Evictor { rank: Arc::clone(ranks) as _, ..pool.evictor },
+                evictor: match learnt.and_then(|ranks| pool.evictor.rank.renewed(ranks)) {
+                    Some(rank) => Evictor { rank, ..pool.evictor },
                     None => pool.evictor.clone(),
                 },
                 accounts: vec![],

@@ -11,7 +11,7 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =
-    Spec { name: "belady", params: &[], build: |_| Box::new(Belady::default()) };
+    Spec { name: "belady", params: &[], build: |_| Box::new(Belady::default()), live: None };
 
 /// The residents by next use.
 #[derive(Debug, Default)]

@@ -16,6 +16,7 @@ pub const SPEC: Spec = Spec {
         let (k, prng) = ((params.get("k") as usize).max(1), Prng::new(params.seed));
         Box::new(BeladySize { k, prng, dense: Dense::default() })
     },
+    live: None,
 };
 
 #[derive(Clone, Copy, Debug)]

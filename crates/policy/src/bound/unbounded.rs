@@ -4,7 +4,7 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 
 /// The registry entry.
 pub const SPEC: Spec =
-    Spec { name: "unbounded", params: &[], build: |_| Box::new(Unbounded) };
+    Spec { name: "unbounded", params: &[], build: |_| Box::new(Unbounded), live: None };
 
 /// Never evicts.
 #[derive(Clone, Copy, Debug)]

@@ -33,6 +33,7 @@ pub const SPEC: Spec = Spec {
             remember: true,
         })
     },
+    live: None,
 };
 
 const ONCE: usize = 0;

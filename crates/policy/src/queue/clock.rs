@@ -11,6 +11,7 @@ pub const SPEC: Spec = Spec {
     name: "clock",
     params: &[Param::count("max", 1, 1, 255)],
     build: |params| Box::new(Clock { queues: Queues::new(1), max: params.get("max") as u8 }),
+    live: None,
 };
 
 /// One queue with the counters of its objects.

@@ -26,6 +26,7 @@ pub const SPEC: Spec = Spec {
         policy.on_resize(params.capacity);
         Box::new(policy)
     },
+    live: None,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

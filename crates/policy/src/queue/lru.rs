@@ -1,13 +1,24 @@
 //! LRU: one list in order of last use; the oldest goes.
 //!
 //! Exact LRU cannot be a rank policy of the live store: finding the oldest item needs the list,
-//! and the list needs a lock on every hit. K-LRU with K = 16 is within a percent of it.
+//! and the list needs a lock on every hit. K-LRU with K = 16 is within a percent of it, and stands
+//! for it there.
 
-use crate::{Access, Policy, Slot, Spec, Tick};
+use crate::rank::klru::Klru;
+use crate::{Access, Evictor, Policy, Slot, Spec, Tick};
 use base::list::{Links, List};
+use std::sync::Arc;
+
+/// Candidates of the live store.
+const CANDIDATES: u8 = 16;
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "lru", params: &[], build: |_| Box::new(Lru::default()) };
+pub const SPEC: Spec = Spec {
+    name: "lru",
+    params: &[],
+    build: |_| Box::new(Lru::default()),
+    live: Some(|_| Evictor { rank: Arc::new(Klru), k: CANDIDATES, pool: false }),
+};
 
 /// The residents, newest use first.
 #[derive(Debug, Default)]

@@ -36,6 +36,7 @@ pub const SPEC: Spec = Spec {
             returning: VecDeque::new(),
         })
     },
+    live: None,
 };
 
 /// Ticks of the last uses, oldest first; K at most.

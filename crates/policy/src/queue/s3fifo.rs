@@ -34,6 +34,7 @@ pub const SPEC: Spec = Spec {
         policy.on_resize(params.capacity);
         Box::new(policy)
     },
+    live: None,
 };
 
 const SMALL: usize = 0;

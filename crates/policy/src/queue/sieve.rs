@@ -12,7 +12,12 @@ use crate::{Access, Policy, Slot, Spec, Tick};
 use base::list::{Links, List, NIL};
 
 /// The registry entry.
-pub const SPEC: Spec = Spec { name: "sieve", params: &[], build: |_| Box::new(Sieve::default()) };
+pub const SPEC: Spec = Spec {
+    name: "sieve",
+    params: &[],
+    build: |_| Box::new(Sieve::default()),
+    live: None,
+};
 
 /// The queue, the marks, and where the next sweep resumes.
 #[derive(Debug)]

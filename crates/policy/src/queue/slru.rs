@@ -21,6 +21,7 @@ pub const SPEC: Spec = Spec {
         let limit = params.capacity.0 / segments as u64;
         Box::new(Slru { queues: Queues::new(segments), segments, limit })
     },
+    live: None,
 };
 
 /// The lists, the lowest first.

@@ -29,6 +29,7 @@ pub const SPEC: Spec = Spec {
         policy.on_resize(params.capacity);
         Box::new(policy)
     },
+    live: None,
 };
 
 const IN: usize = 0;

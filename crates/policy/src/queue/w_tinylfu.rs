@@ -44,6 +44,7 @@ pub const SPEC: Spec = Spec {
         policy.on_resize(params.capacity);
         Box::new(policy)
     },
+    live: None,
 };
 
 const WINDOW: usize = 0;

@@ -32,6 +32,7 @@ pub const SPEC: Spec = Spec {
         };
         Box::new(GreedyDual::new(worth, 1.0))
     },
+    live: None,
 };
 
 /// What one use of the accessed object is worth.

@@ -14,7 +14,8 @@
 //! ATC '17.
 
 use super::{Meta, Rank, Sampled};
-use crate::{Param, Spec, Tick};
+use crate::{Evictor, Param, Params, Spec, Tick};
+use std::sync::Arc;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -22,9 +23,9 @@ pub const SPEC: Spec = Spec {
     params: &[Param::k(64), Param::pool(), Param::switch("cost", 0), Param::switch("size", 1)],
     build: |params| {
         let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
-        let rank = Hyperbolic { cost: params.get("cost") > 0.0, size: params.get("size") > 0.0 };
-        Box::new(Sampled::new(rank, k.max(1), pool, params.seed))
+        Box::new(Sampled::new(Hyperbolic::of(params), k.max(1), pool, params.seed))
     },
+    live: Some(|params| Evictor::sampled(Arc::new(Hyperbolic::of(params)), params)),
 };
 
 /// Uses per byte and time.
@@ -36,10 +37,20 @@ pub struct Hyperbolic {
     pub size: bool,
 }
 
+impl Hyperbolic {
+    fn of(params: &Params) -> Self {
+        Self { cost: params.get("cost") > 0.0, size: params.get("size") > 0.0 }
+    }
+}
+
 impl Rank for Hyperbolic {
     fn rank(&self, item: &Meta, _: Tick) -> f32 {
         let size = if self.size { item.size.max(1) as f32 } else { 1.0 };
         let cost = if self.cost { item.cost() } else { 1.0 };
         cost * (item.hits as f32 + 1.0) / (size * item.life.max(1) as f32)
+    }
+
+    fn is_priced(&self) -> bool {
+        self.cost
     }
 }

@@ -5,8 +5,9 @@
 //! behaves like 9-LRU. K = 1 is random replacement; from K = 16 on it is LRU within a percent.
 
 use super::{Meta, Rank, Sampled, Tag};
-use crate::{Param, Spec, Tick};
+use crate::{Evictor, Param, Spec, Tick};
 use base::TenantId;
+use std::sync::Arc;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -16,6 +17,7 @@ pub const SPEC: Spec = Spec {
         let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
         Box::new(Sampled::new(Klru, k.max(1), pool, params.seed))
     },
+    live: Some(|params| Evictor::sampled(Arc::new(Klru), params)),
 };
 
 /// The longer idle, the lower.

@@ -5,17 +5,28 @@
 //! in time. Ties go to whoever came first. `ageing=0` is plain LFU.
 //!
 //! Not a rank of an item's metadata, for the reason GDSF is not: the level at the last use belongs
-//! to the item. In the live store `hyperbolic` with `size=0` is the frequency that fades.
+//! to the item. The live store ranks by uses an access of its life (`hyperbolic` with `size=0`),
+//! which fade as well.
 //!
 //! \[1\] Arlitt, Cherkasova, Dilley, Friedrich, Jin. Evaluating Content Management Techniques for
 //! Web Proxy Caches. SIGMETRICS Performance Evaluation Review 2000.
 
 use super::gdsf::GreedyDual;
-use crate::{Param, Spec};
+use super::hyperbolic::Hyperbolic;
+use crate::{Evictor, Param, Spec};
+use std::sync::Arc;
+
+/// Candidates of the live store, which keeps no order.
+const CANDIDATES: u8 = 64;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "lfu",
     params: &[Param::share("ageing", 1.0)],
     build: |params| Box::new(GreedyDual::new(|_| 1.0, params.get("ageing"))),
+    live: Some(|_| Evictor {
+        rank: Arc::new(Hyperbolic { cost: false, size: false }),
+        k: CANDIDATES,
+        pool: false,
+    }),
 };

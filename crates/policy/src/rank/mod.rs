@@ -29,6 +29,7 @@ pub use victims::Victims;
 
 use base::{Micros, TenantId, Tick};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What is known of a resident item under every policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +88,16 @@ pub trait Rank: Debug + Send + Sync {
     /// Whether it is one table of a rank that learns: then the store keeps the classes, counts
     /// lifetimes, and puts newer tables in its place.
     fn learns(&self) -> bool {
+        false
+    }
+
+    /// The rank with what was learnt since in place of what it went by; none if it learns nothing.
+    fn renewed(&self, _learnt: &Arc<lhd::Ranks>) -> Option<Arc<dyn Rank>> {
+        None
+    }
+
+    /// Whether it goes by what a miss costs: then fetches are timed.
+    fn is_priced(&self) -> bool {
         false
     }
 }

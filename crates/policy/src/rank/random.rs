@@ -4,14 +4,16 @@
 //! that survives is what a random victim spares.
 
 use super::{Meta, Rank, Sampled, Tag};
-use crate::{Spec, Tick};
+use crate::{Evictor, Spec, Tick};
 use base::TenantId;
+use std::sync::Arc;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "random",
     params: &[],
     build: |params| Box::new(Sampled::new(Random, 1, 0, params.seed)),
+    live: Some(|params| Evictor::sampled(Arc::new(Random), params)),
 };
 
 /// Every item ranks alike.

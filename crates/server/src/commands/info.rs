@@ -163,7 +163,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("allocator_allocated", used);
     out.add("allocator_active", resident);
     out.add("allocator_resident", resident);
-    out.add("maxmemory_policy", call.view.settings.maxmemory_policy.name());
+    out.add("maxmemory_policy", &*call.view.settings.maxmemory_policy.name());
     out.add("mem_fragmentation_ratio", format_args!("{:.2}", ratio(resident, used)));
     out.add("mem_fragmentation_bytes", resident as i64 - used as i64);
     out.add("mem_not_counted_for_evict", 0);

@@ -336,7 +336,7 @@ fn row(call: &Call<'_>, shown: &Shown, number: TenantId) -> Row {
     let pool = shown.pool(number);
     let plain = || {
         let k = call.shared.store.evictor(number).k;
-        (call.view.settings.maxmemory_policy.name().to_owned(), k)
+        (call.view.settings.maxmemory_policy.name(), k)
     };
     let (policy, k) = pool.map_or_else(plain, |(_, evictor)| (evictor.to_string(), evictor.k));
     let measured = stats.penalty.mean > Micros(0);

@@ -48,7 +48,6 @@ pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, fla
 
 use crate::acl::Denied;
 use crate::clients::Client;
-use crate::config::Policy;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -519,7 +518,7 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
 /// it, or it is larger than all there may be.
 fn is_full(call: &Call<'_>, len: usize) -> bool {
     let ((used, limit), reserve) = (call.shared.memory(), call.shared.store.reserve());
-    let nothing_leaves = call.view.settings.maxmemory_policy == Policy::Nobody;
+    let nothing_leaves = !call.view.settings.maxmemory_policy.evicts();
     let held = if nothing_leaves { used.0 + reserve.0 } else { 0 };
     limit.0 > 0 && held + len as u64 > limit.0
 }

@@ -565,7 +565,8 @@ pub const ALL: &[Directive] = &[
         when: When::Always,
         doc: "Who leaves when memory is full: allkeys-lru (K-LRU with a pool of candidates, K = \
               maxmemory-samples), allkeys-lhd (who promises the fewest hits for its bytes; it \
-              learns), allkeys-random, noeviction, or auto: what the recipe chooses.",
+              learns), allkeys-cost-lhd (the same, times what a miss costs), allkeys-lfu, \
+              allkeys-hyperbolic, allkeys-random, noeviction, or auto: what the recipe chooses.",
         get: |settings| settings.maxmemory_policy.name().into(),
         set: |settings, words| {
             settings.maxmemory_policy = Policy::parse(one(words)?)?;

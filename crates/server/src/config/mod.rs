@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::Evictor;
 
 /// What is wrong with a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,40 +26,76 @@ use std::sync::Arc;
 pub struct Error(pub String);
 
 /// Who leaves when memory is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Policy {
-    /// K-LRU with a pool of candidates: what Redis calls so.
-    Lru,
-    /// Whoever promises the fewest hits for its bytes: LHD, which learns.
-    Lhd,
-    /// Anyone.
-    Random,
-    /// Nobody: writes are refused.
-    Nobody,
     /// Whoever the recipe chooses.
     Auto,
+    /// Nobody: writes are refused.
+    Nobody,
+    /// Of all items, as a policy with a live form says.
+    AllKeys(&'static policy::Spec),
 }
 
+/// What Redis calls K-LRU of `maxmemory-samples` with a pool of candidates.
+const LRU: &str = "lru";
+const ALL_KEYS: &str = "allkeys-";
+
 impl Policy {
-    const NAMES: [(&'static str, Self); 5] = [
-        ("allkeys-lru", Self::Lru),
-        ("allkeys-lhd", Self::Lhd),
-        ("allkeys-random", Self::Random),
-        ("noeviction", Self::Nobody),
-        ("auto", Self::Auto),
-    ];
+    /// Every one there is, as a configuration names it.
+    pub fn names() -> Vec<String> {
+        let policies = policy::live_names().into_iter().map(|name| format!("{ALL_KEYS}{name}"));
+        policies.chain(["noeviction", "auto"].map(String::from)).collect()
+    }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let found = Self::NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-        found.map(|(_, policy)| *policy).ok_or_else(|| {
-            let known = Self::NAMES.map(|(name, _)| name).join(", ");
-            format!("argument(s) must be one of the following: {known}")
-        })
+        let text = text.to_ascii_lowercase();
+        let choice = text.strip_prefix(ALL_KEYS).and_then(|name| policy::parse(name).ok());
+        match (&*text, choice) {
+            ("auto", _) => Ok(Self::Auto),
+            ("noeviction", _) => Ok(Self::Nobody),
+            (_, Some(choice)) if choice.evictor().is_ok() && !text.contains(':') => {
+                Ok(Self::AllKeys(choice.spec))
+            }
+            _ => {
+                let known = Self::names().join(", ");
+                Err(format!("argument(s) must be one of the following: {known}"))
+            }
+        }
     }
 
     /// The name in the configuration.
-    pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(_, policy)| *policy == self).map_or("", |(name, _)| name)
+    pub fn name(self) -> String {
+        match self {
+            Self::Auto => "auto".to_owned(),
+            Self::Nobody => "noeviction".to_owned(),
+            Self::AllKeys(spec) => format!("{ALL_KEYS}{}", spec.name),
+        }
+    }
+
+    /// Whether it is left to the recipe.
+    pub const fn is_auto(self) -> bool {
+        matches!(self, Self::Auto)
+    }
+
+    /// Whether anything leaves at all.
+    pub const fn evicts(self) -> bool {
+        !matches!(self, Self::Nobody)
+    }
+
+    /// How the store evicts by it, of so many candidates; more where the policy has too little to
+    /// choose from with them.
+    pub fn evictor(self, samples: u8) -> Evictor {
+        let klru = Evictor { k: samples, ..Evictor::default() };
+        match self {
+            Self::Auto => klru,
+            Self::Nobody => Evictor { k: 0, pool: false, ..klru },
+            Self::AllKeys(spec) if spec.name == LRU => klru,
+            Self::AllKeys(spec) => {
+                let live = policy::Choice::of(spec).evictor().unwrap_or_default();
+                let k = if live.k > 1 { live.k.max(samples) } else { live.k };
+                Evictor { k, ..live }
+            }
+        }
     }
 }
 

@@ -64,7 +64,7 @@ fn server(shared: &Shared, page: &mut Page) {
     page.metric("info", "gauge", "What runs, always 1.");
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
-        ("policy", view.settings.maxmemory_policy.name()),
+        ("policy", &view.settings.maxmemory_policy.name()),
         ("recipe", &view.settings.recipe),
     ];
     page.sample("info", &labels, 1);

@@ -198,7 +198,7 @@ fn sizes(ask: &mut Ask<'_>) {
 
 fn settings(ask: &mut Ask<'_>) {
     let settings = &ask.view.settings;
-    let evicts = settings.maxmemory_policy != crate::config::Policy::Nobody;
+    let evicts = settings.maxmemory_policy.evicts();
     let yes_no = |value| if value { "yes" } else { "no" };
     let needs_auth = !ask.shared.tokens.is_empty() || !settings.is_open();
     let path = settings.memcached_unixsocket.display().to_string();

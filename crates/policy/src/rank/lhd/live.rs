@@ -24,6 +24,7 @@ use super::{
 use crate::rank::{Meta, Rank, Tag};
 use base::Tick;
 use base::hash::mix;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// One explorer in so many newcomers and hits at least.
@@ -222,6 +223,10 @@ impl Rank for Ranks {
 
     fn learns(&self) -> bool {
         true
+    }
+
+    fn renewed(&self, learnt: &Arc<Self>) -> Option<Arc<dyn Rank>> {
+        Some(Arc::clone(learnt) as _)
     }
 }
 

@@ -30,9 +30,11 @@ mod model;
 pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
-use crate::{Access, Bytes, Param, Params, Policy, Slot, Spec, Tick};
+use super::cost_lhd::Priced;
+use crate::{Access, Bytes, Evictor, Param, Params, Policy, Rank, Slot, Spec, Tick};
 use base::hash::mix;
 use base::{Prng, Size};
+use std::sync::Arc;
 use model::{APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 
 /// The registry entry.
@@ -40,6 +42,12 @@ pub const SPEC: Spec = Spec {
     name: "lhd",
     params: &[Param::k(32), Param::switch("cost", 0), Param::switch("global", 0)],
     build: |params| Box::new(Lhd::new(params, params.get("cost") > 0.0)),
+    live: Some(|params| {
+        let priced = params.get("cost") > 0.0;
+        let rank: Arc<dyn Rank> =
+            if priced { Arc::new(Priced::default()) } else { Arc::new(Ranks::default()) };
+        Evictor::sampled(rank, params)
+    }),
 };
 
 /// Requests before the densities are computed first.
