@@ -45,9 +45,9 @@ impl Evictor {
 impl fmt::Debug for Evictor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (k, pool) = (self.k, self.pool);
-        if self.rank.learns() {
+        if let Some(lessons) = self.rank.learns() {
             // The rank itself is a table of thousands of numbers.
-            return write!(f, "Lhd k={k} pool={pool}");
+            return write!(f, "{lessons:?} k={k} pool={pool}");
         }
         write!(f, "{:?} k={k} pool={pool}", self.rank)
     }

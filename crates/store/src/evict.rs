@@ -307,7 +307,7 @@ impl Shard {
     /// else its age, below zero.
     fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Chosen) {
         let Some(rank) = chosen.rank else { return };
-        let worth = if self.pools.evictor(at).rank.learns() {
+        let worth = if self.pools.evictor(at).rank.learns().is_some() {
             f64::from(rank)
         } else {
             let pages = &self.tenants[usize::from(at)].pages;

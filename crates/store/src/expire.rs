@@ -26,8 +26,8 @@ use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
 /// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
-/// 2^28.
-const STAMPS_EVERY: u64 = 1 << 25;
+/// 2^26.
+const STAMPS_EVERY: u64 = 1 << 24;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
 const LOOKS: usize = 128;
 /// Buckets entered anew by each new entry, while a wheel is filled by a walk.

@@ -13,19 +13,20 @@
 
 use crate::Store;
 use crate::item::Ref;
+use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use base::{TenantId, Tick};
-use policy::rank::Stamps;
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
+use policy::rank::{Learnt, Lessons, Stamps};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Items drawn in a shard for the lifetimes that still last.
 const DRAWS: usize = 512;
 
-/// What was learnt.
+/// What was learnt from lifetimes.
 #[derive(Debug)]
-pub(crate) struct Lessons {
+pub(crate) struct Lifetimes {
     learner: Learner,
     ranks: Arc<Ranks>,
     lived: Arc<[Lived]>,
@@ -34,16 +35,12 @@ pub(crate) struct Lessons {
     bytes: u64,
 }
 
-impl Lessons {
+impl Lifetimes {
     fn new(tenants: usize, lanes: usize) -> Self {
         let bytes = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
         let (learner, ranks) = (Learner::new(tenants), Arc::new(Ranks::default()));
         let lived = (0..lanes).map(|_| Lived::new(tenants)).collect();
         Self { learner, ranks, lived, tenants, bytes }
-    }
-
-    pub(crate) const fn ranks(&self) -> &Arc<Ranks> {
-        &self.ranks
     }
 
     /// What a shard counts with.
@@ -80,46 +77,69 @@ pub(crate) fn ends(lived: Option<&Lived>, tenant: TenantId, item: Ref, tick: u64
     }
 }
 
-/// An item, one of so many, is used again at `tick`: one lifetime ends, in a hit or unread, and the
-/// next begins.
+/// An item is used again at this age: one lifetime ends, in a hit or unread, and the next begins.
 #[inline]
 pub(crate) fn lives_on(
     lived: Option<&Lived>,
     tenant: TenantId,
-    items: usize,
-    stamps: &mut Stamps,
-    tick: u64,
+    stamps: Stamps,
+    age: u32,
     hit: bool,
 ) {
     if let Some(lived) = lived {
-        let age = stamps.age(tick);
         lived.count(tenant, stamps.hit_class(), age, hit);
-        stamps.set_hit_class(hit_class(age, items));
+    }
+}
+
+/// Puts an item, one of so many, in its class, after a use that came at this age.
+#[inline]
+pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, items: usize) {
+    match lessons {
+        None => {}
+        Some(Lessons::Lifetimes) => stamps.set_hit_class(hit_class(age, items)),
+        Some(Lessons::Watched) => stamps.set_hit_class(hit_class(stamps.interval(), items)),
     }
 }
 
 impl Store {
     /// Begins to learn if a pool's rank does, and forgets when none does any more.
     pub(crate) fn settle_lessons(&self, admin: &mut Admin) {
-        let learns = admin.pools.iter().any(|pool| pool.evictor.rank.learns());
+        let learns = |from| admin.pools.iter().any(|pool| pool.evictor.rank.learns() == Some(from));
+        let (lifetimes, watched) = (learns(Lessons::Lifetimes), learns(Lessons::Watched));
         let tenants = admin.accounts.len();
-        if admin.lessons.as_ref().is_some_and(|known| !learns || known.tenants != tenants) {
-            let known = admin.lessons.take();
+        if admin.lifetimes.as_ref().is_some_and(|known| !lifetimes || known.tenants != tenants) {
+            let known = admin.lifetimes.take();
             self.memory.give(known.map_or(0, |known| known.bytes));
             self.shards.iter().for_each(|shard| shard.settle().lives = None);
         }
-        if learns && admin.lessons.is_none() {
-            let lessons = Lessons::new(tenants, self.shards[0].count());
-            self.memory.take(lessons.bytes);
-            admin.lessons = Some(lessons);
+        if lifetimes && admin.lifetimes.is_none() {
+            let known = Lifetimes::new(tenants, self.shards[0].count());
+            self.memory.take(known.bytes);
+            admin.lifetimes = Some(known);
         }
-        self.learns.store(learns, Relaxed);
+        self.learns.store(lifetimes || watched, Relaxed);
+    }
+
+    /// What was learnt so far.
+    pub(crate) fn learnt(admin: &Admin) -> Learnt {
+        Learnt { lifetimes: admin.lifetimes.as_ref().map(|known| Arc::clone(&known.ranks)) }
+    }
+
+    /// What a shard does for a rank that learns.
+    pub(crate) fn teach(admin: &Admin, shard: &mut Shard) {
+        match &admin.lifetimes {
+            None => (shard.lives, shard.lessons) = (None, None),
+            Some(known) => {
+                shard.lives.get_or_insert_with(|| known.lives());
+                shard.lessons = Some(Lessons::Lifetimes);
+            }
+        }
     }
 
     /// Looks whether it is time to learn, and learns.
     pub(crate) fn learn(&self) {
         let mut admin = lock(&self.admin);
-        let Some(lessons) = &mut admin.lessons else { return };
+        let Some(lessons) = &mut admin.lifetimes else { return };
         let (mut requests, mut evictions, mut items) = (0, 0, 0);
         for shard in &self.shards {
             let shard = shard.settle();

@@ -13,7 +13,7 @@ use crate::classes::SLOTS;
 use crate::tenant::Account;
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId};
-use policy::rank::lhd::Ranks;
+use policy::rank::Learnt;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -93,12 +93,9 @@ impl Order {
 }
 
 impl Pools {
-    /// Tenants that no pool names join the first. A rank that learns is `learnt`, if anything is.
-    pub(crate) fn new(
-        pools: &[Pool],
-        accounts: &[Arc<Account>],
-        learnt: Option<&Arc<Ranks>>,
-    ) -> Self {
+    /// Tenants that no pool names join the first. A rank that learns goes by what
+    /// is `learnt`.
+    pub(crate) fn new(pools: &[Pool], accounts: &[Arc<Account>], learnt: &Learnt) -> Self {
         let mut of = vec![0; accounts.len()];
         for (at, pool) in pools.iter().enumerate().rev() {
             for &tenant in &pool.tenants {
@@ -113,7 +110,7 @@ impl Pools {
             .map(|pool| Members {
                 class: pool.class,
                 budget: pool.budget.0,
-                evictor: match learnt.and_then(|ranks| pool.evictor.rank.renewed(ranks)) {
+                evictor: match pool.evictor.rank.renewed(learnt) {
                     Some(rank) => Evictor { rank, ..pool.evictor },
                     None => pool.evictor.clone(),
                 },
@@ -167,13 +164,17 @@ impl Pools {
 
     /// Whether the rank of a pool learns.
     pub(crate) fn learns(&self, pool: usize) -> bool {
-        self.all[pool].evictor.rank.learns()
+        self.all[pool].evictor.rank.learns().is_some()
     }
 
-    /// Whether what victims of a tenant are worth is learnt here as it is there.
+    /// Whether what victims of a tenant are worth is told here in the measure of there.
     pub(crate) fn ranks_like(&self, other: &Self, tenant: TenantId) -> bool {
-        let learns = |pools: &Self| Some(pools.learns(*pools.of.get(usize::from(tenant))?));
-        learns(self) == learns(other)
+        let measure = |pools: &Self| {
+            let pool = *pools.of.get(usize::from(tenant))?;
+            let rank = &pools.all[pool].evictor.rank;
+            Some((rank.learns(), rank.is_priced()))
+        };
+        measure(self) == measure(other)
     }
 
     /// The pool of a tenant.

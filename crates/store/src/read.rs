@@ -25,12 +25,12 @@
 use crate::departed::listens;
 use crate::item::{Parts, Ref};
 use crate::lanes::Laned;
+use crate::learn;
 use crate::shard::{Shard, view};
 use crate::table::Place;
 use crate::{Item, Key, Now, Store};
 use base::TenantId;
 use policy::rank::Stamps;
-use policy::rank::lhd::hit_class;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Notes of a lane, at most: full notes are a reason to hold the shard alone.
@@ -247,11 +247,9 @@ impl Shard {
     /// Writes the stamps of an item that is used at this age.
     #[inline]
     fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
-        if self.lives.is_some() {
-            stamps.set_hit_class(hit_class(age, items));
-        }
         // Who is ahead of this thread stays it.
         stamps.hit(if age == 0 { stamps.last.into() } else { tick });
+        learn::classify(self.lessons, stamps, age, items);
         item.stamp(*stamps);
     }
 }

@@ -17,11 +17,11 @@ use crate::pools::{Order, Pools};
 use crate::restore::Notes;
 use crate::slab::{Classes, Draws};
 use crate::table::{END, Place};
-use crate::tap::Tap;
+use crate::tap::{Seen, Tap};
 use crate::tenant::Tenant;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
-use policy::rank::Stamps;
+use policy::rank::{Lessons, Stamps};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -35,7 +35,9 @@ pub(crate) struct Shard {
     pub(crate) tenants: Vec<Tenant>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
-    /// Counts lifetimes while a rank learns.
+    /// What a rank learns from, if one does.
+    pub(crate) lessons: Option<Lessons>,
+    /// Counts lifetimes while a rank learns from them.
     pub(crate) lives: Option<Lives>,
     /// Whether classes are counted.
     pub(crate) is_watched: bool,
@@ -134,27 +136,21 @@ impl Shard {
             let mut item = tenant.table.get_mut(place);
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
-                let last = stamps.last;
-                learn::lives_on(
-                    lived(self.lives.as_ref(), self.lane),
-                    key.tenant,
-                    items,
-                    &mut stamps,
-                    self.tick,
-                    true,
-                );
+                let age = stamps.age(self.tick);
+                let lived = lived(self.lives.as_ref(), self.lane);
+                learn::lives_on(lived, key.tenant, stamps, age, true);
                 stamps.hit(self.tick);
+                learn::classify(self.lessons, &mut stamps, age, items);
                 item.set_stamps(stamps);
                 tenant.counters.hits += 1;
                 let seen = || {
-                    let item = item.view();
-                    (self.sizes.charge(item.contents()), item.expires(), stamps.penalty_class())
+                    let (item, expires) = (item.view(), item.view().expires());
+                    Seen { size: self.sizes.charge(item.contents()), expires, stamps }
                 };
-                self.tap.see(key, now, Sighting::Hit, seen);
+                self.tap.see(key, now, self.tick, Sighting::Hit, seen);
                 if self.is_watched {
                     self.class_is_read(key.tenant, stamps.penalty_class());
                     if self.counts_sizes {
-                        let age = (self.tick as u32).wrapping_sub(last);
                         let tenant = &self.tenants[key.tenant as usize];
                         let class = tenant.size_class(tenant.table.get(place));
                         self.size_is_read(key.tenant, class, age);
@@ -167,7 +163,10 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
-        self.tap.see(key, now, Sighting::Miss, || (0, None, 0));
+        if place.is_some() {
+            self.tap.see_dead(key, self.tick);
+        }
+        self.tap.see(key, now, self.tick, Sighting::Miss, || Seen::NOTHING);
         let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
         if let Some((tenant, hash, reads)) = lost {
             self.class_is_missed(tenant, hash, reads);
@@ -222,19 +221,15 @@ impl Shard {
         }
         match found {
             Some(place) => {
-                if self.lives.is_some() {
+                if self.lessons.is_some() {
                     // The value that was there ends its life unread.
                     let table = &mut self.tenants[key.tenant as usize].table;
                     let (items, mut item) = (table.about(), table.get_mut(place));
                     let mut stamps = item.view().stamps();
-                    learn::lives_on(
-                        lived(self.lives.as_ref(), self.lane),
-                        key.tenant,
-                        items,
-                        &mut stamps,
-                        self.tick,
-                        false,
-                    );
+                    let age = stamps.age(self.tick);
+                    let lived = lived(self.lives.as_ref(), self.lane);
+                    learn::lives_on(lived, key.tenant, stamps, age, false);
+                    learn::classify(self.lessons, &mut stamps, age, items);
                     item.set_stamps(stamps);
                 }
                 let tenant = &self.tenants[key.tenant as usize];
@@ -483,8 +478,10 @@ impl Shard {
     /// Removes an item on request.
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
         let item = self.tenants[key.tenant as usize].table.get(place);
-        self.tap.see(key, now, Sighting::Delete, || {
-            (self.sizes.charge(item.contents()), item.expires(), 0)
+        self.tap.see(key, now, self.tick, Sighting::Delete, || Seen {
+            size: self.sizes.charge(item.contents()),
+            expires: item.expires(),
+            ..Seen::NOTHING
         });
         let bytes = self.remove(key.tenant, place, Exit::Deleted);
         self.stopwatch.forget(key.hash);
@@ -500,11 +497,11 @@ impl Shard {
             self.fetch_ends(key, now);
         }
         let table = &self.tenants[key.tenant as usize].table;
-        self.tap.see(key, now, Sighting::Write, || {
+        self.tap.see(key, now, self.tick, Sighting::Write, || {
             let (contents, expires) = item();
             let place = table.find(key.hash, key.db, key.bytes);
-            let class = place.map_or(0, |place| table.get(place).stamps().penalty_class());
-            (self.sizes.charge(contents), expires, class)
+            let stamps = place.map_or_else(Stamps::default, |place| table.get(place).stamps());
+            Seen { size: self.sizes.charge(contents), expires, stamps }
         });
     }
 

@@ -30,7 +30,7 @@
 use crate::expire::Sweeper;
 use crate::item::Parts;
 use crate::lanes::{LANES_MAX, Lanes, Write};
-use crate::learn::Lessons;
+use crate::learn::Lifetimes;
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
@@ -49,6 +49,7 @@ use crate::{
     Swept, TenantStats,
 };
 use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
+use policy::rank::Learnt;
 use std::num::NonZero;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
@@ -96,7 +97,8 @@ pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
     pub(crate) pools: Vec<Pool>,
     /// What was learnt, while a pool's rank learns.
-    pub(crate) lessons: Option<Lessons>,
+    /// What was learnt from lifetimes, while a rank does.
+    pub(crate) lifetimes: Option<Lifetimes>,
     /// Charged for counting classes.
     pub(crate) class_bytes: u64,
 }
@@ -120,7 +122,7 @@ impl Store {
         let shards = config.slab.shards(config.maxmemory.0, asked);
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
-        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], None));
+        let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], &Learnt::default()));
         let sizes = Arc::new(config.slab.classes(budget.0, shards, config.tenants.len()));
         let arena = Arc::new(Arena::new(sizes.page()));
         arena.set_limit(budget.0);
@@ -142,6 +144,7 @@ impl Store {
             sweeper: Sweeper::default(),
             pausing: Pausing::default(),
             nanos: config.nanos,
+            lessons: None,
             lives: None,
             notes: None,
             is_watched: false,
@@ -165,7 +168,7 @@ impl Store {
             admin: Mutex::new(Admin {
                 accounts: vec![],
                 pools: vec![pool],
-                lessons: None,
+                lifetimes: None,
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),
@@ -526,8 +529,8 @@ impl Store {
     pub(crate) fn publish(&self, admin: &mut Admin) {
         self.settle_lessons(admin);
         let ghosts = self.settle_classes(admin);
-        let learnt = admin.lessons.as_ref().map(Lessons::ranks);
-        let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, learnt));
+        let learnt = Self::learnt(admin);
+        let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, &learnt));
         for shard in &self.shards {
             let mut shard = shard.settle();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
@@ -542,10 +545,7 @@ impl Store {
                     tenant.pages.forget_victims();
                 }
             }
-            match &admin.lessons {
-                None => shard.lives = None,
-                Some(lessons) => _ = shard.lives.get_or_insert_with(|| lessons.lives()),
-            }
+            Self::teach(admin, &mut shard);
             shard.count_classes(ghosts);
             let sizes = shard.counts_sizes;
             shard.set_counts_sizes(sizes);

@@ -1,80 +1,158 @@
-//! Sampled requests out of the store, for the models.
+//! Sampled requests out of the store, for the models and for a rank that learns from them.
 //!
 //! An unsampled key costs one comparison of a hash that is there already. A sampled one goes into
 //! a queue of its shard, which is held alone for it; a queue that nobody empties in time
 //! drops, and counts what it dropped: the models would rather miss samples than make clients wait.
+//!
+//! A rank may watch keys of its own: a share of all, the same of every tenant. What is watched and
+//! what models sample are nested, for both go by the same bits of the hash, so one comparison
+//! tells of both.
 
 use crate::table::SHARE;
 use crate::{Key, Now};
 use base::{Filter, Micros, Sample, Sighting, TenantId, penalty};
+use policy::rank::Stamps;
 
-/// One shard's queue.
+/// A request to a key that a rank watches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watched {
+    pub(crate) key: u64,
+    /// Accesses to the shard so far.
+    pub(crate) tick: u64,
+    pub(crate) tenant: TenantId,
+    pub(crate) sighting: Sighting,
+    /// Those of the item after it; of a new item where there is none.
+    pub(crate) stamps: Stamps,
+}
+
+/// What a request found or left.
+pub(crate) struct Seen {
+    /// Charged for the item; 0 where there is none.
+    pub(crate) size: u64,
+    pub(crate) expires: Option<u64>,
+    pub(crate) stamps: Stamps,
+}
+
+impl Seen {
+    /// No item.
+    pub(crate) const NOTHING: Self = Self { size: 0, expires: None, stamps: Stamps::new(0, 0) };
+}
+
+/// One shard's queues.
 #[derive(Debug)]
 pub(crate) struct Tap {
+    /// By tenant, the wider of the two filters.
+    seen: Vec<Filter>,
     /// By tenant; one that was never set is not sampled.
     filters: Vec<Filter>,
+    /// What a rank watches of every tenant.
+    watch: Filter,
     samples: Vec<Sample>,
+    watched: Vec<Watched>,
     capacity: usize,
     lost: u64,
 }
 
 impl Tap {
     pub(crate) const fn new(capacity: usize) -> Self {
-        Self { filters: vec![], samples: vec![], capacity, lost: 0 }
+        Self {
+            seen: vec![],
+            filters: vec![],
+            watch: Filter::NONE,
+            samples: vec![],
+            watched: vec![],
+            capacity,
+            lost: 0,
+        }
     }
 
+    /// Chooses the keys of a tenant that models sample.
     pub(crate) fn set_filter(&mut self, tenant: TenantId, filter: Filter) {
         let at = usize::from(tenant);
         if at >= self.filters.len() {
             self.filters.resize(at + 1, Filter::NONE);
         }
         self.filters[at] = filter;
+        self.settle(self.seen.len());
     }
 
-    /// Whether requests of this key are sampled.
+    /// Chooses the keys that a rank watches, of so many tenants.
+    pub(crate) fn set_watch(&mut self, watch: Filter, tenants: usize) {
+        self.watch = watch;
+        if watch == Filter::NONE {
+            self.watched = vec![];
+        }
+        self.settle(tenants);
+    }
+
+    fn settle(&mut self, tenants: usize) {
+        let of = |at: usize| self.filters.get(at).copied().unwrap_or(Filter::NONE);
+        let wider = |a: Filter, b: Filter| if a.threshold() > b.threshold() { a } else { b };
+        let tenants = tenants.max(self.filters.len());
+        self.seen = (0..tenants).map(|at| wider(of(at), self.watch)).collect();
+    }
+
+    /// Whether requests of this key are sampled or watched.
     #[inline]
     pub(crate) fn sees(&self, key: &Key) -> bool {
-        self.filters.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash))
+        self.seen.get(usize::from(key.tenant)).is_some_and(|filter| filter.keeps(key.hash))
     }
 
-    /// Notes a request if its key is sampled; `item` tells what is charged for the item, when it
-    /// expires and the class of its penalty.
+    /// Notes a request at a tick if its key is sampled or watched.
     #[inline]
     pub(crate) fn see(
         &mut self,
         key: &Key,
         now: Now,
+        tick: u64,
         sighting: Sighting,
-        item: impl FnOnce() -> (u64, Option<u64>, u8),
+        item: impl FnOnce() -> Seen,
     ) {
         if self.sees(key) {
-            self.push(key, now, sighting, item());
+            self.push(key, now, tick, sighting, &item());
+        }
+    }
+
+    /// Notes that the item of a key was found dead: what a rank learns of it ends there, and not in
+    /// the read that found it.
+    pub(crate) fn see_dead(&mut self, key: &Key, tick: u64) {
+        if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
+            self.watched.push(Watched {
+                key: key.hash,
+                tick,
+                tenant: key.tenant,
+                sighting: Sighting::Delete,
+                stamps: Stamps::default(),
+            });
         }
     }
 
     #[cold]
-    fn push(
-        &mut self,
-        key: &Key,
-        now: Now,
-        sighting: Sighting,
-        (size, expires, class): (u64, Option<u64>, u8),
-    ) {
+    fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
+        let tenant = key.tenant;
+        if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
+            let (key, stamps) = (key.hash, seen.stamps);
+            self.watched.push(Watched { key, tick, tenant, sighting, stamps });
+        }
+        if !self.filters.get(usize::from(tenant)).is_some_and(|of| of.keeps(key.hash)) {
+            return;
+        }
         if self.samples.len() >= self.capacity {
             self.lost += 1;
             return;
         }
+        let Seen { size, expires, stamps } = *seen;
         // An item in its last millisecond is still alive; no time at all would mean no limit.
         let left_ms = expires.map_or(0, |when| when.saturating_sub(now.unix_ms).max(1));
         self.samples.push(Sample {
             time: now.micros,
             key: key.hash,
-            tenant: key.tenant,
+            tenant,
             sighting,
             // What an item takes is what a model must think it takes: its place in the table too.
             size: if size > 0 { (size + SHARE).try_into().unwrap_or(u32::MAX) } else { 0 },
             ttl: Micros(left_ms.saturating_mul(1_000)),
-            penalty: penalty::of_class(class),
+            penalty: penalty::of_class(stamps.penalty_class()),
         });
     }
 
@@ -82,5 +160,10 @@ impl Tap {
     pub(crate) fn drain(&mut self, all: &mut Vec<Sample>) -> u64 {
         all.append(&mut self.samples);
         std::mem::take(&mut self.lost)
+    }
+
+    /// The requests to watched keys since the last time.
+    pub(crate) fn drain_watched(&mut self) -> Vec<Watched> {
+        std::mem::take(&mut self.watched)
     }
 }

@@ -10,7 +10,7 @@
 //! measured does not leave first.
 
 use super::lhd::{Lhd, Ranks};
-use super::{Meta, Rank, Tag};
+use super::{Learnt, Lessons, Meta, Rank, Tag};
 use crate::{Evictor, Param, Spec};
 use base::{Micros, TenantId, Tick, penalty};
 use std::sync::Arc;
@@ -77,12 +77,12 @@ impl Rank for Priced {
         true
     }
 
-    fn learns(&self) -> bool {
-        true
+    fn learns(&self) -> Option<Lessons> {
+        Some(Lessons::Lifetimes)
     }
 
-    fn renewed(&self, learnt: &Arc<Ranks>) -> Option<Arc<dyn Rank>> {
-        Some(Arc::new(Self::of(Arc::clone(learnt))))
+    fn renewed(&self, learnt: &Learnt) -> Option<Arc<dyn Rank>> {
+        Some(Arc::new(Self::of(learnt.lifetimes.clone()?)))
     }
 
     fn is_priced(&self) -> bool {

@@ -53,6 +53,22 @@ impl Meta {
     }
 }
 
+/// What a rank of the live store learns from, and what an item's class means under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lessons {
+    /// Lifetimes of all residents, by the [class](lhd::hit_class) of the age at the last hit.
+    Lifetimes,
+    /// Requests to watched keys, resident or not; the class is that of the mean interval.
+    Watched,
+}
+
+/// What was learnt in a store: none of what no rank learns from.
+#[derive(Clone, Debug, Default)]
+pub struct Learnt {
+    /// From lifetimes.
+    pub lifetimes: Option<Arc<lhd::Ranks>>,
+}
+
 /// Scores a resident item: of the candidates drawn, the one with the lowest rank goes.
 pub trait Rank: Debug + Send + Sync {
     /// The score of `item` at `now`. Never NaN.
@@ -85,14 +101,14 @@ pub trait Rank: Debug + Send + Sync {
         false
     }
 
-    /// Whether it is one table of a rank that learns: then the store keeps the classes, counts
-    /// lifetimes, and puts newer tables in its place.
-    fn learns(&self) -> bool {
-        false
+    /// Whether it is one table of a rank that learns, and from what: then the store keeps the
+    /// classes, notes what is to be learnt from, and puts newer tables in its place.
+    fn learns(&self) -> Option<Lessons> {
+        None
     }
 
     /// The rank with what was learnt since in place of what it went by; none if it learns nothing.
-    fn renewed(&self, _learnt: &Arc<lhd::Ranks>) -> Option<Arc<dyn Rank>> {
+    fn renewed(&self, _learnt: &Learnt) -> Option<Arc<dyn Rank>> {
         None
     }
 

@@ -2,8 +2,8 @@
 //! step.
 //!
 //! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
-//! steps of 4096. Both wrap, and whoever keeps them refreshes them long before they would be read
-//! wrongly. `class` has two: five bits for what a fetch of the key took, one more than the class,
+//! steps of 1024. Both wrap, and whoever keeps them refreshes them long before they would be read
+//! wrongly. Hits that no longer fit are halved together with the time that they took. `class` has two: five bits for what a fetch of the key took, one more than the class,
 //! and three for the age at the last hit, which a rank that learns goes by. So it is zero of no
 //! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
 
@@ -15,11 +15,11 @@ const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
 /// One step of `born`, in accesses, as a power of two.
-const BORN_STEP: u32 = 12;
+const BORN_STEP: u32 = 10;
 /// Beyond this age `last` is moved on: half of what it can tell apart.
 const AGE_MAX: u32 = 1 << 31;
-/// The same for `born`, in its steps.
-const LIFE_MAX: u16 = 1 << 15;
+/// The same for `born`, in its steps: a quarter, for a refresh may come so much later.
+const LIFE_MAX: u16 = 1 << 14;
 
 /// When an item was used and made, how often used, and what its fetch cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,15 +96,47 @@ impl Stamps {
 
     /// Used at `tick`; counted once, however often a command asks for it.
     #[inline]
-    pub fn hit(&mut self, tick: u64) {
-        self.hits = self.hits.saturating_add(u8::from(self.last != tick as u32));
+    pub const fn hit(&mut self, tick: u64) {
+        if self.last == tick as u32 {
+            return;
+        }
+        if self.hits == u8::MAX {
+            self.hits /= 2;
+            self.born = self.last_step().wrapping_sub(self.steps_in_use() / 2);
+        }
+        self.hits += 1;
         self.last = tick as u32;
+    }
+
+    const fn last_step(self) -> u16 {
+        (self.last >> BORN_STEP) as u16
+    }
+
+    const fn steps_in_use(self) -> u16 {
+        let steps = self.last_step().wrapping_sub(self.born);
+        // It was moved on, and the other not.
+        if steps > 2 * LIFE_MAX { 0 } else { steps }
+    }
+
+    /// Accesses from its making to the last one to it, to a step.
+    #[inline]
+    pub const fn in_use(self) -> u32 {
+        (self.steps_in_use() as u32) << BORN_STEP
     }
 
     /// Accesses since the last one.
     #[inline]
     pub const fn age(self, tick: u64) -> u32 {
         (tick as u32).wrapping_sub(self.last)
+    }
+
+    /// Accesses between two hits, in the mean, to a step; 0 if there was none.
+    #[inline]
+    pub const fn interval(self) -> u32 {
+        match self.hits {
+            0 => 0,
+            hits => self.in_use() / hits as u32,
+        }
     }
 
     /// Accesses since it was made, to a step.
@@ -150,9 +182,21 @@ mod tests {
         for tick in (0..1u64 << 36).step_by(1 << 26) {
             stamps.refresh(tick + 5);
             assert!(u64::from(stamps.age(tick + 5)) >= tick.min(1 << 31), "{tick}");
-            assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 27), "{tick}");
+            assert!(u64::from(stamps.life(tick + 5)) >= tick.min(1 << 24), "{tick}");
         }
         stamps.hit(1 << 36);
         assert_eq!((stamps.age((1 << 36) + 3), stamps.hits), (3, 1));
+    }
+
+    /// An item that is used every thousandth access for ever: its hits by its time stay the same.
+    #[test]
+    fn hits_and_the_time_that_they_took_are_halved_together() {
+        let mut stamps = Stamps::new(1 << 33, 3);
+        for at in 1..2_000u32 {
+            stamps.hit((1 << 33) + u64::from(at) * 1_000);
+            let rate = f64::from(stamps.in_use() + 512) / f64::from(stamps.hits);
+            assert!(at < 20 || (900.0..1_100.0).contains(&rate), "{at}: {rate}");
+        }
+        assert!(stamps.hits >= 128 && stamps.penalty_class() == 3);
     }
 }

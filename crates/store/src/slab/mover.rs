@@ -372,7 +372,7 @@ impl Shard {
         let (held, slots) = (&pages.held[of.class], u64::from(pages.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
         let free = (slots * pages - held.items) as f64 / slots as f64;
-        let learns = self.pools.evictor(of.tenant).rank.learns();
+        let learns = self.pools.evictor(of.tenant).rank.learns().is_some();
         let victims = if learns { held.victims } else { held.victims.by_age() };
         Class { pages, free, evicts, victims, may_give: true }
     }

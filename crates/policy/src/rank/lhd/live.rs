@@ -21,7 +21,7 @@ use super::model::{AGES, APP_CLASSES, Class, HIT_CLASSES, Model, bucket};
 use super::{
     DECAY, EXPLORE_AGE, EXPLORE_ONE_IN, EXPLORE_SHARE, FIRST_LOOK, LOOK_MAX, LOOK_SHARE, PATIENCE,
 };
-use crate::rank::{Meta, Rank, Tag};
+use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::Tick;
 use base::hash::mix;
 use std::sync::Arc;
@@ -221,12 +221,12 @@ impl Rank for Ranks {
         true
     }
 
-    fn learns(&self) -> bool {
-        true
+    fn learns(&self) -> Option<Lessons> {
+        Some(Lessons::Lifetimes)
     }
 
-    fn renewed(&self, learnt: &Arc<Self>) -> Option<Arc<dyn Rank>> {
-        Some(Arc::clone(learnt) as _)
+    fn renewed(&self, learnt: &Learnt) -> Option<Arc<dyn Rank>> {
+        learnt.lifetimes.clone().map(|ranks| ranks as _)
     }
 }
 
