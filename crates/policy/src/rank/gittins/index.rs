@@ -139,7 +139,7 @@ impl Hazards {
         let mut survivors = 1.0;
         for (age, edge) in edges.iter_mut().enumerate() {
             let (hit, end) = (f64::from(self.hit[age]), f64::from(self.end[age]));
-            let time = f64::from(width(age)) * survivors * (1.0 - (hit + end) / 2.0);
+            let time = f64::from(width(age)) * survivors * (1.0 - f64::midpoint(hit, end));
             *edge = Edge { hits: survivors * hit, time };
             // Above zero, however many buckets end everything.
             survivors = (survivors * (1.0 - hit - end)).max(1e-200);
@@ -198,7 +198,9 @@ mod tests {
         let mut made = Lifetimes::NONE;
         let [hit, end, _, lasting] = made.all();
         for (counts, given) in [(hit, hits), (end, ends), (lasting, cut)] {
-            given.iter().for_each(|&(age, count)| counts[age] = count);
+            for &(age, count) in given {
+                counts[age] = count;
+            }
         }
         made
     }

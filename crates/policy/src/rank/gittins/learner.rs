@@ -15,7 +15,7 @@
 
 use super::class::{CLASSES, Past, bucket};
 use super::index::{Hazards, Lifetimes, with_neighbours};
-use super::table::{Indices, TENANTS, Table, app};
+use super::table::{Row, TENANTS, Table, app};
 use base::Filter;
 use base::hash::KeyMap;
 
@@ -179,28 +179,29 @@ impl Learner {
     fn table(&self) -> Table {
         let sum = |classes: &[Lifetimes]| {
             let mut all = Lifetimes::NONE;
-            classes.iter().for_each(|lived| all.add(lived, 1.0));
+            for lived in classes {
+                all.add(lived, 1.0);
+            }
             all
         };
         let apps: Vec<Lifetimes> = self.lived.iter().map(|classes| sum(classes)).collect();
         let everything = Hazards::tail(self.options.tail).within(&sum(&apps));
-        let stops = self.options.stops;
-        let mut of_all = [0.0; _];
-        everything.indices(stops, &mut of_all);
-        let of_app = |(classes, all): (&Box<[Lifetimes]>, &Lifetimes)| -> Indices {
-            let tenant = everything.within(all);
-            let mut of_tenant = [0.0; _];
-            tenant.indices(stops, &mut of_tenant);
-            let mut indices = [of_tenant; CLASSES];
-            for (class, indices) in indices.iter_mut().enumerate() {
-                let own = with_neighbours(classes, class);
-                if !own.is_empty() {
-                    tenant.within(&own).indices(stops, indices);
-                }
-            }
-            indices
+        let indices = |hazards: &Hazards| {
+            let mut row = [0.0; _];
+            hazards.indices(self.options.stops, &mut row);
+            row
         };
-        Table::new(self.lived.iter().zip(&apps).map(of_app).chain([[of_all; CLASSES]]).collect())
+        let mut rows: Vec<Row> = Vec::with_capacity((apps.len() + 1) * CLASSES);
+        for (classes, all) in self.lived.iter().zip(&apps) {
+            let tenant = everything.within(all);
+            let of_tenant = indices(&tenant);
+            rows.extend((0..CLASSES).map(|class| {
+                let own = with_neighbours(classes, class);
+                if own.is_empty() { of_tenant } else { indices(&tenant.within(&own)) }
+            }));
+        }
+        rows.extend([indices(&everything)].repeat(CLASSES));
+        Table::new(rows)
     }
 }
 
@@ -218,7 +219,7 @@ mod tests {
             if now % 2 == 0 {
                 learner.access(0, mix(now), Kind::Read, now);
             } else {
-                learner.access(1, mix(1 << 32 | now / 2 % 100), Kind::Read, now);
+                learner.access(1, mix((1 << 32) + now / 2 % 100), Kind::Read, now);
             }
         }
         assert!(!learner.is_due(FIRST_LOOK - 1, 9) && !learner.is_due(FIRST_LOOK, 0));

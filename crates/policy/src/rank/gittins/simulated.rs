@@ -92,11 +92,9 @@ pub(super) struct Gittins {
     has_price: bool,
     by_tenant: bool,
     by_bytes: bool,
-    /// Who is watched, and the least share that they may become.
+    /// The keys that are watched, and the fewest that they may become; none where residents are.
     watch: Filter,
-    watch_min: Filter,
-    /// Whether only residents are watched.
-    residents_only: bool,
+    watch_min: Option<Filter>,
     remembered: f64,
 }
 
@@ -118,12 +116,7 @@ impl Gittins {
             by_tenant: is("tenants"),
             by_bytes: is("bytes"),
             watch: Filter::ALL,
-            watch_min: if is("watch") {
-                Filter::with_rate(params.get("watch"))
-            } else {
-                Filter::ALL
-            },
-            residents_only: !is("watch"),
+            watch_min: is("watch").then(|| Filter::with_rate(params.get("watch"))),
             remembered: params.get("memory"),
         }
     }
@@ -138,14 +131,23 @@ impl Gittins {
         if self.watch.keeps(access.key) {
             let kind = if access.op == Op::Set { Kind::Write } else { Kind::Read };
             self.learner.access(self.tenant(access), access.key, kind, now.0);
-            let (most, least) = (self.watch.threshold(), self.watch_min.threshold());
-            if self.learner.watched() > WATCHED_ALL && most > least {
-                self.watch = Filter::below((most / 4 * 3).max(least));
-                self.learner.narrow(self.watch);
+            if self.learner.watched() > WATCHED_ALL {
+                self.narrow();
             }
         }
         if self.learner.is_due(now.0, self.dense.len()) {
             self.table = self.learner.learn(now.0, self.dense.len());
+        }
+    }
+}
+
+impl Gittins {
+    #[cold]
+    fn narrow(&mut self) {
+        let (most, least) = (self.watch.threshold(), self.watch_min.map(Filter::threshold));
+        if let Some(least) = least.filter(|&least| most > least) {
+            self.watch = Filter::below((most / 4 * 3).max(least));
+            self.learner.narrow(self.watch);
         }
     }
 }
@@ -223,7 +225,7 @@ impl Policy for Gittins {
         if evicted {
             self.memory.insert(mix(key), entry.past);
         }
-        if (!evicted || self.residents_only) && self.watch.keeps(key) {
+        if (!evicted || self.watch_min.is_none()) && self.watch.keeps(key) {
             self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0);
         }
     }

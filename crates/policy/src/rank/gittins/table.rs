@@ -8,8 +8,8 @@ use super::class::{AGES, CLASSES, age_of, bucket, width};
 /// Tenants with a table of their own; those beyond share them.
 pub const TENANTS: usize = 32;
 
-/// The indices of a tenant, by interval class and bucket of ages.
-pub(super) type Indices = [[f32; AGES]; CLASSES];
+/// The indices of a class by bucket of ages.
+pub(super) type Row = [f32; AGES];
 
 /// Whose table a tenant has.
 #[inline]
@@ -20,8 +20,9 @@ pub(super) const fn app(tenant: u16) -> usize {
 /// Indices by tenant, interval class and age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// By tenant, as far as any was seen; the last is of everything.
-    apps: Box<[Indices]>,
+    /// By tenant, as far as any was seen, and by class; the last tenant is everything.
+    rows: Box<[Row]>,
+    others: usize,
 }
 
 impl Default for Table {
@@ -36,27 +37,27 @@ impl Default for Table {
             }
         };
         let row = |class| std::array::from_fn(|age| index(class, age));
-        Self::new(vec![std::array::from_fn(row)])
+        Self::new((0..CLASSES).map(row).collect())
     }
 }
 
 impl Table {
-    /// Those of the tenants, in order, and of everything.
-    pub(super) fn new(apps: Vec<Indices>) -> Self {
-        debug_assert!(!apps.is_empty());
-        Self { apps: apps.into() }
+    /// The rows of the tenants, in order, and of everything.
+    pub(super) fn new(rows: Vec<Row>) -> Self {
+        let others = rows.len() / CLASSES - 1;
+        Self { rows: rows.into(), others }
     }
 
     /// Hits to come by request to come, at the best stopping age.
     #[inline]
     pub fn index(&self, tenant: u16, class: u8, age: u32) -> f32 {
-        let app = app(tenant).min(self.apps.len() - 1);
-        self.apps[app][class as usize % CLASSES][bucket(age)]
+        let app = app(tenant).min(self.others);
+        self.rows[app * CLASSES + class as usize % CLASSES][bucket(age)]
     }
 
     /// Bytes that it takes.
     pub const fn bytes(&self) -> usize {
-        size_of_val(&*self.apps)
+        size_of_val(&*self.rows)
     }
 }
 
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn tenants_not_seen_have_the_table_of_everything() {
-        let of = |index| [[index; AGES]; CLASSES];
-        let table = Table::new(vec![of(1.0), of(2.0), of(9.0)]);
+        let rows = [1.0, 2.0, 9.0].map(|index| vec![[index; AGES]; CLASSES]);
+        let table = Table::new(rows.concat());
         let index = |tenant| table.index(tenant, 31, u32::MAX);
         assert_eq!([0, 1, 2, 31, 32, 33].map(index), [1.0, 2.0, 9.0, 9.0, 1.0, 2.0]);
     }
