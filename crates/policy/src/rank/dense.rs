@@ -62,6 +62,17 @@ impl<T> Dense<T> {
         (*slot, entry)
     }
 
+    /// So many residents from a place below [`Dense::len`] on, as many as there are at most; behind
+    /// the last comes the first.
+    #[inline]
+    pub(crate) fn run(&self, start: usize, n: usize) -> [&[(Slot, T)]; 2] {
+        let (before, from) = self.entries.split_at(start);
+        match n.checked_sub(from.len()) {
+            Some(rest) => [from, &before[..rest.min(start)]],
+            None => [&from[..n], &[]],
+        }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &T)> + Clone {
         self.entries.iter().map(|(slot, entry)| (*slot, entry))
     }

@@ -4,13 +4,14 @@
 //! keeps the fields of [`Meta`] in each item's header whatever policy is active. So a live store
 //! changes policy without touching an item.
 //!
-//! Two need more than a rank of the metadata and say why in their head comments: `gdsf` and `lfu`
-//! age by a priority that is fixed when an object is used, and `lhd` learns.
+//! Some need more than a rank of the metadata and say why in their head comments: `gdsf` and `lfu`
+//! age by a priority that is fixed when an object is used, `lhd` and `gittins` learn.
 
 pub mod balance;
 pub mod cost_lhd;
 mod dense;
 pub mod gdsf;
+pub mod gittins;
 pub mod hyperbolic;
 pub mod klru;
 pub mod lfu;

@@ -12,6 +12,8 @@ fn choices() -> Vec<Choice> {
     let variants = [
         "klru:k=16:pool=16",
         "lhd:global=1",
+        "gittins:watch=0:memory=0:newest=0:tail=0",
+        "gittins:k=3:stop=0:tenants=0:cost=0",
         "clock:3",
         "lfu:0",
         "gdsf:cost=1",

@@ -237,6 +237,108 @@ fn lhd_keeps_its_part_of_a_loop() {
     }
 }
 
+/// So does Gittins, and without exploring: what left is watched all the same.
+#[test]
+fn gittins_keeps_its_part_of_a_loop() {
+    let trace = turns(1_000, 400_000);
+    let (warm, rest) = trace.split_at(200_000);
+    for capacity in [250, 500, 750] {
+        let mut cache = Cache::new(&parse("gittins").unwrap(), Bytes(capacity), 1);
+        common::play(&mut cache, warm);
+        let got = common::play(&mut cache, rest) as f64 / rest.len() as f64;
+        let best = 1.0 - capacity as f64 / 1000.0;
+        assert!((got - best).abs() < 0.03, "{capacity}: {got}, and at best {best}");
+    }
+}
+
+/// Among independent references the best that can be kept is whatever has the highest rate × price
+/// by byte, for ever.
+#[test]
+fn gittins_keeps_by_rate_and_price_and_size_where_references_are_independent() {
+    let keys = 2_000u64;
+    let rate = |key: u64| 1.0 / (key + 1) as f64;
+    let size = |key: u64| 1 + (base::hash::mix(key) % 8) as u32;
+    let price = |key: u64| 100u64 << (base::hash::mix(key + keys) % 5);
+    let sums: Vec<f64> = (0..keys)
+        .scan(0.0, |sum, key| {
+            *sum += rate(key);
+            Some(*sum)
+        })
+        .collect();
+    let all = sums[keys as usize - 1];
+    let capacity = 2_000u64;
+    let mut order: Vec<u64> = (0..keys).collect();
+    let worth = |key: u64| rate(key) * price(key) as f64 / f64::from(size(key));
+    order.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)));
+    let mut left = capacity;
+    let mut best = 0.0;
+    for key in order {
+        let wait = rate(key) / all * price(key) as f64;
+        match left.checked_sub(u64::from(size(key))) {
+            Some(rest) => left = rest,
+            None => best += wait,
+        }
+    }
+    let mut prng = base::Prng::new(9);
+    let mut wait = |name: &str| {
+        let mut cache = Cache::new(&parse(name).unwrap(), Bytes(capacity), 1);
+        let mut before = 0.0;
+        for at in 0..600_000 {
+            let drawn = prng.unit() * all;
+            let key = sums.partition_point(|&sum| sum < drawn) as u64;
+            let penalty = base::Micros(price(key));
+            cache.access(&Access { penalty, ..Access::get(base::hash::mix(key), size(key)) });
+            if at == 299_999 {
+                before = cache.stats().miss_penalty_us;
+            }
+        }
+        (cache.stats().miss_penalty_us - before) / 300_000.0
+    };
+    let (gittins, lru) = (wait("gittins"), wait("lru"));
+    assert!(gittins < 1.15 * best && gittins > 0.97 * best, "{gittins}, and at best {best}");
+    assert!(lru > 1.5 * best, "{lru}");
+}
+
+/// A scan must not push out what is asked for again and again.
+#[test]
+fn gittins_lets_a_scan_pass() {
+    let mut prng = base::Prng::new(3);
+    let trace: Vec<Access> = (0..300_000u64)
+        .map(|at| if at % 2 == 0 { prng.below(400) } else { 1 << 40 | at })
+        .map(|key| Access::get(base::hash::mix(key), 1))
+        .collect();
+    let (warm, rest) = trace.split_at(100_000);
+    let mut cache = Cache::new(&parse("gittins").unwrap(), Bytes(450), 1);
+    common::play(&mut cache, warm);
+    let got = common::play(&mut cache, rest) as f64 / rest.len() as f64;
+    assert!(got < 0.51, "{got}: half are of the scan");
+}
+
+/// Half of what comes is read again after exactly ten requests and then no more, half after two
+/// hundred, for ever. Given up behind the tenth the first take nothing from the second.
+#[test]
+fn gittins_gives_up_at_the_best_age() {
+    let trace: Vec<Access> = (0..400_000u64)
+        .map(|at| match at % 4 {
+            0 => 1 << 40 | at,
+            2 => 1 << 40 | (at.max(10) - 10),
+            _ => at / 2 % 300,
+        })
+        .map(|key| Access::get(base::hash::mix(key), 1))
+        .collect();
+    let (warm, rest) = trace.split_at(200_000);
+    let ratio = |name: &str| {
+        let mut cache = Cache::new(&parse(name).unwrap(), Bytes(250), 1);
+        common::play(&mut cache, warm);
+        common::play(&mut cache, rest) as f64 / rest.len() as f64
+    };
+    let (stops, never) = (ratio("gittins"), ratio("gittins:stop=0"));
+    // A quarter is new; the loop has what three newcomers and a few that wait to leave spare.
+    let best = 0.25 + 0.5 * (1.0 - 247.0 / 300.0);
+    assert!(stops < best + 0.03, "{stops}, and at best {best}");
+    assert!(never > stops + 0.02, "without giving up {never}");
+}
+
 #[test]
 fn lhd_is_no_worse_than_lru_where_recency_is_all_there_is() {
     let trace = common::popular(100_000);
@@ -277,7 +379,7 @@ fn costs_count_where_they_are_meant_to() {
         cache.stats().miss_penalty_us
     };
     let blind = cost("lru");
-    for name in ["cost-lhd", "lhd:cost=1", "gdsf:cost=1", "hyperbolic:cost=1"] {
+    for name in ["cost-lhd", "lhd:cost=1", "gdsf:cost=1", "hyperbolic:cost=1", "gittins"] {
         assert!(cost(name) < 0.75 * blind, "{name}: {} of {blind}", cost(name));
     }
 }

@@ -1,0 +1,155 @@
+//! What a key's past tells of its future: how long its hits lay apart, and how long ago the last.
+//!
+//! Three fields of a live item's [stamps](crate::rank::Stamps) suffice, here without the time of
+//! the last use: when it was made, in steps of 4 096 requests, and how often it was hit. The same
+//! four bytes are kept of a watched key and of one that was evicted, so that simulator, store and
+//! learner class a key alike.
+//!
+//! Ages fall into buckets, eight an octave. Counted from eight below, an age has its bucket in its
+//! first bits as a float: a processor finds those of several at once.
+//!
+//! ```text
+//! age       0  1 …  7 │  8  10 …  22 │ 24  28 …  52 │ 56 …
+//! width     1  1 …  1 │  2   2 …   2 │  4   4 …   4 │  8 …
+//! bucket    0  1 …  7 │  8   9 …  15 │ 16  17 …  23 │ 24 …
+//! ```
+
+/// Interval classes: never hit, and the octaves of the mean interval between hits.
+pub const CLASSES: usize = 32;
+/// Buckets of ages: all below 2^31 requests.
+pub const AGES: usize = 28 << FRACTION;
+
+/// Buckets an octave, as a power of two.
+const FRACTION: u32 = 3;
+/// Width of the buckets of the first octave is one.
+const FIRST: u32 = 1 << FRACTION;
+/// Ages from here on are all alike; the room below 2^31 is for what a float rounds up.
+const AGE_MAX: u32 = (1 << 31) - 1024;
+/// One step of a birth, in requests, as a power of two: that of the stamps.
+const STEP: u32 = 12;
+/// Lives longer than this, in steps, are halved before they wrap.
+const LIFE_MAX: u16 = 1 << 15;
+
+/// The class of an item by the mean interval between its hits: 0 if it was never hit, else one more
+/// than the octave of the interval.
+#[inline]
+pub const fn interval_class(last_minus_born: u32, hits: u8) -> u8 {
+    if hits == 0 {
+        return 0;
+    }
+    let (time, hits) = (last_minus_born, hits as u32);
+    // The octave of the quotient, without dividing.
+    let octave = (time | 1).ilog2().saturating_sub(hits.ilog2());
+    let below = octave > 0 && time >> octave < hits;
+    let class = 1 + octave - below as u32;
+    if class < CLASSES as u32 { class as u8 } else { CLASSES as u8 - 1 }
+}
+
+/// The bucket of an age in requests.
+#[inline]
+pub const fn bucket(age: u32) -> usize {
+    const fn top(age: u32) -> u32 {
+        (age as i32 as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - FRACTION)
+    }
+    let age = if age < AGE_MAX { age } else { AGE_MAX };
+    (top(age + FIRST) - top(FIRST)) as usize
+}
+
+const _: () = assert!(bucket(0) == 0 && bucket(u32::MAX) == AGES - 1);
+
+/// Requests that a bucket spans.
+pub(super) const fn width(bucket: usize) -> u32 {
+    1 << (bucket >> FRACTION)
+}
+
+/// The youngest age of a bucket.
+pub(super) const fn age_of(bucket: usize) -> u32 {
+    ((FIRST + bucket as u32 % FIRST) << (bucket >> FRACTION)) - FIRST
+}
+
+/// When a key was first used, to a step, and how often it was hit since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// In steps of 4 096 requests, wrapping.
+    pub born: u16,
+    /// At most 254.
+    pub hits: u8,
+}
+
+impl Past {
+    /// That of a key used for the first time.
+    #[inline]
+    pub const fn new(now: u64) -> Self {
+        Self { born: (now >> STEP) as u16, hits: 0 }
+    }
+
+    /// Hit now. Where the hits no longer fit, both they and their time are halved: the mean
+    /// interval stays, and what is new weighs more.
+    #[inline]
+    pub const fn hit(&mut self, now: u64) {
+        let step = (now >> STEP) as u16;
+        let life = step.wrapping_sub(self.born);
+        self.hits += 1;
+        if self.hits == u8::MAX || life > LIFE_MAX {
+            self.hits = if self.hits > 1 { self.hits / 2 } else { 1 };
+            self.born = step.wrapping_sub(life / 2);
+        }
+    }
+
+    /// The class of a key that was last used then.
+    #[inline]
+    pub const fn class(self, last: u32) -> u8 {
+        let steps = ((last >> STEP) as u16).wrapping_sub(self.born);
+        interval_class(((steps as u32) << STEP) | (last % (1 << STEP)), self.hits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_class_is_the_octave_of_the_mean_interval() {
+        for hits in [1u8, 2, 3, 5, 7, 100, 254] {
+            for time in (0..3_000).chain([1 << 20, (1 << 28) - 1, u32::MAX]) {
+                let interval = (time / u32::from(hits)).max(1);
+                let want = (1 + interval.ilog2()).min(31) as u8;
+                assert_eq!(interval_class(time, hits), want, "{time} / {hits}");
+            }
+        }
+        assert_eq!(interval_class(1_000, 0), 0);
+    }
+
+    /// Every age has its bucket, buckets are adjacent, and none is wider than its age by eight.
+    #[test]
+    fn buckets_cover_all_ages() {
+        let mut start = 0u64;
+        for at in 0..AGES {
+            let width = u64::from(width(at));
+            assert_eq!(u64::from(age_of(at)), start);
+            assert_eq!(bucket(start as u32), at);
+            // A float of many bits may be rounded up.
+            let last = start + width - 1 - (start >> 20);
+            assert_eq!(bucket(last as u32), at);
+            assert!(width == 1 || width << FRACTION <= start + 8, "{at}: {width} at {start}");
+            start += width;
+        }
+        assert_eq!(start, (1 << 31) - 8);
+    }
+
+    #[test]
+    fn a_key_hit_for_ever_keeps_its_class() {
+        for interval in [70_000u64, 1 << 22] {
+            let mut past = Past::new(0);
+            let classes: Vec<u8> = (1..2_000)
+                .map(|hit| {
+                    past.hit(hit * interval);
+                    past.class((hit * interval) as u32)
+                })
+                .collect();
+            let want = 1 + interval.ilog2() as u8;
+            // By whose halves and steps the octave of a power of two may be missed.
+            assert!(classes.iter().all(|&class| class.abs_diff(want) <= 1), "{classes:?}");
+        }
+    }
+}

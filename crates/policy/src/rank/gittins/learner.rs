@@ -1,0 +1,285 @@
+//! Learning: lifetimes of watched keys, whether they are in the cache or not.
+//!
+//! A share of the keys, chosen by hash, is watched. Of each the time of its last use is kept and
+//! its past, which tell its class. The next use ends that lifetime, by a hit or otherwise; those
+//! that still last are censored at their present age when the indices are computed. To learn from
+//! residents only and count an eviction as an end would be circular: what is evicted early would
+//! seem not to be hit late.
+//!
+//! A key that was idle for 64 times as many requests as there are residents is forgotten, and stays
+//! among those that reached that age.
+//!
+//! The indices are computed first after 4 096 requests, then whenever an eighth has been added to
+//! the requests seen, and every 2^20 requests at most, with what is over weighing 0.9. Nothing here
+//! knows where the requests come from.
+
+use super::class::{CLASSES, Past, bucket};
+use super::index::{Hazards, Lifetimes, with_neighbours};
+use super::table::{Row, TENANTS, Table, app};
+use base::Filter;
+use base::hash::KeyMap;
+
+/// Requests before the first look.
+const FIRST_LOOK: u64 = 1 << 12;
+/// Requests between two looks, at most.
+const LOOK_MAX: u64 = 1 << 20;
+/// Requests seen, by the requests to the next look.
+const LOOK_SHARE: u64 = 8;
+/// What the past weighs at each look.
+const DECAY: f32 = 0.9;
+/// Requests by resident after which an idle key is forgotten.
+const PATIENCE: u64 = 64;
+
+/// Whether the key with this hash is watched, of which a share is.
+#[inline]
+pub fn watches(hash: u64, share: f64) -> bool {
+    Filter::with_rate(share).keeps(hash)
+}
+
+/// What happened to a watched key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It was read, found or not.
+    Read,
+    /// It was written: the value that was there ends unread.
+    Write,
+    /// It was deleted, or its time was over.
+    Gone,
+}
+
+/// Twelve bytes with the padding, by key.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    /// Wrapping.
+    last: u32,
+    past: Past,
+    app: u8,
+}
+
+impl Watched {
+    const fn age(self, now: u64) -> u32 {
+        (now as u32).wrapping_sub(self.last)
+    }
+}
+
+/// How indices are computed: as described, or without a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Whether what was never seen may be hit all the same.
+    pub tail: bool,
+    /// Whether an item may be given up at its best age.
+    pub stops: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tail: true, stops: true }
+    }
+}
+
+/// What was learnt of watched keys, and when to look next.
+#[derive(Debug)]
+pub struct Learner {
+    options: Options,
+    watched: KeyMap<Watched>,
+    /// By tenant and class, as far as any was seen.
+    lived: Vec<Box<[Lifetimes]>>,
+    tenants: usize,
+    look_at: u64,
+}
+
+impl Learner {
+    /// Knows nothing yet; tenants beyond 32 share what is learnt.
+    pub fn new(tenants: usize) -> Self {
+        Self::with(tenants, Options::default())
+    }
+
+    /// The same, without some parts.
+    pub fn with(tenants: usize, options: Options) -> Self {
+        let tenants = tenants.clamp(1, TENANTS);
+        Self { options, watched: KeyMap::default(), lived: vec![], tenants, look_at: FIRST_LOOK }
+    }
+
+    /// Keys that are watched at present.
+    pub fn watched(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// Bytes that it takes, without the tables it made.
+    pub fn bytes(&self) -> usize {
+        // A byte of the map beside each place.
+        let place = size_of::<(u64, Watched)>() + 1;
+        self.watched.capacity() * 8 / 7 * place + self.lived.len() * size_of::<Lifetimes>() * CLASSES
+    }
+
+    /// Something happened to a watched key, after so many requests.
+    #[inline]
+    pub fn access(&mut self, tenant: u16, key: u64, kind: Kind, now: u64) {
+        let Some(known) = self.watched.get_mut(&key) else {
+            if kind != Kind::Gone {
+                self.meet(tenant, key, now);
+            }
+            return;
+        };
+        let lived = &mut self.lived[known.app as usize][known.past.class(known.last) as usize];
+        let age = bucket(known.age(now));
+        if kind == Kind::Read {
+            lived.hits[age] += 1.0;
+            known.past.hit(now);
+        } else {
+            lived.ends[age] += 1.0;
+        }
+        known.last = now as u32;
+        if kind == Kind::Gone {
+            self.watched.remove(&key);
+        }
+    }
+
+    fn meet(&mut self, tenant: u16, key: u64, now: u64) {
+        let app = app(tenant).min(self.tenants - 1);
+        while self.lived.len() <= app {
+            self.lived.push(vec![Lifetimes::NONE; CLASSES].into());
+        }
+        let watched = Watched { last: now as u32, past: Past::new(now), app: app as u8 };
+        self.watched.insert(key, watched);
+    }
+
+    /// Watches fewer keys from now on.
+    pub fn narrow(&mut self, filter: Filter) {
+        self.watched.retain(|&key, _| filter.keeps(key));
+        self.watched.shrink_to_fit();
+    }
+
+    /// Whether it is time to look, after so many requests. Of a cache that holds nothing there is
+    /// nothing to learn.
+    #[inline]
+    pub const fn is_due(&self, now: u64, residents: usize) -> bool {
+        now >= self.look_at && residents > 0
+    }
+
+    /// Computes the indices anew, for a cache with so many residents.
+    pub fn learn(&mut self, now: u64, residents: usize) -> Table {
+        self.look_at = now + (now / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
+        for lived in self.lived.iter_mut().flatten() {
+            lived.forget(DECAY);
+        }
+        let idle_max = (residents as u64 * PATIENCE).max(FIRST_LOOK);
+        let lived = &mut self.lived;
+        self.watched.retain(|_, known| {
+            let lived = &mut lived[known.app as usize][known.past.class(known.last) as usize];
+            let age = known.age(now);
+            let stays = u64::from(age) <= idle_max;
+            let censored = if stays { &mut lived.lasting } else { &mut lived.lost };
+            censored[bucket(age)] += 1.0;
+            stays
+        });
+        self.table()
+    }
+
+    fn table(&self) -> Table {
+        let sum = |classes: &[Lifetimes]| {
+            let mut all = Lifetimes::NONE;
+            for lived in classes {
+                all.add(lived, 1.0);
+            }
+            all
+        };
+        let apps: Vec<Lifetimes> = self.lived.iter().map(|classes| sum(classes)).collect();
+        let everything = Hazards::tail(self.options.tail).within(&sum(&apps));
+        let indices = |hazards: &Hazards| {
+            let mut row = [0.0; _];
+            hazards.indices(self.options.stops, &mut row);
+            row
+        };
+        let mut rows: Vec<Row> = Vec::with_capacity((apps.len() + 1) * CLASSES);
+        for (classes, all) in self.lived.iter().zip(&apps) {
+            let tenant = everything.within(all);
+            let of_tenant = indices(&tenant);
+            rows.extend((0..CLASSES).map(|class| {
+                let own = with_neighbours(classes, class);
+                if own.is_empty() { of_tenant } else { indices(&tenant.within(&own)) }
+            }));
+        }
+        rows.extend([indices(&everything)].repeat(CLASSES));
+        Table::new(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::hash::mix;
+
+    /// Tenant 1 reads a loop of 100 keys, tenant 0 what it never reads again: what is learnt is
+    /// told apart by who asks, by class and by age.
+    #[test]
+    fn what_is_seen_is_learnt() {
+        let mut learner = Learner::new(2);
+        for now in 1..40_000u64 {
+            if now % 2 == 0 {
+                learner.access(0, mix(now), Kind::Read, now);
+            } else {
+                learner.access(1, mix((1 << 32) + now / 2 % 100), Kind::Read, now);
+            }
+        }
+        assert!(!learner.is_due(FIRST_LOOK - 1, 9) && !learner.is_due(FIRST_LOOK, 0));
+        assert!(learner.is_due(FIRST_LOOK, 9));
+        let table = learner.learn(40_000, 200);
+        assert!(!learner.is_due(44_999, 200) && learner.is_due(45_000, 200));
+        let class = super::super::class::interval_class(200, 1);
+        let index = |tenant, class, age| table.index(tenant, class, age);
+        // Hit after 200 requests, all of them.
+        assert!((index(1, class, 0) * 200.0 - 1.0).abs() < 0.1, "{}", index(1, class, 0));
+        assert!(index(1, class, 150) > 2.0 * index(1, class, 0), "near its hit it is worth more");
+        assert!(index(0, 0, 0) < 0.01 * index(1, class, 0), "{}", index(0, 0, 0));
+        assert!(index(1, 31, 0) > 10.0 * index(0, 31, 0), "a class not seen is as its tenant");
+    }
+
+    /// Residents only, with evictions as ends: nothing is ever hit late, for all left early.
+    #[test]
+    fn evicted_keys_stay_watched() {
+        let index = |gone: bool| {
+            let mut learner = Learner::new(1);
+            for now in 1..100_000u64 {
+                learner.access(0, mix(now % 1_000), Kind::Read, now);
+                if gone && now > 100 {
+                    learner.access(0, mix((now - 100) % 1_000), Kind::Gone, now);
+                }
+            }
+            learner.learn(100_000, 100).index(0, 0, 50)
+        };
+        assert!((index(false) * 950.0 - 1.0).abs() < 0.15, "{}", index(false));
+        assert!(index(true) * 950.0 < 0.01, "{}", index(true));
+    }
+
+    /// Keys of a scan are forgotten, and are not taken for keys that were hit.
+    #[test]
+    fn forgotten_keys_were_never_hit() {
+        let mut learner = Learner::new(1);
+        for now in 1..200_000u64 {
+            let key = if now % 10 == 0 { now % 100 } else { now };
+            learner.access(0, mix(key), Kind::Read, now);
+            if learner.is_due(now, 10) {
+                learner.learn(now, 10);
+            }
+        }
+        let table = learner.learn(200_000, 10);
+        assert!(learner.watched() < 5_000 && learner.bytes() < 1 << 20);
+        // One in ten thousand of those never hit is hit after a hundred.
+        assert!(table.index(0, 0, 50) < 2e-4, "{}", table.index(0, 0, 50));
+        assert!(table.index(0, 7, 50) > 0.009, "{}", table.index(0, 7, 50));
+    }
+
+    #[test]
+    fn a_share_is_watched_and_may_shrink() {
+        let mut learner = Learner::new(1);
+        for now in 1..10_000u64 {
+            if watches(mix(now), 0.5) {
+                learner.access(0, mix(now), Kind::Write, now);
+            }
+        }
+        assert!((4_500..5_500).contains(&learner.watched()));
+        learner.narrow(Filter::with_rate(0.1));
+        assert!((800..1_200).contains(&learner.watched()));
+    }
+}

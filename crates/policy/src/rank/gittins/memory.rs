@@ -1,0 +1,167 @@
+//! A memory of evicted keys: a key that returns goes on with its birth and its hits.
+//!
+//! Without it a key that is hit now and then but leaves in between would begin each time as one
+//! never hit. Of a key its fingerprint is kept, and its [`Past`]: five bytes. One key in eight
+//! thousand is taken for another, and then has a class that is not its own.
+//!
+//! ```text
+//! bucket of 8:   fingerprints 8 × 2 │ births 8 × 2 │ hits 8 × 1      the newest first
+//! ```
+//!
+//! The low bits of the hash choose a bucket, which forgets its oldest. To grow, the table is
+//! doubled with its contents: of the two copies of a key one is never found again, and is forgotten
+//! in its turn. So no hash is kept, and each bucket is used as far as the bound says.
+
+use super::class::Past;
+
+/// Keys of a bucket.
+const WAYS: usize = 8;
+/// The fingerprint of no key.
+const NONE: u16 = 0;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    prints: [u16; WAYS],
+    born: [u16; WAYS],
+    hits: [u8; WAYS],
+}
+
+impl Bucket {
+    fn past(&self, way: usize) -> Past {
+        Past { born: self.born[way], hits: self.hits[way] }
+    }
+
+    fn put(&mut self, way: usize, print: u16, past: Past) {
+        (self.prints[way], self.born[way], self.hits[way]) = (print, past.born, past.hits);
+    }
+
+    /// Moves those before `way` on by one.
+    fn shift(&mut self, way: usize) {
+        self.prints.copy_within(..way, 1);
+        self.born.copy_within(..way, 1);
+        self.hits.copy_within(..way, 1);
+    }
+
+    fn forget_from(&mut self, way: usize) {
+        self.prints[way..].fill(NONE);
+    }
+}
+
+/// What is remembered of keys that were evicted.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// A power of two of them.
+    buckets: Vec<Bucket>,
+    /// Keys of a bucket that are used.
+    ways: usize,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { buckets: vec![Bucket::default()], ways: 0 }
+    }
+}
+
+/// The top bits, which say nothing about the bucket.
+const fn print(hash: u64) -> u16 {
+    let print = (hash >> 48) as u16;
+    if print == NONE { 1 } else { print }
+}
+
+impl Memory {
+    /// Bytes of a remembered key.
+    pub const ENTRY: usize = size_of::<Bucket>() / WAYS;
+
+    /// Remembers so many keys from now on, to the eighth of a bucket; the oldest are forgotten, and
+    /// half of all where it becomes much smaller.
+    pub fn resize(&mut self, keys: usize) {
+        while keys > self.buckets.len() * WAYS {
+            self.buckets.extend_from_within(..);
+        }
+        while self.buckets.len() > 1 && keys * 3 < self.buckets.len() * WAYS {
+            self.buckets.truncate(self.buckets.len() / 2);
+            self.buckets.shrink_to_fit();
+        }
+        let ways = keys.div_ceil(self.buckets.len()).min(WAYS);
+        if ways < self.ways {
+            self.buckets.iter_mut().for_each(|bucket| bucket.forget_from(ways));
+        }
+        self.ways = ways;
+    }
+
+    fn bucket(&mut self, hash: u64) -> &mut Bucket {
+        let at = hash as usize & (self.buckets.len() - 1);
+        &mut self.buckets[at]
+    }
+
+    /// A key with this hash was evicted.
+    pub fn insert(&mut self, hash: u64, past: Past) {
+        if let Some(oldest) = self.ways.checked_sub(1) {
+            let bucket = self.bucket(hash);
+            bucket.shift(oldest);
+            bucket.put(0, print(hash), past);
+        }
+    }
+
+    /// A key with this hash returns: what is known of it, which is forgotten here.
+    pub fn take(&mut self, hash: u64) -> Option<Past> {
+        let bucket = self.bucket(hash);
+        let way = bucket.prints.iter().position(|&known| known == print(hash))?;
+        let past = bucket.past(way);
+        // Where it was, so that the order of the others stays.
+        bucket.put(way, NONE, past);
+        bucket.shift(way);
+        bucket.put(0, NONE, past);
+        Some(past)
+    }
+
+    /// Bytes that it takes.
+    pub const fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<Bucket>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::hash::mix;
+
+    fn past(key: u64) -> Past {
+        Past { born: key as u16, hits: key as u8 }
+    }
+
+    #[test]
+    fn what_was_evicted_lately_is_known_once() {
+        let mut memory = Memory::default();
+        memory.insert(mix(7), past(7));
+        assert_eq!(memory.take(mix(7)), None, "there is no room yet");
+        memory.resize(1_000);
+        (0..3_000).for_each(|key| memory.insert(mix(key), past(key)));
+        let known = |memory: &mut Memory, keys: std::ops::Range<u64>| {
+            keys.filter(|&key| memory.take(mix(key)) == Some(past(key))).count()
+        };
+        assert!(known(&mut memory, 0..1_000) < 50);
+        // Buckets are not filled alike: of the last eighth of a thousand nearly all are there.
+        assert!(known(&mut memory, 2_875..3_000) > 120);
+        assert!(known(&mut memory, 2_000..2_875) > 600);
+        assert!(known(&mut memory, 2_000..3_000) < 5, "taken");
+    }
+
+    #[test]
+    fn it_grows_and_shrinks_with_what_it_knows() {
+        let mut memory = Memory::default();
+        memory.resize(100);
+        (0..50).for_each(|key| memory.insert(mix(key), past(key)));
+        memory.resize(3_000);
+        assert!(memory.bytes() >= 3_000 * Memory::ENTRY && memory.bytes() < 6_000 * Memory::ENTRY);
+        let known = (0..50).filter(|&key| memory.take(mix(key)) == Some(past(key))).count();
+        assert!(known > 40, "{known}");
+        memory.resize(10);
+        assert!(memory.bytes() <= 32 * Memory::ENTRY, "{}", memory.bytes());
+        memory.resize(0);
+        memory.insert(mix(1), past(1));
+        assert_eq!(memory.take(mix(1)), None);
+    }
+
+    const _: () = assert!(Memory::ENTRY == 5);
+}

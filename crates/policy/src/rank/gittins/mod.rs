@@ -1,0 +1,66 @@
+//! Gittins: of all ways to keep an item until some age and then give it up, what the best earns.
+//!
+//! ```text
+//! rank = price · index[tenant][interval class][age] / size
+//! index = max over stopping ages of    hits until then / time until then
+//! ```
+//!
+//! An item is a machine that one may play or leave: kept, it costs its bytes for a while, and it
+//! may pay its price, the waiting that a hit saves. Which of many such machines to play at a time
+//! has an exact answer where each goes its own way: the one with the highest index, the best ratio
+//! of what is earned to what is spent until one gives up, if one gives up at the best time \[1\].
+//! Here a set of them is held, and the lowest of a sample of 64 goes.
+//!
+//! LHD is the special case that never gives up, and learns from what the cache holds. Stopping is
+//! what tells an item that is hit soon or never from one that is hit at leisure: their hit densities
+//! may be alike, but the first need be kept for a moment only.
+//!
+//! - *Classes* are by what three fields of an item's stamps tell: the octave of the mean interval
+//!   between its hits ([`interval_class`]).
+//! - *Learning* is from watched keys, resident or not, with lifetimes that last as censored
+//!   ([`Learner`]); `index` has the formulas. A table of one moment is swapped whole ([`Table`]).
+//! - *Candidates*: half of them are drawn by bytes where sizes differ, for what takes much memory
+//!   should be looked at often; and the eight newest always, so that large useless items leave at
+//!   once.
+//! - *Evicted* keys are remembered, as many as there are residents, so that a key which returns
+//!   goes on with its birth and its hits ([`Memory`]).
+//!
+//! All of it can be left out, to see what it gives: `cost=0` counts hits in place of waiting;
+//! `tail=0` takes what was never seen for impossible; `stop=0` never gives up; `watch` is the share
+//! of the keys that is watched at least (all while they are few), 0 to learn from residents;
+//! `tenants=0` has one table for all; `bytes=0` draws all candidates alike; `newest` and `memory`
+//! are the numbers of those.
+//!
+//! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
+
+mod class;
+mod index;
+mod learner;
+mod memory;
+mod simulated;
+mod table;
+
+pub use class::{AGES, CLASSES, Past, bucket, interval_class};
+pub use learner::{Kind, Learner, Options, watches};
+pub use memory::Memory;
+pub use table::{TENANTS, Table};
+
+use crate::{Param, Spec};
+use simulated::Gittins;
+
+/// The registry entry.
+pub const SPEC: Spec = Spec {
+    name: "gittins",
+    params: &[
+        Param::k(64),
+        Param::switch("cost", 1),
+        Param::switch("tail", 1),
+        Param::switch("stop", 1),
+        Param::share("watch", 0.1),
+        Param::switch("tenants", 1),
+        Param::switch("bytes", 1),
+        Param::count("newest", 8, 0, 64),
+        Param::number("memory", 1.0, 0.0, 16.0),
+    ],
+    build: |params| Box::new(Gittins::new(params)),
+};

@@ -1,0 +1,273 @@
+//! The rank in the simulator: residents without gaps, and whom of them an eviction looks at.
+//!
+//! Entries lie in no order (the last fills every gap), so a run of neighbours is as good as single
+//! draws, and costs fewer cache lines. Draws by bytes go along a run as well: they take whoever
+//! holds every so-maniest byte, counted from a random one, which is an eighth of the entries on the
+//! mean, and never the same twice.
+
+use super::{Kind, Learner, Memory, Options, Past, TENANTS, Table};
+use crate::rank::Dense;
+use crate::{Access, Op, Params, Policy, Slot, Tick};
+use base::hash::mix;
+use base::{Filter, Prng, Size};
+
+/// Neighbours read at each draw.
+const RUN: usize = 8;
+/// Neighbours along which draws by bytes go.
+const WALK: usize = 32;
+/// Residents passed for each that is drawn by its bytes.
+const PASSED: usize = 8;
+/// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
+const ALIKE: f64 = 0.02;
+/// Keys that are all watched as long as there are no more.
+const WATCHED_ALL: usize = 12_000;
+
+/// With its slot 24 bytes, so that a run of eight is three cache lines.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Tick of the last use, wrapping: ages beyond 2^32 requests are mistaken.
+    last: u32,
+    /// Price by byte.
+    worth: f32,
+    size: Size,
+    past: Past,
+    tenant: u8,
+    class: u8,
+}
+
+impl Entry {
+    #[inline]
+    fn rank(&self, table: &Table, now: u32) -> f32 {
+        let age = now.wrapping_sub(self.last);
+        self.worth * table.index(u16::from(self.tenant), self.class, age)
+    }
+
+    fn resize(&mut self, size: Size) {
+        self.worth *= bytes(self.size) / bytes(size);
+        self.size = size;
+    }
+}
+
+fn bytes(size: Size) -> f32 {
+    size.max(Size::ONE).as_f32()
+}
+
+/// The sum of the residents' sizes and that of their squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sizes {
+    sum: u64,
+    squares: u128,
+}
+
+impl Sizes {
+    fn add(&mut self, size: Size) {
+        self.sum += size.get();
+        self.squares += u128::from(size.get()).pow(2);
+    }
+
+    fn take(&mut self, size: Size) {
+        self.sum -= size.get();
+        self.squares -= u128::from(size.get()).pow(2);
+    }
+
+    /// Whether so many items are of different sizes.
+    fn differ(&self, items: usize) -> bool {
+        self.squares as f64 * items as f64 > (1.0 + ALIKE) * (self.sum as f64).powi(2)
+    }
+}
+
+/// The residents, what was learnt, and what is remembered.
+#[derive(Debug)]
+pub(super) struct Gittins {
+    table: Table,
+    learner: Learner,
+    memory: Memory,
+    dense: Dense<Entry>,
+    sizes: Sizes,
+    /// The newest, in a ring; those that left since are passed over.
+    newest: Vec<Slot>,
+    newest_at: usize,
+    prng: Prng,
+    k: usize,
+    has_price: bool,
+    by_tenant: bool,
+    by_bytes: bool,
+    /// The keys that are watched, and the fewest that they may become; none where residents are.
+    watch: Filter,
+    watch_min: Option<Filter>,
+    remembered: f64,
+}
+
+impl Gittins {
+    pub(super) fn new(params: &Params) -> Self {
+        let is = |name| params.get(name) > 0.0;
+        let options = Options { tail: is("tail"), stops: is("stop") };
+        Self {
+            table: Table::default(),
+            learner: Learner::with(TENANTS, options),
+            memory: Memory::default(),
+            dense: Dense::default(),
+            sizes: Sizes::default(),
+            newest: vec![Slot::MAX; params.get("newest") as usize],
+            newest_at: 0,
+            prng: Prng::new(params.seed),
+            k: params.get("k") as usize,
+            has_price: is("cost"),
+            by_tenant: is("tenants"),
+            by_bytes: is("bytes"),
+            watch: Filter::ALL,
+            watch_min: is("watch").then(|| Filter::with_rate(params.get("watch"))),
+            remembered: params.get("memory"),
+        }
+    }
+
+    fn tenant(&self, access: &Access) -> u16 {
+        if self.by_tenant { access.tenant } else { 0 }
+    }
+
+    /// Learns from a request, and looks when it is time.
+    #[inline]
+    fn see(&mut self, access: &Access, now: Tick) {
+        if self.watch.keeps(access.key) {
+            let kind = if access.op == Op::Set { Kind::Write } else { Kind::Read };
+            self.learner.access(self.tenant(access), access.key, kind, now.0);
+            if self.learner.watched() > WATCHED_ALL {
+                self.narrow();
+            }
+        }
+        if self.learner.is_due(now.0, self.dense.len()) {
+            self.table = self.learner.learn(now.0, self.dense.len());
+        }
+    }
+}
+
+impl Gittins {
+    #[cold]
+    fn narrow(&mut self) {
+        let (most, least) = (self.watch.threshold(), self.watch_min.map(Filter::threshold));
+        if let Some(least) = least.filter(|&least| most > least) {
+            self.watch = Filter::below((most / 4 * 3).max(least));
+            self.learner.narrow(self.watch);
+        }
+    }
+}
+
+/// The lowest rank so far, and whose it is.
+struct Lowest<'a> {
+    table: &'a Table,
+    now: u32,
+    rank: f32,
+    slot: Slot,
+}
+
+impl Lowest<'_> {
+    #[inline]
+    fn consider(&mut self, slot: Slot, entry: &Entry) {
+        let rank = entry.rank(self.table, self.now);
+        if rank < self.rank {
+            (self.rank, self.slot) = (rank, slot);
+        }
+    }
+}
+
+impl Policy for Gittins {
+    fn on_miss(&mut self, incoming: &Access, now: Tick) {
+        self.see(incoming, now);
+    }
+
+    fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick) {
+        let mut past = Past::new(now.0);
+        if self.remembered > 0.0 {
+            self.memory.resize((self.remembered * (self.dense.len() + 1) as f64) as usize);
+            if let Some(known) = self.memory.take(mix(access.key)) {
+                past = known;
+                if access.op == Op::Get {
+                    past.hit(now.0);
+                }
+            }
+        }
+        let last = now.0 as u32;
+        let price = if self.has_price { access.penalty.0.max(1) as f32 } else { 1.0 };
+        let entry = Entry {
+            last,
+            worth: price / bytes(access.size),
+            size: access.size,
+            past,
+            tenant: (self.tenant(access) % TENANTS as u16) as u8,
+            class: past.class(last),
+        };
+        self.sizes.add(entry.size);
+        self.dense.push(slot, entry);
+        if !self.newest.is_empty() {
+            self.newest[self.newest_at] = slot;
+            self.newest_at = (self.newest_at + 1) % self.newest.len();
+        }
+    }
+
+    fn on_hit(&mut self, slot: Slot, access: &Access, now: Tick) {
+        self.see(access, now);
+        let entry = self.dense.get_mut(slot);
+        entry.last = now.0 as u32;
+        if access.op == Op::Get {
+            entry.past.hit(now.0);
+        }
+        entry.class = entry.past.class(entry.last);
+        if entry.size != access.size {
+            self.sizes.take(entry.size);
+            self.sizes.add(access.size);
+            entry.resize(access.size);
+        }
+    }
+
+    fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, now: Tick) {
+        let entry = self.dense.remove(slot);
+        self.sizes.take(entry.size);
+        if evicted {
+            self.memory.insert(mix(key), entry.past);
+        }
+        if (!evicted || self.watch_min.is_none()) && self.watch.keeps(key) {
+            self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0);
+        }
+    }
+
+    fn victim(&mut self, _: &Access, now: Tick) -> Slot {
+        let Self { table, dense, prng, k, .. } = self;
+        let len = dense.len();
+        let first = dense.at(0).0;
+        let mut lowest = Lowest { table, now: now.0 as u32, rank: f32::INFINITY, slot: first };
+        if len <= *k {
+            dense.iter().for_each(|(slot, entry)| lowest.consider(slot, entry));
+            return lowest.slot;
+        }
+        let by_bytes = if self.by_bytes && self.sizes.differ(len) { *k / 2 } else { 0 };
+        let mut left = *k - by_bytes;
+        while left > 0 {
+            let start = prng.below(len as u64) as usize;
+            for (slot, entry) in dense.run(start, left.min(RUN)).into_iter().flatten() {
+                lowest.consider(*slot, entry);
+            }
+            left = left.saturating_sub(RUN);
+        }
+        let apart = (self.sizes.sum * PASSED as u64).div_ceil(len as u64);
+        for _ in 0..(by_bytes * PASSED).div_ceil(WALK) {
+            let start = prng.below(len as u64) as usize;
+            let mut passed = prng.below(apart);
+            for (slot, entry) in dense.run(start, WALK).into_iter().flatten() {
+                passed += entry.size.get();
+                if passed >= apart {
+                    lowest.consider(*slot, entry);
+                    passed -= apart;
+                    if passed >= apart {
+                        passed %= apart;
+                    }
+                }
+            }
+        }
+        for &slot in &self.newest {
+            if let Some(entry) = dense.get(slot) {
+                lowest.consider(slot, entry);
+            }
+        }
+        lowest.slot
+    }
+}
