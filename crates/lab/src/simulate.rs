@@ -16,6 +16,7 @@ mod outcome;
 #[cfg(test)]
 mod peers;
 mod play;
+mod product;
 mod recipe;
 mod show;
 mod size;
@@ -43,7 +44,8 @@ Examples:
   larder simulate web.csv.zst cart.csv.zst --recipe static,kredis --size 10% --penalty cart=2ms
 
 A size in per cent is of the footprint: the sum over all keys of the largest size each had.
-`--policy list` names the policies and their parameters; `--policy all` takes every one."
+`--policy list` names the policies and their parameters; `--policy all` takes every one.
+`store:lhd` is the live store itself under that policy, with all that it takes beside its items."
 )]
 pub struct Args {
     /// Traces: files in any known format, or generators
@@ -168,6 +170,9 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
+/// What names the live store under a policy begins with.
+const LIVE: &str = "store:";
+
 /// The policies, each under the name it was asked for by.
 fn choices(names: &[String]) -> Result<Vec<(String, Choice)>> {
     if names.iter().any(|name| name == "all") {
@@ -175,7 +180,11 @@ fn choices(names: &[String]) -> Result<Vec<(String, Choice)>> {
         return Ok(policy::ALL.iter().map(named).collect());
     }
     let named = |name: &String| {
-        let choice = policy::parse(name).map_err(|error| anyhow!(error))?;
+        let live = name.trim().strip_prefix(LIVE);
+        let choice = policy::parse(live.unwrap_or(name)).map_err(|error| anyhow!(error))?;
+        if live.is_some() {
+            choice.evictor().map_err(|error| anyhow!(error))?;
+        }
         Ok((name.trim().to_owned(), choice))
     };
     names.iter().map(named).collect()

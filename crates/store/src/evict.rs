@@ -180,7 +180,7 @@ impl Shard {
         if self.bury_for_chunk(store, tenant, contents, &want) {
             return Ok(());
         }
-        if is_chunk && self.is_full(store, tenant, need) {
+        if is_chunk && self.is_full(store, tenant, need) && !self.is_poor(store) {
             let gains = self.gains_page(store, SizeClass { tenant, class }, &want);
             if gains && self.has_chunk(tenant, contents) {
                 self.pausing.victim();
@@ -332,6 +332,7 @@ impl Shard {
     fn evict(&mut self, at: TenantId, class: usize, chosen: &Chosen) -> u64 {
         self.note_worth(at, class, chosen);
         let place = self.place_of(at, class, chosen);
+        self.remember(at, place);
         let exit = if chosen.is_dead { Exit::Expired } else { Exit::Evicted };
         let (item, bytes) = self.part_with(at, place, exit);
         let tenant = &mut self.tenants[usize::from(at)];

@@ -15,7 +15,8 @@ use crate::Store;
 use crate::item::Ref;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
-use base::{TenantId, Tick};
+use crate::watch::Watching;
+use base::{Filter, TenantId, Tick};
 use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
 use policy::rank::{Learnt, Lessons, Stamps};
 use std::sync::Arc;
@@ -117,22 +118,39 @@ impl Store {
             self.memory.take(known.bytes);
             admin.lifetimes = Some(known);
         }
+        if admin.watching.is_some() && !watched {
+            let known = admin.watching.take();
+            self.memory.give(known.map_or(0, |known| known.bytes()));
+            self.forget_pasts();
+        }
+        if watched && admin.watching.is_none() {
+            admin.watching = Some(Watching::new(tenants));
+        }
         self.learns.store(lifetimes || watched, Relaxed);
     }
 
     /// What was learnt so far.
     pub(crate) fn learnt(admin: &Admin) -> Learnt {
-        Learnt { lifetimes: admin.lifetimes.as_ref().map(|known| Arc::clone(&known.ranks)) }
+        Learnt {
+            lifetimes: admin.lifetimes.as_ref().map(|known| Arc::clone(&known.ranks)),
+            watched: admin.watching.as_ref().map(Watching::indices),
+        }
     }
 
     /// What a shard does for a rank that learns.
     pub(crate) fn teach(admin: &Admin, shard: &mut Shard) {
+        shard.lessons = None;
         match &admin.lifetimes {
-            None => (shard.lives, shard.lessons) = (None, None),
+            None => shard.lives = None,
             Some(known) => {
                 shard.lives.get_or_insert_with(|| known.lives());
                 shard.lessons = Some(Lessons::Lifetimes);
             }
+        }
+        let watch = admin.watching.as_ref().map_or(Filter::NONE, Watching::filter);
+        shard.tap.set_watch(watch, admin.accounts.len());
+        if admin.watching.is_some() {
+            shard.lessons = Some(Lessons::Watched);
         }
     }
 

@@ -42,6 +42,7 @@ mod table;
 mod tap;
 mod tenant;
 mod view;
+mod watch;
 mod wheel;
 
 pub use config::{Bounds, Config, Pool};

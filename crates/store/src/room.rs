@@ -8,10 +8,8 @@ use crate::shard::Shard;
 use crate::{Error, Now, Store};
 use base::{Bytes, TenantId};
 
-/// One eviction in so many is made in another shard.
-const ABROAD_EVERY: u64 = 16;
-/// What needs more than a shard's part of the memory divided by this is large.
-const LARGE: u64 = 8;
+/// Once in so many evictions it is asked whether another shard holds more.
+const LOOK_EVERY: u64 = 16;
 
 impl Shard {
     /// Reserves `need` bytes for a write of the tenant, evicting what must go for it.
@@ -47,13 +45,9 @@ impl Shard {
         self.check_fit(store, tenant, need)?;
         // What is evicted stays reserved, so that nobody else can take it before this write does.
         let mut credit = 0;
-        // A shard would be emptied for what is as large, and that would be next to leave it.
-        let most = memory.effective().min(self.tenants[tenant as usize].account.max());
-        let is_large = need.saturating_mul(LARGE * store.shards.len() as u64) > most;
-        let abroad_every = if is_large { 1 } else { ABROAD_EVERY };
         let own = Want { own: true, ..want };
         while !self.tenants[tenant as usize].account.try_take(need) {
-            match self.evict_anywhere(store, &own, abroad_every) {
+            match self.evict_anywhere(store, &own) {
                 0 => {
                     memory.give(credit);
                     return Err(Error::Full);
@@ -62,7 +56,7 @@ impl Shard {
             }
         }
         while credit < need && !memory.try_take(need - credit) {
-            match self.evict_anywhere(store, &want, abroad_every) {
+            match self.evict_anywhere(store, &want) {
                 0 => {
                     self.tenants[tenant as usize].account.give(need);
                     memory.give(credit);
@@ -83,25 +77,22 @@ impl Shard {
         Ok(())
     }
 
-    /// Makes an item leave, one in so many in another shard, if there is one that is free.
-    fn evict_anywhere(&mut self, store: &Store, want: &Want, abroad_every: u64) -> u64 {
-        let freed = self.evict_somewhere(store, want, abroad_every);
+    /// Makes a page leave, here or in a shard that holds more and is free.
+    fn evict_anywhere(&mut self, store: &Store, want: &Want) -> u64 {
+        let freed = self.evict_somewhere(store, want);
         if freed > 0 {
             self.pausing.victim();
         }
         freed
     }
 
-    fn evict_somewhere(&mut self, store: &Store, want: &Want, abroad_every: u64) -> u64 {
+    fn evict_somewhere(&mut self, store: &Store, want: &Want) -> u64 {
         let freed = self.bury(want);
         if freed > 0 {
             return freed;
         }
-        // Were all room made at home, each shard would keep for ever the share of memory it had
-        // when memory filled up. An eviction abroad now and then lets those that miss more grow.
-        if self.prng.below(abroad_every) == 0 {
-            let other = self.prng.below(256) as usize;
-            let freed = store.try_evict_at(self.at, other, want);
+        if let Some(other) = self.richer(store) {
+            let freed = store.try_evict_at(other, want);
             if freed > 0 {
                 return freed;
             }
@@ -113,6 +104,19 @@ impl Shard {
             }
             freed => freed,
         }
+    }
+
+    /// Another shard that holds so much more that it is to make room. Each has the same share of the
+    /// keys, so each is to have the same share of the memory; were all room made at home, each would
+    /// keep what it had when memory filled up, and lose or gain by chance from there on.
+    fn richer(&mut self, store: &Store) -> Option<usize> {
+        let first = self.prng.below(store.shards.len() as u64) as usize;
+        store.richer(self.at, first)
+    }
+
+    /// Whether it is time to ask, and another shard is to make room.
+    pub(crate) fn is_poor(&mut self, store: &Store) -> bool {
+        store.shards.len() > 1 && self.prng.below(LOOK_EVERY) == 0 && self.richer(store).is_some()
     }
 
     /// Refuses a write before anything is evicted in vain for it. Only writes that are large

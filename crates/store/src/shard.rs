@@ -19,6 +19,7 @@ use crate::slab::{Classes, Draws};
 use crate::table::{END, Place};
 use crate::tap::{Seen, Tap};
 use crate::tenant::Tenant;
+use crate::watch::Pasts;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use policy::rank::{Lessons, Stamps};
@@ -53,6 +54,8 @@ pub(crate) struct Shard {
     pub(crate) notes: Option<Box<Notes>>,
     /// Remembers penalties of keys, while pools are made of their classes.
     pub(crate) ghosts: Option<Box<Ghosts>>,
+    /// Remembers evicted keys, while a rank goes by the whole past of a key.
+    pub(crate) pasts: Option<Box<Pasts>>,
     pub(crate) line: NewLine,
     /// Accesses so far.
     pub(crate) tick: u64,
@@ -219,34 +222,33 @@ impl Shard {
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
-        match found {
-            Some(place) => {
-                if self.lessons.is_some() {
-                    // The value that was there ends its life unread.
-                    let table = &mut self.tenants[key.tenant as usize].table;
-                    let (items, mut item) = (table.about(), table.get_mut(place));
-                    let mut stamps = item.view().stamps();
-                    let age = stamps.age(self.tick);
-                    let lived = lived(self.lives.as_ref(), self.lane);
-                    learn::lives_on(lived, key.tenant, stamps, age, false);
-                    learn::classify(self.lessons, &mut stamps, age, items);
-                    item.set_stamps(stamps);
-                }
-                let tenant = &self.tenants[key.tenant as usize];
-                let before =
-                    departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
-                match parts.expires {
-                    None => self.overwrite::<false>(store, key, place, parts, now),
-                    Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
-                }?;
-                let departures = &self.tenants[key.tenant as usize].departures;
-                if let (Some(departures), Some(before)) = (departures, before) {
-                    departures.replaced(key.bytes, &before);
-                }
-                Ok(())
-            }
-            None => self.insert(store, key, parts, Stamps::new(self.tick, 0), now),
+        let Some(place) = found else {
+            let items = self.tenants[key.tenant as usize].table.about();
+            let stamps = self.stamps_of(key.hash, items);
+            return self.insert(store, key, parts, stamps, now);
+        };
+        if self.lessons.is_some() {
+            // The value that was there ends its life unread.
+            let table = &mut self.tenants[key.tenant as usize].table;
+            let (items, mut item) = (table.about(), table.get_mut(place));
+            let mut stamps = item.view().stamps();
+            let age = stamps.age(self.tick);
+            let lived = lived(self.lives.as_ref(), self.lane);
+            learn::lives_on(lived, key.tenant, stamps, age, false);
+            learn::classify(self.lessons, &mut stamps, age, items);
+            item.set_stamps(stamps);
         }
+        let tenant = &self.tenants[key.tenant as usize];
+        let before = departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
+        match parts.expires {
+            None => self.overwrite::<false>(store, key, place, parts, now),
+            Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
+        }?;
+        let departures = &self.tenants[key.tenant as usize].departures;
+        if let (Some(departures), Some(before)) = (departures, before) {
+            departures.replaced(key.bytes, &before);
+        }
+        Ok(())
     }
 
     /// [`Shard::overwrite`] by a value that dies.

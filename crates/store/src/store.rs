@@ -17,7 +17,8 @@
 //! - A thread with a shard in hand waits for no other shard. If a write needs room and nothing in
 //!   its own shard may be evicted, it takes its turn at `elsewhere` and only *tries* the locks of
 //!   the others. Whoever has the turn never waits, so the turn always comes round: no cycle.
-//! - Without the turn, too, another shard may be tried: one eviction in a few is made abroad.
+//! - Without the turn, too, another shard may be tried: one that holds more makes room for one that
+//!   holds less.
 //! - A shard that cannot be tried is either in a short call, which will end, or its holder waits
 //!   for the turn; and then it found nothing to evict in it either. So memory is called full when
 //!   no more shards are locked than threads wait for the turn.
@@ -44,6 +45,7 @@ use crate::sync::{
 use crate::table::END;
 use crate::tap::Tap;
 use crate::tenant::{Account, Tenant};
+use crate::watch::Watching;
 use crate::{
     Bounds, Change, Config, Counters, Error, Evictor, Item, Key, Len, Now, Pool, ScanItem, Scope,
     Swept, TenantStats,
@@ -59,6 +61,10 @@ use std::thread::available_parallelism;
 const SAMPLES_MAX: usize = 1 << 16;
 /// Fetches all stopwatches time at once.
 const FETCHES_MAX: usize = 1 << 14;
+/// A shard that has more than another by such a part of it gives it a page.
+const SLACK: u64 = 32;
+/// Shards looked at for the one that holds most.
+const LOOKED_AT: usize = 16;
 /// Buckets swept while one shard is locked.
 const SWEEP_STEP: usize = 32;
 
@@ -73,6 +79,8 @@ pub struct Store {
     seed: u64,
     /// Where pages come from.
     arena: Arc<Arena>,
+    /// Bytes of pages by shard.
+    held: Box<[Arc<AtomicU64>]>,
     /// How they are cut.
     pub(crate) sizes: Arc<Classes>,
     pub(crate) moves: Moves,
@@ -96,9 +104,10 @@ const _: () = {
 pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
     pub(crate) pools: Vec<Pool>,
-    /// What was learnt, while a pool's rank learns.
     /// What was learnt from lifetimes, while a rank does.
     pub(crate) lifetimes: Option<Lifetimes>,
+    /// What was learnt from watched keys, while a rank does.
+    pub(crate) watching: Option<Watching>,
     /// Charged for counting classes.
     pub(crate) class_bytes: u64,
 }
@@ -151,6 +160,7 @@ impl Store {
             counts_sizes: false,
             balanced: 0,
             ghosts: None,
+            pasts: None,
             told: 0,
         };
         let lanes = match config.lanes {
@@ -163,12 +173,14 @@ impl Store {
             value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
             seed: config.seed,
             arena,
+            held: (0..shards).map(|_| Arc::default()).collect(),
             sizes: Arc::clone(&sizes),
             moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],
                 pools: vec![pool],
                 lifetimes: None,
+                watching: None,
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),
@@ -534,7 +546,7 @@ impl Store {
         for shard in &self.shards {
             let mut shard = shard.settle();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
-                let pages = Pages::new(&self.arena, &self.sizes);
+                let pages = Pages::new(&self.arena, &self.sizes, &self.held[shard.at]);
                 shard.tenants.push(Tenant::new(Arc::clone(account), pages));
             }
             shard.order.forget();
@@ -676,16 +688,24 @@ impl Store {
         self.arena.tend();
         if self.learns.load(Relaxed) {
             self.learn();
+            self.watch();
         }
         swept
     }
 
-    /// Evicts a page in another shard than `at` if its lock is free just now.
-    pub(crate) fn try_evict_at(&self, at: usize, other: usize, want: &Want) -> u64 {
-        let other = other % self.shards.len();
-        if other == at {
-            return 0;
-        }
+    /// The shard that holds most, of those looked at from a random one on, if it holds so much more
+    /// than the one at `at` that it is the one to give.
+    pub(crate) fn richer(&self, at: usize, first: usize) -> Option<usize> {
+        let shards = self.shards.len();
+        let looked_at = (first..first + shards.min(LOOKED_AT)).map(|shard| shard % shards);
+        let held = |shard: usize| self.held[shard].load(Relaxed);
+        let (most, richest) = looked_at.map(|shard| (held(shard), shard)).max()?;
+        let own = held(at);
+        (most > own + own / SLACK + self.page().0).then_some(richest)
+    }
+
+    /// Evicts a page in another shard, which the caller does not hold, if its lock is free just now.
+    pub(crate) fn try_evict_at(&self, other: usize, want: &Want) -> u64 {
         let shard = self.shards[other].try_settle();
         shard.map_or(0, |mut shard| shard.evict_page(&Want { spare: 0, ..*want }))
     }

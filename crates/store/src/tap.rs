@@ -21,8 +21,6 @@ pub(crate) struct Watched {
     pub(crate) tick: u64,
     pub(crate) tenant: TenantId,
     pub(crate) sighting: Sighting,
-    /// Those of the item after it; of a new item where there is none.
-    pub(crate) stamps: Stamps,
 }
 
 /// What a request found or left.
@@ -122,7 +120,6 @@ impl Tap {
                 tick,
                 tenant: key.tenant,
                 sighting: Sighting::Delete,
-                stamps: Stamps::default(),
             });
         }
     }
@@ -131,8 +128,7 @@ impl Tap {
     fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
         let tenant = key.tenant;
         if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
-            let (key, stamps) = (key.hash, seen.stamps);
-            self.watched.push(Watched { key, tick, tenant, sighting, stamps });
+            self.watched.push(Watched { key: key.hash, tick, tenant, sighting });
         }
         if !self.filters.get(usize::from(tenant)).is_some_and(|of| of.keeps(key.hash)) {
             return;

@@ -1,9 +1,10 @@
 //! Plays a trace to many caches, on all cores.
 
-use super::ReadSize;
 use super::feed::{Chunk, Feed, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
+use super::product::{Player, Product};
 use super::size::Size;
+use super::{LIVE, ReadSize};
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
 use indicatif::ProgressBar;
@@ -36,7 +37,7 @@ struct Run {
     policy: String,
     size: Size,
     asked: Bytes,
-    cache: Cache,
+    cache: Player,
     misses_by: MissesBy,
     seconds: Duration,
     accesses: u64,
@@ -111,7 +112,7 @@ impl Run {
             miss_ratio: stats.miss_ratio(),
             byte_miss_ratio: stats.byte_miss_ratio(),
             requests_per_second: self.accesses as f64 / self.seconds.as_secs_f64().max(1e-9),
-            mean_penalty_us: outcome::mean_penalty(stats, feed.has_penalties()),
+            mean_penalty_us: outcome::mean_penalty(&stats, feed.has_penalties()),
             misses_by: self.misses_by,
             accesses: self.accesses,
             evictions: stats.evictions,
@@ -145,9 +146,17 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
                 policy: name.clone(),
                 size: size.clone(),
                 asked,
-                cache: match plan.read_size {
-                    ReadSize::New => Cache::new(choice, asked, plan.seed),
-                    ReadSize::First => Cache::new(choice, asked, plan.seed).keeping_sizes(),
+                cache: match (choice.evictor(), plan.read_size) {
+                    (Ok(evictor), _) if name.starts_with(LIVE) => {
+                        Player::Product(Box::new(Product::new(evictor, asked, plan.seed)))
+                    }
+                    (_, ReadSize::New) => {
+                        Player::Simulated(Box::new(Cache::new(choice, asked, plan.seed)))
+                    }
+                    (_, ReadSize::First) => {
+                        let cache = Cache::new(choice, asked, plan.seed);
+                        Player::Simulated(Box::new(cache.keeping_sizes()))
+                    }
                 },
                 misses_by: MissesBy::default(),
                 seconds: Duration::ZERO,
@@ -310,7 +319,11 @@ mod tests {
                     policy: name.clone(),
                     size: size.clone(),
                     asked: size.of(feed.footprint()),
-                    cache: Cache::new(choice, size.of(feed.footprint()), 1),
+                    cache: Player::Simulated(Box::new(Cache::new(
+                        choice,
+                        size.of(feed.footprint()),
+                        1,
+                    ))),
                     misses_by: MissesBy::default(),
                     seconds: Duration::ZERO,
                     accesses: 0,

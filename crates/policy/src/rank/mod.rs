@@ -68,6 +68,8 @@ pub enum Lessons {
 pub struct Learnt {
     /// From lifetimes.
     pub lifetimes: Option<Arc<lhd::Ranks>>,
+    /// From watched keys.
+    pub watched: Option<Arc<gittins::Indices>>,
 }
 
 /// Scores a resident item: of the candidates drawn, the one with the lowest rank goes.

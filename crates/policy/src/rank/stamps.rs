@@ -15,7 +15,7 @@ const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
 /// One step of `born`, in accesses, as a power of two.
-const BORN_STEP: u32 = 10;
+pub(super) const BORN_STEP: u32 = 10;
 /// Beyond this age `last` is moved on: half of what it can tell apart.
 const AGE_MAX: u32 = 1 << 31;
 /// The same for `born`, in its steps: a quarter, for a refresh may come so much later.
@@ -118,10 +118,10 @@ impl Stamps {
         if steps > 2 * LIFE_MAX { 0 } else { steps }
     }
 
-    /// Accesses from its making to the last one to it, to a step.
+    /// Accesses from its making to the last one to it, to a step: as if it was made when that began.
     #[inline]
     pub const fn in_use(self) -> u32 {
-        (self.steps_in_use() as u32) << BORN_STEP
+        ((self.steps_in_use() as u32) << BORN_STEP) | (self.last % (1 << BORN_STEP))
     }
 
     /// Accesses since the last one.
@@ -139,11 +139,12 @@ impl Stamps {
         }
     }
 
-    /// Accesses since it was made, to a step.
+    /// Accesses since it was made, to a step: as if it was made when that began.
     #[inline]
     pub const fn life(self, tick: u64) -> u32 {
         let steps = ((tick >> BORN_STEP) as u16).wrapping_sub(self.born);
-        let (life, age) = ((steps as u32) << BORN_STEP, self.age(tick));
+        let life = ((steps as u32) << BORN_STEP) | (tick as u32 % (1 << BORN_STEP));
+        let age = self.age(tick);
         if life < age { age } else { life }
     }
 
@@ -194,7 +195,7 @@ mod tests {
         let mut stamps = Stamps::new(1 << 33, 3);
         for at in 1..2_000u32 {
             stamps.hit((1 << 33) + u64::from(at) * 1_000);
-            let rate = f64::from(stamps.in_use() + 512) / f64::from(stamps.hits);
+            let rate = f64::from(stamps.in_use()) / f64::from(stamps.hits);
             assert!(at < 20 || (900.0..1_100.0).contains(&rate), "{at}: {rate}");
         }
         assert!(stamps.hits >= 128 && stamps.penalty_class() == 3);

@@ -40,12 +40,14 @@ pub(crate) use sample::{Choice, Chosen, Draws};
 
 use crate::item::{Owned, Parts, Ref};
 use crate::lanes::LANES_MAX;
+use crate::sync::AtomicU64;
 use ahead::{Ahead, MANY};
 use base::Prng;
 use held::Held;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// No place among the pages that have room.
 const NIL: u32 = u32::MAX;
@@ -154,17 +156,24 @@ pub(crate) struct Pages {
     arena: Arc<Arena>,
     classes: Arc<Classes>,
     held: Held,
+    /// Bytes of the pages of all tenants in the shard.
+    in_shard: Arc<AtomicU64>,
 }
 
 impl Pages {
-    pub(crate) fn new(arena: &Arc<Arena>, classes: &Arc<Classes>) -> Self {
+    pub(crate) fn new(
+        arena: &Arc<Arena>,
+        classes: &Arc<Classes>,
+        in_shard: &Arc<AtomicU64>,
+    ) -> Self {
         let held = Held::new(classes.large() + 1);
-        Self { arena: Arc::clone(arena), classes: Arc::clone(classes), held }
+        let (arena, classes) = (Arc::clone(arena), Arc::clone(classes));
+        Self { arena, classes, held, in_shard: Arc::clone(in_shard) }
     }
 
     /// The same without a page.
     pub(crate) fn without_pages(&self) -> Self {
-        Self::new(&self.arena, &self.classes)
+        Self::new(&self.arena, &self.classes, &self.in_shard)
     }
 
     /// What is known of victims, those to come among them, is out of date.
@@ -228,6 +237,7 @@ impl Pages {
         let index = held.pages.len();
         held.pages.push(Page::new(run, bytes, class, index, self.classes.slots(class)));
         held.bytes += bytes;
+        self.in_shard.fetch_add(bytes, Relaxed);
         held.open(index);
         true
     }
@@ -248,6 +258,7 @@ impl Pages {
         }
         let bytes = page.bytes;
         held.bytes -= bytes;
+        self.in_shard.fetch_sub(bytes, Relaxed);
         self.arena.give(page.into_run());
         bytes
     }
@@ -411,7 +422,7 @@ impl Pages {
     /// Pages of no store, for items outside of one.
     pub(crate) fn for_test() -> Self {
         let classes = Slab::default().classes(0, 1, 1);
-        Self::new(&Arc::new(Arena::new(classes.page())), &Arc::new(classes))
+        Self::new(&Arc::new(Arena::new(classes.page())), &Arc::new(classes), &Arc::default())
     }
 
     /// An item in a page of its own accord.

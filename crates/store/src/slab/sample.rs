@@ -220,9 +220,9 @@ impl Pages {
             drawn += 1;
             found += rank(at, first);
         }
-        // Of a class of penalties there may be few.
-        let all =
-            if choice.only.is_some() { LINES_OF_CLASS } else { (2 * k).div_ceil(step as usize) };
+        // Of a class of penalties there may be few; and pages of few slots have no whole line.
+        let in_line = step.min(self.classes.slots(class)).max(1) as usize;
+        let all = if choice.only.is_some() { LINES_OF_CLASS } else { (2 * k).div_ceil(in_line) };
         let mut left = if lines.is_empty() { all } else { lowest::LINES - drawn };
         while found < k && left > 0 && !held.pages.is_empty() {
             left -= 1;

@@ -210,3 +210,35 @@ fn what_was_learnt_is_forgotten_with_its_rank() {
     store.set_pools(&[Pool { evictor: Evictor::lhd(8), ..klru }]);
     assert_eq!(store.used(), with);
 }
+
+/// Each shard has the same share of the keys, and is to have the same share of the memory: large
+/// items, which take pages from wherever they find them, must not empty one and fill another.
+#[test]
+fn shards_hold_alike() {
+    let slab = Slab { page: 32 << 10, ..Slab::default() };
+    let maxmemory = Bytes(16 << 20);
+    let config =
+        Config { maxmemory, shards: 4, slab, evictor: Evictor::lhd(32), ..Config::default() };
+    let store = Store::new(config);
+    let (value, mut prng) = (vec![7; 96 << 10], Prng::new(3));
+    for turn in 0..60_000u64 {
+        let number = (prng.unit().powi(3) * 20_000.0) as u64;
+        let text = number.to_le_bytes();
+        let key = key(&store, 0, &text);
+        if store.get(&key, at(0), |_| ()).is_none() {
+            let len = if hash::mix(number).is_multiple_of(5) {
+                (hash::mix(number) >> 8) as usize % (96 << 10)
+            } else {
+                4_000
+            };
+            store.set(&key, &value[..len], None, at(0)).unwrap();
+        }
+        if turn % 1_000 == 0 {
+            store.sweep(at(0), 8);
+        }
+    }
+    let mut held = vec![];
+    store.each_shard(|shard| held.push(shard.tenants[0].pages.bytes()));
+    let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
+    assert!(most * 10 < least * 12, "{held:?}");
+}

@@ -1,7 +1,7 @@
 //! What a key's past tells of its future: how long its hits lay apart, and how long ago the last.
 //!
 //! Three fields of a live item's [stamps](crate::rank::Stamps) suffice, here without the time of
-//! the last use: when it was made, in steps of 4 096 requests, and how often it was hit. The same
+//! the last use: when it was made, in steps of 1 024 requests, and how often it was hit. The same
 //! four bytes are kept of a watched key and of one that was evicted, so that simulator, store and
 //! learner class a key alike.
 //!
@@ -14,6 +14,8 @@
 //! bucket    0  1 …  7 │  8   9 …  15 │ 16  17 …  23 │ 24 …
 //! ```
 
+use crate::rank::stamps::BORN_STEP as STEP;
+
 /// Interval classes: never hit, and the octaves of the mean interval between hits.
 pub const CLASSES: usize = 32;
 /// Buckets of ages: all below 2^31 requests.
@@ -25,8 +27,6 @@ const FRACTION: u32 = 3;
 const FIRST: u32 = 1 << FRACTION;
 /// Ages from here on are all alike; the room below 2^31 is for what a float rounds up.
 const AGE_MAX: u32 = (1 << 31) - 1024;
-/// One step of a birth, in requests, as a power of two: that of the stamps.
-const STEP: u32 = 12;
 /// Lives longer than this, in steps, are halved before they wrap.
 const LIFE_MAX: u16 = 1 << 15;
 
@@ -70,9 +70,9 @@ pub(super) const fn age_of(bucket: usize) -> u32 {
 /// When a key was first used, to a step, and how often it was hit since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// In steps of 4 096 requests, wrapping.
+    /// In steps of 1 024 requests, wrapping.
     pub born: u16,
-    /// At most 254.
+    /// Halved before they no longer fit.
     pub hits: u8,
 }
 
@@ -89,7 +89,7 @@ impl Past {
     pub const fn hit(&mut self, now: u64) {
         let step = (now >> STEP) as u16;
         let life = step.wrapping_sub(self.born);
-        self.hits += 1;
+        self.hits = self.hits.saturating_add(1);
         if self.hits == u8::MAX || life > LIFE_MAX {
             self.hits = if self.hits > 1 { self.hits / 2 } else { 1 };
             self.born = step.wrapping_sub(life / 2);

@@ -36,17 +36,20 @@
 mod class;
 mod index;
 mod learner;
+mod live;
 mod memory;
 mod simulated;
 mod table;
 
 pub use class::{AGES, CLASSES, Past, bucket, interval_class};
 pub use learner::{Kind, Learner, Options, watches};
+pub use live::{Gittins as LiveRank, Indices, Prices};
 pub use memory::Memory;
 pub use table::{TENANTS, Table};
 
-use crate::{Param, Spec};
+use crate::{Evictor, Param, Spec};
 use simulated::Gittins;
+use std::sync::Arc;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -63,4 +66,8 @@ pub const SPEC: Spec = Spec {
         Param::number("memory", 1.0, 0.0, 16.0),
     ],
     build: |params| Box::new(Gittins::new(params)),
+    live: Some(|params| {
+        let rank = LiveRank::unlearnt(params.get("cost") > 0.0);
+        Evictor::sampled(Arc::new(rank), params)
+    }),
 };

@@ -55,6 +55,16 @@ impl Table {
         self.rows[app * CLASSES + class as usize % CLASSES][bucket(age)]
     }
 
+    /// Tenants with indices of their own, and everything.
+    pub(super) const fn len(&self) -> usize {
+        self.others + 1
+    }
+
+    /// The same of a bucket of ages.
+    pub(super) fn at(&self, app: usize, class: u8, bucket: usize) -> f32 {
+        self.rows[app.min(self.others) * CLASSES + class as usize % CLASSES][bucket]
+    }
+
     /// Bytes that it takes.
     pub const fn bytes(&self) -> usize {
         size_of_val(&*self.rows)

@@ -1,0 +1,240 @@
+//! The rank in the live store: the same indices, looked up by what an item keeps anyway.
+//!
+//! Candidates are drawn by their [tags](Tag), which have three bits for a class. In these the store
+//! keeps how far the hits lie apart relative to the number of items
+//! ([`hit_class`](crate::rank::lhd::hit_class)), two octaves a class. So tags rank by the mean of
+//! two interval classes, and those that come out lowest are looked at and ranked by their stamps.
+//!
+//! A penalty is known by its class. Of an item of which no fetch was timed it is taken to be its
+//! tenant's mean.
+
+use super::class::{AGES, bucket, interval_class};
+use super::table::{Table, app};
+use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
+use base::{Micros, TenantId, Tick, penalty};
+use std::sync::Arc;
+
+/// Classes that fit into a tag.
+const KEPT: usize = 8;
+/// By class of penalties, the unknown first.
+const PENALTIES: usize = 1 + penalty::CLASSES as usize;
+
+/// What a miss costs where no fetch was timed, and what a tenant's waiting counts.
+#[derive(Clone, Debug, Default)]
+pub struct Prices {
+    /// By tenant, in microseconds; zero where none was timed.
+    pub means: Vec<Micros>,
+    /// By tenant, a factor.
+    pub weights: Vec<f64>,
+}
+
+/// What is known of one moment: indices, and prices.
+#[derive(Debug)]
+pub struct Indices {
+    table: Table,
+    /// By tenant, class of a tag and bucket of ages.
+    by_tag: Box<[[[f32; AGES]; KEPT]]>,
+    /// By tenant and class of penalties.
+    prices: Box<[[f32; PENALTIES]]>,
+    /// The weights alone.
+    weights: Box<[f32]>,
+}
+
+impl Indices {
+    /// A table with the classes of tags, where a shard holds so many items, and with prices.
+    pub fn new(table: Table, objects: usize, prices: &Prices) -> Self {
+        let tenants = prices.means.len().max(prices.weights.len()).max(1);
+        let known: Vec<f64> =
+            prices.means.iter().filter(|mean| mean.0 > 0).map(|mean| mean.as_f64()).collect();
+        let usual =
+            if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
+        let weight = |at: usize| prices.weights.get(at).copied().unwrap_or(1.0) as f32;
+        let price = |at: usize| {
+            std::array::from_fn(|class| {
+                let known = match class {
+                    0 => prices.means.get(at).map_or(0.0, |mean| mean.as_f64()),
+                    class => penalty::of_class(class as u8).as_f64(),
+                };
+                weight(at) * if known > 0.0 { known } else { usual } as f32
+            })
+        };
+        let of_tenant = |at: usize| {
+            std::array::from_fn(|class| {
+                let [one, other] = classes_of_tag(class, objects);
+                std::array::from_fn(|age| {
+                    let index = |class| table.at(at, class, age);
+                    f32::midpoint(index(one), index(other))
+                })
+            })
+        };
+        Self {
+            by_tag: (0..table.len()).map(of_tenant).collect(),
+            prices: (0..tenants).map(price).collect(),
+            weights: (0..tenants).map(weight).collect(),
+            table,
+        }
+    }
+
+    /// Bytes that it takes.
+    pub const fn bytes(&self) -> usize {
+        self.table.bytes() + size_of_val(&*self.by_tag) + size_of_val(&*self.prices)
+    }
+
+    #[inline]
+    fn price(&self, tenant: TenantId, class: u8, has_price: bool) -> f32 {
+        let tenant = (tenant as usize).min(self.prices.len() - 1);
+        if has_price {
+            self.prices[tenant][class as usize % PENALTIES]
+        } else {
+            self.weights[tenant]
+        }
+    }
+}
+
+/// The interval classes of a tag's class.
+const fn classes_of_tag(class: usize, objects: usize) -> [u8; 2] {
+    if class == 0 {
+        return [0, 0];
+    }
+    let slowest = 1 + (objects | 1).ilog2() + 5;
+    let halvings = 2 * (class as u32 - 1);
+    let slower = slowest.saturating_sub(halvings);
+    let (slower, faster) = (max(slower, 1), max(slower.saturating_sub(1), 1));
+    [slower as u8, faster as u8]
+}
+
+const fn max(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+/// Price times index by byte, of one moment.
+#[derive(Clone, Debug)]
+pub struct Gittins {
+    indices: Arc<Indices>,
+    has_price: bool,
+}
+
+impl Gittins {
+    /// Before anything is known; whether waiting counts, or hits.
+    pub fn unlearnt(has_price: bool) -> Self {
+        let indices = Indices::new(Table::default(), 1 << 12, &Prices::default());
+        Self { indices: Arc::new(indices), has_price }
+    }
+}
+
+impl Rank for Gittins {
+    fn rank(&self, item: &Meta, now: Tick) -> f32 {
+        self.rank_in(0, 0, item, now)
+    }
+
+    #[inline]
+    fn rank_in(&self, tenant: TenantId, _: u8, item: &Meta, _: Tick) -> f32 {
+        let age = item.age.min(u64::from(u32::MAX)) as u32;
+        let in_use = (item.life - item.age.min(item.life)).min(u64::from(u32::MAX)) as u32;
+        let class = interval_class(in_use, item.hits.min(u32::from(u8::MAX)) as u8);
+        let of_penalty = if item.penalty.0 > 0 { penalty::class_of(item.penalty) } else { 0 };
+        let price = self.indices.price(tenant, of_penalty, self.has_price);
+        price * self.indices.table.index(tenant, class, age) / item.size.max(1) as f32
+    }
+
+    fn rank_tags(
+        &self,
+        tenant: TenantId,
+        tags: &[Tag],
+        sizes: &[u32],
+        now: Tick,
+        into: &mut [f32],
+    ) -> bool {
+        let by_tag = &self.indices.by_tag[app(tenant).min(self.indices.by_tag.len() - 1)];
+        let own = (tenant as usize).min(self.indices.prices.len() - 1);
+        let (prices, weight) = (&self.indices.prices[own], self.indices.weights[own]);
+        let one = if let [size] = sizes { 1.0 / (*size).max(1) as f32 } else { 1.0 };
+        for (score, &tag) in into.iter_mut().zip(tags) {
+            let price = if self.has_price {
+                prices[tag.penalty_class() as usize % PENALTIES]
+            } else {
+                weight
+            };
+            let index = by_tag[tag.hit_class() as usize % KEPT][bucket(tag.age(now.0))];
+            *score = if tag.is_item() { price * index * one } else { f32::INFINITY };
+        }
+        if sizes.len() > 1 {
+            for (score, &size) in into.iter_mut().zip(sizes) {
+                *score /= size.max(1) as f32;
+            }
+        }
+        true
+    }
+
+    fn learns(&self) -> Option<Lessons> {
+        Some(Lessons::Watched)
+    }
+
+    fn renewed(&self, learnt: &Learnt) -> Option<Arc<dyn Rank>> {
+        let indices = learnt.watched.clone()?;
+        Some(Arc::new(Self { indices, has_price: self.has_price }))
+    }
+
+    fn is_priced(&self) -> bool {
+        self.has_price
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::Stamps;
+    use crate::rank::gittins::Past;
+    use crate::rank::lhd::hit_class;
+
+    /// Stamps tell the class that a watched key of the same past has.
+    #[test]
+    fn an_item_is_of_the_class_of_its_past() {
+        for interval in [700u64, 5_000, 90_000] {
+            let begun = (1 << 30) + 77;
+            let (mut stamps, mut past) = (Stamps::new(begun, 2), Past::new(begun));
+            for hit in 1..400 {
+                let now = begun + hit * interval;
+                stamps.hit(now);
+                past.hit(now);
+                let meta = stamps.meta(100, now + 50);
+                let class = interval_class((meta.life - meta.age) as u32, stamps.hits);
+                assert!(class.abs_diff(past.class(now as u32)) <= 1, "{interval} {hit}");
+            }
+        }
+    }
+
+    /// Tags rank about as the stamps they are of, and by price and size alike.
+    #[test]
+    fn a_tag_ranks_as_its_item() {
+        let table = Table::default();
+        let means = vec![Micros(0), Micros(70)];
+        let prices = Prices { means, weights: vec![1.0, 3.0] };
+        let rank = Gittins { indices: Arc::new(Indices::new(table, 1 << 12, &prices)), ..priced() };
+        let tick = 1 << 28;
+        for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {
+            for class in [0, 3, 12] {
+                let mut stamps = Stamps::new(tick - u64::from(idle + 4 * interval), class);
+                for _ in 0..if interval > 0 { 4 } else { 0 } {
+                    stamps.hit(u64::from(stamps.last) + u64::from(interval));
+                }
+                stamps.set_hit_class(if interval > 0 { hit_class(interval, 1 << 12) } else { 0 });
+                for tenant in [0, 1] {
+                    let meta = stamps.meta(500, tick);
+                    let item = rank.rank_in(tenant, 0, &meta, Tick(tick));
+                    let mut by_tag = [0.0];
+                    rank.rank_tags(tenant, &[Tag::of(stamps)], &[500], Tick(tick), &mut by_tag);
+                    let off = by_tag[0] / item;
+                    assert!((0.5..2.0).contains(&off), "{interval} {idle} {class}: {off}");
+                }
+            }
+        }
+        let meta = Stamps::aged(tick, 5_000, 0, 0).meta(500, tick);
+        let [first, second] = [0, 1].map(|tenant| rank.rank_in(tenant, 0, &meta, Tick(tick)));
+        assert!((second / first - 3.0).abs() < 1e-3, "the mean of all, and its weight");
+    }
+
+    fn priced() -> Gittins {
+        Gittins::unlearnt(true)
+    }
+}

@@ -1,0 +1,204 @@
+//! Learning from watched keys: a share of all, whether the store holds them or not.
+//!
+//! The taps of the shards queue what happens to watched keys (`tap.rs`). The sweep takes the queues
+//! now and then, and when it is time to look the indices are computed, without any shard's lock,
+//! and put in place whole, as a change of the pools is. All keys are watched while there are few;
+//! the share shrinks as they become more, to a fiftieth, or to what a hundredth of the memory
+//! holds.
+//!
+//! Each shard remembers evicted keys, so that one which returns goes on with its birth and hits:
+//! as many as it has items, or as many as another hundredth of its memory holds. Where items are
+//! small a memory of each would take more from them than it gives.
+//!
+//! Ages are in requests to a shard, and so are those of other shards: each has the same share of
+//! the requests, near enough.
+
+use crate::Store;
+use crate::key::hash_of;
+use crate::shard::Shard;
+use crate::store::{Admin, lock};
+use crate::table::Place;
+use crate::tap::Watched;
+use base::{Filter, Sighting, TenantId};
+use policy::rank::Stamps;
+use policy::rank::gittins::{Indices, Kind, Learner, Memory, Past, Prices, Table};
+use std::sync::Arc;
+
+/// Keys that are all watched as long as there are no more.
+const WATCHED_ALL: usize = 12_000;
+/// The least share that is watched.
+const SHARE_MIN: f64 = 0.02;
+/// What is left of the share when watched keys are too many.
+const NARROWER: f64 = 0.7;
+/// Memory that watched keys may take, and the evicted, as a divisor of the limit.
+const PART: u64 = 100;
+/// Bytes of a watched key.
+const BYTES_OF_A_KEY: u64 = 32;
+/// Keys that may be watched in any case: of fewer too little is learnt.
+const WATCHED_MIN: u64 = 4_000;
+
+/// What was learnt from watched keys.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    learner: Learner,
+    table: Table,
+    indices: Arc<Indices>,
+    filter: Filter,
+    /// Charged for all of it.
+    bytes: u64,
+}
+
+impl Watching {
+    pub(crate) fn new(tenants: usize) -> Self {
+        let table = Table::default();
+        let indices = Arc::new(Indices::new(table.clone(), 1, &Prices::default()));
+        Self { learner: Learner::new(tenants), table, indices, filter: Filter::ALL, bytes: 0 }
+    }
+
+    pub(crate) fn indices(&self) -> Arc<Indices> {
+        Arc::clone(&self.indices)
+    }
+
+    /// Whose requests the taps note.
+    pub(crate) const fn filter(&self) -> Filter {
+        self.filter
+    }
+
+    /// Charged for it.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes in what happened to watched keys of one shard.
+    fn take(&mut self, watched: &[Watched]) {
+        for seen in watched {
+            let kind = match seen.sighting {
+                Sighting::Hit => Kind::Read,
+                Sighting::Miss => Kind::Missed,
+                Sighting::Write => Kind::Write,
+                Sighting::Delete => Kind::Gone,
+            };
+            self.learner.access(seen.tenant, seen.key, kind, seen.tick);
+        }
+    }
+
+    /// Watches fewer keys where they are too many; whether it does.
+    fn narrow(&mut self, bytes_max: u64) -> bool {
+        let many = self.learner.watched() > WATCHED_ALL && self.filter.rate() > SHARE_MIN;
+        let most = (bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN);
+        let is_large = self.learner.watched() as u64 > most;
+        if many || is_large {
+            self.filter = Filter::with_rate(self.filter.rate() * NARROWER);
+            self.learner.narrow(self.filter);
+        }
+        many || is_large
+    }
+}
+
+/// What a shard remembers of evicted keys.
+#[derive(Debug, Default)]
+pub(crate) struct Pasts {
+    memory: Memory,
+    /// Charged for it.
+    bytes: u64,
+}
+
+impl Shard {
+    /// An evicted key is remembered, where any is.
+    #[inline]
+    pub(crate) fn remember(&mut self, at: TenantId, place: Place) {
+        if let Some(pasts) = &mut self.pasts {
+            let item = self.tenants[usize::from(at)].table.get(place);
+            let (hash, stamps) = (hash_of(self.seed, item.db(), item.key()), item.stamps());
+            pasts.memory.insert(hash, Past { born: stamps.born, hits: stamps.hits });
+        }
+    }
+
+    /// The stamps of a key that is new here, or comes back: then it goes on with its birth and its
+    /// hits, of which this is one.
+    #[inline]
+    pub(crate) fn stamps_of(&mut self, hash: u64, items: usize) -> Stamps {
+        let mut stamps = Stamps::new(self.tick, 0);
+        if let Some(pasts) = &mut self.pasts
+            && let Some(mut past) = pasts.memory.take(hash)
+        {
+            past.hit(self.tick);
+            (stamps.born, stamps.hits) = (past.born, past.hits);
+            crate::learn::classify(self.lessons, &mut stamps, 0, items);
+        }
+        stamps
+    }
+}
+
+impl Store {
+    /// What misses cost where no fetch was timed.
+    fn prices(admin: &Admin) -> Prices {
+        let mean = |account: &Arc<crate::tenant::Account>| lock(&account.measured).stats().mean;
+        Prices { means: admin.accounts.iter().map(mean).collect(), weights: vec![] }
+    }
+
+    /// Takes the queues of the taps, and looks when it is time.
+    pub(crate) fn watch(&self) {
+        let mut admin = lock(&self.admin);
+        let Admin { watching: Some(watching), .. } = &mut *admin else { return };
+        let (mut tick, mut items) = (0, 0);
+        for shard in &self.shards {
+            let watched = {
+                let mut shard = shard.settle();
+                tick = tick.max(shard.tick);
+                items += shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
+                shard.tap.drain_watched()
+            };
+            watching.take(&watched);
+        }
+        let part = self.memory.limit() / PART;
+        let narrower = watching.narrow(part);
+        let by_shard = items / self.shards.len();
+        let is_due = watching.learner.is_due(tick, by_shard);
+        if !narrower && !is_due {
+            return;
+        }
+        if is_due {
+            watching.table = watching.learner.learn(tick, by_shard);
+            let prices = Self::prices(&admin);
+            let Some(watching) = &mut admin.watching else { return };
+            watching.indices = Arc::new(Indices::new(watching.table.clone(), by_shard, &prices));
+            self.size_pasts(part / self.shards.len() as u64);
+        }
+        self.charge_watching(&mut admin);
+        self.publish(&mut admin);
+    }
+
+    /// Charges what watching takes now.
+    fn charge_watching(&self, admin: &mut Admin) {
+        if let Some(watching) = &mut admin.watching {
+            let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
+            self.memory.take(bytes.saturating_sub(watching.bytes));
+            self.memory.give(watching.bytes.saturating_sub(bytes));
+            watching.bytes = bytes;
+        }
+    }
+
+    /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold.
+    fn size_pasts(&self, bytes_max: u64) {
+        for shard in &self.shards {
+            let shard = &mut *shard.settle();
+            let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
+            let keys = items.min(bytes_max as usize / Memory::ENTRY);
+            let pasts = shard.pasts.get_or_insert_default();
+            pasts.memory.resize(keys);
+            let bytes = pasts.memory.bytes() as u64;
+            self.memory.take(bytes.saturating_sub(pasts.bytes));
+            self.memory.give(pasts.bytes.saturating_sub(bytes));
+            pasts.bytes = bytes;
+        }
+    }
+
+    /// Forgets the evicted keys.
+    pub(crate) fn forget_pasts(&self) {
+        for shard in &self.shards {
+            let pasts = shard.settle().pasts.take();
+            self.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
+        }
+    }
+}
