@@ -288,10 +288,10 @@ mod tests {
                 learner.access(0, key, kind, now);
                 learner.access(0, key, Kind::Write, now);
             }
-            learner.learn(100_000, 100).index(0, 0, 50)
+            learner.learn(100_000, 100).index(0, 0, 0)
         };
         let (filled, written) = (index(Kind::Missed), index(Kind::Read));
-        assert!((filled * 950.0 - 1.0).abs() < 0.15, "{filled}");
+        assert!((filled * 1_000.0 - 1.0).abs() < 0.15, "{filled}");
         assert!(written < 0.8 * filled, "{written} {filled}");
     }
 
