@@ -25,6 +25,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Items drawn in a shard for the lifetimes that still last.
 const DRAWS: usize = 512;
 
+/// The part of the limit that lessons are charged for, as a divisor.
+const LESSONS_PART: u64 = 32;
+
 /// What was learnt from lifetimes.
 #[derive(Debug)]
 pub(crate) struct Lifetimes {
@@ -114,7 +117,8 @@ impl Store {
             self.shards.iter().for_each(|shard| shard.settle().lives = None);
         }
         if lifetimes && admin.lifetimes.is_none() {
-            let known = Lifetimes::new(tenants, self.shards[0].count());
+            let mut known = Lifetimes::new(tenants, self.shards[0].count());
+            known.bytes = self.charged_for_lessons(known.bytes);
             self.memory.take(known.bytes);
             admin.lifetimes = Some(known);
         }
@@ -127,6 +131,15 @@ impl Store {
             admin.watching = Some(Watching::new(tenants));
         }
         self.learns.store(lifetimes || watched, Relaxed);
+    }
+
+    /// What is charged for lessons of so many bytes: in a small cache a part of the limit, and what
+    /// they take beyond it is the process' own, as its code is.
+    pub(crate) fn charged_for_lessons(&self, bytes: u64) -> u64 {
+        match self.memory.limit() {
+            0 => bytes,
+            limit => bytes.min(limit / LESSONS_PART),
+        }
     }
 
     /// What was learnt so far.

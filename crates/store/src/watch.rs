@@ -173,6 +173,7 @@ impl Store {
     fn charge_watching(&self, admin: &mut Admin) {
         if let Some(watching) = &mut admin.watching {
             let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
+            let bytes = self.charged_for_lessons(bytes);
             self.memory.take(bytes.saturating_sub(watching.bytes));
             self.memory.give(watching.bytes.saturating_sub(bytes));
             watching.bytes = bytes;

@@ -141,7 +141,8 @@ fn compare_lhd(name: &str, accesses: &[u64], room: Bytes, tolerance: f64) {
         let bounds = vec![Bounds::default(); tenants];
         let lanes = 2;
         let lessons = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
-        let maxmemory = Bytes(room.0 + lessons);
+        // In a small store not all of the lessons are charged.
+        let maxmemory = Bytes((room.0 + lessons).min(room.0 * 32 / 31));
         let config =
             Config { maxmemory, shards, lanes, evictor, tenants: bounds, ..Config::default() };
         let store = Store::new(config);
@@ -182,7 +183,7 @@ fn audit_but_lessons(store: &Store, tenants: usize) {
             bytes += table.bytes() + pages.bytes();
         }
     });
-    assert!(with.0 > bytes + (1 << 18), "the model is charged");
+    assert!(with.0 >= bytes + store.limit().0 / 40, "the model is charged");
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn live_lhd_misses_no_more_than_simulated() {
 
 #[test]
 fn what_was_learnt_is_forgotten_with_its_rank() {
-    let (maxmemory, lanes) = (Bytes(4 << 20), 2);
+    let (maxmemory, lanes) = (Bytes(64 << 20), 2);
     let config = Config { maxmemory, lanes, evictor: Evictor::lhd(32), ..Config::default() };
     let store = Store::new(config);
     let with = store.used();
