@@ -2,8 +2,8 @@
 //!
 //! Entries lie in no order (the last fills every gap), so a run of neighbours is as good as single
 //! draws, and costs fewer cache lines. Draws by bytes go along longer runs: of all bytes that they
-//! pass, those at equal distances from a random one are drawn, and with each its item. So an item is
-//! drawn in proportion to its size, and never twice, however large.
+//! pass, those at equal distances from a random one are drawn, and with each its item. So an item
+//! is drawn in proportion to its size, and never twice, however large.
 
 use super::{Kind, Learner, Memory, Options, Past, TENANTS, Table};
 use crate::rank::Dense;
