@@ -1,5 +1,5 @@
-//! LHD against LRU, hyperbolic caching, GDSF and AdaptSize: miss ratios at one size, and how much
-//! memory each of the others needs to miss as little as LHD [1].
+//! LHD against LRU, hyperbolic caching, GDSF, Gittins and AdaptSize: miss ratios at one size, and
+//! how much memory each of the others needs to miss as little as LHD [1].
 //!
 //! The size is sought by halving between the size LHD has and the working set, on a scale of
 //! factors; a policy that misses less than LHD is given less memory instead. What two sizes an
@@ -15,16 +15,17 @@ use base::Bytes;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "lhd-policies",
-    about: "LHD, LRU, hyperbolic, GDSF and AdaptSize: misses, and memory to miss as little",
+    about: "LHD, LRU, hyperbolic, GDSF, Gittins, AdaptSize: misses, and memory to miss as little",
     run,
 };
 
 /// Rows and policies; LHD first.
-const POLICIES: [(&str, &str); 5] = [
+const POLICIES: [(&str, &str); 6] = [
     ("lhd", "lhd:k=64"),
     ("lru", "lru"),
     ("hyperbolic", "hyperbolic"),
     ("gdsf", "gdsf"),
+    ("gittins", "gittins"),
     ("adaptsize", "lru+adaptsize"),
 ];
 

@@ -21,6 +21,15 @@ const ABLATION: &[(&str, &str)] = &[
     ("kredis:model=kaet", "kredis:model=kaet"),
 ];
 
+/// Shared caches, most of which know what a miss costs.
+const POLICIES: [(&str, &str); 5] = [
+    ("hyperbolic", "hyperbolic:cost=1"),
+    ("gdsf", "gdsf:cost=1"),
+    ("cost-lhd", "cost-lhd"),
+    ("gittins", "gittins"),
+    ("adaptsize", "lru+adaptsize"),
+];
+
 /// Recorded traces of four tenants, all of which are sensitive to K.
 const RECORDED: [&str; 4] = ["arc_oltp", "mooncake_synth", "lirs_2_pools", "tencent_blk_2706"];
 
@@ -90,8 +99,7 @@ pub(super) fn baselines(
     };
     let memory = load.share(share);
     note("equal split", load.counts(&load.split(memory, seed)?));
-    let policies = [("hyperbolic", "hyperbolic:cost=1"), ("gdsf", "gdsf:cost=1")];
-    for (name, policy) in policies.into_iter().chain([("adaptsize", "lru+adaptsize")]) {
+    for (name, policy) in POLICIES {
         note(name, load.play(policy, memory, seed)?);
     }
     Ok(())
@@ -117,7 +125,7 @@ mod tests {
         let misses = |row| findings.mean(row, None, "miss_ratio");
         let (split, free) = (misses("equal split"), misses("static"));
         assert!(split > free + 0.1, "{split} {free}");
-        for row in ["hyperbolic", "gdsf", "adaptsize"] {
+        for (row, _) in POLICIES {
             assert!((0.0..=1.0).contains(&misses(row)), "{row}");
         }
         let flight = load.split(load.share(share), 1).unwrap();

@@ -46,10 +46,12 @@ const RATE: f64 = 0.1;
 const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// Shared caches that know only recency, or also what a miss costs.
-const POLICIES: [(&str, &str); 4] = [
+const POLICIES: [(&str, &str); 6] = [
     ("lru", "lru"),
     ("hyperbolic", "hyperbolic:cost=1"),
     ("gdsf", "gdsf:cost=1"),
+    ("cost-lhd", "cost-lhd"),
+    ("gittins", "gittins"),
     ("adaptsize", "lru+adaptsize"),
 ];
 

@@ -114,7 +114,8 @@ impl Learner {
     pub fn bytes(&self) -> usize {
         // A byte of the map beside each place.
         let place = size_of::<(u64, Watched)>() + 1;
-        self.watched.capacity() * 8 / 7 * place + self.lived.len() * size_of::<Lifetimes>() * CLASSES
+        let counts = self.lived.len() * CLASSES * size_of::<Lifetimes>();
+        self.watched.capacity() * 8 / 7 * place + counts
     }
 
     /// Something happened to a watched key, after so many requests.

@@ -11,9 +11,9 @@
 //! of what is earned to what is spent until one gives up, if one gives up at the best time \[1\].
 //! Here a set of them is held, and the lowest of a sample of 64 goes.
 //!
-//! LHD is the special case that never gives up, and learns from what the cache holds. Stopping is
-//! what tells an item that is hit soon or never from one that is hit at leisure: their hit densities
-//! may be alike, but the first need be kept for a moment only.
+//! LHD is the special case that never gives up, and learns from what the cache holds. Stopping
+//! tells an item that is hit soon or never from one that is hit at leisure: their hit densities may
+//! be alike, but the first need be kept for a moment only.
 //!
 //! - *Classes* are by what three fields of an item's stamps tell: the octave of the mean interval
 //!   between its hits ([`interval_class`]).

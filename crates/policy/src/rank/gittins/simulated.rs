@@ -1,9 +1,9 @@
-//! The rank in the simulator: residents without gaps, and whom of them an eviction looks at.
+//! The rank in the simulator: residents without gaps, and which of them an eviction looks at.
 //!
 //! Entries lie in no order (the last fills every gap), so a run of neighbours is as good as single
-//! draws, and costs fewer cache lines. Draws by bytes go along a run as well: they take whoever
-//! holds every so-maniest byte, counted from a random one, which is an eighth of the entries on the
-//! mean, and never the same twice.
+//! draws, and costs fewer cache lines. Draws by bytes go along longer runs: of all bytes that they
+//! pass, those at equal distances from a random one are drawn, and with each its item. So an item
+//! is drawn in proportion to its size, and never twice, however large.
 
 use super::{Kind, Learner, Memory, Options, Past, TENANTS, Table};
 use crate::rank::Dense;
@@ -14,9 +14,11 @@ use base::{Filter, Prng, Size};
 /// Neighbours read at each draw.
 const RUN: usize = 8;
 /// Neighbours along which draws by bytes go.
-const WALK: usize = 32;
+const WALK: usize = 64;
 /// Residents passed for each that is drawn by its bytes.
 const PASSED: usize = 8;
+/// Bits of a fraction of the bytes between two draws.
+const APART: u32 = 44;
 /// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
 const ALIKE: f64 = 0.02;
 /// Keys that are all watched as long as there are no more.
@@ -248,18 +250,22 @@ impl Policy for Gittins {
             }
             left = left.saturating_sub(RUN);
         }
-        let apart = (self.sizes.sum * PASSED as u64).div_ceil(len as u64);
+        let scale = (1 << APART) / (self.sizes.sum * PASSED as u64).div_ceil(len as u64).max(1);
         for _ in 0..(by_bytes * PASSED).div_ceil(WALK) {
             let start = prng.below(len as u64) as usize;
-            let mut passed = prng.below(apart);
-            for (slot, entry) in dense.run(start, WALK).into_iter().flatten() {
-                passed += entry.size.get();
-                if passed >= apart {
+            let mut passed = prng.next_u64() >> (u64::BITS - APART);
+            for part in dense.run(start, WALK) {
+                // First those that are drawn, without a branch that nobody could predict.
+                let (mut drawn, mut n) = ([0u8; WALK], 0);
+                for (at, (_, entry)) in part.iter().enumerate() {
+                    let before = passed >> APART;
+                    passed = passed.wrapping_add(entry.size.get().wrapping_mul(scale));
+                    drawn[n % WALK] = at as u8;
+                    n += usize::from(passed >> APART != before);
+                }
+                for &at in &drawn[..n] {
+                    let (slot, entry) = &part[usize::from(at)];
                     lowest.consider(*slot, entry);
-                    passed -= apart;
-                    if passed >= apart {
-                        passed %= apart;
-                    }
                 }
             }
         }
