@@ -2,10 +2,11 @@
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Settings, ignored};
+use crate::replace::replace_readable;
 use crate::{Handle, memcached, start_from, warm};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::LevelFilter;
 
 const AFTER_HELP: &str = "\
@@ -89,8 +90,10 @@ pub fn run(args: Args) -> Result<(), Error> {
     let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
     let handle = start_from(settings, file)?;
     if !pidfile.is_empty() {
-        std::fs::write(&pidfile, format!("{}\n", std::process::id()))
-            .map_err(|error| Error(format!("cannot write pidfile {pidfile}: {error}")))?;
+        let line = format!("{}\n", std::process::id());
+        replace_readable(Path::new(&pidfile), line.as_bytes()).map_err(|error| {
+            Error(format!("cannot write pidfile {pidfile}: {error}: name another file"))
+        })?;
     }
     // Before anybody is told that it is there.
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
