@@ -3,7 +3,7 @@
 //! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
 //! threads share one store (`worker.rs`); an acceptor hands them connections (`listen.rs`); a
 //! thread keeps house (`housekeeping.rs`). Commands are one list (`commands/mod.rs`), directives
-//! another (`config/directive.rs`).
+//! another (`config/list/`).
 #![forbid(unsafe_code)]
 
 mod acl;
@@ -96,11 +96,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
     let http = match settings.http_port {
         Some(0) => None,
-        port => {
-            let bind = settings.http_bind.parse();
-            let bind = bind.map_err(|_| Error("http-bind: no IP address".into()))?;
-            http::open(bind, port)?
-        }
+        port => http::open(settings.http_bind, port)?,
     };
     let sockets = listeners.iter().map(listen::Listener::socket).collect();
     let mut listening: Vec<_> = listeners.iter().map(listen::Listener::describe).collect();
