@@ -6,7 +6,7 @@ use crate::hash;
 use crate::hub::EVICTIONS;
 use crate::memcached;
 use crate::notify;
-use crate::shared::{Shared, View};
+use crate::shared::Shared;
 use crate::value::HASH;
 use std::sync::atomic::Ordering;
 use store::{Cause, Item, Now};
@@ -53,7 +53,7 @@ pub(crate) fn tell(shared: &Shared) {
 }
 
 /// Tells of the hashes of which a field is dead by now.
-fn tell_of_fields(shared: &Shared, view: &View) {
+fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
     let (now, max) = (shared.clock.now(), view.settings.tracking_max_keys);
     for (tenant, db, bytes) in shared.tracking.due(now.unix_ms) {
         let key = shared.store.key(tenant, db, &bytes);

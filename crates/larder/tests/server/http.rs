@@ -267,7 +267,8 @@ fn requests_are_bounded_and_connections_stay() {
     let head = answer(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(head.contains("content-length: 6") && head.ends_with("\r\n\r\n"), "{head}");
     let body = answer(
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n\
+          GET /healthz HTTP/1.1\r\n\r\n",
     );
     assert!(body.starts_with("HTTP/1.1 405 ") && heads(&body) == 1, "{body}");
     assert!(body.contains("allow: GET, HEAD"), "{body}");

@@ -1,7 +1,7 @@
 //! Settings: what an operator may choose.
 //!
-//! [`Settings`] are plain values with defaults; [`directive::all`] lists what names, documents, reads
-//! and prints them, whether they come from a file, the command line, the environment or CONFIG SET.
+//! [`Settings`] are plain values with defaults; a directive ([`directive::all`]) names, documents,
+//! reads and prints one, for a file, the command line, the environment and CONFIG SET.
 
 pub mod directive;
 mod doubts;

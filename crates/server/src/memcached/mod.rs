@@ -260,11 +260,13 @@ fn is_http(ask: &Ask<'_>) -> bool {
 /// Closes a connection by which a browser was made to send a request, whose headers and body are
 /// not the browser's: none of their lines must be run.
 fn turn_away(ask: &mut Ask<'_>) {
-    tracing::warn!(
-        "client {} closed: an HTTP request came to the port of memcached's protocol; metrics and \
-         probes are at the http-port",
-        ask.session.client.address
-    );
+    if ask.shared.stats.http_at_memcached.count(ask.now.micros.0 / 1_000).is_some() {
+        tracing::warn!(
+            "client {} closed: an HTTP request came to the port of memcached's protocol; metrics \
+             and probes are at the http-port",
+            ask.session.client.address
+        );
+    }
     ask.session.closing = true;
     ask.session.ending = ERROR;
 }
