@@ -15,10 +15,11 @@ use store::{Cause, Item, Now};
 /// store notes what leaves.
 pub(crate) fn tell(shared: &Shared) {
     let (tracked, view) = (shared.tracking.is_active(), shared.view());
-    let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED) != 0;
+    let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED | notify::HASH) != 0;
     if !tracked && !told && !shared.hub.is_wanted(EVICTIONS) {
         if shared.departures_noted.swap(false, Ordering::Relaxed) {
             shared.store.forget_departed();
+            shared.tracking.forget_deaths();
         }
         return;
     }
@@ -40,8 +41,10 @@ pub(crate) fn tell(shared: &Shared) {
         let place = notify::Place { tenant: left.tenant, db: left.db, key: &left.key };
         notify::tell(shared, &view, class, event, place);
     }
+    if tracked || view.settings.notify & notify::HASH != 0 {
+        tell_of_fields(shared, &view);
+    }
     if tracked {
-        tell_of_fields(shared, view.settings.tracking_max_keys);
         if lost > 0 {
             shared.tracking.forget_all(shared, None);
         }
@@ -50,8 +53,8 @@ pub(crate) fn tell(shared: &Shared) {
 }
 
 /// Tells of the hashes of which a field is dead by now.
-fn tell_of_fields(shared: &Shared, max: usize) {
-    let now = shared.clock.now();
+fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
+    let (now, max) = (shared.clock.now(), view.settings.tracking_max_keys);
     for (tenant, db, bytes) in shared.tracking.due(now.unix_ms) {
         let key = shared.store.key(tenant, db, &bytes);
         // Who wrote the hash meanwhile took the dead field out, and said so.
@@ -59,6 +62,8 @@ fn tell_of_fields(shared: &Shared, max: usize) {
             |item: &Item<'_>| item.kind == HASH && hash::has_dead(item.value, now.unix_ms);
         if shared.store.peek(&key, now, is_dead) == Some(true) {
             shared.tracking.changed(shared, 0, tenant, &bytes);
+            let place = notify::Place { tenant, db, key: &bytes };
+            notify::tell(shared, view, notify::HASH, "hexpired", place);
         }
         note_death(shared, max, &key, now);
     }

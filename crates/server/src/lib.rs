@@ -3,7 +3,7 @@
 //! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
 //! threads share one store (`worker.rs`); an acceptor hands them connections (`listen.rs`); a
 //! thread keeps house (`housekeeping.rs`). Commands are one list (`commands/mod.rs`), directives
-//! another (`config/directive.rs`).
+//! another (`config/list/`).
 #![forbid(unsafe_code)]
 
 mod acl;
@@ -15,6 +15,7 @@ pub mod config;
 mod connection;
 mod decimal;
 mod departures;
+mod files;
 mod glob;
 mod hash;
 mod hotkeys;
@@ -31,6 +32,7 @@ mod pilot;
 mod ping;
 mod pools;
 mod pubsub;
+mod quiet;
 mod replace;
 mod resident;
 mod serve;
@@ -88,16 +90,13 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     settings.check()?;
     settings.read_users()?;
+    files::fit(&mut settings)?;
     let listeners = listen::open(&settings)?;
     let address = listeners.iter().find_map(listen::Listener::address);
     let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
     let http = match settings.http_port {
         Some(0) => None,
-        port => {
-            let bind = settings.http_bind.parse();
-            let bind = bind.map_err(|_| Error("http-bind: no IP address".into()))?;
-            http::open(bind, port)?
-        }
+        port => http::open(settings.http_bind, port)?,
     };
     let sockets = listeners.iter().map(listen::Listener::socket).collect();
     let mut listening: Vec<_> = listeners.iter().map(listen::Listener::describe).collect();

@@ -323,7 +323,7 @@ impl Acceptor {
                         io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
                     ) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "a connection cannot be accepted: raise ulimit -n");
+                    self.shared.note_unaccepted(&error);
                     return false;
                 }
             }

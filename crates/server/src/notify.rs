@@ -12,6 +12,7 @@
 //! A key that only some clients can come by is told to those alone.
 
 use crate::commands::{self, Call, flag};
+use crate::departures;
 use crate::owners::Origin;
 use crate::shared::{Shared, View};
 use base::TenantId;
@@ -31,9 +32,9 @@ pub(crate) const EXPIRED: u32 = 1 << 8;
 /// Keys that made room.
 pub(crate) const EVICTED: u32 = 1 << 9;
 /// Reads that found nothing.
-const MISS: u32 = 1 << 12;
+pub(crate) const MISS: u32 = 1 << 12;
 /// Keys that were not there before.
-const NEW: u32 = 1 << 13;
+pub(crate) const NEW: u32 = 1 << 13;
 
 /// The letters of the classes; those of `A` come first.
 const LETTERS: &[(char, u32)] = &[
@@ -111,6 +112,10 @@ impl Call<'_> {
     pub(crate) fn event(&self, class: u32, event: &str, key: &[u8]) {
         if self.view.settings.notify & class != 0 {
             self.event_in(class, event, self.session.db, key);
+            if class == HASH {
+                let max = self.view.settings.tracking_max_keys;
+                departures::note_death(self.shared, max, &self.key(key), self.now);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A reader finds the old file or the new one, also after a crash. The new one has the mode and the
 //! owner of the old: a file of rules holds passwords, and nobody may read it after a rewrite who
-//! could not before. A file that was not there is its owner's alone.
+//! could not before. A file that was not there is its owner's alone, unless it has nothing to hide.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -11,9 +11,20 @@ use std::path::Path;
 
 /// Puts `bytes` in the place of what the file holds. A link stays one, and its target is replaced.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_as(path, bytes, 0o600)
+}
+
+/// The same of a file that anybody may read: a number of a process, or of a port.
+pub(crate) fn replace_readable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_as(path, bytes, 0o644)
+}
+
+/// `mode` is that of a file that was not there.
+fn replace_as(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = tempfile::NamedTempFile::new_in(folder(&target))?;
     beside.write_all(bytes)?;
+    beside.as_file().set_permissions(Permissions::from_mode(mode))?;
     adopt(beside.as_file(), &target)?;
     beside.as_file().sync_all()?;
     beside.persist(&target).map_err(|error| error.error)?;
@@ -25,7 +36,7 @@ pub(crate) fn is_writable(path: &Path) -> bool {
     !path.is_dir() && tempfile::NamedTempFile::new_in(folder(path)).is_ok()
 }
 
-/// Gives a new file, so far its owner's alone, the mode and the owner of the one at `path`, if
+/// Gives a new file the mode and the owner of the one at `path`, if
 /// there is one. Where the system does not let the group be kept, nobody but the owner may read it.
 pub(crate) fn adopt(new: &File, path: &Path) -> io::Result<()> {
     let Ok(old) = std::fs::metadata(path) else { return Ok(()) };
@@ -65,6 +76,10 @@ mod tests {
             assert_eq!((after.mode() & 0o7777, after.uid()), (wanted, before.uid()));
             assert_ne!(after.ino(), before.ino(), "it is written beside");
         }
+        let open = dir.path().join("larder.pid");
+        replace_readable(&open, b"1").unwrap();
+        assert_eq!(mode(&open), 0o644);
+        std::fs::remove_file(open).unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         replace(&link, b"three").unwrap();

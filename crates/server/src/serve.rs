@@ -1,11 +1,12 @@
 //! `larder serve`: the server as a process of its own.
 
 use crate::config::directive::{self, When};
-use crate::config::{Error, Settings, ignored};
+use crate::config::{Error, Level, Settings, ignored};
+use crate::replace::replace_readable;
 use crate::{Handle, memcached, start_from, warm};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::LevelFilter;
 
 const AFTER_HELP: &str = "\
@@ -79,7 +80,7 @@ pub fn run(args: Args) -> Result<(), Error> {
         };
     }
     settings.read_arguments(&asked.directives)?;
-    let talks = json || settings.loglevel == "debug";
+    let talks = json || settings.loglevel == Level::Debug;
     asked.process.carry_out(talks)?;
     start_log(&settings)?;
     for note in &asked.notes {
@@ -89,8 +90,10 @@ pub fn run(args: Args) -> Result<(), Error> {
     let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
     let handle = start_from(settings, file)?;
     if !pidfile.is_empty() {
-        std::fs::write(&pidfile, format!("{}\n", std::process::id()))
-            .map_err(|error| Error(format!("cannot write pidfile {pidfile}: {error}")))?;
+        let line = format!("{}\n", std::process::id());
+        replace_readable(Path::new(&pidfile), line.as_bytes()).map_err(|error| {
+            Error(format!("cannot write pidfile {pidfile}: {error}: name another file"))
+        })?;
     }
     // Before anybody is told that it is there.
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
@@ -138,11 +141,11 @@ fn notify(state: sd_notify::NotifyState<'_>) {
 
 /// Logs to where the settings say.
 fn start_log(settings: &Settings) -> Result<(), Error> {
-    let level = match settings.loglevel.as_str() {
-        "debug" | "verbose" => LevelFilter::DEBUG,
-        "notice" => LevelFilter::INFO,
-        "warning" => LevelFilter::WARN,
-        _ => LevelFilter::OFF,
+    let level = match settings.loglevel {
+        Level::Debug | Level::Verbose => LevelFilter::DEBUG,
+        Level::Notice => LevelFilter::INFO,
+        Level::Warning => LevelFilter::WARN,
+        Level::Nothing => LevelFilter::OFF,
     };
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
     if settings.logfile.is_empty() {
@@ -174,12 +177,11 @@ fn print_directives(json: bool) {
     let defaults = Settings::default();
     let mut out = std::io::stdout().lock();
     if json {
-        let all: Vec<_> = directive::ALL
-            .iter()
+        let all: Vec<_> = directive::all()
             .map(|directive| {
                 serde_json::json!({
                     "name": directive.name,
-                    "default": (directive.get)(&defaults),
+                    "default": directive.show(&defaults),
                     "config_set": directive.when == When::Always,
                     "doc": directive.doc,
                 })
@@ -188,9 +190,9 @@ fn print_directives(json: bool) {
         let _ = writeln!(out, "{}", serde_json::Value::from(all));
         return;
     }
-    for directive in directive::ALL {
+    for directive in directive::all() {
         let when = if directive.when == When::Always { ", CONFIG SET" } else { "" };
-        let default = (directive.get)(&defaults);
+        let default = directive.show(&defaults);
         let _ = writeln!(
             out,
             "{} (default {default:?}{when})\n    {}\n",

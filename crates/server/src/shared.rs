@@ -10,6 +10,7 @@ use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
 use crate::departures;
+use crate::files;
 use crate::hotkeys::HotKeys;
 use crate::hub::Hub;
 use crate::memcached;
@@ -17,6 +18,7 @@ use crate::owners::{self, Origin, Owners};
 use crate::pause::Pause;
 use crate::pilot::{self, Board};
 use crate::pubsub::PubSub;
+use crate::quiet::Quiet;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tide::Tide;
@@ -119,6 +121,8 @@ pub(crate) struct Shared {
     pub(crate) accesses: memcached::Accesses,
     /// Who came with memcached's binary protocol.
     pub(crate) binary: memcached::Binary,
+    /// Connections that the machine refused.
+    unaccepted: Quiet,
     /// Passwords of memcached's protocol.
     pub(crate) tokens: memcached::Tokens,
     /// What memcached's clients want to be flushed later: when, and whose.
@@ -216,6 +220,7 @@ impl Shared {
             detail: memcached::Detail::new(settings),
             accesses: memcached::Accesses::default(),
             binary: memcached::Binary::default(),
+            unaccepted: Quiet::default(),
             tokens,
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
@@ -281,6 +286,10 @@ impl Shared {
         if new.settings.dir != old.settings.dir && !Path::new(&new.settings.dir).is_dir() {
             let wrong = format!("dir {} is no folder: make it, or name another", new.settings.dir);
             return Err(config::Error(wrong).into());
+        }
+        let connections = |settings: &Settings| (settings.maxclients, settings.http_maxclients);
+        if connections(&new.settings) != connections(&old.settings) {
+            files::check(&new.settings)?;
         }
         let old_doubts = old.settings.doubts();
         for doubt in new.settings.doubts().iter().filter(|doubt| !old_doubts.contains(doubt)) {
@@ -408,6 +417,16 @@ impl Shared {
         let due: Vec<_> = self.lock_flushes().extract_if(.., |(due, _)| *due <= now_ms).collect();
         for tenant in due.into_iter().flat_map(|(_, tenants)| tenants) {
             self.flush(store::Scope::tenant(tenant));
+        }
+    }
+
+    /// Tells, once a minute, that the machine refused a connection.
+    pub(crate) fn note_unaccepted(&self, error: &std::io::Error) {
+        if let Some((since, all)) = self.unaccepted.count(self.clock.micros().0 / 1_000) {
+            tracing::warn!(
+                "a connection cannot be accepted: {error}: raise ulimit -n, or lower maxclients; \
+                 tried {since} times since the last such line, {all} in all"
+            );
         }
     }
 

@@ -6,6 +6,7 @@
 //! The time of commands is measured in one batch of [`TIMED_EVERY`]: two readings of the clock for
 //! each command would cost more than a GET. The sums are scaled up by what was left out.
 
+use crate::quiet::Quiet;
 use base::histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -93,8 +94,9 @@ pub(crate) struct Stats {
     pub(crate) query_limit_closed: AtomicU64,
     /// Clients closed by `timeout`.
     pub(crate) idle_closed: AtomicU64,
-    /// When the log last spoke of HTTP at a wrong port, in seconds of the server's clock.
-    pub(crate) http_said: AtomicU64,
+    /// Requests of HTTP at the wrong port, by the protocol that is spoken there.
+    pub(crate) http_at_redis: Quiet,
+    pub(crate) http_at_memcached: Quiet,
     pub(crate) resident: AtomicU64,
     /// Time spent looking for dead items.
     pub(crate) expire_us: AtomicU64,
@@ -190,7 +192,8 @@ impl Stats {
             output_limit_closed: AtomicU64::new(0),
             query_limit_closed: AtomicU64::new(0),
             idle_closed: AtomicU64::new(0),
-            http_said: AtomicU64::new(0),
+            http_at_redis: Quiet::default(),
+            http_at_memcached: Quiet::default(),
             resident: AtomicU64::new(0),
             expire_us: AtomicU64::new(0),
             used_peak: AtomicU64::new(0),

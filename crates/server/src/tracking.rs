@@ -100,7 +100,7 @@ impl Tracking {
         }
         let mut inner = self.lock();
         if inner.trackers.remove(&id).is_some() && inner.trackers.is_empty() {
-            *inner = Inner::default();
+            inner.readers.clear();
             self.active.store(false, Ordering::Relaxed);
         }
         inner.pending.retain(|(client, _), _| *client != id);
@@ -190,6 +190,13 @@ impl Tracking {
             inner.by_time.remove(&(before, whole.clone()));
         }
         inner.by_time.insert((at, whole));
+    }
+
+    /// Nobody hears of the deaths of fields any more.
+    pub(crate) fn forget_deaths(&self) {
+        let mut inner = self.lock();
+        inner.deaths.clear();
+        inner.by_time.clear();
     }
 
     /// The hashes of which a field should be dead by now.

@@ -249,7 +249,8 @@ fn refusals_are_kept_in_the_log() {
     alice.ask("GET app:1");
     admin.ask("ACL SETUSER alice -get +exec");
     assert!(alice.ask("EXEC").starts_with("*1\r\n-NOPERM"));
-    assert!(admin.ask("ACL LOG").contains("\r\nmulti\r\n"));
+    let log = admin.ask("ACL LOG");
+    assert!(log.contains("\r\nmulti\r\n") && log.contains(" cmd=exec "), "{log}");
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::memcached::Text;
 use crate::process::{free_port, refuses, serve, serve_both};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 /// Status line and body of an answer.
-fn fetch(address: SocketAddr, request: &str) -> (String, String) {
+pub(crate) fn fetch(address: SocketAddr, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut all = String::new();
@@ -155,8 +156,12 @@ fn evictions_are_timed() {
     let (latest, is_slow) = (client.ask("LATENCY LATEST"), us >= 1_000.0);
     assert_eq!(latest.contains("eviction-cycle"), is_slow, "{latest} {us}");
     assert_eq!(client.ask("LATENCY HISTORY eviction-cycle") != "*0\r\n", is_slow);
+    let graph = client.ask("LATENCY GRAPH eviction-cycle");
+    assert_eq!(graph.contains("eviction-cycle - high "), is_slow, "{graph}");
     assert_eq!(client.ask("LATENCY RESET"), format!(":{}\r\n", u8::from(is_slow)));
     assert_eq!(client.ask("LATENCY LATEST"), "*0\r\n");
+    let none = "-ERR No samples available for event 'eviction-cycle'\r\n";
+    assert_eq!(client.ask("LATENCY GRAPH eviction-cycle"), none);
 }
 
 /// Two servers on one machine need no setting, but a port that was asked for must be had.
@@ -192,4 +197,79 @@ fn pages_are_shown() {
         assert!(std::time::Instant::now() < until, "{body}");
     };
     assert!(body.contains("larder_class_pages{class=\"web "), "{body}");
+}
+
+/// Connections that say half of something, or nothing, or read no answer, keep nobody out.
+#[test]
+fn silence_keeps_no_place() {
+    let server = serve(&format!("--http-port {} --http-maxclients 64", free_port()));
+    let address = server.http_addr();
+    let mut silent = vec![];
+    for at in 0..200 {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let _ = match at % 4 {
+            0 => Ok(()),
+            1 => stream.write_all(b"GET /hea"),
+            2 => stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n"),
+            _ => stream.write_all(&b"GET /metrics HTTP/1.1\r\n\r\n".repeat(100)),
+        };
+        silent.push(stream);
+        if at % 20 == 0 {
+            let begun = Instant::now();
+            for (path, body) in [("/healthz", "alive\n"), ("/readyz", "ready\n")] {
+                assert_eq!(fetch(address, &format!("GET {path}")).1, body, "{at}");
+            }
+            assert_eq!(fetch(address, "GET /metrics").0, "HTTP/1.1 200 OK", "{at}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{at}: {:?}", begun.elapsed());
+        }
+    }
+    // The last of them have their places, for some seconds.
+    let last = silent.iter_mut().rev().find(|stream| stream.set_nonblocking(true).is_ok());
+    assert!(last.unwrap().write(b"\r\n").is_ok());
+    let begun = Instant::now();
+    for mut stream in silent {
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        // Whatever was answered, the end comes, or an error that says so.
+        let mut rest = vec![];
+        let timed_out = |error: std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
+        assert!(!stream.read_to_end(&mut rest).is_err_and(timed_out), "it is still open");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+}
+
+/// What is no HTTP, or too much of it, is told so, and the connection stays as HTTP says.
+#[test]
+fn requests_are_bounded_and_connections_stay() {
+    let server = serve(&format!("--http-port {}", free_port()));
+    let answer = |bytes: &[u8]| {
+        let mut stream = TcpStream::connect(server.http_addr()).unwrap();
+        // The server may close before all is sent.
+        let _ = stream.write_all(bytes);
+        let mut all = vec![];
+        let _ = stream.read_to_end(&mut all);
+        String::from_utf8(all).unwrap()
+    };
+    let heads = |answer: &str| answer.matches("HTTP/1.").count();
+    let long = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nA: {}\r\n\r\n", "a".repeat(1 << 16));
+    assert!(answer(long.as_bytes()).starts_with("HTTP/1.1 431 "));
+    let many = format!("GET /healthz HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(100));
+    assert!(answer(many.as_bytes()).starts_with("HTTP/1.1 431 "));
+    for rubbish in ["rubbish\r\n\r\n", "GET / HTTP/1.1\r\nrubbish\r\n\r\n"] {
+        assert!(answer(rubbish.as_bytes()).starts_with("HTTP/1.1 400 "), "{rubbish}");
+    }
+    let two = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz?a=b HTTP/1.1\r\nHost: x\r\n\
+               Connection: close\r\n\r\n";
+    let both = answer(two.as_bytes());
+    assert!(heads(&both) == 2 && both.contains("\r\n\r\nalive\n"), "{both}");
+    assert!(both.ends_with("\r\n\r\nready\n") && both.contains("content-length: 6"), "{both}");
+    assert_eq!(heads(&answer(b"GET /healthz HTTP/1.0\r\n\r\n")), 1, "and then it is closed");
+    let head = answer(b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    assert!(head.contains("content-length: 6") && head.ends_with("\r\n\r\n"), "{head}");
+    let body = answer(
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n\
+          GET /healthz HTTP/1.1\r\n\r\n",
+    );
+    assert!(body.starts_with("HTTP/1.1 405 ") && heads(&body) == 1, "{body}");
+    assert!(body.contains("allow: GET, HEAD"), "{body}");
 }

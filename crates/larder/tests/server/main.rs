@@ -7,6 +7,7 @@ mod clients;
 mod compatibility;
 mod connections;
 mod exporters;
+mod files;
 mod frameworks;
 mod hashes;
 mod http;

@@ -1,7 +1,8 @@
 //! Keyspace notifications: which events are told at which channels, and to whom.
 
 use crate::client::Client;
-use crate::process::{Server, serve};
+use crate::memcached::Text;
+use crate::process::{Server, serve, serve_both};
 
 /// A client that listens to all events of keys in any database.
 fn listener(server: &Server, pattern: &str) -> Client {
@@ -135,4 +136,59 @@ fn others_do_not_hear_of_keys_that_are_not_theirs() {
     Client::new(server.addr()).ask("SET open 1");
     assert_eq!(heard(&mut ears), "0__:set open");
     assert_eq!(heard(&mut his), "0__:set secret");
+}
+
+/// What memcached's clients do is told in the words of the commands that do the same.
+#[test]
+fn memcacheds_writes_are_told() {
+    let (server, port) = serve_both("--notify-keyspace-events EAm");
+    let mut text = Text::new(port);
+    let mut ears = listener(&server, "__key*");
+    for (line, events) in [
+        ("set a 0 0 1|1", &["set a"][..]),
+        ("set a 0 100 1|1", &["set a", "expire a"]),
+        ("add a 0 0 1|1", &[]),
+        ("append a 0 0 1|1", &["append a"]),
+        ("prepend none 0 0 1|1", &[]),
+        ("incr a 1", &["incrby a"]),
+        ("decr none 1", &[]),
+        ("get a", &[]),
+        ("get none", &["keymiss none"]),
+        ("touch a 100", &["expire a"]),
+        ("touch a 0", &["persist a"]),
+        ("gat 100 a", &["expire a"]),
+        ("delete a", &["del a"]),
+        ("delete a", &[]),
+        ("ms b 1 T100|1", &["set b", "expire b"]),
+        ("ms b 1 MA|1", &["append b"]),
+        ("ms c 1 MA N100|1", &["set c", "expire c"]),
+        ("mg b T100 v", &["expire b"]),
+        ("ma b", &["incrby b"]),
+        ("ma d N0", &["incrby d"]),
+        ("md b I", &["set b"]),
+        ("md b", &["del b"]),
+        ("set c 0 -1 1|1", &["del c"]),
+    ] {
+        text.ask(line);
+        for event in events {
+            assert_eq!(heard(&mut ears), format!("0__:{event}"), "{line}");
+        }
+    }
+    Client::new(server.addr()).ask("PUBLISH __key-end x");
+    assert_eq!(heard(&mut ears), "__key-end x", "nothing more was told");
+}
+
+/// A field's death is told, also where nobody tracks.
+#[test]
+fn deaths_of_fields_are_told() {
+    let server = serve("--notify-keyspace-events Eh");
+    let mut client = Client::new(server.addr());
+    let mut ears = listener(&server, "__key*");
+    client.ask("HSET h a 1 b 2 c 3");
+    client.ask("HPEXPIRE h 20 FIELDS 1 a");
+    client.ask("HPEXPIRE h 300 FIELDS 1 b");
+    for event in ["hset", "hexpire", "hexpire", "hexpired", "hexpired"] {
+        assert_eq!(heard(&mut ears), format!("0__:{event} h"));
+    }
+    assert_eq!(client.ask("HLEN h"), ":1\r\n");
 }

@@ -34,6 +34,14 @@ pub(crate) fn serve_command(arguments: &str) -> Command {
     larder(&format!("serve --json --port 0 --http-port 0 --io-threads 2 {arguments}"))
 }
 
+/// The same command, in a process that may open so many files.
+pub(crate) fn with_files(limit: u32, command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
+    limited.arg(command.get_program()).args(command.get_args());
+    limited
+}
+
 /// A server for both protocols, and the port of memcached's.
 pub(crate) fn serve_both(arguments: &str) -> (Server, u16) {
     let (redis, port) = (free_port(), free_port());

@@ -303,3 +303,14 @@ fn requests_of_http_are_closed() {
     let lines = server.log().lines().filter(|line| line.contains("HTTP")).count();
     assert_eq!(lines, 1, "once a minute is enough");
 }
+
+/// As in Valkey; redis-server 7 asks for an end.
+#[test]
+fn bits_are_counted_from_a_start() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("SET bits foobar");
+    for (start, bits) in [(0, 26), (1, 22), (-1, 4), (6, 0)] {
+        assert_eq!(client.ask(&format!("BITCOUNT bits {start}")), format!(":{bits}\r\n"));
+    }
+}

@@ -159,7 +159,7 @@ fn pages_are_for_who_may_call_info() {
     for path in ["/metrics", "/", "/key/a", "/metrics?x", "//metrics", "/healthz/", "/readyz/x"] {
         let (status, head, body) = fetch(http, path, "");
         assert_eq!(status, 401, "{path}: {body}");
-        assert!(head.contains("WWW-Authenticate: Basic realm="), "{head}");
+        assert!(head.contains("www-authenticate: Basic realm="), "{head}");
         assert!(!body.contains("private") && !body.contains("larder_"), "{path}: {body}");
     }
     for path in ["/healthz", "/readyz"] {

@@ -77,7 +77,10 @@ pub(super) fn permit(call: &Call<'_>, number: u16) -> Result<(), Refused> {
 
 /// Keeps a refusal in the log; what the client is told.
 pub(super) fn refuse(call: &Call<'_>, number: u16, denied: Denied) -> Failure {
-    call.session.client.command.store(number, Ordering::Relaxed);
+    // A client's last command is the EXEC, not what is carried out by it.
+    if !call.session.executing {
+        call.session.client.command.store(number, Ordering::Relaxed);
+    }
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
     let user = call.session.user.as_deref().unwrap_or_default();
     note(call, denied.reason(), denied.object(number, &args), user);

@@ -121,6 +121,7 @@ fn bit(value: &[u8], at: i64) -> bool {
 fn bitcount(call: &mut Call<'_>) -> Done {
     let bounds = match call.args.len() {
         2 => (0, -1),
+        3 => (call.integer(2)?, -1),
         4 | 5 => (call.integer(2)?, call.integer(3)?),
         _ => return Err(SYNTAX.into()),
     };

@@ -2,8 +2,8 @@
 
 use super::flag::{ADMIN, SECRET};
 use super::{Call, Command, Done, Failure, wrong_number};
-use crate::config::directive::{ALL, Directive, When};
-use crate::config::{self, ignored, words};
+use crate::config::directive::{Directive, When, all};
+use crate::config::{self, ignored};
 use crate::glob;
 use crate::replace::replace;
 use std::collections::BTreeMap;
@@ -32,9 +32,9 @@ fn get(call: &mut Call<'_>) -> Done {
     let settings = &call.view.settings;
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     for pattern in call.args.iter_from(2) {
-        for directive in ALL {
+        for directive in all() {
             if glob::matches_ignore_case(pattern, directive.name.as_bytes()) {
-                found.insert(directive.name, (directive.get)(settings));
+                found.insert(directive.name, directive.show(settings));
             }
         }
         for (name, first) in ignored::all() {
@@ -54,17 +54,6 @@ fn get(call: &mut Call<'_>) -> Done {
 
 fn failed(name: &str, why: &str) -> Failure {
     Failure::err(&format!("CONFIG SET failed (possibly related to argument '{name}') - {why}"))
-}
-
-/// The words of a value as CONFIG SET gives it: one text, where a file has several words.
-fn values(directive: &Directive, text: &str) -> Result<Vec<Vec<String>>, Failure> {
-    let several = matches!(directive.name, "tenant" | "user" | "client-output-buffer-limit");
-    if !several {
-        return Ok(vec![vec![text.to_owned()]]);
-    }
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let split = |line| words(line).ok_or_else(|| failed(directive.name, "a quote is not closed"));
-    lines.map(split).collect()
 }
 
 impl From<config::Error> for Failure {
@@ -102,9 +91,8 @@ fn set(call: &mut Call<'_>) -> Done {
                 settings.ignored.insert(name, value);
                 continue;
             };
-            for words in values(directive, &value)? {
-                (directive.set)(settings, &words).map_err(|error| failed(&name, &error))?;
-            }
+            let applied = directive.apply_text(settings, &value);
+            applied.map_err(|error| failed(&name, &error))?;
         }
         Ok::<_, Failure>(())
     })?;

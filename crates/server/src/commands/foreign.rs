@@ -5,10 +5,6 @@
 //! first line that only HTTP has closes the connection, as in Redis.
 
 use super::Call;
-use std::sync::atomic::Ordering;
-
-/// One line of the log in so many seconds.
-const SAID_EVERY: u64 = 60;
 
 /// Whether a command that is refused begins a request of HTTP, or is its `Host:`.
 #[cold]
@@ -21,11 +17,7 @@ pub(super) fn is_http(call: &Call<'_>) -> bool {
 #[cold]
 pub(super) fn close(call: &mut Call<'_>) {
     call.session.closing = true;
-    let now = call.now.micros.0 / 1_000_000;
-    let said = &call.shared.stats.http_said;
-    let before = said.load(Ordering::Relaxed);
-    let is_first = before == 0 || now >= before + SAID_EVERY;
-    if is_first && said.swap(now.max(1), Ordering::Relaxed) == before {
+    if call.shared.stats.http_at_redis.count(call.now.micros.0 / 1_000).is_some() {
         tracing::warn!(
             "client {} is closed: it sent a request of HTTP to a port of Redis' protocol, as a web \
              page can make a browser do; bind and requirepass keep such pages out",

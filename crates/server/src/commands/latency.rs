@@ -2,7 +2,8 @@
 
 use super::flag::ADMIN;
 use super::introspection::by_name;
-use super::{Call, Command, Done, get, wrong_number};
+use super::{Call, Command, Done, Failure, get, wrong_number};
+use crate::clock::Clock;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
@@ -12,6 +13,7 @@ const LATENCY: &[Command] = &[
     Command::new("latency|doctor", 2, ADMIN, doctor).doc("server", "2.8.13", "What to do."),
     Command::new("latency|latest", 2, ADMIN, latest).doc("server", "2.8.13", "Latest spikes."),
     Command::new("latency|history", 3, ADMIN, history).doc("server", "2.8.13", "Past spikes."),
+    Command::new("latency|graph", 3, ADMIN, graph).doc("server", "2.8.13", "Spikes as a graph."),
     Command::new("latency|reset", -2, ADMIN, reset).doc("server", "2.8.13", "Forgets spikes."),
     Command::new("latency|histogram", -2, ADMIN, histogram).doc(
         "server",
@@ -56,6 +58,62 @@ fn history(call: &mut Call<'_>) -> Done {
         call.out.integer(ms as i64);
     }
     Ok(())
+}
+
+/// Columns of a graph, its rows, and what a row shows: nothing, three heights, all of it.
+const COLUMNS: usize = 80;
+const ROWS: usize = 4;
+const HEIGHTS: [char; 5] = [' ', '_', 'o', '#', '|'];
+
+/// The spikes as columns, each with its age below.
+fn graph(call: &mut Call<'_>) -> Done {
+    let spikes = if call.is(2, EVENT) { spikes(call) } else { vec![] };
+    let times = || spikes.iter().map(|(_, ms)| *ms);
+    let (Some(low), Some(high)) = (times().min(), times().max()) else {
+        let event = call.text(2);
+        return Err(Failure::err(&format!("No samples available for event '{event}'")));
+    };
+    let head = format!("{EVENT} - high {high} ms, low {low} ms (all time high {high} ms)\n");
+    let now = Clock::unix_us() / 1_000_000;
+    let columns: Vec<_> =
+        spikes.iter().map(|(at, ms)| (*ms, age(now.saturating_sub(*at)))).collect();
+    let graphs: Vec<_> = columns.chunks(COLUMNS).map(|columns| draw(columns, low, high)).collect();
+    call.out.verbatim(&(head + &"-".repeat(COLUMNS) + "\n" + &graphs.join("\n")));
+    Ok(())
+}
+
+/// Seconds in their largest unit.
+fn age(seconds: u64) -> String {
+    match seconds {
+        ..60 => format!("{seconds}s"),
+        60..3_600 => format!("{}m", seconds / 60),
+        3_600..86_400 => format!("{}h", seconds / 3_600),
+        _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+/// Draws values between `low` and `high`, with labels that are read downwards.
+fn draw(columns: &[(u64, String)], low: u64, high: u64) -> String {
+    let each = HEIGHTS.len() - 2;
+    let level = |value: u64| {
+        let steps = (each * ROWS) as u64;
+        ((value - low) * steps / (high - low).max(1)).min(steps - 1) as usize
+    };
+    let bar = |value, row: usize| {
+        let below = each * (ROWS - 1 - row);
+        HEIGHTS[(level(value) + 1).saturating_sub(below).min(each + 1)]
+    };
+    let labels = columns.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
+    let letter = |label: &str, row: usize| label.chars().nth(row).unwrap_or(' ');
+    let line = |row: usize| -> String {
+        let cells = columns.iter().map(|(value, label)| match row.checked_sub(ROWS) {
+            None => bar(*value, row),
+            Some(0) => ' ',
+            Some(row) => letter(label, row - 1),
+        });
+        cells.chain(['\n']).collect()
+    };
+    (0..=ROWS + labels).map(line).collect()
 }
 
 /// Answers how many events were forgotten.
@@ -150,6 +208,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    The times of an event, or the latest of each.",
         "HISTOGRAM [<command> ...]",
         "    How long commands take.",
+        "GRAPH <event>",
+        "    The times of an event as a graph.",
         "RESET [<event> ...]",
         "    Forget events.",
         "HELP",
@@ -160,6 +220,18 @@ fn help(call: &mut Call<'_>) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As redis-server 7 draws the same.
+    #[test]
+    fn graphs_are_those_of_redis() {
+        let labelled = |all: &[(u64, &str)]| -> Vec<(u64, String)> {
+            all.iter().map(|(value, label)| (*value, (*label).to_owned())).collect()
+        };
+        let two = draw(&labelled(&[(50, "2s"), (30, "1s")]), 30, 50);
+        assert_eq!(two, "# \n| \n| \n|_\n  \n21\nss\n");
+        let ages = [5, 61, 7_300, 200_000].map(age);
+        assert_eq!(ages, ["5s", "1m", "2h", "2d"]);
+    }
 
     #[test]
     fn counts_never_fall_and_end_at_all() {

@@ -81,13 +81,6 @@ impl Settings {
             if let Some(first) = first {
                 values.insert(0, first);
             }
-            // A line of several words may also be given as one argument.
-            if let [value] = values.as_slice()
-                && Directive::find(name).is_some_and(takes_several)
-            {
-                values = words(value)
-                    .ok_or_else(|| Error(format!("--{name}: a quote is not closed")))?;
-            }
             self.apply(name, &values).map_err(|error| Error(format!("--{name}: {error}")))?;
             rest = after;
         }
@@ -110,15 +103,13 @@ impl Settings {
             let Some(name) = variable.strip_prefix("LARDER_CONFIG_") else { continue };
             let name = name.to_ascii_lowercase().replace('_', "-");
             let at = |what: String| Error(format!("environment variable {variable}: {what}"));
-            for line in value.lines() {
-                let values = match Directive::find(&name) {
-                    Some(directive) if takes_several(directive) => {
-                        words(line).ok_or_else(|| at("a quote is not closed".into()))?
-                    }
-                    _ => vec![line.to_owned()],
-                };
-                self.apply(&name, &values).map_err(at)?;
-            }
+            let set = match Directive::find(&name) {
+                Some(directive) => {
+                    directive.apply_text(self, &value).map_err(|error| explained(directive, &error))
+                }
+                None => self.apply(&name, &[value]),
+            };
+            set.map_err(at)?;
         }
         Ok(())
     }
@@ -129,8 +120,7 @@ impl Settings {
     /// What is wrong with its value, or that it is not known.
     pub fn apply(&mut self, name: &str, words: &[String]) -> Result<(), String> {
         if let Some(directive) = Directive::find(name) {
-            return (directive.set)(self, words)
-                .map_err(|error| format!("{name}: {error}. {name} is: {}", directive.doc));
+            return directive.apply(self, words).map_err(|error| explained(directive, &error));
         }
         let name = name.to_ascii_lowercase();
         if name == "rename-command" {
@@ -153,28 +143,8 @@ impl Settings {
     /// default is added at the end.
     pub fn rewrite(&self, text: &str) -> String {
         let defaults = Self::default();
-        let mut pending: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for directive in directive::ALL {
-            let mut value = (directive.get)(self);
-            if let (Some(share), "maxmemory") = (self.maxmemory_share, directive.name) {
-                value = format!("{}%", share * 100.0);
-            }
-            let is_kept_elsewhere = match directive.name {
-                // ACL SAVE writes them.
-                "user" => !self.aclfile.is_empty(),
-                // Without one, the line of the user default says what lets it in.
-                "requirepass" => value.is_empty(),
-                _ => false,
-            };
-            let lines = if is_kept_elsewhere {
-                vec![]
-            } else if directive.repeats() {
-                value.lines().map(|value| directive::line(directive.name, value)).collect()
-            } else {
-                vec![directive::line(directive.name, &value)]
-            };
-            pending.insert(directive.name, lines);
-        }
+        let all = directive::all().map(|known| (known.name, known.file_lines(self)));
+        let mut pending: BTreeMap<&str, Vec<String>> = all.collect();
         let mut out = vec![];
         for line in text.lines() {
             let name = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
@@ -187,9 +157,9 @@ impl Settings {
                 pending.remove(name.as_str());
             }
         }
-        for directive in directive::ALL {
+        for directive in directive::all() {
             if let Some(lines) = pending.remove(directive.name)
-                && (directive.get)(self) != (directive.get)(&defaults)
+                && directive.show(self) != directive.show(&defaults)
             {
                 out.extend(lines);
             }
@@ -199,14 +169,15 @@ impl Settings {
     }
 }
 
-/// Whether the directive's line has several words.
-fn takes_several(directive: &Directive) -> bool {
-    matches!(directive.name, "tenant" | "user" | "bind" | "client-output-buffer-limit")
+/// An error with what the directive means.
+fn explained(directive: &Directive, error: &str) -> String {
+    let Directive { name, doc, .. } = directive;
+    format!("{name}: {error}. {name} is: {doc}")
 }
 
 /// A known directive within two edits.
 fn near(name: &str) -> Option<&'static str> {
-    let names = directive::ALL.iter().map(|directive| directive.name);
+    let names = directive::all().map(|directive| directive.name);
     names.map(|known| (edits(name, known), known)).min().filter(|(n, _)| *n <= 2).map(|(_, k)| k)
 }
 
@@ -300,8 +271,8 @@ mod tests {
         let written = settings.rewrite(text);
         assert!(written.starts_with("# mine\nport 7000\n# memory\nmaxmemory 2097152\nsave \"\"\n"));
         let again = read(&written).unwrap();
-        for directive in directive::ALL {
-            assert_eq!((directive.get)(&again), (directive.get)(&settings), "{}", directive.name);
+        for directive in directive::all() {
+            assert_eq!(directive.show(&again), directive.show(&settings), "{}", directive.name);
         }
         assert_eq!(again.rewrite(&written), written);
     }

@@ -1,21 +1,25 @@
 //! Settings: what an operator may choose.
 //!
-//! [`Settings`] are plain values with defaults; [`directive::ALL`] is the one list that names,
-//! documents, reads and prints them; a file, the command line and CONFIG SET all go through it.
+//! [`Settings`] are plain values with defaults; a directive ([`directive::all`]) names, documents,
+//! reads and prints one, for a file, the command line, the environment and CONFIG SET.
 
 pub mod directive;
 mod doubts;
 mod file;
 pub(crate) mod ignored;
+mod list;
 mod tenant;
+mod value;
 
 pub(crate) use crate::acl::is_equal;
 pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
 pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
+pub use value::Level;
 
 use base::{Bytes, Micros};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Evictor;
@@ -117,7 +121,7 @@ impl fmt::Display for OutputLimit {
 }
 
 /// All an operator may choose. Each field is a directive; what it means stands in
-/// [`directive::ALL`].
+/// [`directive::all`].
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the list of directives documents each")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a directive of its own")]
@@ -138,7 +142,7 @@ pub struct Settings {
     pub memcached_delimiter: Option<u8>,
     /// `None` for the usual port, if it is free.
     pub http_port: Option<u16>,
-    pub http_bind: String,
+    pub http_bind: IpAddr,
     pub http_maxclients: usize,
     pub tls_port: u16,
     pub tls_cert_file: String,
@@ -190,7 +194,7 @@ pub struct Settings {
     pub large_request_max_len: usize,
     pub large_reply: i64,
     pub large_reply_max_len: usize,
-    pub loglevel: String,
+    pub loglevel: Level,
     pub logfile: String,
     pub pidfile: String,
     pub warm_restart_file: String,
@@ -220,7 +224,7 @@ impl Default for Settings {
             memcached_cas: true,
             memcached_delimiter: None,
             http_port: None,
-            http_bind: "127.0.0.1".into(),
+            http_bind: IpAddr::from([127, 0, 0, 1]),
             http_maxclients: 64,
             tls_port: 0,
             tls_cert_file: String::new(),
@@ -268,7 +272,7 @@ impl Default for Settings {
             large_request_max_len: 128,
             large_reply: 1 << 20,
             large_reply_max_len: 128,
-            loglevel: "notice".into(),
+            loglevel: Level::Notice,
             logfile: String::new(),
             pidfile: String::new(),
             warm_restart_file: String::new(),

@@ -22,7 +22,7 @@ pub(super) enum Refused {
 }
 
 /// Lets those through who may see everything here. Waits where the password is wrong.
-pub(super) fn admit(
+pub(super) async fn admit(
     shared: &Shared,
     authorization: Option<&str>,
     peer: SocketAddr,
@@ -32,10 +32,11 @@ pub(super) fn admit(
     let user = match authorization.and_then(credentials) {
         Some((name, password)) => {
             let user = settings.user(&name).filter(|user| user.admits(password.as_bytes()));
-            user.ok_or_else(|| {
-                slow_down(shared, name, peer);
-                Refused::Unknown
-            })?
+            let Some(user) = user else {
+                slow_down(shared, name, peer).await;
+                return Err(Refused::Unknown);
+            };
+            user
         }
         None if settings.is_open() => settings.user(DEFAULT_USER).ok_or(Refused::Unknown)?,
         None => return Err(Refused::Unknown),
@@ -55,20 +56,16 @@ fn credentials(authorization: &str) -> Option<(String, String)> {
     Some((name.to_owned(), password.to_owned()))
 }
 
-/// Keeps in the ACL log that a password was wrong, and lets whoever tried it wait.
-fn slow_down(shared: &Shared, user: String, peer: SocketAddr) {
+/// Keeps in the ACL log that a password was wrong, and lets the client wait for its answer.
+async fn slow_down(shared: &Shared, user: String, peer: SocketAddr) {
     let (now_ms, address) = (shared.clock.micros().0 / 1_000, peer.to_string());
     let settings = &shared.view().settings;
     let (reason, context) = ("auth", "toplevel");
     let what = What { reason, context, object: b"http".to_vec(), user };
     let (unix_ms, max) = (Clock::unix_us() / 1_000, settings.acllog_max_len);
     shared.acl_log.add(what, format!("addr={address} cmd=http"), unix_ms, max);
-    let mut left = shared.attempts.delay_ms(&address, now_ms, settings.auth_delay_max);
-    while left > 0 && !shared.is_stopping() {
-        let step = left.min(100);
-        std::thread::sleep(Duration::from_millis(step));
-        left -= step;
-    }
+    let delay = shared.attempts.delay_ms(&address, now_ms, settings.auth_delay_max);
+    tokio::time::sleep(Duration::from_millis(delay)).await;
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ pub(super) fn get(ask: &mut Ask<'_>) -> Done {
     }
     ask.count(Event::CmdMeta);
     retrieve::counted(ask, &key, read.size);
-    if read.size.is_some() && flags.has(b'T') {
+    if let Some(seconds) = flags.seconds(b'T').filter(|_| read.size.is_some()) {
+        ask.tell_life(Life::of(seconds, ask.now), &key);
         ask.count(Event::CmdTouch);
         ask.count(Event::TouchHits);
     }

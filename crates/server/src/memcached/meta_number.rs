@@ -5,6 +5,7 @@ use super::meta_flags::{Flags, MA};
 use super::number::{NO_NUMBER, moved, number_of, numbered};
 use super::write::kept;
 use super::{Ask, Done, Event, Life, refused};
+use crate::notify;
 use crate::value::{FRESH, Text};
 use store::Change;
 
@@ -61,6 +62,9 @@ pub(super) fn arithmetic(ask: &mut Ask<'_>) -> Done {
         (Outcome::NotFound, true) => ask.count(Event::IncrMisses),
         (Outcome::NotFound, false) => ask.count(Event::DecrMisses),
         (Outcome::Number(..) | Outcome::Exists, _) => {}
+    }
+    if matches!(outcome, Outcome::Number(..)) {
+        ask.tell(notify::STRING, "incrby", &key);
     }
     let answer = Answer { flags: &flags, key: ask.word(1)?, now };
     let (number, mut expires, cas, made) = match outcome {

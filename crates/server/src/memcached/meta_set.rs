@@ -4,6 +4,7 @@ use super::meta::Answer;
 use super::meta_flags::{Flags, MD, MS};
 use super::write::{Mode, Outcome, Write, Written, kept, too_large};
 use super::{Ask, BAD_CHUNK, BAD_FORMAT, Done, Event, Life, detail, refused, watch};
+use crate::notify;
 use crate::value::{FRESH, Text};
 use base::Micros;
 use store::Change;
@@ -100,6 +101,11 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     });
     let outcome = outcome.map_err(|error| refused(ask, error))?;
     let found = outcome == Outcome::Stored;
+    if found {
+        let (class, event) =
+            if invalidate || empty { (notify::STRING, "set") } else { (notify::GENERIC, "del") };
+        ask.tell(class, event, &key);
+    }
     if !found || !invalidate {
         ask.count(if found { Event::DeleteHits } else { Event::DeleteMisses });
         detail::delete(ask, key.bytes);

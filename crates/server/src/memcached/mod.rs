@@ -40,6 +40,7 @@ pub(crate) use refusal::Binary;
 pub(crate) use rights::{tell_trackers, writes};
 pub(crate) use watch::{connection as show_connection, eviction as show_eviction};
 
+use crate::notify;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::value::Text;
@@ -126,6 +127,25 @@ impl<'a> Ask<'a> {
         }
         let size = |item: &store::Item<'_>| Text::of(item).map_or(0, |text| text.data.len());
         self.shared.store.peek(key, self.now, size).unwrap_or_default()
+    }
+
+    /// Tells listeners of keyspace notifications what became of a key.
+    #[inline]
+    fn tell(&self, class: u32, event: &str, key: &Key<'_>) {
+        if self.view.settings.notify & class != 0 {
+            let place = notify::Place { tenant: key.tenant, db: key.db, key: key.bytes };
+            notify::tell(self.shared, self.view, class, event, place);
+        }
+    }
+
+    /// Tells that a key was given a life.
+    fn tell_life(&self, life: Life, key: &Key<'_>) {
+        let event = match life {
+            Life::Forever => "persist",
+            Life::Until(_) => "expire",
+            Life::Over => "del",
+        };
+        self.tell(notify::GENERIC, event, key);
     }
 
     fn count(&self, event: Event) {
@@ -240,11 +260,13 @@ fn is_http(ask: &Ask<'_>) -> bool {
 /// Closes a connection by which a browser was made to send a request, whose headers and body are
 /// not the browser's: none of their lines must be run.
 fn turn_away(ask: &mut Ask<'_>) {
-    tracing::warn!(
-        "client {} closed: an HTTP request came to the port of memcached's protocol; metrics and \
-         probes are at the http-port",
-        ask.session.client.address
-    );
+    if ask.shared.stats.http_at_memcached.count(ask.now.micros.0 / 1_000).is_some() {
+        tracing::warn!(
+            "client {} closed: an HTTP request came to the port of memcached's protocol; metrics \
+             and probes are at the http-port",
+            ask.session.client.address
+        );
+    }
     ask.session.closing = true;
     ask.session.ending = ERROR;
 }

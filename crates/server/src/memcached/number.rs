@@ -1,6 +1,7 @@
 //! incr, decr.
 
 use super::{Ask, Done, Event, refused};
+use crate::notify;
 use crate::value::{FRESH, Text};
 use store::{Change, Item};
 use wire::memcached::parse_unsigned;
@@ -57,6 +58,9 @@ pub(super) fn add(ask: &mut Ask<'_>, up: bool) -> Done {
         (false, true) => Event::DecrHits,
         (false, false) => Event::DecrMisses,
     });
+    if sum.is_some() {
+        ask.tell(notify::STRING, "incrby", &key);
+    }
     match sum {
         Some(sum) => ask.line(itoa::Buffer::new().format(sum)),
         None => ask.line("NOT_FOUND"),

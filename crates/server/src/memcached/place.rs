@@ -1,7 +1,9 @@
 //! Where the protocol is spoken: `memcached-bind`, and the file that tells others of the ports.
 
 use crate::config::{Error, Settings};
+use crate::replace::replace_readable;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 /// The environment variable that names the file.
 const PORT_FILE: &str = "MEMCACHED_PORT_FILENAME";
@@ -55,10 +57,7 @@ pub(crate) fn write_ports(sockets: &[(i32, String)]) -> Result<(), Error> {
         format!("TCP {family}: {}\n", address.port())
     };
     let text: String = lines.map(line).collect();
-    let mut beside = path.clone();
-    beside.push(".lck");
-    // Whoever waits for the file must not see half of it.
-    std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, &path)).map_err(|error| {
+    replace_readable(Path::new(&path), text.as_bytes()).map_err(|error| {
         let path = path.to_string_lossy();
         Error(format!("cannot write {PORT_FILE} {path}: {error}: name another file"))
     })

@@ -10,14 +10,12 @@
 //!  └──────┴────────┴───────┴────────┴─────┴─────────┴──────────┴────────┴──────┴──────
 //! ```
 
+use crate::quiet::Quiet;
 use crate::shared::Shared;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const RESPONSE: u8 = 0x81;
 const UNKNOWN_COMMAND: u16 = 0x81;
 const TEXT: &[u8] = b"the binary protocol is not spoken here: use the text protocol";
-/// Between two lines of the log.
-const QUIET_MS: u64 = 60_000;
 
 /// Writes the packet that answers a request.
 pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {
@@ -31,27 +29,12 @@ pub(super) fn write(out: &mut Vec<u8>, opcode: u8, opaque: [u8; 4]) {
 
 /// How many clients came with the binary protocol.
 #[derive(Debug, Default)]
-pub(crate) struct Binary {
-    refused: AtomicU64,
-    /// Of those, how many the log has told of.
-    told: AtomicU64,
-    /// When the next line may be written.
-    next_ms: AtomicU64,
-}
+pub(crate) struct Binary(Quiet);
 
 impl Binary {
     /// Counts a client that was refused, and tells of it at most once a minute.
     pub(super) fn count(&self, shared: &Shared, address: &str) {
-        let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
-        let now_ms = shared.clock.micros().0 / 1_000;
-        let next_ms = self.next_ms.load(Ordering::Relaxed);
-        let mine = now_ms >= next_ms
-            && self
-                .next_ms
-                .compare_exchange(next_ms, now_ms + QUIET_MS, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok();
-        if mine {
-            let since = refused - self.told.swap(refused, Ordering::Relaxed);
+        if let Some((since, refused)) = self.0.count(shared.clock.micros().0 / 1_000) {
             tracing::warn!(
                 "client {address} closed: the binary protocol is not spoken here, the client must \
                  use the text protocol; {since} such connections since the last such line, \

@@ -1,6 +1,7 @@
 //! get, gets, gat, gats.
 
 use super::{Ask, BAD_LIFE, Done, Event, Life, detail, watch};
+use crate::notify;
 use crate::value::Text;
 use store::{Change, Item, Key};
 
@@ -31,6 +32,9 @@ pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     ask.count(if found.is_some() { Event::GetHits } else { Event::GetMisses });
     detail::get(ask, key.bytes, found.is_some());
     watch::fetch(ask, key, found);
+    if found.is_none() {
+        ask.tell(notify::MISS, "keymiss", key);
+    }
 }
 
 pub(super) fn get(ask: &mut Ask<'_>, with_cas: bool) -> Done {
@@ -63,6 +67,9 @@ pub(super) fn get_and_touch(ask: &mut Ask<'_>, with_cas: bool) -> Done {
         ask.count(Event::CmdTouch);
         ask.count(if found.is_some() { Event::TouchHits } else { Event::TouchMisses });
         counted(ask, &key, found);
+        if found.is_some() {
+            ask.tell_life(life, &key);
+        }
     }
     ask.line("END")
 }

@@ -3,6 +3,7 @@
 use super::write::{Mode, Write, too_large};
 use super::{Ask, BAD_CHUNK, BAD_FORMAT, BAD_LIFE, Done, Event, Life};
 use super::{detail, refused, watch};
+use crate::notify;
 use crate::value::{FRESH, Text};
 use store::Change;
 use wire::memcached::{Data, parse_unsigned};
@@ -51,6 +52,7 @@ pub(super) fn delete(ask: &mut Ask<'_>) -> Done {
     detail::delete(ask, key.bytes);
     if found {
         watch::deleted(ask, &key, "delete", size);
+        ask.tell(notify::GENERIC, "del", &key);
     }
     ask.line(if found { "DELETED" } else { "NOT_FOUND" })
 }
@@ -71,5 +73,8 @@ pub(super) fn touch(ask: &mut Ask<'_>) -> Done {
     let found = found.map_err(|error| refused(ask, error))?;
     ask.count(Event::CmdTouch);
     ask.count(if found { Event::TouchHits } else { Event::TouchMisses });
+    if found {
+        ask.tell_life(life, &key);
+    }
     ask.line(if found { "TOUCHED" } else { "NOT_FOUND" })
 }

@@ -1,6 +1,7 @@
 //! How an item is written, by the text and by the meta commands.
 
 use super::{Ask, Event, Life, TOO_LARGE, detail, refused, watch};
+use crate::notify;
 use crate::value::Text;
 use base::Micros;
 use store::{Change, Item, Key, Now};
@@ -133,7 +134,31 @@ impl Write<'_> {
             });
         }
         watch::store(ask, key, verb, watch::Status::Done(outcome), self.life, written.size);
+        if outcome == Outcome::Stored {
+            self.tell(ask, key, before.is_some());
+        }
         Ok(written)
+    }
+
+    /// Tells listeners that a value was stored, in the words of the command of Redis that does it.
+    fn tell(&self, ask: &Ask<'_>, key: &Key<'_>, was_there: bool) {
+        if self.mode.joins() && was_there {
+            return ask.tell(notify::STRING, "append", key);
+        }
+        let life = if self.mode.joins() { self.vivify.unwrap_or(self.life) } else { self.life };
+        if life == Life::Over {
+            if was_there {
+                ask.tell_life(life, key);
+            }
+            return;
+        }
+        ask.tell(notify::STRING, "set", key);
+        if life != Life::Forever {
+            ask.tell_life(life, key);
+        }
+        if !was_there {
+            ask.tell(notify::NEW, "new", key);
+        }
     }
 
     /// How the number that the item must have compares with the one it has.
@@ -216,8 +241,8 @@ pub(super) fn kept(text: &Text<'_>, expires: Option<u64>, now: Now) -> Change<'s
 /// Refuses data that are too large: the error's line.
 pub(super) fn too_large(ask: &Ask<'_>, key: &Key<'_>, removes: bool, verb: &str) -> &'static str {
     // What the key held would otherwise be taken for the value that was refused.
-    if removes {
-        ask.shared.store.delete(key, ask.now);
+    if removes && ask.shared.store.delete(key, ask.now) {
+        ask.tell(notify::GENERIC, "del", key);
     }
     ask.count(Event::StoreTooLarge);
     watch::store(ask, key, verb, watch::Status::TooLarge, Life::Forever, 0);

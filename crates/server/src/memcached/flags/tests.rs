@@ -1,7 +1,7 @@
 //! The command line of memcached: obeyed, refused, or named where it means nothing here.
 
 use super::*;
-use crate::config::Settings;
+use crate::config::{Level, Settings};
 use base::Bytes;
 
 fn asked(line: &str) -> Result<Asked, Error> {
@@ -27,7 +27,7 @@ fn flags_of_a_service_file() {
     assert_eq!((read.maxmemory, read.memcached_port, read.port), (Bytes(128 << 20), 11222, 0));
     assert_eq!(read.memcached_bind, ["127.0.0.1", "::1"]);
     assert!(!read.protected_mode, "it was said who is served");
-    assert_eq!((read.pidfile.as_str(), read.loglevel.as_str()), ("/run/m.pid", "debug"));
+    assert_eq!((read.pidfile.as_str(), read.loglevel), ("/run/m.pid", Level::Debug));
     assert_eq!(said.process.user.as_deref(), Some("memcache"));
     let read = settings("-I 2m -c 500 -t 3 -M -A --udp-port=0 --maxmemory-samples 7");
     assert_eq!((read.memcached_item_max, read.maxclients), (Bytes(2 << 20), 500));

@@ -1,0 +1,61 @@
+//! Few files: the limit of the system decides how many clients there may be.
+
+use crate::client::Client;
+use crate::http::fetch;
+use crate::process::{free_port, larder, serve_command, start, with_files};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+/// Few files: as many clients as there is room for, and files and probes have theirs.
+#[test]
+fn clients_are_as_many_as_files_allow() {
+    let more = format!("--http-port {} --maxclients 1000 --dir /tmp", free_port());
+    let server = start(&mut with_files(64, &serve_command(&more)));
+    let line = server.logged("ulimit -n is 64");
+    assert!(line.contains("maxclients is lowered from 1000 to 20"), "{line}");
+    assert_eq!(server.log().matches("ulimit -n").count(), 1);
+    let mut clients = vec![];
+    for at in 0..20 {
+        let mut client = Client::new(server.addr());
+        assert_eq!(client.ask("PING"), "+PONG\r\n", "{at}");
+        clients.push(client);
+    }
+    let refused = String::from_utf8(Client::new(server.addr()).reply()).unwrap();
+    assert_eq!(refused, "-ERR max number of clients reached\r\n");
+    // Many more than there are files for.
+    let crowd: Vec<_> = (0..100).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();
+    let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(server.http_addr())).collect();
+    assert_eq!(fetch(server.http_addr(), "GET /healthz").1, "alive\n");
+    let first = &mut clients[0];
+    assert_eq!(first.ask("CONFIG GET maxclients"), "*2\r\n$10\r\nmaxclients\r\n$2\r\n20\r\n");
+    assert_eq!(first.ask("SET a 1"), "+OK\r\n");
+    assert_eq!(first.info("maxclients"), "20");
+    let refused = first.ask("CONFIG SET maxclients 21");
+    assert!(refused.contains("number of clients, try with 20 (ulimit -n is 64)"), "{refused}");
+    assert_eq!(first.ask("CONFIG SET maxclients 19"), "+OK\r\n");
+    assert_eq!(first.ask("CONFIG SET dir /"), "+OK\r\n", "files can be opened");
+    drop((crowd, silent));
+    let arguments = "--port 0 --http-port 0 --io-threads 2";
+    let output = with_files(30, &larder(&format!("serve {arguments}"))).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("ulimit -n is 30") && error.contains("raise it to 37"), "{error}");
+}
+
+/// Where files run out all the same, the log says so once.
+#[test]
+fn unaccepted_connections_are_told_once() {
+    let server = start(&mut with_files(60, &serve_command("--maxclients 18")));
+    // The limit of a process can be lowered below what it has open.
+    let pid = server.pid().to_string();
+    let lowered = Command::new("prlimit").args(["--pid", &pid, "--nofile=16:16"]).status();
+    if !lowered.is_ok_and(|status| status.success()) {
+        println!("skipped: prlimit is not here");
+        return;
+    }
+    let waiting: Vec<_> = (0..8).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();
+    server.logged("a connection cannot be accepted");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(server.log().matches("cannot be accepted").count(), 1);
+    drop(waiting);
+}

@@ -1,0 +1,58 @@
+//! Files that the server keeps.
+
+use crate::config::directive::When::Always;
+use crate::config::directive::{Directive, word};
+use crate::config::value::{Value, ratio};
+use base::{Bytes, Micros};
+
+pub(super) const ALL: &[Directive] = &[
+    word!("pidfile", Start, pidfile, "Path of a file that holds the process id while it runs."),
+    word!(
+        "warm-restart-file",
+        Start,
+        warm_restart_file,
+        "Path of a file where data and models are saved when the server ends (SIGTERM, \
+         SHUTDOWN), to be restored by the next start, which uses it up. SIGUSR1 saves a copy \
+         beside it, with the ending .copy. Empty saves nothing."
+    ),
+    word!(
+        "dir",
+        Always,
+        dir,
+        "The folder of what is dumped. The files there have no names and go with the server."
+    ),
+    word!(
+        "dump-max",
+        Always,
+        dump_max,
+        "Bytes of the disk that dumps may take; 0 dumps nothing. With some, the reads of each \
+         tenant are counted: where they come and go with a period its items are dumped when \
+         they ebb, and loaded before they come back. LARDER TIDES shows what is seen and done."
+    ),
+    Directive::word(
+        "dump-rate",
+        Always,
+        "Bytes a second that are written or read at most when tenants are dumped and loaded.",
+        |settings| settings.dump_rate.show(),
+        |settings, word| match Value::parse(word)? {
+            rate if rate >= Bytes(64 << 10) => {
+                settings.dump_rate = rate;
+                Ok(())
+            }
+            _ => Err("argument must be at least 64kb".into()),
+        },
+    ),
+    Directive::word(
+        "dump-bucket",
+        Always,
+        "Seconds for which reads are counted together, to find the period of a tenant's load: \
+         periods of 8 to 682 buckets are found, once three have passed.",
+        |settings| (settings.dump_bucket.as_f64() / 1e6).to_string(),
+        |settings, word| {
+            let wrong = "argument must be a number of seconds from 0.05 to 86400";
+            let seconds = ratio(word, 0.05..=86_400.0, wrong)?;
+            settings.dump_bucket = Micros((seconds * 1e6).round() as u64);
+            Ok(())
+        },
+    ),
+];

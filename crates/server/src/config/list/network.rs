@@ -1,0 +1,160 @@
+//! Where clients come in, and how many.
+
+use super::not_empty;
+use crate::config::directive::When::{Always, Start};
+use crate::config::directive::{Directive, choice, join, number, word};
+use crate::config::value::{one_of, within};
+
+pub(super) const ALL: &[Directive] = &[
+    number!(
+        "port",
+        Start,
+        port,
+        0..=65535,
+        "The TCP port. 0 with a unixsocket or a memcached-port: none; 0 without: a free one, \
+         named in the log."
+    ),
+    Directive::words(
+        "bind",
+        Start,
+        "Addresses to listen on. A leading - lets an address be missing on this machine.",
+        |settings| join(&settings.bind),
+        |settings, words| {
+            settings.bind = not_empty(words);
+            Ok(())
+        },
+    ),
+    Directive::lines(
+        "listener",
+        Start,
+        "One more TCP port, for tenants told apart by listener. Repeatable. A port that a \
+         tenant matches is opened without this line.",
+        |settings| settings.listeners.iter().map(u16::to_string).collect::<Vec<_>>().join("\n"),
+        |settings, words| {
+            let [word] = words else { return Err("wrong number of arguments".into()) };
+            let port = within(word, 1..=65535)?;
+            if !settings.listeners.contains(&port) {
+                settings.listeners.push(port);
+            }
+            Ok(())
+        },
+    ),
+    number!(
+        "tls-port",
+        Start,
+        tls_port,
+        0..=65535,
+        "The TCP port for TLS; 0 for none. With port 0 it is the only one."
+    ),
+    word!(
+        "tls-cert-file",
+        Always,
+        tls_cert_file,
+        "Path of the server's certificate and its chain, PEM."
+    )
+    .renews_tls(),
+    word!("tls-key-file", Always, tls_key_file, "Path of the certificate's private key, PEM.")
+        .renews_tls(),
+    word!(
+        "tls-ca-cert-file",
+        Always,
+        tls_ca_cert_file,
+        "Path of the certificates that clients' certificates must come from, PEM."
+    )
+    .renews_tls(),
+    choice!(
+        "tls-auth-clients",
+        Always,
+        tls_auth_clients,
+        ["yes", "no", "optional"],
+        "Whether clients must show a certificate; optional checks one that is shown."
+    )
+    .renews_tls(),
+    Directive::words(
+        "tls-protocols",
+        Always,
+        "Versions that are spoken: TLSv1.2, TLSv1.3 or both; empty is both.",
+        |settings| settings.tls_protocols.clone(),
+        |settings, words| {
+            let known = words.iter().map(|word| one_of(&["TLSv1.2", "TLSv1.3"], word));
+            settings.tls_protocols = known.collect::<Result<Vec<_>, _>>()?.join(" ");
+            Ok(())
+        },
+    )
+    .renews_tls(),
+    word!("unixsocket", Start, unixsocket, "Path of a Unix socket to listen on."),
+    Directive::word(
+        "unixsocketperm",
+        Start,
+        "Permissions of the Unix sockets, octal; 0 leaves them to the umask.",
+        |settings| format!("{:o}", settings.unixsocketperm),
+        |settings, word| {
+            let mode = u32::from_str_radix(word, 8).ok().filter(|&mode| mode <= 0o777);
+            let wrong = "argument must be permissions in octal, such as 770";
+            settings.unixsocketperm = mode.ok_or(wrong)?;
+            Ok(())
+        },
+    ),
+    number!(
+        "tcp-backlog",
+        Start,
+        tcp_backlog,
+        1..=65535,
+        "Connections that may wait to be accepted."
+    ),
+    number!(
+        "tcp-keepalive",
+        Always,
+        tcp_keepalive,
+        0..=86400,
+        "Seconds of silence after which a connection is probed; 0 never probes."
+    ),
+    number!(
+        "timeout",
+        Always,
+        timeout,
+        0..=2_147_483_647,
+        "Seconds of silence after which a client is closed; 0 never closes."
+    ),
+    number!(
+        "maxclients",
+        Always,
+        maxclients,
+        1..=1_000_000,
+        "Clients that may be connected at once; fewer where the system lets fewer files be \
+         open (ulimit -n)."
+    ),
+    word!(
+        "protected-mode",
+        Always,
+        protected_mode,
+        "Without a password, serve only clients of this machine."
+    ),
+    Directive::word(
+        "http-port",
+        Start,
+        "The TCP port of /metrics, /healthz and /readyz; 0 for none. Unless it is set, 9379 if \
+         that is free.",
+        |settings| settings.http_port.unwrap_or(crate::http::PORT_DEFAULT).to_string(),
+        |settings, word| {
+            settings.http_port = Some(within(word, 0..=65535)?);
+            Ok(())
+        },
+    ),
+    word!("http-bind", Start, http_bind, "The address that the http-port is opened at."),
+    number!(
+        "http-maxclients",
+        Always,
+        http_maxclients,
+        1..=10_000,
+        "Connections to the http-port at once; the one that was silent the longest makes room \
+         for the next."
+    ),
+    number!(
+        "io-threads",
+        Start,
+        io_threads,
+        1..=128,
+        "Threads that serve clients. Before anybody sets it: one for each core, at most 8."
+    ),
+];

@@ -1,0 +1,77 @@
+//! Who may come in.
+
+use crate::config::directive::When::Always;
+use crate::config::directive::{Directive, choice, number, word};
+use crate::config::{DEFAULT_USER, Settings};
+
+pub(super) const ALL: &[Directive] = &[
+    Directive::word(
+        "requirepass",
+        Always,
+        "The password of the user default; empty lets everybody in.",
+        |settings| {
+            let user = settings.user(DEFAULT_USER);
+            let still = user.is_some_and(|user| user.requires(&settings.requirepass));
+            if still { settings.requirepass.clone() } else { String::new() }
+        },
+        |settings, word| {
+            let mut user = settings.user_or_new(DEFAULT_USER);
+            settings.requirepass = word.into();
+            user.require(&settings.requirepass);
+            settings.set_user(user);
+            Ok(())
+        },
+    )
+    // Without one, the line of the user default says what lets it in.
+    .in_file(|settings| Some(settings.requirepass.clone()).filter(|password| !password.is_empty())),
+    Directive::named(
+        "user",
+        Always,
+        "A user in the words of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
+         Repeatable; a line for a known name replaces it.",
+        show_users,
+        |settings, words| {
+            let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            let mut user = settings.new_user(name);
+            user.apply(rest).map_err(|error| error.to_string())?;
+            settings.set_user(user);
+            Ok(())
+        },
+    )
+    // ACL SAVE writes them where they have a file of their own.
+    .in_file(|settings| settings.aclfile.is_empty().then(|| show_users(settings))),
+    number!(
+        "auth-delay-max",
+        Always,
+        auth_delay_max,
+        0..=60_000,
+        "The longest time in milliseconds that the answer to a wrong password is held back: 25 \
+         ms after the first, twice as long after each one more from the same host; 0 answers \
+         at once."
+    ),
+    word!(
+        "aclfile",
+        Start,
+        aclfile,
+        "Path of a file of lines that begin with user, read when the server starts and by ACL \
+         LOAD, written by ACL SAVE."
+    ),
+    number!(
+        "acllog-max-len",
+        Always,
+        acllog_max_len,
+        0..=1_000_000,
+        "Refusals kept in the ACL log."
+    ),
+    choice!(
+        "acl-pubsub-default",
+        Always,
+        acl_pubsub_default,
+        ["resetchannels", "allchannels"],
+        "The channels of a user that is made anew from here on: none or all."
+    ),
+];
+
+fn show_users(settings: &Settings) -> String {
+    settings.users.iter().map(|user| user.line()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,171 @@
+//! Values of directives: read from a word, shown as one.
+//!
+//! The words of the errors are Redis', for clients of CONFIG SET know them.
+
+use super::Policy;
+use base::Bytes;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// A typed value.
+pub(super) trait Value: Sized {
+    fn parse(word: &str) -> Result<Self, String>;
+    fn show(&self) -> String;
+}
+
+const NO_NUMBER: &str = "argument couldn't be parsed into an integer";
+
+/// A number within a range.
+pub(super) fn within<N: TryFrom<u64>>(word: &str, range: RangeInclusive<u64>) -> Result<N, String> {
+    let number = i64::parse(word)?;
+    match u64::try_from(number) {
+        Ok(number) if range.contains(&number) => N::try_from(number).map_err(|_| NO_NUMBER.into()),
+        _ => {
+            let (min, max) = range.into_inner();
+            Err(format!("argument must be between {min} and {max} inclusive"))
+        }
+    }
+}
+
+/// The one of the known words that this is, in any case.
+pub(super) fn one_of<'a>(known: &[&'a str], word: &str) -> Result<&'a str, String> {
+    let found = known.iter().find(|known| known.eq_ignore_ascii_case(word));
+    found
+        .copied()
+        .ok_or_else(|| format!("argument(s) must be one of the following: {}", known.join(", ")))
+}
+
+/// A number with a fraction, within a range.
+pub(super) fn ratio(word: &str, range: RangeInclusive<f64>, wrong: &str) -> Result<f64, String> {
+    let number = word.parse::<f64>().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| wrong.to_owned())
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {
+        $(impl Value for $type {
+            fn parse(word: &str) -> Result<Self, String> {
+                word.parse().map_err(|_| NO_NUMBER.into())
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+integers!(i64, u64, u32, u16, u8, i32, usize);
+
+impl Value for bool {
+    fn parse(word: &str) -> Result<Self, String> {
+        match one_of(&["yes", "no"], word) {
+            Ok(word) => Ok(word == "yes"),
+            Err(_) => Err("argument must be 'yes' or 'no'".into()),
+        }
+    }
+
+    fn show(&self) -> String {
+        if *self { "yes" } else { "no" }.into()
+    }
+}
+
+impl Value for Bytes {
+    fn parse(word: &str) -> Result<Self, String> {
+        Self::parse(word).map_err(|_| "argument must be a memory value".into())
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl Value for String {
+    fn parse(word: &str) -> Result<Self, String> {
+        Ok(word.into())
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+impl Value for PathBuf {
+    fn parse(word: &str) -> Result<Self, String> {
+        Ok(word.into())
+    }
+
+    fn show(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+impl Value for IpAddr {
+    fn parse(word: &str) -> Result<Self, String> {
+        word.parse().map_err(|_| "argument must be an IP address".into())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for f64 {
+    fn parse(word: &str) -> Result<Self, String> {
+        word.parse().map_err(|_| "argument must be a number".into())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// The least that is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the words are Redis'")]
+pub enum Level {
+    Debug,
+    Verbose,
+    Notice,
+    Warning,
+    Nothing,
+}
+
+/// Words and what they stand for.
+macro_rules! named_values {
+    ($type:ty: $($name:literal $value:expr),* $(,)?) => {
+        impl Value for $type {
+            fn parse(word: &str) -> Result<Self, String> {
+                let found = one_of(&[$($name),*], word)?;
+                Ok([$(($name, $value)),*].into_iter().find(|(name, _)| *name == found)
+                    .expect("it is one of them").1)
+            }
+
+            fn show(&self) -> String {
+                let all = [$(($name, $value)),*];
+                let name = all.into_iter().find(|(_, value)| value == self);
+                name.map_or_else(String::new, |(name, _)| name.to_owned())
+            }
+        }
+    };
+}
+
+named_values! {
+    Level:
+    "debug" Self::Debug,
+    "verbose" Self::Verbose,
+    "notice" Self::Notice,
+    "warning" Self::Warning,
+    "nothing" Self::Nothing,
+}
+
+impl Value for Policy {
+    fn parse(word: &str) -> Result<Self, String> {
+        Self::parse(word)
+    }
+
+    fn show(&self) -> String {
+        self.name()
+    }
+}

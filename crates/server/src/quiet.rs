@@ -1,0 +1,40 @@
+//! What may happen a thousand times a second is told in the log once a minute, with its count.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Between two lines of the log.
+const QUIET_MS: u64 = 60_000;
+
+/// Counts one kind of event, and says when the log is to tell of it.
+#[derive(Debug, Default)]
+pub(crate) struct Quiet {
+    all: AtomicU64,
+    told: AtomicU64,
+    next_ms: AtomicU64,
+}
+
+impl Quiet {
+    /// Counts an event. Where a line is due: how many there were since the last line, and in all.
+    pub(crate) fn count(&self, now_ms: u64) -> Option<(u64, u64)> {
+        let (relaxed, all) = (Ordering::Relaxed, self.all.fetch_add(1, Ordering::Relaxed) + 1);
+        let next_ms = self.next_ms.load(relaxed);
+        let is_due = now_ms >= next_ms;
+        let later = now_ms + QUIET_MS;
+        if !is_due || self.next_ms.compare_exchange(next_ms, later, relaxed, relaxed).is_err() {
+            return None;
+        }
+        Some((all - self.told.swap(all, relaxed), all))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_a_minute_tells_of_all() {
+        let quiet = Quiet::default();
+        let lines: Vec<_> = (0..200).filter_map(|second| quiet.count(second * 1_000)).collect();
+        assert_eq!(lines, [(1, 1), (60, 61), (60, 121), (60, 181)]);
+    }
+}
