@@ -97,6 +97,10 @@ impl Shard {
         if freed > 0 {
             return freed;
         }
+        let freed = self.evict_tree(want);
+        if freed > 0 {
+            return freed;
+        }
         // Were all room made at home, each shard would keep for ever the share of memory it had
         // when memory filled up. An eviction abroad now and then lets those that miss more grow.
         if self.prng.below(abroad_every) == 0 {
