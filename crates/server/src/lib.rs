@@ -33,6 +33,7 @@ mod pools;
 mod pubsub;
 mod replace;
 mod resident;
+mod room;
 mod serve;
 mod session;
 mod shared;

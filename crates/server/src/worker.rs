@@ -47,8 +47,8 @@ const READ_MAX: usize = 64 << 10;
 const ROUNDS_MAX: usize = 16;
 /// Replies are written early once there are so many bytes of them.
 const WRITE_EARLY: usize = 256 << 10;
-/// Bytes of replies that wait, or that were written in one turn, after which a client's next command
-/// is held back.
+/// Bytes of replies that wait, or that were written in one turn, after which a client's next
+/// command is held back.
 const REPLIES_MAX: usize = 1 << 20;
 /// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
 const WATCHER_MAX: usize = 256 << 10;

@@ -103,8 +103,8 @@ impl Edit<'_, '_> {
         self.apply(&Change::Hold { value: value.into(), kind, expires })
     }
 
-    /// Writes an entry of the collection, in the place of one that the probe finds. Whether there was
-    /// one.
+    /// Writes an entry of the collection, in the place of one that the probe finds. Whether there
+    /// was one.
     pub fn put(
         &mut self,
         probe: &Probe<'_>,

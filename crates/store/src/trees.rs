@@ -3,8 +3,8 @@
 //! An item whose kind has the bit [`TREE`] holds no value but the number of a [`Tree`], and after
 //! it what the caller notes beside it. The tree's nodes lie in the heap, not in pages: they are of
 //! every size up to a kilobyte, none is worth more than another, and they leave together, when
-//! their item does. Their bytes are charged to the item's tenant, by the allocator's sizes, as those
-//! of pages are: reserved before they are taken, given back when they are free.
+//! their item does. Their bytes are charged to the item's tenant, by the allocator's sizes, as
+//! those of pages are: reserved before they are taken, given back when they are free.
 //!
 //! A large tree is not taken apart by whoever made its item leave, under the lock: it waits among
 //! the *dying*, still charged. The sweep takes them apart without the lock, and a write that needs
@@ -149,8 +149,7 @@ impl Trees {
 }
 
 impl Tenant {
-    /// Bytes of the tree of an item that came to be another's, or of one that is no item's any more,
-    /// are of this class no more.
+    /// The tree of an item of this class has so many bytes, and had others before.
     pub(crate) fn tree_grows(&mut self, class: u8, before: u64, after: u64) {
         self.class_enters(class, after);
         self.class_leaves(class, before);

@@ -10,6 +10,7 @@ mod exporters;
 mod frameworks;
 mod hashes;
 mod http;
+mod large_hashes;
 mod limit_names;
 mod limits;
 mod memcached;

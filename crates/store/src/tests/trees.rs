@@ -99,7 +99,7 @@ fn what_is_refused_leaves_it_whole() {
     audit(&store);
 }
 
-/// Every byte is charged to its tenant, and to its class of penalties where there are pools of them.
+/// Every byte is charged to its tenant, and to its class of penalties where pools are such.
 fn charged(store: &Store, pools: bool) {
     if !pools {
         return audit(store);

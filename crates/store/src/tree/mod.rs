@@ -15,8 +15,8 @@
 //! Entries are in the order of a *rank* of 32 bits, and where ranks are equal in that of their
 //! bodies, which the caller knows how to compare: of a hash or a set the rank is a hash of the
 //! field, of a sorted set it is made of the score, in a list all are equal and the position alone
-//! counts, which branches know as they count. All work on one entry is O(log n): a search in each of
-//! three or four inner nodes, and a look through one leaf. Nothing is ever copied that is longer
+//! counts, which branches know as they count. All work on one entry is O(log n): a search in each
+//! of three or four inner nodes, and a look through one leaf. Nothing is ever copied that is longer
 //! than a node, but for an entry that is: it has a leaf of its own.
 //!
 //! Leaves take the memory that their entries need, by the allocator's sizes, so that a tree which
