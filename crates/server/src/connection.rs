@@ -126,6 +126,10 @@ pub(crate) struct Connection {
     written: usize,
     /// Replies kept back while the client rests.
     pub(crate) held: Vec<u8>,
+    /// Bytes of replies to what is carried out in this turn, of those that are written already.
+    pub(crate) replied: usize,
+    /// The client sends no more; there may be something left to read.
+    pub(crate) read_closed: bool,
     /// Since when the output is above the soft limit, in milliseconds of the server's clock.
     pub(crate) over_soft_since_ms: Option<u64>,
 }
@@ -140,6 +144,8 @@ impl Connection {
             output: vec![],
             written: 0,
             held: vec![],
+            replied: 0,
+            read_closed: false,
             over_soft_since_ms: None,
         }
     }

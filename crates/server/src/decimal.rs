@@ -12,6 +12,8 @@ const EXPONENT_MAX: i32 = 4932;
 /// Largest power of two read in hexadecimal, and bits there: beyond what a double can hold, and
 /// soon worked out.
 const POWER_MAX: i32 = 2048;
+/// Longest text of a number, as in Redis: more would be computed with for long.
+const TEXT_MAX: usize = 5 << 10;
 
 /// ± digits × 10^exponent; the digits are most significant first, without leading zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +27,9 @@ impl Decimal {
     /// Reads a number such as `3`, `-1.50`, `.5`, `5.0e3`, `0x1.8p3`; `None` where the text is no
     /// such number.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        if text.len() > TEXT_MAX {
+            return None;
+        }
         let (negative, text) = match text {
             [b'-', rest @ ..] => (true, rest),
             [b'+', rest @ ..] | rest => (false, rest),

@@ -2,12 +2,11 @@
 //! evictions`, clients that track what they have read, and listeners of keyspace notifications.
 //! Fields of hashes die by themselves as well.
 
-use crate::hash;
+use crate::hash::View;
 use crate::hub::EVICTIONS;
 use crate::memcached;
 use crate::notify;
 use crate::shared::Shared;
-use crate::value::HASH;
 use std::sync::atomic::Ordering;
 use store::{Cause, Item, Now};
 
@@ -59,7 +58,7 @@ fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
         let key = shared.store.key(tenant, db, &bytes);
         // Who wrote the hash meanwhile took the dead field out, and said so.
         let is_dead =
-            |item: &Item<'_>| item.kind == HASH && hash::has_dead(item.value, now.unix_ms);
+            |item: &Item<'_>| View::of(item).is_some_and(|hash| hash.has_dead(now.unix_ms));
         if shared.store.peek(&key, now, is_dead) == Some(true) {
             shared.tracking.changed(shared, 0, tenant, &bytes);
             let place = notify::Place { tenant, db, key: &bytes };
@@ -72,9 +71,7 @@ fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
 /// Has the next death of a field of this key told, if it is a hash with mortal fields; of at most
 /// `max` keys.
 pub(crate) fn note_death(shared: &Shared, max: usize, key: &store::Key<'_>, now: Now) {
-    let next = |item: &Item<'_>| {
-        (item.kind == HASH).then(|| hash::next_death(item.value, now.unix_ms)).flatten()
-    };
+    let next = |item: &Item<'_>| View::of(item)?.next_death(now.unix_ms);
     if let Some(at) = shared.store.peek(key, now, next).flatten() {
         shared.tracking.dies(shared, max, at, key);
     }

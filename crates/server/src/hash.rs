@@ -1,318 +1,322 @@
-//! Hashes: fields and their values, in one piece of memory.
+//! Hashes: fields and their values, in one piece of memory or in a tree.
+//!
+//! Small ones, and one field of any length, are one piece like any other value (`packed.rs`). From
+//! [`PACKED_MAX`] on a hash is a tree of the store (`store::Tree`), whose entries are in the order
+//! of a hash of their fields' names:
 //!
 //! ```text
-//!    0      1                9
-//!   ┌──────┬────────────────┬───────────┬───────────┬───────────────┬────────┬────────┬──
-//!   │ bits │ the key's life │ field_len │ value_len │ field's life  │ field… │ value… │ …
-//!   └──────┴────────────────┴───────────┴───────────┴───────────────┴────────┴────────┴──
-//!     lengths take 1 to 5 bytes; lives 8, and are there only if a bit says so
+//!    the item's value            an entry's body
+//!   ┌────────┬────────────────┐ ┌──────────┬───────┬────────┐
+//!   │ number │ the key's life │ │ name_len │ name… │ value… │
+//!   └────────┴────────────────┘ └──────────┴───────┴────────┘
+//!     4        8                  1 to 5
 //! ```
 //!
-//! One piece, because it is then an item like any other: charged to the byte, evicted, modelled
-//! and given back as a whole, whatever it holds. A read looks through the fields in order; a write
-//! copies the hash. For the records, sessions and counters that caches hold this is less work than
-//! a table with a pointer to each field; a hash of a megabyte pays some tens of microseconds a
-//! write.
+//! So one field is found, set or removed in O(log n), whatever the hash holds, and a cursor is a
+//! place in an order that does not change: HSCAN shows what is there all the time exactly once. A
+//! hash that became a tree stays one until it is empty.
 //!
-//! Fields may die before their key. A dead field is not shown, and goes with the next write. Where
-//! every field has a life, the item's own expiry is that of the last, so that the whole is swept
-//! like any dead item; the key's own life is kept aside.
+//! No command holds the lock for more than some fields ([`STEP_FIELDS`], [`STEP_BYTES`]): those
+//! that are about more let go between their steps.
+//!
+//! Fields may die before their key. A dead field is not shown, and goes with the next command that
+//! looks for it. Where every field has a life, the item's own expiry is that of the last, so that
+//! the whole is swept like any dead item; the key's own life is kept aside.
 
-use crate::value::HASH;
-use std::borrow::Cow;
-use store::{Change, Item};
+mod change;
+mod packed;
 
-/// Fields may have lives.
-const LIVES: u8 = 1;
+pub(crate) use change::{Hash, change};
+
+use crate::value::{HASH, HASH_TREE};
+use std::cmp::Ordering;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use store::{Change, Entry, Item, Probe, SMALL_TREE, Tree};
+
+/// Bytes from which on a hash of several fields is a tree: to here a write copies it.
+pub(crate) const PACKED_MAX: usize = 4 << 10;
+/// Fields and bytes after which a command lets go of the lock.
+pub(crate) const STEP_FIELDS: usize = 128;
+pub(crate) const STEP_BYTES: usize = 64 << 10;
 /// What Redis would keep in one piece: so many fields, of so many bytes.
 const LISTPACK_FIELDS: usize = 128;
 const LISTPACK_BYTES: usize = 64;
 
-/// A field.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field<'a> {
-    pub(crate) name: Cow<'a, [u8]>,
-    pub(crate) value: Cow<'a, [u8]>,
-    /// When it dies, in Unix milliseconds.
-    pub(crate) expires: Option<u64>,
+/// Hashes names, differently in every run: nobody can make names that stand together.
+static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+
+/// The place of a field in the order of all.
+fn rank(name: &[u8]) -> u32 {
+    base::hash::bytes(*SEED, name) as u32
 }
 
-/// Reads the fields of a hash in order, dead ones included.
-#[derive(Clone, Debug)]
-struct Reader<'a> {
-    rest: &'a [u8],
-    lives: bool,
+/// The name and the value of a field.
+fn parts(mut body: &[u8]) -> (&[u8], &[u8]) {
+    let len = packed::take_len(&mut body).unwrap_or_default();
+    body.split_at_checked(len).unwrap_or_default()
 }
 
-fn take_len(bytes: &mut &[u8]) -> Option<usize> {
-    let (mut len, mut shift) = (0u64, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        len |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return usize::try_from(len).ok();
-        }
-        shift += 7;
-        if shift > 28 {
-            return None;
-        }
-    }
+/// The body of an entry.
+fn body(name: &[u8], value: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(5 + name.len() + value.len());
+    packed::put_len(&mut body, name.len());
+    body.extend_from_slice(name);
+    body.extend_from_slice(value);
+    body
 }
 
-fn put_len(out: &mut Vec<u8>, mut len: usize) {
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
+/// Looks for a field by what finds it.
+fn probe<R>(name: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { parts(body).0.cmp(name) };
+    look(&Probe { rank: rank(name), order: &order })
 }
 
-/// The end of a life, 0 for none.
-fn take_life(bytes: &mut &[u8]) -> Option<u64> {
-    let (head, rest) = bytes.split_first_chunk()?;
-    *bytes = rest;
-    Some(u64::from_le_bytes(*head))
-}
-
-/// What a stored life means.
+/// The end of a life as it is stored, 0 for none.
 fn some_life(at: u64) -> Option<u64> {
     (at > 0).then_some(at)
 }
 
-impl<'a> Reader<'a> {
-    /// The reader, and the key's life, 0 for none, if it is kept aside.
-    fn new(value: &'a [u8]) -> (Self, Option<u64>) {
-        let Some((&bits, mut rest)) = value.split_first() else {
-            return (Self { rest: b"", lives: false }, None);
-        };
-        let lives = bits & LIVES != 0;
-        let life = if lives { take_life(&mut rest) } else { None };
-        (Self { rest, lives }, life)
-    }
-
-    fn field(&mut self) -> Option<(&'a [u8], &'a [u8], Option<u64>)> {
-        let name_len = take_len(&mut self.rest)?;
-        let value_len = take_len(&mut self.rest)?;
-        let expires = if self.lives { some_life(take_life(&mut self.rest)?) } else { None };
-        let (name, rest) = self.rest.split_at_checked(name_len)?;
-        let (value, rest) = rest.split_at_checked(value_len)?;
-        self.rest = rest;
-        Some((name, value, expires))
-    }
+/// A hash to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum View<'a> {
+    Packed(&'a [u8]),
+    Tree(&'a Tree),
 }
 
-/// The live fields of a hash and their values.
-pub(crate) fn fields(
-    value: &[u8],
-    now_ms: u64,
-) -> impl Iterator<Item = (&[u8], &[u8], Option<u64>)> + Clone {
-    let mut reader = Reader::new(value).0;
-    std::iter::from_fn({
-        move || loop {
-            let field = reader.field()?;
-            if field.2.is_none_or(|at| at > now_ms) {
-                return Some(field);
+/// A field, its value, and when it dies, in Unix milliseconds.
+pub(crate) type Field<'a> = (&'a [u8], &'a [u8], Option<u64>);
+
+fn field(entry: Entry<'_>) -> Field<'_> {
+    let (name, value) = parts(entry.body);
+    (name, value, entry.dies)
+}
+
+impl<'a> View<'a> {
+    /// The hash of an item; none of an item that is no hash.
+    pub(crate) fn of(item: &Item<'a>) -> Option<Self> {
+        match item.kind {
+            HASH => Some(Self::Packed(item.value)),
+            HASH_TREE => item.tree().map(Self::Tree),
+            _ => None,
+        }
+    }
+
+    /// The value of a field, and when it dies.
+    pub(crate) fn find(self, name: &[u8], now_ms: u64) -> Option<(&'a [u8], Option<u64>)> {
+        let found = match self {
+            Self::Packed(value) => packed::fields(value, now_ms).find(|found| found.0 == name),
+            Self::Tree(tree) => {
+                let found = probe(name, |probe| tree.get(probe));
+                found.filter(|entry| !entry.is_dead(now_ms)).map(field)
+            }
+        };
+        found.map(|(_, value, dies)| (value, dies))
+    }
+
+    /// How many fields are alive; of a tree those as well that are dead and not taken out.
+    pub(crate) fn len(self, now_ms: u64) -> u64 {
+        match self {
+            Self::Packed(value) => packed::fields(value, now_ms).count() as u64,
+            Self::Tree(tree) => tree.len(),
+        }
+    }
+
+    /// The field before which there are so many.
+    pub(crate) fn at(self, position: u64, now_ms: u64) -> Option<Field<'a>> {
+        match self {
+            Self::Packed(value) => packed::fields(value, now_ms).nth(position as usize),
+            Self::Tree(tree) => tree.at(position).map(field),
+        }
+    }
+
+    /// Shows living fields from this place in the order on, so many of them or a step's bytes, and
+    /// all that stand at the last place. Returns where to go on; none at the end. A hash of one
+    /// piece is shown at once.
+    pub(crate) fn walk(
+        self,
+        from: u32,
+        most: usize,
+        now_ms: u64,
+        mut visit: impl FnMut(Field<'a>),
+    ) -> Option<u32> {
+        let tree = match self {
+            Self::Packed(value) => {
+                let all = packed::fields(value, now_ms);
+                all.filter(|field| from == 0 || rank(field.0) >= from).for_each(visit);
+                return None;
+            }
+            Self::Tree(tree) => tree,
+        };
+        let (mut shown, mut bytes, mut last) = (0, 0, None);
+        for entry in tree.from_rank(from) {
+            if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
+                return Some(entry.rank);
+            }
+            (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
+            if !entry.is_dead(now_ms) {
+                visit(field(entry));
             }
         }
-    })
+        None
+    }
+
+    /// When the next field dies, in Unix milliseconds.
+    pub(crate) fn next_death(self, now_ms: u64) -> Option<u64> {
+        match self {
+            Self::Packed(value) => packed::fields(value, now_ms).filter_map(|field| field.2).min(),
+            Self::Tree(tree) => tree.next_death(),
+        }
+    }
+
+    /// Whether a field has died since it was written.
+    pub(crate) fn has_dead(self, now_ms: u64) -> bool {
+        match self {
+            Self::Packed(value) => packed::has_dead(value, now_ms),
+            Self::Tree(tree) => tree.has_dead(now_ms),
+        }
+    }
+
+    /// A number that changes with what is shown.
+    pub(crate) fn print(self, now_ms: u64) -> u64 {
+        match self {
+            Self::Packed(value) => {
+                let live = packed::fields(value, now_ms).map(|field| field.0.len() as u64 + 1);
+                base::hash::bytes(live.sum(), value)
+            }
+            Self::Tree(tree) => {
+                base::hash::mix(tree.stamp() << 1 | u64::from(tree.has_dead(now_ms)))
+            }
+        }
+    }
+
+    /// How Redis would hold it.
+    pub(crate) fn encoding(self) -> &'static str {
+        let is_long = |field: Field<'_>| field.0.len().max(field.1.len()) > LISTPACK_BYTES;
+        let (is_large, lives) = match self {
+            Self::Packed(value) => {
+                let mut all = packed::fields(value, 0).take(LISTPACK_FIELDS + 1).enumerate();
+                let is_large = all.any(|(at, field)| at == LISTPACK_FIELDS || is_long(field));
+                (is_large, packed::has_lives(value))
+            }
+            Self::Tree(tree) => {
+                let is_large = tree.len() > LISTPACK_FIELDS as u64;
+                let long = || tree.from_rank(0).map(field).any(is_long);
+                (is_large || long(), tree.next_death().is_some())
+            }
+        };
+        match (is_large, lives) {
+            (true, _) => "hashtable",
+            (false, true) => "listpackex",
+            (false, false) => "listpack",
+        }
+    }
 }
 
-/// When the next field of a hash dies, in Unix milliseconds.
-pub(crate) fn next_death(value: &[u8], now_ms: u64) -> Option<u64> {
-    fields(value, now_ms).filter_map(|(.., expires)| expires).min()
+/// What is noted beside the number of a tree: the key's own life.
+pub(crate) fn note(life: Option<u64>) -> [u8; 8] {
+    life.unwrap_or(0).to_le_bytes()
 }
 
-/// Whether a field of a hash has died since it was written.
-pub(crate) fn has_dead(value: &[u8], now_ms: u64) -> bool {
-    let mut reader = Reader::new(value).0;
-    let mut all = std::iter::from_fn(|| reader.field());
-    all.any(|(.., expires)| expires.is_some_and(|at| at <= now_ms))
-}
-
-/// The value of a field, and when it dies.
-pub(crate) fn find<'a>(
-    value: &'a [u8],
-    name: &[u8],
-    now_ms: u64,
-) -> Option<(&'a [u8], Option<u64>)> {
-    let mut fields = fields(value, now_ms);
-    fields.find(|(found, ..)| *found == name).map(|(_, value, expires)| (value, expires))
+/// When the item of a hash dies whose key lives until `life`, and whose last field dies at `last`,
+/// if all do: the last field takes the key with it.
+pub(crate) fn ends(life: Option<u64>, last: Option<u64>) -> Option<u64> {
+    [life, last].into_iter().flatten().min()
 }
 
 /// When the key's life ends.
 pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
-    Reader::new(item.value).1.map_or(item.expires, some_life)
+    if item.kind == HASH_TREE {
+        let life = item.value.get(4..).and_then(<[u8]>::first_chunk);
+        return life.and_then(|life| some_life(u64::from_le_bytes(*life)));
+    }
+    packed::life(item)
 }
 
 /// The change that lets the key live until then.
 pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
-    if Reader::new(item.value).1.is_none() {
-        return Change::Expire(at);
+    let (Some(tree), Some(number)) = (item.tree(), item.value.get(..4)) else {
+        return packed::live_until(item, at);
+    };
+    let value = [number, &note(at)].concat();
+    Change::Hold { value: value.into(), kind: item.kind, expires: ends(at, tree.ends()) }
+}
+
+/// A hash as one piece of memory, whatever it is and however long: as it is saved. Of a large tree
+/// the value of its item is no such piece; [`gather`] makes one.
+pub(crate) fn flat<'a>(item: &Item<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
+    let Some(tree) = item.tree() else { return Some(item.value.into()) };
+    if tree.bytes() > SMALL_TREE {
+        return None;
     }
-    let mut hash = Hash::of(item, 0);
-    hash.expires = at;
-    hash.change()
+    let mut writer = packed::Writer::new(life(item));
+    tree.from_rank(0).map(field).for_each(|field| writer.add(field));
+    Some(writer.finish().into())
 }
 
-/// How Redis would hold it.
-pub(crate) fn encoding(value: &[u8]) -> &'static str {
-    let mut reader = Reader::new(value).0;
-    let lives = reader.lives;
-    let mut count = 0;
-    while let Some((name, value, _)) = reader.field() {
-        count += 1;
-        if count > LISTPACK_FIELDS || name.len().max(value.len()) > LISTPACK_BYTES {
-            return "hashtable";
-        }
-    }
-    if lives { "listpackex" } else { "listpack" }
-}
-
-/// A hash to be changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hash<'a> {
-    /// The fields, the oldest first.
-    pub(crate) fields: Vec<Field<'a>>,
-    /// When the key dies.
-    pub(crate) expires: Option<u64>,
-}
-
-impl<'a> Hash<'a> {
-    /// The hash of an item, without the fields that are dead by `now_ms`.
-    pub(crate) fn of(item: &Item<'a>, now_ms: u64) -> Self {
-        let fields = fields(item.value, now_ms).map(|(name, value, expires)| Field {
-            name: Cow::Borrowed(name),
-            value: Cow::Borrowed(value),
-            expires,
+/// Makes one piece of a hash that is a tree, step by step, so that its shard is never locked for
+/// long; none where there is no hash any more. What changes meanwhile is in it or is not.
+pub(crate) fn gather(
+    store: &store::Store,
+    key: &store::Key<'_>,
+    now: store::Now,
+) -> Option<Vec<u8>> {
+    let mut writer = None;
+    let mut next = Some(0);
+    while let Some(from) = next {
+        let step = store.peek(key, now, |item| {
+            let writer = writer.get_or_insert_with(|| packed::Writer::new(life(item)));
+            let view = View::of(item)?;
+            Some(view.walk(from, STEP_FIELDS, now.unix_ms, |field| writer.add(field)))
         });
-        Self { fields: fields.collect(), expires: life(item) }
+        next = step.flatten()?;
     }
-
-    /// The field of that name.
-    pub(crate) fn get(&mut self, name: &[u8]) -> Option<&mut Field<'a>> {
-        self.fields.iter_mut().find(|field| &*field.name == name)
-    }
-
-    /// Sets a field, whose life then has no end; whether it is new.
-    pub(crate) fn set(&mut self, name: &[u8], value: Vec<u8>) -> bool {
-        let is_new = self.put(name, value);
-        if let Some(field) = self.get(name).filter(|_| !is_new) {
-            field.expires = None;
-        }
-        is_new
-    }
-
-    /// Sets a field, whose life stays as it is; whether it is new.
-    pub(crate) fn put(&mut self, name: &[u8], value: Vec<u8>) -> bool {
-        let value = Cow::Owned(value);
-        if let Some(field) = self.get(name) {
-            field.value = value;
-            return false;
-        }
-        self.fields.push(Field { name: Cow::Owned(name.to_vec()), value, expires: None });
-        true
-    }
-
-    /// Removes a field; whether there was one.
-    pub(crate) fn remove(&mut self, name: &[u8]) -> bool {
-        let before = self.fields.len();
-        self.fields.retain(|field| &*field.name != name);
-        self.fields.len() < before
-    }
-
-    /// The change that stores it; an empty hash goes.
-    pub(crate) fn change(&self) -> Change<'static> {
-        if self.fields.is_empty() {
-            return Change::Remove;
-        }
-        let lives = self.fields.iter().any(|field| field.expires.is_some());
-        let bytes = self.fields.iter().map(|field| field.name.len() + field.value.len() + 18);
-        let mut out = Vec::with_capacity(9 + bytes.sum::<usize>());
-        out.push(if lives { LIVES } else { 0 });
-        if lives {
-            out.extend_from_slice(&self.expires.unwrap_or(0).to_le_bytes());
-        }
-        for field in &self.fields {
-            put_len(&mut out, field.name.len());
-            put_len(&mut out, field.value.len());
-            if lives {
-                out.extend_from_slice(&field.expires.unwrap_or(0).to_le_bytes());
-            }
-            out.extend_from_slice(&field.name);
-            out.extend_from_slice(&field.value);
-        }
-        // The last field takes the key with it.
-        let last = self.fields.iter().map(|field| field.expires).collect::<Option<Vec<_>>>();
-        let last = last.and_then(|all| all.into_iter().max());
-        let expires = match (self.expires, last) {
-            (Some(key), Some(last)) => Some(key.min(last)),
-            (key, last) => key.or(last),
-        };
-        Change::Set { value: Cow::Owned(out), kind: HASH, expires }
-    }
+    writer.map(packed::Writer::finish)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::collections::BTreeMap;
-
-    fn item(value: &[u8], expires: Option<u64>) -> Item<'_> {
-        Item::outside(value, HASH, expires)
+/// The tree of a hash that is one piece too long to be kept so, charged to the key's tenant; none
+/// of any other item. Made without a lock.
+pub(crate) fn grown<'s>(
+    store: &'s store::Store,
+    key: &store::Key<'_>,
+    item: &Item<'_>,
+    now: store::Now,
+) -> Result<Option<store::Loose<'s>>, store::Error> {
+    let mut fields = packed::fields(item.value, now.unix_ms);
+    let is_one = || packed::fields(item.value, now.unix_ms).nth(1).is_none();
+    if item.kind != HASH || item.value.len() <= PACKED_MAX || is_one() {
+        return Ok(None);
     }
+    let mut loose = store.loose(key);
+    fields.try_for_each(|(name, value, dies)| {
+        probe(name, |probe| loose.put(key, now, probe, dies, &body(name, value)))
+    })?;
+    Ok(Some(loose))
+}
 
-    proptest! {
-        /// Against a map that plays along: what is set is found, lives are kept, the key's too.
-        #[test]
-        fn is_a_map(
-            changes in prop::collection::vec(
-                (prop::collection::vec(any::<u8>(), 0..3),
-                 prop::option::of(prop::collection::vec(any::<u8>(), 0..300)),
-                 prop::option::of(1u64..100)), 1..20),
-            key_life in prop::option::of(1u64..100), now_ms in 0u64..100,
-        ) {
-            let (mut value, mut expires) = (vec![], None);
-            let mut model: BTreeMap<Vec<u8>, (Vec<u8>, Option<u64>)> = BTreeMap::new();
-            for (name, new, life) in &changes {
-                let item = item(&value, expires);
-                let mut hash = if value.is_empty() { Hash::default() } else { Hash::of(&item, 0) };
-                hash.expires = key_life;
-                if let Some(new) = new {
-                    prop_assert_eq!(hash.set(name, new.clone()), !model.contains_key(name));
-                    hash.get(name).unwrap().expires = *life;
-                    model.insert(name.clone(), (new.clone(), *life));
-                } else {
-                    prop_assert_eq!(hash.remove(name), model.remove(name).is_some());
-                }
-                (value, expires) = match hash.change() {
-                    Change::Set { value, expires, .. } => (value.into_owned(), expires),
-                    _ => (vec![], None),
-                };
-            }
-            prop_assert_eq!(value.is_empty(), model.is_empty());
-            if !model.is_empty() {
-                prop_assert_eq!(life(&item(&value, expires)), key_life);
-                let all: Option<Vec<u64>> = model.values().map(|(_, life)| *life).collect();
-                let last = all.and_then(|all| all.into_iter().max());
-                prop_assert_eq!(expires, [key_life, last].into_iter().flatten().min());
-            }
-            model.retain(|_, (_, life)| life.is_none_or(|at| at > now_ms));
-            let read: BTreeMap<Vec<u8>, (Vec<u8>, Option<u64>)> = fields(&value, now_ms)
-                .map(|(name, value, life)| (name.to_vec(), (value.to_vec(), life)))
-                .collect();
-            prop_assert_eq!(&read, &model);
-            for (name, (value_of, life)) in &model {
-                prop_assert_eq!(find(&value, name, now_ms), Some((&value_of[..], *life)));
-            }
-        }
-
-        #[test]
-        fn rubbish_does_no_harm(value in prop::collection::vec(any::<u8>(), 0..60)) {
-            fields(&value, 5).for_each(drop);
-            encoding(&value);
-            let _ = live_until(&item(&value, Some(3)), None);
+/// Copies a tree for another key, step by step and without a lock of its own; none where there is
+/// no such tree any more.
+pub(crate) fn copied<'s>(
+    store: &'s store::Store,
+    from: &store::Key<'_>,
+    to: &store::Key<'_>,
+    now: store::Now,
+) -> Result<Option<store::Loose<'s>>, store::Error> {
+    let mut loose = store.loose(to);
+    let mut next = Some(0);
+    while let Some(at) = next {
+        let mut all = vec![];
+        let step = store.peek(from, now, |item| {
+            let view = View::of(item)?;
+            Some(view.walk(at, STEP_FIELDS, now.unix_ms, |(name, value, dies)| {
+                all.push((name.to_vec(), body(name, value), dies));
+            }))
+        });
+        let Some(after) = step.flatten() else { return Ok(None) };
+        next = after;
+        for (name, body, dies) in all {
+            probe(&name, |probe| loose.put(to, now, probe, dies, &body))?;
         }
     }
+    Ok(Some(loose))
 }

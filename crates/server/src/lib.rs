@@ -35,6 +35,7 @@ mod pubsub;
 mod quiet;
 mod replace;
 mod resident;
+mod room;
 mod serve;
 mod session;
 mod shared;

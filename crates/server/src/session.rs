@@ -113,6 +113,8 @@ pub(crate) struct Tracks {
 const PAUSED: u64 = u64::MAX;
 /// The same where who looks at the commands of the batch is to be found out anew.
 const LOOKS_AGAIN: u64 = u64::MAX - 1;
+/// The next command waits until the replies so far are gone, or others had their turn.
+const HELD_BACK: u64 = u64::MAX - 2;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -290,7 +292,18 @@ impl Session {
 
     /// Whether it is neither answered nor read for a while.
     pub(crate) const fn is_resting(&self) -> bool {
-        self.rests_until_ms > 0 && self.rests_until_ms < LOOKS_AGAIN
+        self.rests_until_ms > 0 && self.rests_until_ms < HELD_BACK
+    }
+
+    /// The next command waits until the replies so far are gone, or others had their turn.
+    pub(crate) const fn hold_back(&mut self) {
+        if self.goes_on() {
+            self.rests_until_ms = HELD_BACK;
+        }
+    }
+
+    pub(crate) const fn is_held_back(&self) -> bool {
+        self.rests_until_ms == HELD_BACK
     }
 
     /// The next command waits for the end of a pause.

@@ -75,6 +75,12 @@ impl View {
         owners::is_findable(&tenants, tenant, db, key)
     }
 
+    /// The most that a tenant may use.
+    pub(crate) fn max_of(&self, number: TenantId) -> Option<Bytes> {
+        let name = self.names.get(usize::from(number))?;
+        self.settings.tenants.iter().find(|tenant| tenant.name == *name)?.max
+    }
+
     fn bounds(&self, number: TenantId) -> Bounds {
         let tenant = self.tenant(number);
         Bounds { min: tenant.min, max: tenant.max }

@@ -24,6 +24,8 @@ pub(crate) const STRING: u8 = 0;
 pub(crate) const FLAGGED: u8 = 1;
 /// Fields and their values.
 pub(crate) const HASH: u8 = 2;
+/// The same in a tree.
+pub(crate) const HASH_TREE: u8 = HASH | store::TREE;
 
 /// The head has flags.
 const HAS_FLAGS: u8 = 1;
@@ -154,19 +156,24 @@ pub(crate) fn rewrite(
     }
 }
 
+/// Whether an item is a hash, whatever holds it.
+pub(crate) const fn is_hash(item: &Item<'_>) -> bool {
+    matches!(item.kind, HASH | HASH_TREE)
+}
+
 /// When a key's life ends.
 pub(crate) fn life(item: &Item<'_>) -> Option<u64> {
-    if item.kind == HASH { crate::hash::life(item) } else { item.expires }
+    if is_hash(item) { crate::hash::life(item) } else { item.expires }
 }
 
 /// The change that lets a key live until then.
 pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
-    if item.kind == HASH { crate::hash::live_until(item, at) } else { Change::Expire(at) }
+    if is_hash(item) { crate::hash::live_until(item, at) } else { Change::Expire(at) }
 }
 
 /// What TYPE answers.
 pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
-    if item.kind == HASH { "hash" } else { "string" }
+    if is_hash(item) { "hash" } else { "string" }
 }
 
 /// Neither stale nor being fetched, and empty.

@@ -6,6 +6,11 @@
 //! is copied to the connection. Events are edge-triggered, so a socket is read again only if it
 //! filled the buffer, and after some rounds the other connections have their turn first.
 //!
+//! A client whose replies wait, for it reads more slowly than it asks, is neither read nor served
+//! until they are gone: what it may make the server hold is [`REPLIES_MAX`] and one reply more, and
+//! the rest of its commands stays in its own buffers. One that reads as fast as it asks gives way
+//! to others after as many bytes.
+//!
 //! The clock is read once for the commands of one read.
 
 mod ahead;
@@ -42,6 +47,9 @@ const READ_MAX: usize = 64 << 10;
 const ROUNDS_MAX: usize = 16;
 /// Replies are written early once there are so many bytes of them.
 const WRITE_EARLY: usize = 256 << 10;
+/// Bytes of replies that wait, or that were written in one turn, after which a client's next
+/// command is held back.
+const REPLIES_MAX: usize = 1 << 20;
 /// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
 const WATCHER_MAX: usize = 256 << 10;
 /// The token of the mailbox.
@@ -264,16 +272,27 @@ impl Worker {
         writable: bool,
         read_closed: bool,
     ) -> Result<(), End> {
+        connection.read_closed |= read_closed;
+        connection.replied = 0;
         if writable && connection.waiting() > 0 {
             let sent = connection.flush(self.poll.registry(), Token(at))?;
             self.counters().net_out.add(sent as u64);
             self.counters().writes.add(1);
             note_output(connection);
+            if sent > 0 {
+                // A client that reads what it asked for is not idle.
+                let now_ms = self.shared.clock.micros().0 / 1_000;
+                connection.session.client.last_ms.store(now_ms, Ordering::Relaxed);
+            }
             if connection.waiting() == 0 && connection.session.closing {
                 return Err(End::Closed);
             }
         }
-        if connection.session.closing || connection.session.rests_until_ms > 0 {
+        if connection.session.is_held_back() && connection.waiting() == 0 {
+            connection.session.rests_until_ms = 0;
+            self.received(at, connection, 0)?;
+        }
+        if !connection.session.goes_on() {
             return Ok(());
         }
         for _ in 0..ROUNDS_MAX {
@@ -290,10 +309,8 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.received(at, connection, read)?;
-            if connection.session.closing
-                || connection.session.rests_until_ms > 0
-                || read < self.input.len() && !read_closed
-            {
+            let is_read = read < self.input.len() && !connection.read_closed;
+            if is_read || !connection.session.goes_on() {
                 return Ok(());
             }
         }
@@ -434,7 +451,7 @@ impl Worker {
                 }
             }
             if self.output.len() > WRITE_EARLY {
-                self.reply(at, connection)?;
+                self.reply_early(at, connection)?;
             }
         }
         if tracked {
@@ -520,7 +537,7 @@ impl Worker {
             }
             if self.output.len() > WRITE_EARLY {
                 self.end_group(connection, bytes, &mut group, consumed);
-                self.reply(at, connection)?;
+                self.reply_early(at, connection)?;
                 group = Group::begin(self.shared.clock.micros().0, consumed);
             }
         }
@@ -560,6 +577,21 @@ impl Worker {
         if connection.waiting() > 0 {
             note_output(connection);
             self.check_output(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the replies so far, and holds back the commands that follow if there were many bytes
+    /// of them.
+    fn reply_early(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        connection.replied += self.output.len();
+        self.reply(at, connection)?;
+        let waiting = connection.waiting();
+        if waiting.max(connection.replied) > REPLIES_MAX {
+            connection.session.hold_back();
+            if waiting == 0 {
+                self.again.push(at);
+            }
         }
         Ok(())
     }

@@ -179,7 +179,7 @@ impl Tenant {
         if let Some(classes) = &mut self.classes {
             let (account, sizes) = (&self.account, self.pages.classes());
             self.table.each(|item| {
-                let charge = sizes.charge(item.contents());
+                let charge = sizes.charge(item.contents()) + self.trees.bytes_of(item);
                 classes.enters(account, item.stamps().penalty_class(), charge);
             });
         }

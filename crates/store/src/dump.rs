@@ -28,6 +28,7 @@ use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
 use crate::tenant::Tenant;
+use crate::trees::SMALL_TREE;
 use crate::{Error, Key, Now, ScanItem, Store};
 use base::hash::KeyMap;
 use base::penalty::CLASSES;
@@ -145,6 +146,24 @@ impl Shard {
         Ok(())
     }
 
+    /// What becomes of a copy in this block that is not wanted back; none of one that is. In any
+    /// case the item is away no more.
+    pub(crate) fn is_wanted_back(
+        &mut self,
+        store: &Store,
+        key: &Key,
+        block: u64,
+        saved: &Saved,
+        now: Now,
+    ) -> Option<Loaded> {
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let is_good = tenant.away.as_mut().is_some_and(|away| away.take(key, block));
+        if !is_good || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
+            return Some(Loaded::Outdated);
+        }
+        self.find(key, now, &store.memory).map(|_| Loaded::Here)
+    }
+
     /// Makes a copy an item again, as old as it was. Makes room like any write; counts as no
     /// request.
     pub(crate) fn bring_back(
@@ -192,7 +211,8 @@ impl Store {
         }
         shard.room_in_index(self, dump.tenant, now)?;
         let Shard { tenants, sizes, tick, seed, .. } = &mut *shard;
-        let Tenant { table, away: Some(away), .. } = &mut tenants[usize::from(dump.tenant)] else {
+        let Tenant { table, trees, away: Some(away), .. } = &mut tenants[usize::from(dump.tenant)]
+        else {
             return next;
         };
         let (mut copied, mut bytes) = (0, 0);
@@ -202,6 +222,7 @@ impl Store {
                 let is_wanted = !item.is_dead(now.unix_ms)
                     && item.stamps().age(*tick) >= dump.idle_min
                     && sizes.charge(item.contents()) <= ITEM_MAX
+                    && trees.bytes_of(item) <= SMALL_TREE
                     && copied < STEP_MAX
                     && (dump.again || !away.index.contains_key(&hash));
                 if !is_wanted {
@@ -209,10 +230,10 @@ impl Store {
                 }
                 away.index.insert(hash, dump.block << 8 | u64::from(item.db()));
                 copied += 1;
-                bytes += item.key().len() + item.value().len();
+                bytes += item.key().len() + item.value().len() + trees.bytes_of(item) as usize;
                 let (tenant, db, key) = (dump.tenant, item.db(), item.key());
                 let stamps = item.stamps();
-                let item = view(item, stamps, stamps.age(*tick), sizes);
+                let item = view(item, stamps, stamps.age(*tick), sizes, trees);
                 visit(&ScanItem { tenant, db, key, item });
             });
             if position >= END {
@@ -254,13 +275,8 @@ impl Store {
     /// There is no room for it.
     pub fn load(&self, key: &Key, block: u64, saved: &Saved, now: Now) -> Result<Loaded, Error> {
         let mut shard = self.shard(key);
-        let tenant = &mut shard.tenants[usize::from(key.tenant)];
-        let is_good = tenant.away.as_mut().is_some_and(|away| away.take(key, block));
-        if !is_good || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
-            return Ok(Loaded::Outdated);
-        }
-        if shard.find(key, now, &self.memory).is_some() {
-            return Ok(Loaded::Here);
+        if let Some(other) = shard.is_wanted_back(self, key, block, saved, now) {
+            return Ok(other);
         }
         shard.bring_back(self, key, saved, now)?;
         Ok(Loaded::Back)

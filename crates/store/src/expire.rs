@@ -163,6 +163,10 @@ impl Shard {
     /// [`Shard::evict`] does, 0 if nothing was.
     #[inline]
     pub(crate) fn bury(&mut self, want: &Want) -> u64 {
+        let freed = self.bury_leaves(want);
+        if freed > 0 {
+            return freed;
+        }
         if want.now.unix_ms <= self.quiet_until {
             return 0;
         }

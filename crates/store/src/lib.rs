@@ -4,6 +4,10 @@
 //! call is told the time, so a run is a function of the calls. `store.rs` shows the whole surface
 //! and tells who locks what.
 //!
+//! A collection is an item whose value is a [`Tree`] of small nodes: `tree/` is the structure
+//! alone, `trees.rs` says whose it is and who pays, `edit.rs` changes one, `loose.rs` has one on its
+//! way.
+//!
 //! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
 //! pointers to items, `lanes.rs`, the lock of a shard, and in `slab/` one page and where pages come
 //! from. All else is safe code.
@@ -13,6 +17,7 @@ mod classes;
 mod config;
 mod departed;
 mod dump;
+mod edit;
 mod error;
 mod evict;
 mod expire;
@@ -24,6 +29,7 @@ mod key;
 #[allow(unsafe_code)]
 mod lanes;
 mod learn;
+mod loose;
 mod memory;
 mod pause;
 mod penalty;
@@ -41,6 +47,8 @@ mod sync;
 mod table;
 mod tap;
 mod tenant;
+mod tree;
+mod trees;
 mod view;
 mod watch;
 mod wheel;
@@ -48,15 +56,19 @@ mod wheel;
 pub use config::{Bounds, Config, Pool};
 pub use departed::{Cause, Departed, Listener};
 pub use dump::{Dump, Loaded};
+pub use edit::Edit;
 pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};
+pub use loose::Loose;
 pub use pause::{Pauses, Spike};
 pub use policy::Evictor;
 pub use restore::Saved;
 pub use slab::{Move, SizeClass, SizeClassStats, SizeCounts, Slab};
 pub use stats::{ClassStats, Counters, Len, PenaltyStats, Swept, TenantStats};
 pub use store::Store;
+pub use tree::{Entry, Probe, Tree};
+pub use trees::{SMALL_TREE, TREE};
 pub use view::{Change, Item, ScanItem};
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use crate::lanes::Laned;
 use crate::learn;
 use crate::shard::{Shard, view};
 use crate::table::Place;
+use crate::trees::has_tree;
 use crate::{Item, Key, Now, Store};
 use base::TenantId;
 use policy::rank::Stamps;
@@ -167,7 +168,7 @@ impl Shard {
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
             self.refresh(item, &mut stamps, age, items, tick);
         }
-        Glance::Hit(view(item, stamps, 0, &self.sizes))
+        Glance::Hit(view(item, stamps, 0, &self.sizes, &tenant.trees))
     }
 
     /// Where an item stands whose value can be replaced by who notes it, if there is one: asked by
@@ -194,7 +195,10 @@ impl Shard {
             return None;
         }
         let (place, item) = tenant.table.find_item(key.hash, key.db, key.bytes)?;
-        if item.expires().is_some() || !item.has_room(&self.sizes, len, false) {
+        if item.expires().is_some()
+            || has_tree(item.kind())
+            || !item.has_room(&self.sizes, len, false)
+        {
             return None;
         }
         item.prefetch_to_write();
@@ -232,14 +236,15 @@ impl Shard {
     /// Looks at an item, without a trace.
     #[inline]
     pub(crate) fn peek(&self, notes: &Notes, key: &Key, now: Now) -> Glance<'_> {
-        let table = &self.tenants[usize::from(key.tenant)].table;
-        match table.look_up(key.hash, key.db, key.bytes) {
+        let tenant = &self.tenants[usize::from(key.tenant)];
+        match tenant.table.look_up(key.hash, key.db, key.bytes) {
             None => Glance::Miss,
             Some(item) if item.is_dead(now.unix_ms) => Glance::Unclear,
             Some(item) => {
                 let tick = notes.now();
                 let stamps = item.stamps();
-                Glance::Hit(view(item, stamps, age_of(stamps, tick), &self.sizes))
+                let age = age_of(stamps, tick);
+                Glance::Hit(view(item, stamps, age, &self.sizes, &tenant.trees))
             }
         }
     }

@@ -64,6 +64,13 @@ impl Shard {
         }
     }
 
+    /// Whether an item of an earlier run may come back: no client has gone beyond it, and it is not
+    /// dead.
+    pub(crate) fn takes_back(&self, key: &Key, saved: &Saved, now: Now) -> bool {
+        let is_newer = self.notes.as_ref().is_none_or(|notes| notes.has(key));
+        !is_newer && saved.expires.is_none_or(|expires| expires >= now.unix_ms)
+    }
+
     /// A client removed all of `scope`.
     pub(crate) fn note_flush(&mut self, scope: Scope) {
         if let Some(notes) = &mut self.notes
@@ -111,8 +118,7 @@ impl Store {
     /// request, and is as old as it was.
     pub fn restore(&self, key: &Key, saved: &Saved, now: Now) -> Result<bool, Error> {
         let mut shard = self.shard(key);
-        let is_newer = shard.notes.as_ref().is_none_or(|notes| notes.has(key));
-        if is_newer || saved.expires.is_some_and(|expires| expires < now.unix_ms) {
+        if !shard.takes_back(key, saved, now) {
             return Ok(false);
         }
         // A walk among writers may have met it twice: the second is the newer.

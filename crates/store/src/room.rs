@@ -91,6 +91,10 @@ impl Shard {
         if freed > 0 {
             return freed;
         }
+        let freed = self.evict_tree(want);
+        if freed > 0 {
+            return freed;
+        }
         if let Some(other) = self.richer(store) {
             let freed = store.try_evict_at(other, want);
             if freed > 0 {

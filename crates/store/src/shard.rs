@@ -19,6 +19,7 @@ use crate::slab::{Classes, Draws};
 use crate::table::{END, Place};
 use crate::tap::{Seen, Tap};
 use crate::tenant::Tenant;
+use crate::trees::{Trees, has_tree, number};
 use crate::watch::Pasts;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
@@ -86,7 +87,13 @@ pub(crate) struct NewLine;
 /// How a caller sees an item.
 #[expect(clippy::inline_always, reason = "in line, what a caller does not look at costs nothing")]
 #[inline(always)]
-pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Classes) -> Item<'a> {
+pub(crate) fn view<'a>(
+    item: Ref<'a>,
+    stamps: Stamps,
+    idle: u32,
+    sizes: &'a Classes,
+    trees: &'a Trees,
+) -> Item<'a> {
     Item {
         value: item.value(),
         kind: item.kind(),
@@ -97,23 +104,24 @@ pub(crate) fn view<'a>(item: Ref<'a>, stamps: Stamps, idle: u32, sizes: &'a Clas
         penalty_class: stamps.penalty_class(),
         contents: item.contents(),
         sizes: Some(sizes),
+        trees: Some(trees),
     }
 }
 
 impl Shard {
-    /// How a caller sees an item.
+    /// How a caller sees an item of a tenant.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    pub(crate) fn view_of<'a>(&'a self, item: Ref<'a>) -> Item<'a> {
-        let stamps = item.stamps();
-        view(item, stamps, stamps.age(self.tick), &self.sizes)
+    pub(crate) fn view_of<'a>(&'a self, at: TenantId, item: Ref<'a>) -> Item<'a> {
+        let (stamps, trees) = (item.stamps(), &self.tenants[usize::from(at)].trees);
+        view(item, stamps, stamps.age(self.tick), &self.sizes, trees)
     }
 
     /// How a caller sees the item at a place.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn view(&self, key: &Key, place: Place) -> Item<'_> {
-        self.view_of(self.get(key, place))
+        self.view_of(key.tenant, self.get(key, place))
     }
 
     /// The live item of a key; a dead one is removed.
@@ -148,7 +156,8 @@ impl Shard {
                 tenant.counters.hits += 1;
                 let seen = || {
                     let (item, expires) = (item.view(), item.view().expires());
-                    Seen { size: self.sizes.charge(item.contents()), expires, stamps }
+                    let size = self.sizes.charge(item.contents()) + tenant.trees.bytes_of(item);
+                    Seen { size, expires, stamps }
                 };
                 self.tap.see(key, now, self.tick, Sighting::Hit, seen);
                 if self.is_watched {
@@ -239,11 +248,18 @@ impl Shard {
             item.set_stamps(stamps);
         }
         let tenant = &self.tenants[key.tenant as usize];
+        let old = self.collection(key.tenant, place);
         let before = departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
         match parts.expires {
             None => self.overwrite::<false>(store, key, place, parts, now),
             Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
         }?;
+        if let Some((class, tree, _)) = old
+            && (!has_tree(parts.kind) || number(parts.value[0]) != tree)
+        {
+            let freed = self.tenants[key.tenant as usize].bury_tree(class, tree);
+            self.give(&store.memory, key.tenant, freed);
+        }
         let departures = &self.tenants[key.tenant as usize].departures;
         if let (Some(departures), Some(before)) = (departures, before) {
             departures.replaced(key.bytes, &before);
@@ -479,9 +495,10 @@ impl Shard {
 
     /// Removes an item on request.
     pub(crate) fn delete(&mut self, memory: &Memory, key: &Key, place: Place, now: Now) {
-        let item = self.tenants[key.tenant as usize].table.get(place);
+        let tenant = &self.tenants[key.tenant as usize];
+        let item = tenant.table.get(place);
         self.tap.see(key, now, self.tick, Sighting::Delete, || Seen {
-            size: self.sizes.charge(item.contents()),
+            size: tenant.charge_of(item),
             expires: item.expires(),
             ..Seen::NOTHING
         });
@@ -491,19 +508,35 @@ impl Shard {
         self.shrink(memory, key.tenant);
     }
 
+    /// [`Shard::written`] of what stands in the table.
+    pub(crate) fn written_anew(&mut self, key: &Key, now: Now) {
+        let table = &self.tenants[key.tenant as usize].table;
+        if let Some(place) = table.find(key.hash, key.db, key.bytes) {
+            let item = table.get(place);
+            let (contents, expires) = (item.contents(), item.expires());
+            self.written(key, now, || (contents, expires));
+        }
+    }
+
     /// Counts, taps and stops the watch after a write.
     #[inline]
-    fn written(&mut self, key: &Key, now: Now, item: impl FnOnce() -> (u64, Option<u64>)) {
+    pub(crate) fn written(
+        &mut self,
+        key: &Key,
+        now: Now,
+        item: impl FnOnce() -> (u64, Option<u64>),
+    ) {
         self.tenants[key.tenant as usize].counters.sets += 1;
         if self.stopwatch.is_on() {
             self.fetch_ends(key, now);
         }
-        let table = &self.tenants[key.tenant as usize].table;
+        let Tenant { table, trees, .. } = &self.tenants[key.tenant as usize];
         self.tap.see(key, now, self.tick, Sighting::Write, || {
             let (contents, expires) = item();
-            let place = table.find(key.hash, key.db, key.bytes);
-            let stamps = place.map_or_else(Stamps::default, |place| table.get(place).stamps());
-            Seen { size: self.sizes.charge(contents), expires, stamps }
+            let found = table.find(key.hash, key.db, key.bytes).map(|place| table.get(place));
+            let stamps = found.map_or_else(Stamps::default, |item| item.stamps());
+            let tree = found.map_or(0, |item| trees.bytes_of(item));
+            Seen { size: self.sizes.charge(contents) + tree, expires, stamps }
         });
     }
 

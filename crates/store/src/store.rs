@@ -406,7 +406,7 @@ impl Store {
                 cursor.position = tenant.table.walk(self.seed, cursor.position, |item| {
                     let (tenant, db) = (cursor.tenant as TenantId, item.db());
                     if scope.db.is_none_or(|only| only == db) && !item.is_dead(now.unix_ms) {
-                        let (key, item) = (item.key(), shard.view_of(item));
+                        let (key, item) = (item.key(), shard.view_of(tenant, item));
                         visit(&ScanItem { tenant, db, key, item });
                         shown += 1;
                     }
@@ -432,7 +432,7 @@ impl Store {
             let mut shard = self.shards[(first + at) % self.shards.len()].settle();
             if let Some((tenant, place)) = shard.draw(scope, now) {
                 let item = shard.tenants[tenant as usize].table.get(place);
-                let (db, key, item) = (item.db(), item.key(), shard.view_of(item));
+                let (db, key, item) = (item.db(), item.key(), shard.view_of(tenant, item));
                 return Some(read(&ScanItem { tenant, db, key, item }));
             }
         }
@@ -473,11 +473,12 @@ impl Store {
                 }
                 // The whole table goes, and is taken apart without the lock.
                 let wheel = tenant.wheel_bytes();
-                let (table, pages) = tenant.take_table();
+                let (table, pages, trees) = tenant.take_table();
                 let account = Arc::clone(&tenant.account);
                 drop(shard);
                 removed += table.len() as u64;
-                let bytes = table.bytes() + wheel + pages.bytes();
+                let bytes = table.bytes() + wheel + pages.bytes() + trees.bytes();
+                drop(trees);
                 pages.take_apart(table.into_items());
                 account.give(bytes);
                 self.memory.give(bytes);
@@ -583,6 +584,13 @@ impl Store {
         (admin.accounts.len() - 1) as TenantId
     }
 
+    /// Bytes of others that a tenant's writes can never evict.
+    pub fn protected_from(&self, tenant: TenantId) -> Bytes {
+        let admin = lock(&self.admin);
+        let others = admin.accounts.iter().enumerate().filter(|(at, _)| *at != usize::from(tenant));
+        Bytes(others.map(|(_, account)| account.protected()).sum())
+    }
+
     /// Parts with a lock each.
     pub const fn shards(&self) -> usize {
         self.shards.len()
@@ -682,6 +690,9 @@ impl Store {
             swept.expired += step.expired;
             swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, now));
             swept.moved += usize::from(self.move_page(&mut shard, now));
+            let dying = shard.take_dying();
+            drop(shard);
+            self.take_apart(dying);
         }
         // A budget that ends with the same shard each time would always begin with the same one.
         self.sweep_at.fetch_add(1, Relaxed);

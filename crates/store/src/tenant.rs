@@ -12,6 +12,7 @@ use crate::slab::{Chosen, Pages};
 use crate::stats::{Counters, Len};
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
 use crate::table::{Place, Table};
+use crate::trees::{Trees, has_tree, number};
 use crate::wheel::Wheel;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -136,6 +137,8 @@ pub(crate) struct Tenant {
     pub(crate) table: Table,
     /// The pages that the table's items stand in.
     pub(crate) pages: Pages,
+    /// Those of its items that are collections.
+    pub(crate) trees: Trees,
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
     /// What its classes of penalties hold and do, while pools are made of them.
@@ -160,6 +163,7 @@ impl Tenant {
         Self {
             table: Table::default(),
             pages,
+            trees: Trees::default(),
             counters: Counters::default(),
             account,
             classes: None,
@@ -181,8 +185,13 @@ impl Tenant {
         self.lens[db].expires += u64::from(expires);
     }
 
-    /// Bytes that an item takes.
+    /// Bytes that an item takes, its tree included.
     pub(crate) fn charge_of(&self, item: Ref) -> u64 {
+        self.chunk_of(item) + self.trees.bytes_of(item)
+    }
+
+    /// Bytes that an item takes of a page.
+    fn chunk_of(&self, item: Ref) -> u64 {
         self.pages.classes().charge(item.contents())
     }
 
@@ -192,12 +201,13 @@ impl Tenant {
         self.pages.write(&item.parts([item.value(), more], expires), item.stamps())
     }
 
-    /// Puts an item in the place of one with the same key; returns the bytes that are free now.
+    /// Puts an item in the place of one with the same key, whose tree stays; returns the bytes that
+    /// are free now.
     pub(crate) fn exchange(&mut self, place: Place, hash: u64, item: Owned) -> u64 {
-        let new = self.charge_of(item.view());
+        let new = self.chunk_of(item.view());
         let old = self.table.swap(place, hash, item);
         let class = old.view().stamps().penalty_class();
-        self.class_leaves(class, self.charge_of(old.view()));
+        self.class_leaves(class, self.chunk_of(old.view()));
         self.class_enters(class, new);
         self.pages.free(old)
     }
@@ -213,9 +223,9 @@ impl Tenant {
         self.pages.close(class, index);
     }
 
-    /// Takes an item out; returns with it the bytes of the table that are free now.
+    /// Takes an item out; returns with it the bytes of the table and of its tree that are free now.
     pub(crate) fn take(&mut self, place: Place) -> (Owned, u64) {
-        let (item, bytes) = self.table.remove(place);
+        let (item, mut bytes) = self.table.remove(place);
         let view = item.view();
         if let Some(len) = self.lens.get_mut(usize::from(view.db())) {
             len.items -= 1;
@@ -224,6 +234,9 @@ impl Tenant {
         let class = view.stamps().penalty_class();
         let charge = self.charge_of(view);
         self.class_leaves(class, charge);
+        if has_tree(view.kind()) {
+            bytes += self.trees.bury(number(view.value()));
+        }
         (item, bytes)
     }
 
@@ -248,14 +261,15 @@ impl Tenant {
         self.wheel.as_ref().map_or_else(new, |wheel| wheel.enter_cost())
     }
 
-    /// Leaves the tenant without items, table, wheel and pages, and hands out all but the wheel.
-    /// Giving their bytes back is up to the caller.
-    pub(crate) fn take_table(&mut self) -> (Table, Pages) {
+    /// Leaves the tenant without items, table, wheel, pages and trees, and hands out all but the
+    /// wheel. Giving their bytes back is up to the caller.
+    pub(crate) fn take_table(&mut self) -> (Table, Pages, Trees) {
         self.wheel = None;
         self.lens.fill(Len::default());
         self.classes_empty();
         let empty = self.pages.without_pages();
-        (std::mem::take(&mut self.table), std::mem::replace(&mut self.pages, empty))
+        let pages = std::mem::replace(&mut self.pages, empty);
+        (std::mem::take(&mut self.table), pages, std::mem::take(&mut self.trees))
     }
 
     pub(crate) fn len(&self, db: Option<u8>) -> Len {

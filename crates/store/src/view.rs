@@ -1,6 +1,8 @@
 //! What a caller sees of an item, and what it may ask to become of it.
 
 use crate::slab::Classes;
+use crate::tree::Tree;
+use crate::trees::{Trees, has_tree, number};
 use base::{Bytes, TenantId};
 use std::borrow::Cow;
 
@@ -24,6 +26,7 @@ pub struct Item<'a> {
     pub(crate) contents: u64,
     /// None of an item that has no memory.
     pub(crate) sizes: Option<&'a Classes>,
+    pub(crate) trees: Option<&'a Trees>,
 }
 
 impl<'a> Item<'a> {
@@ -39,13 +42,22 @@ impl<'a> Item<'a> {
             penalty_class: 0,
             contents: 0,
             sizes: None,
+            trees: None,
         }
     }
 
-    /// Bytes charged for the item, its header and rounding included, its share of the table not.
-    /// Few ask, and it takes a search: a hit would pay for that though nobody looked.
+    /// Bytes charged for the item, its header, rounding and tree included, its share of the table
+    /// not. Few ask, and it takes a search: a hit would pay for that though nobody looked.
     pub fn charge(&self) -> Bytes {
-        Bytes(self.sizes.map_or(0, |sizes| sizes.charge(self.contents)))
+        let chunk = self.sizes.map_or(0, |sizes| sizes.charge(self.contents));
+        Bytes(chunk + self.tree().map_or(0, Tree::bytes))
+    }
+
+    /// The tree of a collection, whose kind has the bit [`TREE`](crate::TREE): the value is its
+    /// number, of four bytes, and what the caller notes beside it.
+    pub fn tree(&self) -> Option<&'a Tree> {
+        let trees = self.trees.filter(|_| has_tree(self.kind))?;
+        trees.get(number(self.value))
     }
 }
 

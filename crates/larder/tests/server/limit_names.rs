@@ -40,10 +40,6 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
         redis(server, &[line.clone(), line])
     }),
     ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
-        let value = "x".repeat(MEGA * 2 / 3);
-        redis(server, &[format!("HSET h a {value}"), format!("HSET h b {value}")])
-    }),
-    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
         let value = "x".repeat(2_000);
         redis(server, &[format!("MSET a {value} b {value}"), "LCS a b".into()])
     }),
@@ -69,7 +65,7 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
         |server, _| {
             let mut client = Client::new(server.addr());
             client.ask(&format!("SET a {}", "x".repeat(MEGA)));
-            client.send(&b"GET a\r\n".repeat(64));
+            client.send(format!("MGET{}\r\n", " a".repeat(64)).as_bytes());
             server.logged("above client-output-buffer-limit");
             String::new()
         },
@@ -132,13 +128,6 @@ const LIMITS: &[(&str, &str, Beyond)] = &[
     }),
     ("proto-max-bulk-len 1048576", "--proto-max-bulk-len 1mb", |server, _| {
         redis(server, &["BITFIELD a INCRBY u8 #1048576 1".into()])
-    }),
-    ("proto-max-bulk-len", "--proto-max-bulk-len 1mb", |server, _| {
-        let value = "x".repeat(MEGA * 2 / 3);
-        redis(
-            server,
-            &[format!("HSETEX h FIELDS 1 a {value}"), format!("HSETEX h FIELDS 1 b {value}")],
-        )
     }),
     ("databases 4", "--databases 4", |server, _| redis(server, &["SELECT 4".into()])),
     ("databases 4", "--databases 4", |server, _| {

@@ -11,6 +11,7 @@ mod files;
 mod frameworks;
 mod hashes;
 mod http;
+mod large_hashes;
 mod limit_names;
 mod limits;
 mod memcached;

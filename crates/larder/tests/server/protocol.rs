@@ -48,12 +48,15 @@ fn replies_wait_for_a_slow_reader() {
     let get = b"*2\r\n$3\r\nGET\r\n$3\r\nbig\r\n".repeat(64);
     client.send(&get);
     let mut other = Client::new(server.addr());
-    until("the replies to wait", || {
-        other.value("CLIENT LIST").lines().any(|line| {
-            let waiting = line.split(" omem=").nth(1).unwrap().split(' ').next().unwrap();
-            waiting.parse::<u64>().unwrap() > 8 << 20
-        })
-    });
+    let mut waiting = || {
+        let list = other.value("CLIENT LIST");
+        let of = |line: &str| {
+            line.split(" omem=").nth(1).unwrap().split(' ').next().unwrap().parse::<u64>()
+        };
+        list.lines().map(|line| of(line).unwrap()).max().unwrap()
+    };
+    until("the replies to wait", || waiting() > 0);
+    assert!(waiting() < 3 << 20, "those that follow are not made yet");
     for _ in 0..64 {
         assert_eq!(client.reply().len(), value.len() + 12);
     }

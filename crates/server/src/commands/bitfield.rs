@@ -162,7 +162,11 @@ fn steps(call: &Call<'_>, only_get: bool) -> Result<Vec<(Width, u64, Step)>, Fai
 fn run(call: &mut Call<'_>, only_get: bool) -> Done {
     let steps = steps(call, only_get)?;
     let key = call.key_at(1);
-    let (changed, answers) = modify(call, &key, |value| {
+    // A write that its overflow keeps from being made needs no room, but that is not known yet.
+    let ends = steps.iter().filter(|(_, _, step)| *step != Step::Get);
+    let ends = ends.map(|(width, offset, _)| (offset + u64::from(width.bits)).div_ceil(8));
+    let long = ends.max().unwrap_or(0) as usize;
+    let (changed, answers) = modify(call, &key, long, |value| {
         let mut changed = false;
         let mut answers = vec![];
         for &(width, offset, step) in &steps {

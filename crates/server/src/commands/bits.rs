@@ -1,7 +1,7 @@
 //! Strings as rows of bits, the highest of a byte first.
 
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
-use super::string::modify;
+use super::string::{modify, room};
 use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
 use crate::notify;
 use crate::value::string;
@@ -71,7 +71,7 @@ fn setbit(call: &mut Call<'_>) -> Done {
     };
     let (byte, mask) = ((offset / 8) as usize, 0x80 >> (offset % 8));
     let key = call.key_at(1);
-    let old = modify(call, &key, |value| {
+    let old = modify(call, &key, byte + 1, |value| {
         if value.len() <= byte {
             value.resize(byte + 1, 0);
         }
@@ -196,6 +196,12 @@ fn bitop(call: &mut Call<'_>) -> Done {
     if negate && call.args.len() != 4 {
         return Err("ERR BITOP NOT must be called with a single source key.".into());
     }
+    let longest = call.args.iter_from(3).filter_map(|key| {
+        let len = |item: &Item<'_>| string(item).map_or(0, <[u8]>::len);
+        call.shared.store.peek(&call.key(key), call.now, len)
+    });
+    let longest = longest.max().unwrap_or(0);
+    room(call, &call.key_at(2), longest).check(0, longest)?;
     let mut result: Option<Vec<u8>> = None;
     let mut len = 0;
     for key in call.args.iter_from(3) {

@@ -2,15 +2,14 @@
 
 use super::counter::{NOT_A_FLOAT, add_texts};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use super::hash_random;
+use super::hash_steps::{Trace, change, change_each, look, look_each, walk};
 use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::decimal::Decimal;
 use crate::glob;
-use crate::hash::{Hash, fields, find};
+use crate::hash::{Field, STEP_FIELDS};
 use crate::notify;
-use crate::value::{HASH, WRONG_TYPE};
-use base::Prng;
-use store::{Change, Item};
-use wire::resp::{Protocol, parse_integer};
+use wire::resp::{Encoder, parse_integer};
 
 const GROUP: &str = "hash";
 
@@ -35,7 +34,7 @@ pub(super) const COMMANDS: &[Command] = &[
     asks("hlen", 2, hlen, "2.0.0", "Counts the fields."),
     asks("hexists", 3, hexists, "2.0.0", "Whether there is such a field."),
     asks("hstrlen", 3, hstrlen, "3.2.0", "The length of a field's value."),
-    walks("hrandfield", -2, hrandfield, "6.2.0", "Fields drawn at random."),
+    walks("hrandfield", -2, hash_random::hrandfield, "6.2.0", "Fields drawn at random."),
     walks("hscan", -3, hscan, "2.8.0", "Walks the fields."),
 ];
 
@@ -83,76 +82,18 @@ const fn asks(
     command.keys(ONE_KEY).access(access::ASKS).doc(GROUP, since, summary)
 }
 
-/// Lets `f` change the hash at argument 1, an empty one where there is no key; `f` says whether it
-/// did.
-pub(super) fn change<R>(
-    call: &Call<'_>,
-    f: impl FnOnce(&mut Hash<'_>) -> Result<(bool, R), Failure>,
-) -> Result<R, Failure> {
-    let now_ms = call.now.unix_ms;
-    call.shared.store.update(&call.key_at(1), call.now, |item| {
-        let mut hash = match item {
-            Some(item) if item.kind != HASH => return (Change::Keep, Err(WRONG_TYPE.into())),
-            Some(item) => Hash::of(item, now_ms),
-            None => Hash::default(),
-        };
-        match f(&mut hash) {
-            Ok((true, result)) => (hash.change(), Ok(result)),
-            Ok((false, result)) => (Change::Keep, Ok(result)),
-            Err(failure) => (Change::Keep, Err(failure)),
-        }
-    })?
-}
-
-/// How much of a trace a look at a hash leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trace {
-    /// That of a read.
-    Read,
-    /// None, as of a question about the hash.
-    None,
-}
-
-/// Shows the bytes of the hash at argument 1 to `f`, empty ones where there is no key.
-pub(super) fn look<R>(
-    call: &Call<'_>,
-    trace: Trace,
-    f: impl FnOnce(&[u8]) -> R,
-) -> Result<R, Failure> {
-    let mut f = Some(f);
-    let show = |item: &Item<'_>| {
-        if item.kind != HASH {
-            return Err(WRONG_TYPE);
-        }
-        Ok(f.take().map(|f| f(item.value)))
-    };
-    let (key, store) = (call.key_at(1), &call.shared.store);
-    let found = if trace == Trace::None || call.session.no_touch {
-        store.peek(&key, call.now, show)
-    } else {
-        store.get(&key, call.now, show)
-    };
-    let shown = found.transpose()?.flatten();
-    match (shown, f) {
-        (Some(result), _) => Ok(result),
-        (None, Some(f)) => Ok(f(b"")),
-        (None, None) => Err(WRONG_TYPE.into()),
-    }
-}
-
 fn check_pairs(call: &Call<'_>, name: &str) -> Done {
     if call.args.len().is_multiple_of(2) { Ok(()) } else { Err(wrong_number(name)) }
 }
 
 fn set_pairs(call: &Call<'_>) -> Result<i64, Failure> {
-    change(call, |hash| {
-        let mut added = 0;
-        for at in (2..call.args.len()).step_by(2) {
-            added += i64::from(hash.set(call.arg(at), call.arg(at + 1).to_vec()));
-        }
-        Ok((true, added))
-    })
-    .inspect(|_| call.event(notify::HASH, "hset", call.arg(1)))
+    let mut added = 0;
+    change_each(call, 2, 2, |hash, at| {
+        added += i64::from(hash.set(call.arg(at), call.arg(at + 1))?);
+        Ok(true)
+    })?;
+    call.event(notify::HASH, "hset", call.arg(1));
+    Ok(added)
 }
 
 fn hset(call: &mut Call<'_>) -> Done {
@@ -169,11 +110,11 @@ fn hmset(call: &mut Call<'_>) -> Done {
 }
 
 fn hsetnx(call: &mut Call<'_>) -> Done {
-    let (name, value) = (call.arg(2), call.arg(3).to_vec());
+    let (name, value) = (call.arg(2), call.arg(3));
     let set = change(call, |hash| {
         let absent = hash.get(name).is_none();
         if absent {
-            hash.set(name, value);
+            hash.set(name, value)?;
         }
         Ok((absent, absent))
     })?;
@@ -185,14 +126,16 @@ fn hsetnx(call: &mut Call<'_>) -> Done {
 }
 
 fn hdel(call: &mut Call<'_>) -> Done {
-    let removed = change(call, |hash| {
-        let removed = call.args.iter_from(2).filter(|name| hash.remove(name)).count();
-        Ok((removed > 0, removed))
+    let mut removed = 0;
+    change_each(call, 2, 1, |hash, at| {
+        let is_removed = hash.remove(call.arg(at));
+        removed += i64::from(is_removed);
+        Ok(is_removed)
     })?;
     if removed > 0 {
         call.lost_fields(call.arg(1));
     }
-    call.out.integer(removed as i64);
+    call.out.integer(removed);
     Ok(())
 }
 
@@ -202,10 +145,10 @@ fn hincrby(call: &mut Call<'_>) -> Done {
     let sum = change(call, |hash| {
         let old = match hash.get(name) {
             None => 0,
-            Some(field) => parse_integer(&field.value).ok_or("ERR hash value is not an integer")?,
+            Some((value, _)) => parse_integer(value).ok_or("ERR hash value is not an integer")?,
         };
         let sum = old.checked_add(by).ok_or("ERR increment or decrement would overflow")?;
-        hash.put(name, sum.to_string().into_bytes());
+        hash.put(name, sum.to_string().as_bytes())?;
         Ok((true, sum))
     })?;
     call.event(notify::HASH, "hincrby", call.arg(1));
@@ -220,9 +163,9 @@ fn hincrbyfloat(call: &mut Call<'_>) -> Done {
     }
     Decimal::parse(by).ok_or(NOT_A_FLOAT)?;
     let sum = change(call, |hash| {
-        let old = hash.get(name).map(|field| field.value.to_vec());
-        let sum = add_texts(old.as_deref(), by, "ERR hash value is not a float")?;
-        hash.put(name, sum.clone());
+        let old = hash.get(name).map(|(value, _)| value);
+        let sum = add_texts(old, by, "ERR hash value is not a float")?;
+        hash.put(name, &sum)?;
         Ok((true, sum))
     })?;
     call.event(notify::HASH, "hincrbyfloat", call.arg(1));
@@ -233,7 +176,7 @@ fn hincrbyfloat(call: &mut Call<'_>) -> Done {
 fn hget(call: &mut Call<'_>) -> Done {
     let (name, now_ms) = (call.arg(2), call.now.unix_ms);
     let found =
-        look(call, Trace::Read, |hash| find(hash, name, now_ms).map(|(value, _)| value.to_vec()))?;
+        look(call, Trace::Read, |hash| hash.find(name, now_ms).map(|(value, _)| value.to_vec()))?;
     match found {
         Some(value) => call.out.bulk(&value),
         None => call.out.null(),
@@ -242,69 +185,65 @@ fn hget(call: &mut Call<'_>) -> Done {
 }
 
 fn hmget(call: &mut Call<'_>) -> Done {
-    let (names, now_ms) = (call.args.iter_from(2), call.now.unix_ms);
-    let found: Vec<Option<Vec<u8>>> = look(call, Trace::Read, |hash| {
-        names.map(|name| find(hash, name, now_ms).map(|(value, _)| value.to_vec())).collect()
+    let (now_ms, mut values) = (call.now.unix_ms, vec![]);
+    let mut out = Encoder::new(&mut values, call.out.protocol());
+    look_each(call, Trace::Read, 2, 1, |hash, at| match hash.find(call.arg(at), now_ms) {
+        Some((value, _)) => out.bulk(value),
+        None => out.null(),
     })?;
-    call.out.array(found.len());
-    for value in found {
-        match value {
-            Some(value) => call.out.bulk(&value),
-            None => call.out.null(),
-        }
-    }
+    call.out.array(call.args.len() - 2);
+    call.out.raw(&values);
     Ok(())
 }
 
-/// A field's name and its value.
-type Pair = (Vec<u8>, Vec<u8>);
-
-/// All fields with their values.
-fn everything(call: &Call<'_>, trace: Trace) -> Result<Vec<Pair>, Failure> {
-    let now_ms = call.now.unix_ms;
-    look(call, trace, |hash| {
-        fields(hash, now_ms).map(|(name, value, _)| (name.to_vec(), value.to_vec())).collect()
-    })
+/// The replies of `show` to every field one after the other, and how many fields there are.
+fn all(
+    call: &Call<'_>,
+    show: impl Fn(&mut Encoder<'_>, Field<'_>),
+) -> Result<(Vec<u8>, usize), Failure> {
+    let (mut replies, mut count) = (vec![], 0);
+    let mut out = Encoder::new(&mut replies, call.out.protocol());
+    walk(call, Trace::Read, |field| {
+        count += 1;
+        show(&mut out, field);
+    })?;
+    Ok((replies, count))
 }
 
 fn hgetall(call: &mut Call<'_>) -> Done {
-    let all = everything(call, Trace::Read)?;
-    call.out.map(all.len());
-    for (name, value) in all {
-        call.out.bulk(&name);
-        call.out.bulk(&value);
-    }
+    let (replies, count) = all(call, |out, (name, value, _)| {
+        out.bulk(name);
+        out.bulk(value);
+    })?;
+    call.out.map(count);
+    call.out.raw(&replies);
     Ok(())
 }
 
 fn hkeys(call: &mut Call<'_>) -> Done {
-    let all = everything(call, Trace::Read)?;
-    call.out.array(all.len());
-    for (name, _) in &all {
-        call.out.bulk(name);
-    }
+    let (replies, count) = all(call, |out, (name, ..)| out.bulk(name))?;
+    call.out.array(count);
+    call.out.raw(&replies);
     Ok(())
 }
 
 fn hvals(call: &mut Call<'_>) -> Done {
-    let all = everything(call, Trace::Read)?;
-    call.out.array(all.len());
-    for (_, value) in &all {
-        call.out.bulk(value);
-    }
+    let (replies, count) = all(call, |out, (_, value, _)| out.bulk(value))?;
+    call.out.array(count);
+    call.out.raw(&replies);
     Ok(())
 }
 
 fn hlen(call: &mut Call<'_>) -> Done {
     let now_ms = call.now.unix_ms;
-    let count = look(call, Trace::None, |hash| fields(hash, now_ms).count())?;
+    let count = look(call, Trace::None, |hash| hash.len(now_ms))?;
     call.out.integer(count as i64);
     Ok(())
 }
 
 fn hexists(call: &mut Call<'_>) -> Done {
     let (name, now_ms) = (call.arg(2), call.now.unix_ms);
-    let found = look(call, Trace::None, |hash| find(hash, name, now_ms).is_some())?;
+    let found = look(call, Trace::None, |hash| hash.find(name, now_ms).is_some())?;
     call.out.integer(i64::from(found));
     Ok(())
 }
@@ -312,65 +251,17 @@ fn hexists(call: &mut Call<'_>) -> Done {
 fn hstrlen(call: &mut Call<'_>) -> Done {
     let (name, now_ms) = (call.arg(2), call.now.unix_ms);
     let len = look(call, Trace::None, |hash| {
-        find(hash, name, now_ms).map_or(0, |(value, _)| value.len())
+        hash.find(name, now_ms).map_or(0, |(value, _)| value.len())
     })?;
     call.out.integer(len as i64);
     Ok(())
 }
 
-/// Most fields that one HRANDFIELD draws with repetition.
-const DRAWS_MAX: i64 = 1 << 20;
-
-fn hrandfield(call: &mut Call<'_>) -> Done {
-    let with_values = match call.args.len() {
-        2 | 3 => false,
-        4 if call.is(3, "withvalues") => true,
-        _ => return Err(SYNTAX.into()),
-    };
-    let count = if call.args.len() > 2 { Some(call.integer(2)?) } else { None };
-    if count.is_some_and(|count| count < -DRAWS_MAX) {
-        return Err(Failure::err(&format!("value is out of range: at most {DRAWS_MAX} draws")));
-    }
-    let mut all = everything(call, Trace::Read)?;
-    let mut prng = Prng::new(call.now.micros.0 ^ call.session.client.id << 48);
-    let Some(count) = count else {
-        match all.len() {
-            0 => call.out.null(),
-            len => call.out.bulk(&all[prng.below(len as u64) as usize].0),
-        }
-        return Ok(());
-    };
-    let drawn: Vec<_> = if all.is_empty() {
-        vec![]
-    } else if count < 0 {
-        (0..-count).map(|_| all[prng.below(all.len() as u64) as usize].clone()).collect()
-    } else {
-        let len = all.len();
-        let wanted = (count as usize).min(len);
-        for at in 0..wanted {
-            all.swap(at, at + prng.below((len - at) as u64) as usize);
-        }
-        all.truncate(wanted);
-        all
-    };
-    let nested = with_values && call.out.protocol() == Protocol::Resp3;
-    call.out.array(if with_values && !nested { 2 * drawn.len() } else { drawn.len() });
-    for (name, value) in drawn {
-        if nested {
-            call.out.array(2);
-        }
-        call.out.bulk(&name);
-        if with_values {
-            call.out.bulk(&value);
-        }
-    }
-    Ok(())
-}
-
-/// All fields in one reply, as Redis does for hashes that it holds in one piece.
+/// Of a hash in one piece all fields in one reply, as Redis does.
 fn hscan(call: &mut Call<'_>) -> Done {
     let cursor = std::str::from_utf8(call.arg(2)).ok().and_then(|text| text.parse::<u64>().ok());
-    cursor.ok_or("ERR invalid cursor")?;
+    let cursor = cursor.ok_or("ERR invalid cursor")?;
+    let mut wanted = 10;
     let (mut pattern, mut no_values, mut at) = (None, false, 3);
     while at < call.args.len() {
         if call.is(at, "novalues") {
@@ -382,7 +273,8 @@ fn hscan(call: &mut Call<'_>) -> Done {
         if call.is(at, "match") {
             pattern = Some(value);
         } else if call.is(at, "count") {
-            if parse_integer(value).ok_or(NOT_AN_INTEGER)? < 1 {
+            wanted = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
+            if wanted < 1 {
                 return Err(SYNTAX.into());
             }
         } else {
@@ -390,16 +282,29 @@ fn hscan(call: &mut Call<'_>) -> Done {
         }
         at += 2;
     }
-    let mut all = everything(call, Trace::None)?;
-    all.retain(|(name, _)| pattern.is_none_or(|pattern| glob::matches(pattern, name)));
-    call.out.array(2);
-    call.out.bulk(b"0");
-    call.out.array(if no_values { all.len() } else { 2 * all.len() });
-    for (name, value) in all {
-        call.out.bulk(&name);
-        if !no_values {
-            call.out.bulk(&value);
-        }
+    let (now_ms, mut left) = (call.now.unix_ms, wanted as usize);
+    let (mut replies, mut count) = (vec![], 0);
+    let mut out = Encoder::new(&mut replies, call.out.protocol());
+    // A cursor that nobody was given is behind the last.
+    let mut next = u32::try_from(cursor).ok();
+    while let Some(from) = next.filter(|_| left > 0) {
+        let most = left.min(STEP_FIELDS);
+        next = look(call, Trace::None, |hash| {
+            hash.walk(from, most, now_ms, |(name, value, _)| {
+                left = left.saturating_sub(1);
+                if pattern.is_none_or(|pattern| glob::matches(pattern, name)) {
+                    out.bulk(name);
+                    if !no_values {
+                        out.bulk(value);
+                    }
+                    count += 1;
+                }
+            })
+        })?;
     }
+    call.out.array(2);
+    call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
+    call.out.array(if no_values { count } else { 2 * count });
+    call.out.raw(&replies);
     Ok(())
 }

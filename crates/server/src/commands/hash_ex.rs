@@ -2,8 +2,8 @@
 //! HSETEX.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
-use super::hash::change;
 use super::hash_life::first_field;
+use super::hash_steps::{Trace, change, change_each, is_one_step, look_each};
 use super::life::{Life, ends};
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
 use crate::hash::Hash;
@@ -88,16 +88,15 @@ fn read(
     call: &mut Call<'_>,
     first: usize,
     changes: bool,
-    then: impl Fn(&mut Hash<'_>, &[u8]),
+    then: impl Fn(&mut Hash<'_, '_, '_>, &[u8]) -> Done,
 ) -> Result<bool, Failure> {
-    let values = change(call, |hash| {
-        let read = |name| {
-            let value = hash.get(name).map(|field| field.value.to_vec());
-            then(hash, name);
-            value
-        };
-        let values: Vec<_> = call.args.iter_from(first).map(read).collect();
-        Ok((changes && values.iter().any(Option::is_some), values))
+    let mut values = vec![];
+    change_each(call, first, 1, |hash, at| {
+        let value = hash.get(call.arg(at)).map(|(value, _)| value.to_vec());
+        let found = value.is_some();
+        values.push(value);
+        then(hash, call.arg(at))?;
+        Ok(changes && found)
     })?;
     call.out.array(values.len());
     for value in &values {
@@ -111,7 +110,10 @@ fn read(
 
 fn hgetdel(call: &mut Call<'_>) -> Done {
     let first = first_field(call, 2, 1)?;
-    let found = read(call, first, true, |hash, name| _ = hash.remove(name))?;
+    let found = read(call, first, true, |hash, name| {
+        hash.remove(name);
+        Ok(())
+    })?;
     if found {
         call.lost_fields(call.arg(1));
     }
@@ -134,20 +136,30 @@ fn hsetex(call: &mut Call<'_>) -> Done {
     let first = first_field(call, options.fields_at, 2)?;
     let now_ms = call.now.unix_ms;
     let then = options.then.unwrap_or(Then::Persist);
-    let set = change(call, |hash| {
-        let pairs = || (first..call.args.len()).step_by(2);
-        let allowed = pairs().all(|at| {
-            let exists = hash.get(call.arg(at)).is_some();
-            options.only.is_none_or(|only| exists == (only == Only::IfAll))
-        });
-        if allowed {
-            for at in pairs() {
-                hash.put(call.arg(at), call.arg(at + 1).to_vec());
-                live(hash, call.arg(at), then, now_ms);
+    let allows = |exists: bool| options.only.is_none_or(|only| exists == (only == Only::IfAll));
+    let write = |hash: &mut Hash<'_, '_, '_>, at: usize| {
+        hash.put(call.arg(at), call.arg(at + 1))?;
+        live(hash, call.arg(at), then, now_ms)
+    };
+    let set = if is_one_step(call, first, 2) {
+        change(call, |hash| {
+            let pairs = || (first..call.args.len()).step_by(2);
+            let allowed = pairs().all(|at| allows(hash.get(call.arg(at)).is_some()));
+            if allowed {
+                pairs().try_for_each(|at| write(hash, at))?;
             }
+            Ok((allowed, allowed))
+        })?
+    } else {
+        let mut allowed = true;
+        look_each(call, Trace::None, first, 2, |hash, at| {
+            allowed &= allows(hash.find(call.arg(at), now_ms).is_some());
+        })?;
+        if allowed {
+            change_each(call, first, 2, |hash, at| write(hash, at).map(|()| true))?;
         }
-        Ok((allowed, allowed))
-    })?;
+        allowed
+    };
     if set {
         call.event(notify::HASH, "hset", call.arg(1));
         if matches!(then, Then::Until(_)) {
@@ -169,14 +181,12 @@ fn tell_life(call: &Call<'_>, then: Then) {
 }
 
 /// Changes the life of a field, if it exists; one that is over goes.
-fn live(hash: &mut Hash<'_>, name: &[u8], then: Then, now_ms: u64) {
-    let Some(field) = hash.get(name) else { return };
+fn live(hash: &mut Hash<'_, '_, '_>, name: &[u8], then: Then, now_ms: u64) -> Done {
     match then {
         Then::Keep => {}
-        Then::Persist => field.expires = None,
-        Then::Until(at) if at <= now_ms => {
-            hash.remove(name);
-        }
-        Then::Until(at) => field.expires = Some(at),
+        Then::Persist => hash.live(name, None)?,
+        Then::Until(at) if at <= now_ms => _ = hash.remove(name),
+        Then::Until(at) => hash.live(name, Some(at))?,
     }
+    Ok(())
 }

@@ -1,10 +1,9 @@
 //! Lives of the fields of hashes.
 
 use super::flag::{FAST, READ, UNTRACED, WRITE};
-use super::hash::{Trace, change, look};
+use super::hash_steps::{Trace, change_each, look_each};
 use super::life::{Conditions, moment};
 use super::{Call, Command, Done, Failure, ONE_KEY, access};
-use crate::hash::find;
 use crate::notify;
 use wire::resp::parse_integer;
 
@@ -78,28 +77,23 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
     let mut conditions = Conditions::default();
     let fields_at = if conditions.add(call.arg(3)) { 4 } else { 3 };
     let first = first_field(call, fields_at, 1)?;
-    let answers = change(call, |hash| {
-        let mut changed = false;
-        let mut answers = vec![];
-        for name in call.args.iter_from(first) {
-            let Some(field) = hash.get(name) else {
-                answers.push(ABSENT);
-                continue;
-            };
-            if !conditions.allow(field.expires, at) {
-                answers.push(KEPT);
-                continue;
-            }
-            changed = true;
-            if at <= now_ms as i64 {
+    let mut answers = vec![];
+    change_each(call, first, 1, |hash, field| {
+        let name = call.arg(field);
+        let answer = match hash.get(name) {
+            None => ABSENT,
+            Some((_, dies)) if !conditions.allow(dies, at) => KEPT,
+            Some(_) if at <= now_ms as i64 => {
                 hash.remove(name);
-                answers.push(REMOVED);
-            } else {
-                field.expires = Some(at as u64);
-                answers.push(CHANGED);
+                REMOVED
             }
-        }
-        Ok((changed, answers))
+            Some(_) => {
+                hash.live(name, Some(at as u64))?;
+                CHANGED
+            }
+        };
+        answers.push(answer);
+        Ok(matches!(answer, CHANGED | REMOVED))
     })?;
     if answers.contains(&CHANGED) {
         call.event(notify::HASH, "hexpire", call.arg(1));
@@ -128,19 +122,19 @@ fn hpexpireat(call: &mut Call<'_>) -> Done {
 
 fn hpersist(call: &mut Call<'_>) -> Done {
     let first = first_field(call, 2, 1)?;
-    let answers = change(call, |hash| {
-        let mut changed = false;
-        let answers = call.args.iter_from(first).map(|name| match hash.get(name) {
+    let mut answers = vec![];
+    change_each(call, first, 1, |hash, field| {
+        let name = call.arg(field);
+        let answer = match hash.get(name) {
             None => ABSENT,
-            Some(field) if field.expires.is_none() => ENDLESS,
-            Some(field) => {
-                field.expires = None;
-                changed = true;
+            Some((_, None)) => ENDLESS,
+            Some((_, Some(_))) => {
+                hash.live(name, None)?;
                 CHANGED
             }
-        });
-        let answers: Vec<i64> = answers.collect();
-        Ok((changed, answers))
+        };
+        answers.push(answer);
+        Ok(answer == CHANGED)
     })?;
     if answers.contains(&CHANGED) {
         call.event(notify::HASH, "hpersist", call.arg(1));
@@ -151,13 +145,13 @@ fn hpersist(call: &mut Call<'_>) -> Done {
 fn reply_lives(call: &mut Call<'_>, show: impl Fn(u64) -> u64) -> Done {
     let first = first_field(call, 2, 1)?;
     let now_ms = call.now.unix_ms;
-    let answers: Vec<i64> = look(call, Trace::None, |hash| {
-        let answer = |name: &[u8]| match find(hash, name, now_ms) {
+    let mut answers = vec![];
+    look_each(call, Trace::None, first, 1, |hash, field| {
+        answers.push(match hash.find(call.arg(field), now_ms) {
             None => ABSENT,
             Some((_, None)) => ENDLESS,
             Some((_, Some(at))) => show(at) as i64,
-        };
-        call.args.iter_from(first).map(answer).collect()
+        });
     })?;
     reply(call, &answers)
 }

@@ -3,7 +3,7 @@
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::life::{Conditions, moment};
 use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::hash;
+use crate::hash::View;
 use crate::notify;
 use crate::value::{self, life, live_until};
 use store::{Change, Item};
@@ -273,7 +273,7 @@ const EMBEDDED_MAX: usize = 44;
 
 fn encoding(call: &mut Call<'_>) -> Done {
     let name = |item: &Item<'_>| match value::string(item).unwrap_or_default() {
-        _ if item.kind == value::HASH => hash::encoding(item.value),
+        _ if value::is_hash(item) => View::of(item).map_or("hashtable", View::encoding),
         value if value.len() <= 20 && parse_integer(value).is_some() => "int",
         value if value.len() <= EMBEDDED_MAX => "embstr",
         _ => "raw",

@@ -24,6 +24,8 @@ mod foreign;
 mod hash;
 mod hash_ex;
 mod hash_life;
+mod hash_random;
+mod hash_steps;
 pub(crate) mod hotkeys;
 mod info;
 mod introspection;

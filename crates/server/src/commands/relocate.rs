@@ -2,13 +2,18 @@
 //!
 //! Source and destination may lie in different parts of the store, which are never locked together:
 //! the value is written first, and the source goes only if it still holds what was written. So
-//! nothing is lost to a writer that comes between, and for a moment both keys may be seen.
+//! nothing is lost to a writer that comes between, and for a moment both keys may be seen. A hash
+//! that is a tree is copied step by step, and moved by taking it from one key and giving it to the
+//! other: for a moment neither has it.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
+use super::string::room;
 use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
+use crate::hash;
 use crate::notify;
 use crate::owners::Origin;
-use store::{Change, Key};
+use crate::value::{HASH, HASH_TREE};
+use store::{Change, Item, Key, Loose};
 
 /// Source and destination.
 const TWO_KEYS: Keys = Keys { first: 1, last: 2, step: 1 };
@@ -61,12 +66,85 @@ struct Held {
     expires: Option<u64>,
 }
 
-fn held(call: &Call<'_>, key: &Key<'_>) -> Option<Held> {
-    call.shared.store.peek(key, call.now, |item| Held {
+/// What a key holds, to be written at `to`, if there is room for it there.
+fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
+    let store = &call.shared.store;
+    let len = store.peek(key, call.now, |item| item.value.len()).unwrap_or(0);
+    // Before it is copied: what will be refused takes no memory.
+    room(call, to, len).check(0, len)?;
+    Ok(store.peek(key, call.now, |item| Held {
         value: item.value.to_vec(),
         kind: item.kind,
         expires: item.expires,
-    })
+    }))
+}
+
+/// Whether a key holds a hash that is a tree, which is no value to be copied at once.
+fn is_tree(call: &Call<'_>, key: &Key<'_>) -> bool {
+    let is_tree = |item: &Item<'_>| item.kind == HASH_TREE;
+    call.shared.store.peek(key, call.now, is_tree).unwrap_or(false)
+}
+
+/// Makes an item of a tree, and tells of it. Whether it did.
+fn put_tree(
+    call: &Call<'_>,
+    to: &Key<'_>,
+    loose: &mut Loose<'_>,
+    life: Option<u64>,
+    replace: bool,
+) -> Result<bool, Failure> {
+    let Some(tree) = loose.tree().filter(|tree| !tree.is_empty()) else { return Ok(false) };
+    let expires = hash::ends(life, tree.ends());
+    let noted = (HASH, &hash::note(life)[..], expires);
+    let written = call.shared.store.attach(to, loose, noted, replace, call.now)?;
+    if written {
+        let by = call.session.client.id;
+        call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+    }
+    Ok(written)
+}
+
+/// Copies a tree, step by step.
+fn copy_tree(
+    call: &Call<'_>,
+    from: &Key<'_>,
+    to: &Key<'_>,
+    replace: bool,
+) -> Result<bool, Failure> {
+    let store = &call.shared.store;
+    if !replace && store.peek(to, call.now, |_| ()).is_some() {
+        return Ok(false);
+    }
+    let known = |item: &Item<'_>| (item.charge().0 as usize, hash::life(item));
+    let Some((bytes, life)) = store.peek(from, call.now, known) else { return Ok(false) };
+    room(call, to, bytes).check(0, bytes)?;
+    match hash::copied(store, from, to, call.now)? {
+        Some(mut loose) => put_tree(call, to, &mut loose, life, replace),
+        None => Ok(false),
+    }
+}
+
+/// Moves a tree, which is nowhere for a moment. One that finds no place stays where it was.
+fn move_tree(
+    call: &Call<'_>,
+    from: &Key<'_>,
+    to: &Key<'_>,
+    replace: bool,
+) -> Result<bool, Failure> {
+    let (store, mut life) = (&call.shared.store, None);
+    if !replace && store.peek(to, call.now, |_| ()).is_some() {
+        return Ok(false);
+    }
+    let taken = store.detach(from, call.now, |item| {
+        life = hash::life(item);
+        true
+    });
+    let Some(mut loose) = taken else { return Ok(false) };
+    let moved = put_tree(call, to, &mut loose, life, replace);
+    if !matches!(moved, Ok(true)) {
+        put_tree(call, from, &mut loose, life, false)?;
+    }
+    moved
 }
 
 impl Held {
@@ -123,9 +201,13 @@ fn copy(call: &mut Call<'_>) -> Done {
         return Err(SAME.into());
     }
     let to = key_in(call, db, call.arg(2));
-    let copied = match held(call, &call.key_at(1)) {
-        Some(held) => held.write(call, &to, replace)?,
-        None => false,
+    let from = call.key_at(1);
+    let copied = if is_tree(call, &from) {
+        copy_tree(call, &from, &to, replace)?
+    } else if let Some(held) = held(call, &from, &to)? {
+        held.write(call, &to, replace)?
+    } else {
+        false
     };
     if copied {
         call.event_in(notify::GENERIC, "copy_to", db, call.arg(2));
@@ -134,16 +216,34 @@ fn copy(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
+/// Moves what a key holds to another; whether it did.
+fn relocate_item(
+    call: &Call<'_>,
+    from: &Key<'_>,
+    to: &Key<'_>,
+    replace: bool,
+) -> Result<bool, Failure> {
+    if is_tree(call, from) {
+        return move_tree(call, from, to, replace);
+    }
+    let Some(held) = held(call, from, to)? else { return Ok(false) };
+    let written = held.write(call, to, replace)?;
+    if written {
+        held.remove(call, from)?;
+    }
+    Ok(written)
+}
+
 /// Gives a key another name; whether it has it now.
 fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
     let (from, to) = (call.key_at(1), call.key_at(2));
-    let held = held(call, &from).ok_or("ERR no such key")?;
+    let store = &call.shared.store;
+    store.peek(&from, call.now, |_| ()).ok_or("ERR no such key")?;
     if call.arg(1) == call.arg(2) {
         return Ok(replace);
     }
-    let written = held.write(call, &to, replace)?;
+    let written = relocate_item(call, &from, &to, replace)?;
     if written {
-        held.remove(call, &from)?;
         call.event(notify::GENERIC, "rename_from", call.arg(1));
         call.event(notify::GENERIC, "rename_to", call.arg(2));
     }
@@ -167,15 +267,11 @@ fn relocate(call: &mut Call<'_>) -> Done {
         return Err(SAME.into());
     }
     let (from, to) = (call.key_at(1), key_in(call, db, call.arg(1)));
-    let moved = match held(call, &from) {
-        Some(held) if held.write(call, &to, false)? => {
-            held.remove(call, &from)?;
-            call.event(notify::GENERIC, "move_from", call.arg(1));
-            call.event_in(notify::GENERIC, "move_to", db, call.arg(1));
-            true
-        }
-        _ => false,
-    };
+    let moved = relocate_item(call, &from, &to, false)?;
+    if moved {
+        call.event(notify::GENERIC, "move_from", call.arg(1));
+        call.event_in(notify::GENERIC, "move_to", db, call.arg(1));
+    }
     call.out.integer(i64::from(moved));
     Ok(())
 }

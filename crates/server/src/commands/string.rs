@@ -7,6 +7,7 @@ use super::{
     access, wrong_number,
 };
 use crate::notify;
+use crate::room::Room;
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
 use store::{Change, Item, Key};
@@ -405,18 +406,27 @@ pub(super) fn check_len(call: &Call<'_>, len: usize) -> Done {
     Ok(())
 }
 
+/// The room for a value of a key, of at least `len` bytes.
+pub(super) fn room(call: &Call<'_>, key: &Key<'_>, len: usize) -> Room {
+    Room::of(call.shared, call.view, key.tenant, len)
+}
+
 fn append(call: &mut Call<'_>) -> Done {
     let bytes = call.arg(2);
     let key = call.key_at(1);
+    let room = room(call, &key, bytes.len());
     let max = call.view.settings.proto_max_bulk_len.0;
     let len = call.shared.store.update(&key, call.now, |item| {
         let old = match item.map_or(Ok(&b""[..]), string) {
             Ok(old) => old,
-            Err(wrong) => return (Change::Keep, Err(wrong)),
+            Err(wrong) => return (Change::Keep, Err(wrong.into())),
         };
         let len = old.len() + bytes.len();
         if len as u64 > max {
             return (Change::Keep, Ok(len));
+        }
+        if let Err(error) = room.check(old.len(), len) {
+            return (Change::Keep, Err(Failure::from(error)));
         }
         let change = match item {
             Some(item) if item.kind != STRING => {
@@ -470,8 +480,8 @@ fn setrange(call: &mut Call<'_>) -> Done {
     }
     check_len(call, offset.saturating_add(bytes.len()))?;
     let key = call.key_at(1);
-    let len = modify(call, &key, |value| {
-        let end = offset + bytes.len();
+    let end = offset + bytes.len();
+    let len = modify(call, &key, end, |value| {
         if value.len() < end {
             value.resize(end, 0);
         }
@@ -483,21 +493,29 @@ fn setrange(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// Lets `f` change the bytes of a string, none where there is no key; `f` says whether it did.
+/// Lets `f` change the bytes of a string, none where there is no key, which it makes so `long` if
+/// they are fewer; `f` says whether it did.
 pub(super) fn modify<R>(
     call: &Call<'_>,
     key: &Key<'_>,
+    long: usize,
     f: impl FnOnce(&mut Vec<u8>) -> (bool, R),
 ) -> Result<R, Failure> {
-    let result = call.shared.store.update(key, call.now, |item| {
-        let mut value = match item.map_or(Ok(&b""[..]), string) {
-            Ok(value) => value.to_vec(),
-            Err(wrong) => return (Change::Keep, Err(wrong)),
+    let room = room(call, key, long);
+    call.shared.store.update(key, call.now, |item| {
+        let old = match item.map_or(Ok(&b""[..]), string) {
+            Ok(old) => old,
+            Err(wrong) => return (Change::Keep, Err(wrong.into())),
         };
+        // Before it is copied: what will be refused takes no memory.
+        if let Err(error) = room.check(old.len(), long) {
+            return (Change::Keep, Err(Failure::from(error)));
+        }
+        let mut value = Vec::with_capacity(old.len().max(long));
+        value.extend_from_slice(old);
         let (changed, result) = f(&mut value);
         let change =
             if changed { rewrite(item, value, || call.shared.next_cas()) } else { Change::Keep };
         (change, Ok(result))
-    })?;
-    Ok(result?)
+    })?
 }

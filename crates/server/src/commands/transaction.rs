@@ -10,10 +10,9 @@ use super::{
     ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full,
     tracking,
 };
-use crate::hash::fields;
+use crate::hash::View;
 use crate::notify;
 use crate::session::{Transaction, Watched};
-use crate::value::HASH;
 use base::hash;
 use std::sync::atomic::Ordering;
 use store::Key;
@@ -198,12 +197,9 @@ fn discard(call: &mut Call<'_>) -> Done {
 /// What a key holds, as a hash; `None` for nothing. Dead fields are none.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
     call.shared.store.peek(key, call.now, |item| {
-        let live = if item.kind == HASH {
-            fields(item.value, call.now.unix_ms).map(|(name, ..)| name.len() as u64 + 1).sum()
-        } else {
-            0
-        };
-        hash::bytes(item.expires.unwrap_or(0) ^ live, item.value)
+        let print = View::of(item).map_or(0, |hash| hash.print(call.now.unix_ms));
+        let value = if item.tree().is_some() { b"" } else { item.value };
+        hash::bytes(item.expires.unwrap_or(0) ^ print, value)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Ask, Event, Life, TOO_LARGE, detail, refused, watch};
 use crate::notify;
+use crate::room::Room;
 use crate::value::Text;
 use base::Micros;
 use store::{Change, Item, Key, Now};
@@ -110,9 +111,17 @@ impl Write<'_> {
         ask.count(Event::CmdSet);
         detail::set(ask, key.bytes);
         let mut before = None;
+        // Before the value is joined or copied: what will be refused takes no memory.
+        let room = Room::of(ask.shared, ask.view, key.tenant, self.new.data.len());
         let write = |item: Option<&Item<'_>>| {
-            before = item.and_then(Text::of).map(|old| old.data.len());
-            self.apply(ask, item)
+            let old = item.and_then(Text::of).map(|old| old.data.len());
+            before = old;
+            let joined = old.filter(|_| self.mode.joins()).unwrap_or(0);
+            if let Err(error) = room.check(joined, joined + self.new.data.len()) {
+                return (Change::Keep, Err(error));
+            }
+            let (change, written) = self.apply(ask, item);
+            (change, Ok(written))
         };
         let store = &ask.shared.store;
         let written = match self.cost {
@@ -120,7 +129,7 @@ impl Write<'_> {
             None => store.update(key, ask.now, write),
         };
         watch::fetch(ask, key, before);
-        let written = written.map_err(|error| {
+        let written = written.and_then(|written| written).map_err(|error| {
             let status = watch::Status::of(error);
             watch::store(ask, key, verb, status, self.life, 0);
             refused(ask, error)

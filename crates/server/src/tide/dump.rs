@@ -5,6 +5,7 @@
 
 use super::Passage;
 use super::file::DumpFile;
+use crate::hash;
 use crate::shared::Shared;
 use crate::warm::Entry;
 use base::TenantId;
@@ -122,7 +123,8 @@ impl Dumping {
                 again: walk.leave && self.passage.by == "command",
             };
             let next = shared.store.dump(&dump, self.cursor, shared.clock.now(), |found| {
-                let entry = Entry::of(found);
+                let value = hash::flat(&found.item).unwrap_or_default();
+                let entry = Entry::flat(found, &value);
                 if let Ok(longer) = postcard::to_extend(&entry, std::mem::take(&mut payload)) {
                     payload = longer;
                     items += 1;

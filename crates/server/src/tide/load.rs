@@ -3,11 +3,12 @@
 use super::Passage;
 use super::dump::each;
 use super::file::DumpFile;
+use crate::hash;
 use crate::owners;
 use crate::shared::Shared;
 use base::TenantId;
 use std::time::Instant;
-use store::Loaded;
+use store::{Error, Item, Key, Loaded, Saved};
 
 /// A load under way.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Loading {
                 return;
             }
             let saved = entry.saved(entry.idle);
-            match shared.store.load(key, number, &saved, shared.clock.now()) {
+            match bring_back(shared, key, number, &saved) {
                 Ok(Loaded::Back) => passage.items += 1,
                 Ok(Loaded::Here) => passage.here += 1,
                 Ok(Loaded::Outdated) => passage.outdated += 1,
@@ -78,5 +79,23 @@ impl Loading {
         shared.store.forget_away(self.tenant);
         self.passage.seconds = self.begun.elapsed().as_secs_f64();
         self.passage
+    }
+}
+
+/// Brings an item back: a hash that would be too long in one piece as a tree.
+fn bring_back(
+    shared: &Shared,
+    key: &Key<'_>,
+    block: u64,
+    saved: &Saved<'_>,
+) -> Result<Loaded, Error> {
+    let (store, now) = (&shared.store, shared.clock.now());
+    let item = Item::outside(saved.value, saved.kind, saved.expires);
+    match hash::grown(store, key, &item, now)? {
+        Some(mut loose) => {
+            let note = hash::note(hash::life(&item));
+            store.load_tree(key, block, &Saved { value: &note, ..*saved }, &mut loose, now)
+        }
+        None => store.load(key, block, saved, now),
     }
 }

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use store::{Saved, ScanItem};
+use store::{Saved, ScanItem, TREE};
 use tune::Known;
 
 /// What a server knows of its file.
@@ -166,6 +166,11 @@ impl<'a> Entry<'a> {
             key: found.key,
             value: found.item.value,
         }
+    }
+
+    /// The same, with another value: a hash in one piece.
+    pub(crate) const fn flat(found: &ScanItem<'a>, value: &'a [u8]) -> Self {
+        Self { value, kind: found.item.kind & !TREE, ..Self::of(found) }
     }
 
     /// What the store takes back, as idle as that.

@@ -2,6 +2,7 @@
 
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Tail};
+use crate::hash;
 use crate::owners;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
@@ -12,6 +13,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use store::{Item, Key, Saved};
 use tune::Known;
 
 /// A copy may hold values with numbers given out after its head was written.
@@ -124,6 +126,19 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
     Ok(counts)
 }
 
+/// Brings an item back: a large hash as a tree.
+fn bring_back(shared: &Shared, key: &Key<'_>, saved: &Saved<'_>) -> Result<bool, store::Error> {
+    let (store, now) = (&shared.store, shared.clock.now());
+    let item = Item::outside(saved.value, saved.kind, saved.expires);
+    match hash::grown(store, key, &item, now)? {
+        Some(mut loose) => {
+            let note = hash::note(hash::life(&item));
+            store.restore_tree(key, &Saved { value: &note, ..*saved }, &mut loose, now)
+        }
+        None => store.restore(key, saved, now),
+    }
+}
+
 fn restore_penalties(shared: &Shared, head: &Head) {
     let view = shared.view();
     for tenant in &head.tenants {
@@ -160,7 +175,7 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
         let idle = u64::from(entry.idle) * head.shards.max(1) / scale;
         let saved = entry.saved(idle.min(u64::from(u32::MAX)) as u32);
         let key = shared.store.key(number, entry.db, entry.key);
-        match shared.store.restore(&key, &saved, shared.clock.now()) {
+        match bring_back(shared, &key, &saved) {
             Ok(true) => {
                 counts.restored += 1;
                 shared.warm.restored.fetch_add(1, Ordering::Relaxed);

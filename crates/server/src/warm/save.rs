@@ -2,14 +2,16 @@
 
 use super::file::{Kind, Writer, encode};
 use super::{Entry, Head, Tail, TenantHead, beside};
+use crate::hash;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
-use base::Bytes;
+use crate::value::HASH;
+use base::{Bytes, TenantId};
 use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
-use store::Scope;
+use store::{Item, Now, ScanItem, Scope};
 
 /// Bytes of items in a block, more or less.
 const BLOCK: usize = 1 << 20;
@@ -89,14 +91,25 @@ fn write_part(
     let (mut step, mut asked) = (1, Instant::now());
     loop {
         let (before, mut shown) = (block.len(), 0);
-        let mut failed = None;
-        cursor = shared.store.scan(Scope::ALL, cursor, step, shared.clock.now(), |found| {
+        let (mut failed, mut large) = (None, vec![]);
+        let now = shared.clock.now();
+        let mut add = |found: &ScanItem<'_>, value: &[u8]| {
             shown += 1;
-            match postcard::to_extend(&Entry::of(found), std::mem::take(&mut block)) {
+            match postcard::to_extend(&Entry::flat(found, value), std::mem::take(&mut block)) {
                 Ok(longer) => block = longer,
                 Err(error) => failed = Some(error),
             }
+        };
+        cursor = shared.store.scan(Scope::ALL, cursor, step, now, |found| {
+            match hash::flat(&found.item) {
+                Some(value) => add(found, &value),
+                None => large.push(Large::of(found)),
+            }
         });
+        // Without the lock: each is copied step by step.
+        for large in large {
+            large.gather(shared, now, &mut add);
+        }
         if let Some(error) = failed {
             return Err(io::Error::other(error));
         }
@@ -120,6 +133,35 @@ fn write_part(
     let bytes = Bytes(writer.bytes);
     writer.finish(path)?;
     Ok((items, bytes))
+}
+
+/// A large hash that a walk met.
+struct Large {
+    tenant: TenantId,
+    db: u8,
+    key: Vec<u8>,
+    hits: u8,
+    idle: u32,
+    penalty_class: u8,
+    expires: Option<u64>,
+}
+
+impl Large {
+    fn of(found: &ScanItem<'_>) -> Self {
+        let ScanItem { tenant, db, key, item } = *found;
+        let Item { hits, idle, penalty_class, expires, .. } = item;
+        Self { tenant, db, key: key.to_vec(), hits, idle, penalty_class, expires }
+    }
+
+    /// Shows it in one piece, if it is still there.
+    fn gather(&self, shared: &Shared, now: Now, add: &mut impl FnMut(&ScanItem<'_>, &[u8])) {
+        let Self { tenant, db, hits, idle, penalty_class, expires, .. } = *self;
+        let key = shared.store.key(tenant, db, &self.key);
+        let Some(value) = hash::gather(&shared.store, &key, now) else { return };
+        let mut item = Item::outside(&value, HASH, expires);
+        (item.hits, item.idle, item.penalty_class) = (hits, idle, penalty_class);
+        add(&ScanItem { tenant, db, key: &self.key, item }, &value);
+    }
 }
 
 fn head(shared: &Shared) -> Head {

@@ -11,6 +11,7 @@ mod reports;
 mod restore;
 mod sizes;
 mod threads;
+mod trees;
 
 use crate::key::hash_of;
 use crate::table::END;
@@ -64,7 +65,7 @@ fn audit(store: &Store) {
         store.each_shard(|shard| {
             let Tenant { table, pages, away, .. } = &shard.tenants[tenant];
             bytes += away.as_ref().map_or(0, |away| away.bytes);
-            bytes += table.bytes() + pages.bytes();
+            bytes += table.bytes() + pages.bytes() + shard.tenants[tenant].trees.audit();
             bytes += shard.tenants[tenant].wheel_bytes();
             expiries_are_noted(&shard.tenants[tenant], store.seed());
         });

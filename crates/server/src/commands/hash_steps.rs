@@ -1,0 +1,159 @@
+//! Looking at hashes and changing them, step by step: no lock is held for more than some fields.
+//!
+//! A command about few fields does all of it in one step, and nobody comes between. One about many
+//! lets go after [`STEP_FIELDS`] of them or [`STEP_BYTES`]: others may then see half of it, and
+//! what they write meanwhile is overwritten or not as if it had been written before or after.
+
+use super::string::room;
+use super::{Call, Done, Failure};
+use crate::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
+use crate::value::WRONG_TYPE;
+use store::{Item, Key};
+
+/// Lets `f` change the hash at argument 1, an empty one where there is no key; `f` says whether it
+/// did.
+pub(super) fn change<R>(
+    call: &Call<'_>,
+    f: impl FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), Failure>,
+) -> Result<R, Failure> {
+    step(call, true, f)
+}
+
+/// [`change`], or a further step of one.
+fn step<R>(
+    call: &Call<'_>,
+    counted: bool,
+    f: impl FnOnce(&mut Hash<'_, '_, '_>) -> Result<(bool, R), Failure>,
+) -> Result<R, Failure> {
+    let (key, now, mut f) = (call.key_at(1), call.now, Some(f));
+    loop {
+        let done = call
+            .shared
+            .store
+            .edit(&key, now, |edit| hash::change(edit, now.unix_ms, counted, &mut f));
+        if let Some(done) = done {
+            return done;
+        }
+    }
+}
+
+/// The argument behind the fields, from argument `at` on and each so many, that are worked on
+/// before the lock is let go.
+fn step_end(call: &Call<'_>, at: usize, each: usize) -> usize {
+    let (mut end, mut bytes) = (at, 0);
+    let most = at + each * STEP_FIELDS;
+    while end < call.args.len().min(most) && (end == at || bytes < STEP_BYTES) {
+        bytes += (end..end + each).map(|at| call.arg(at).len()).sum::<usize>();
+        end += each;
+    }
+    end
+}
+
+/// Whether the fields from argument `first` on, each so many, are worked on in one step.
+pub(super) fn is_one_step(call: &Call<'_>, first: usize, each: usize) -> bool {
+    step_end(call, first, each) >= call.args.len()
+}
+
+/// Lets `f` change the hash at argument 1 for each of the fields from argument `first` on, each so
+/// many; it says whether it did. Between steps of some fields others may come.
+pub(super) fn change_each(
+    call: &Call<'_>,
+    first: usize,
+    each: usize,
+    mut f: impl FnMut(&mut Hash<'_, '_, '_>, usize) -> Result<bool, Failure>,
+) -> Done {
+    let mut at = first;
+    while at < call.args.len() {
+        let end = step_end(call, at, each);
+        let bytes = (at..end).map(|at| call.arg(at).len()).sum();
+        room(call, &call.key_at(1), bytes).check(0, bytes)?;
+        step(call, at == first, |hash| {
+            let mut changed = false;
+            for at in (at..end).step_by(each) {
+                changed |= f(hash, at)?;
+            }
+            Ok((changed, ()))
+        })?;
+        at = end;
+    }
+    Ok(())
+}
+
+/// How much of a trace a look at a hash leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trace {
+    /// That of a read.
+    Read,
+    /// None, as of a question about the hash.
+    None,
+}
+
+/// Shows the hash at argument 1 to `f`, an empty one where there is no key.
+pub(super) fn look<R>(
+    call: &Call<'_>,
+    trace: Trace,
+    f: impl FnOnce(View<'_>) -> R,
+) -> Result<R, Failure> {
+    let (key, store, now) = (call.key_at(1), &call.shared.store, call.now);
+    let (mut f, mut trace) = (Some(f), if call.session.no_touch { Trace::None } else { trace });
+    loop {
+        let show = |item: &Item<'_>| {
+            let Some(view) = View::of(item) else { return Err(WRONG_TYPE) };
+            // Those of one piece are passed over one by one.
+            if matches!(view, View::Tree(tree) if tree.has_dead(now.unix_ms)) {
+                return Ok(None);
+            }
+            Ok(f.take().map(|f| f(view)))
+        };
+        let found = if trace == Trace::None {
+            store.peek(&key, now, show)
+        } else {
+            store.get(&key, now, show)
+        };
+        match (found.transpose()?, f.take()) {
+            (Some(Some(result)), _) => return Ok(result),
+            (None, Some(f)) => return Ok(f(View::Packed(b""))),
+            (Some(None), Some(left)) => f = Some(left),
+            (_, None) => return Err(WRONG_TYPE.into()),
+        }
+        bury_fields(call, &key);
+        trace = Trace::None;
+    }
+}
+
+/// Takes the dead fields out of a tree.
+fn bury_fields(call: &Call<'_>, key: &Key<'_>) {
+    let Ok(()) = step(call, false, |_| Ok((false, ()))) else { return };
+    if call.shared.tracking.is_active() {
+        call.shared.tracking.changed(call.shared, 0, key.tenant, key.bytes);
+    }
+}
+
+/// Shows the hash at argument 1 to `f` for each of the fields from argument `first` on. Between
+/// steps of some fields others may come.
+pub(super) fn look_each(
+    call: &Call<'_>,
+    mut trace: Trace,
+    first: usize,
+    each: usize,
+    mut f: impl FnMut(View<'_>, usize),
+) -> Done {
+    let mut at = first;
+    while at < call.args.len() {
+        let end = step_end(call, at, each);
+        look(call, trace, |view| (at..end).step_by(each).for_each(|at| f(view, at)))?;
+        (at, trace) = (end, Trace::None);
+    }
+    Ok(())
+}
+
+/// Shows every field of the hash at argument 1, step by step.
+pub(super) fn walk(call: &Call<'_>, mut trace: Trace, mut visit: impl FnMut(Field<'_>)) -> Done {
+    let mut next = Some(0);
+    while let Some(from) = next {
+        let now_ms = call.now.unix_ms;
+        next = look(call, trace, |view| view.walk(from, STEP_FIELDS, now_ms, &mut visit))?;
+        trace = Trace::None;
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Changing a collection: one item, its shard held.
+
+use crate::lanes::Write;
+use crate::shard::Shard;
+use crate::table::Place;
+use crate::tree::{Probe, Tree};
+use crate::trees::TREE;
+use crate::{Change, Error, Item, Key, Now, Store};
+use base::Bytes;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Dead entries are taken out of so many leaves at once.
+const DEAD_LEAVES: usize = 64;
+
+/// An item under its shard's lock, to be changed step by step. What its methods did is done,
+/// whether or not a later one fails. The lock is held as long as there is this, so it should be
+/// short: a caller that changes many entries lets go now and then.
+pub struct Edit<'s, 'k> {
+    store: &'s Store,
+    shard: Write<'s, Shard>,
+    key: Key<'k>,
+    now: Now,
+    place: Option<Place>,
+}
+
+impl std::fmt::Debug for Edit<'_, '_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Edit").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+impl Store {
+    /// Lets `f` change an item, or make one, while no other thread comes between. Refreshes the
+    /// item; not counted as a read.
+    pub fn edit<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(&mut Edit<'_, '_>) -> R) -> R {
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let place = shard.find(key, now, &self.memory);
+        if let Some(place) = place {
+            shard.hit(key, place);
+        }
+        f(&mut Edit { store: self, shard, key: *key, now, place })
+    }
+}
+
+impl Edit<'_, '_> {
+    /// The item, if there is one.
+    pub fn item(&self) -> Option<Item<'_>> {
+        self.place.map(|place| self.shard.view(&self.key, place))
+    }
+
+    /// The item's tree, if it is a collection.
+    pub fn tree(&self) -> Option<&Tree> {
+        let trees = &self.shard.tenants[usize::from(self.key.tenant)].trees;
+        self.place.and_then(|place| trees.of(self.shard.get(&self.key, place)))
+    }
+
+    /// Does what [`Store::update`] would be answered.
+    pub fn apply(&mut self, change: &Change<'_>) -> Result<(), Error> {
+        let done = self.shard.apply(self.store, &self.key, self.place, change, self.now);
+        self.find();
+        done
+    }
+
+    fn find(&mut self) {
+        let table = &self.shard.tenants[usize::from(self.key.tenant)].table;
+        self.place = table.find(self.key.hash, self.key.db, self.key.bytes);
+    }
+
+    /// Makes the item a collection, with what is noted beside its number, whatever it was. It is of
+    /// `kind` with the bit [`TREE`].
+    pub fn make_tree(
+        &mut self,
+        tree: Tree,
+        kind: u8,
+        note: &[u8],
+        expires: Option<u64>,
+    ) -> Result<(), Error> {
+        let tree = Box::new(tree);
+        let (shard, tenant) = (&mut *self.shard, usize::from(self.key.tenant));
+        let word = self.place.map_or(0, |place| shard.tenants[tenant].table.word(place));
+        shard.make_room(self.store, self.key.tenant, tree.bytes(), word, self.now)?;
+        self.find();
+        let (store, key, now, bytes) = (self.store, self.key, self.now, tree.bytes());
+        let noted = (kind, note, expires);
+        let made = self.shard.settle_tree(store, &key, self.place, tree, noted, now);
+        if let Err((_, error)) = made {
+            self.shard.give(&store.memory, key.tenant, bytes);
+            return Err(error);
+        }
+        self.find();
+        Ok(())
+    }
+
+    /// Changes what is noted beside the number, and the expiry.
+    pub fn note(&mut self, note: &[u8], expires: Option<u64>) -> Result<(), Error> {
+        let Some(item) = self.item() else { return Ok(()) };
+        let value = [&item.value[..4], note].concat();
+        let (kind, is_same) = (item.kind, item.expires == expires && item.value == value);
+        if is_same {
+            return Ok(());
+        }
+        self.apply(&Change::Hold { value: value.into(), kind, expires })
+    }
+
+    /// Writes an entry of the collection, in the place of one that the probe finds. Whether there
+    /// was one.
+    pub fn put(
+        &mut self,
+        probe: &Probe<'_>,
+        dies: Option<u64>,
+        body: &[u8],
+    ) -> Result<bool, Error> {
+        let (store, key, now) = (self.store, self.key, self.now);
+        let (len, limit) = (body.len() as u64, store.value_max.load(Relaxed));
+        if len > limit {
+            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
+        }
+        let Some((class, number, word)) = self.collection() else { return Ok(false) };
+        let Some(need) = self.tree().map(|tree| tree.put_cost(body.len())) else {
+            return Ok(false);
+        };
+        self.shard.note(&key);
+        self.shard.make_room(store, key.tenant, need, word, now)?;
+        let tenant = &mut self.shard.tenants[usize::from(key.tenant)];
+        self.place = tenant.table.find_word(key.hash, word);
+        let done = tenant.trees.change(number, |tree| tree.put(probe, dies, body));
+        let Some((is_there, before, after)) = done else { return Ok(false) };
+        tenant.tree_grows(class, before, after);
+        self.shard.give(&store.memory, key.tenant, need + before - after);
+        Ok(is_there)
+    }
+
+    /// Takes an entry out of the collection. Whether there was one.
+    pub fn remove(&mut self, probe: &Probe<'_>) -> bool {
+        let is_there = self.tree().is_some_and(|tree| tree.get(probe).is_some());
+        is_there && self.change(|tree| tree.remove(probe)).unwrap_or(false)
+    }
+
+    /// Takes some of the entries out that are dead by now. Whether there may be more.
+    pub fn remove_dead(&mut self) -> bool {
+        let now_ms = self.now.unix_ms;
+        self.change(|tree| tree.remove_dead(now_ms, DEAD_LEAVES));
+        self.tree().is_some_and(|tree| tree.has_dead(now_ms))
+    }
+
+    /// Counts the changes so far as one write, as [`Store::update`] does.
+    pub fn written(&mut self) {
+        if let Some(item) = self.item() {
+            let (contents, expires) = (item.contents, item.expires);
+            self.shard.written(&self.key, self.now, || (contents, expires));
+        }
+    }
+
+    fn collection(&self) -> Option<(u8, u32, usize)> {
+        self.shard.collection(self.key.tenant, self.place?)
+    }
+
+    fn change<R>(&mut self, f: impl FnOnce(&mut Tree) -> R) -> Option<R> {
+        let (class, number, _) = self.collection()?;
+        self.shard.note(&self.key);
+        let tenant = &mut self.shard.tenants[usize::from(self.key.tenant)];
+        let (result, before, after) = tenant.trees.change(number, f)?;
+        tenant.tree_grows(class, before, after);
+        self.shard.give(&self.store.memory, self.key.tenant, before - after);
+        Some(result)
+    }
+}
+
+impl Shard {
+    /// Makes an item of a tree whose bytes are charged, with what is noted beside its number. If it
+    /// cannot be made the tree comes back, still charged.
+    pub(crate) fn settle_tree(
+        &mut self,
+        store: &Store,
+        key: &Key<'_>,
+        place: Option<Place>,
+        tree: Box<Tree>,
+        (kind, note, expires): (u8, &[u8], Option<u64>),
+        now: Now,
+    ) -> Result<(), (Option<Box<Tree>>, Error)> {
+        let bytes = tree.bytes();
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        let number = tenant.trees.add(tree, key.hash);
+        let value = [&number.to_le_bytes(), note].concat();
+        let change = Change::Hold { value: value.into(), kind: kind | TREE, expires };
+        let done = self.apply(store, key, place, &change, now);
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        if let Err(error) = done {
+            return Err((tenant.trees.take(number), error));
+        }
+        let place = tenant.table.find(key.hash, key.db, key.bytes);
+        let class = place.map_or(0, |place| tenant.table.get(place).stamps().penalty_class());
+        tenant.class_enters(class, bytes);
+        Ok(())
+    }
+}

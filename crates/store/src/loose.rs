@@ -1,0 +1,231 @@
+//! A collection on its way: made, copied or moved without a lock, and charged all the while.
+
+use crate::evict::Exit;
+use crate::restore::Saved;
+use crate::shard::Shard;
+use crate::tenant::Account;
+use crate::tree::{Probe, Tree};
+use crate::trees::TREE;
+use crate::{Error, Item, Key, Loaded, Now, Store};
+use base::penalty::CLASSES;
+use std::sync::Arc;
+
+/// Bytes reserved at once while a tree grows or goes to another tenant: bounded work for a lock.
+const STEP: u64 = 64 << 10;
+
+/// A tree that is no item's. Its bytes are charged to the tenant of the key that it is made for;
+/// they are given back if it is dropped.
+#[derive(Debug)]
+pub struct Loose<'s> {
+    store: &'s Store,
+    account: Arc<Account>,
+    tree: Option<Box<Tree>>,
+    charged: u64,
+}
+
+impl Drop for Loose<'_> {
+    fn drop(&mut self) {
+        self.tree = None;
+        self.give(self.charged);
+    }
+}
+
+impl Loose<'_> {
+    /// The tree; none once an item has it.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.as_deref()
+    }
+
+    fn give(&self, bytes: u64) {
+        self.account.give(bytes);
+        self.store.memory.give(bytes);
+    }
+
+    /// Reserves bytes in the account of a key's tenant, a step at a time.
+    fn reserve(store: &Store, key: &Key<'_>, bytes: u64, now: Now) -> Result<(), (u64, Error)> {
+        let mut reserved = 0;
+        while reserved < bytes {
+            let step = STEP.min(bytes - reserved);
+            let room = store.shard(key).make_room(store, key.tenant, step, 0, now);
+            room.map_err(|error| (reserved, error))?;
+            reserved += step;
+        }
+        Ok(())
+    }
+
+    /// Adds an entry, or writes it in the place of one that the probe finds. Makes room like any
+    /// write of the key that the tree is made for.
+    pub fn put(
+        &mut self,
+        key: &Key<'_>,
+        now: Now,
+        probe: &Probe<'_>,
+        dies: Option<u64>,
+        body: &[u8],
+    ) -> Result<(), Error> {
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        let need = tree.bytes() + tree.put_cost(body.len());
+        if need > self.charged {
+            let more = (need - self.charged).max(STEP);
+            let room = Self::reserve(self.store, key, more, now);
+            self.charged += room.map_or_else(|(reserved, _)| reserved, |()| more);
+            room.map_err(|(_, error)| error)?;
+        }
+        tree.put(probe, dies, body);
+        Ok(())
+    }
+
+    /// Charges another tenant for it: that of a key.
+    fn go_to(&mut self, key: &Key<'_>, now: Now) -> Result<(), Error> {
+        let account = self.store.account_of(key);
+        if Arc::ptr_eq(&account, &self.account) {
+            return Ok(());
+        }
+        let bytes = self.tree().map_or(0, Tree::bytes);
+        let room = Self::reserve(self.store, key, bytes, now);
+        let reserved = room.map_or_else(|(reserved, _)| reserved, |()| bytes);
+        if let Err((_, error)) = room {
+            account.give(reserved);
+            self.store.memory.give(reserved);
+            return Err(error);
+        }
+        self.give(self.charged);
+        (self.account, self.charged) = (account, bytes);
+        Ok(())
+    }
+
+    /// The tree, of whose bytes no more are charged than it takes.
+    fn take(&mut self) -> Option<Box<Tree>> {
+        let tree = self.tree.take()?;
+        self.give(self.charged - tree.bytes());
+        self.charged = 0;
+        Some(tree)
+    }
+}
+
+impl Store {
+    fn account_of(&self, key: &Key<'_>) -> Arc<Account> {
+        Arc::clone(&self.shard(key).tenants[usize::from(key.tenant)].account)
+    }
+
+    /// An empty tree, for this key.
+    pub fn loose(&self, key: &Key<'_>) -> Loose<'_> {
+        let account = self.account_of(key);
+        Loose { store: self, account, tree: Some(Box::default()), charged: 0 }
+    }
+
+    /// Removes an item that is a collection, if it is wanted, and hands its tree out.
+    pub fn detach(
+        &self,
+        key: &Key<'_>,
+        now: Now,
+        is_wanted: impl FnOnce(&Item<'_>) -> bool,
+    ) -> Option<Loose<'_>> {
+        let mut shard = self.shard(key);
+        let place = shard.find(key, now, &self.memory)?;
+        let (class, number, _) = shard.collection(key.tenant, place)?;
+        if !is_wanted(&shard.view(key, place)) {
+            return None;
+        }
+        shard.note(key);
+        let tenant = &mut shard.tenants[usize::from(key.tenant)];
+        let tree = tenant.trees.take(number)?;
+        let bytes = tree.bytes();
+        tenant.class_leaves(class, bytes);
+        let account = Arc::clone(&tenant.account);
+        shard.delete(&self.memory, key, place, now);
+        Some(Loose { store: self, account, tree: Some(tree), charged: bytes })
+    }
+
+    /// Makes an item of a tree, of `kind` with the bit [`TREE`], with what is noted beside its
+    /// number; not over another item, unless that is to be replaced. Whether it did.
+    pub fn attach(
+        &self,
+        key: &Key<'_>,
+        loose: &mut Loose<'_>,
+        (kind, note, expires): (u8, &[u8], Option<u64>),
+        replace: bool,
+        now: Now,
+    ) -> Result<bool, Error> {
+        loose.go_to(key, now)?;
+        let mut shard = self.shard(key);
+        shard.tick += 1;
+        let place = shard.find(key, now, &self.memory);
+        if place.is_some() && !replace {
+            return Ok(false);
+        }
+        let Some(tree) = loose.take() else { return Ok(false) };
+        let bytes = tree.bytes();
+        match shard.settle_tree(self, key, place, tree, (kind, note, expires), now) {
+            Ok(()) => shard.written_anew(key, now),
+            Err((tree, error)) => {
+                (loose.tree, loose.charged) = (tree, bytes);
+                return Err(error);
+            }
+        }
+        Ok(true)
+    }
+
+    /// [`Store::restore`] of a collection: its tree, and in the place of the value what is noted
+    /// beside it.
+    pub fn restore_tree(
+        &self,
+        key: &Key<'_>,
+        saved: &Saved<'_>,
+        loose: &mut Loose<'_>,
+        now: Now,
+    ) -> Result<bool, Error> {
+        let mut shard = self.shard(key);
+        if !shard.takes_back(key, saved, now) {
+            return Ok(false);
+        }
+        if let Some(place) = shard.find(key, now, &self.memory) {
+            self.memory.give(shard.remove(key.tenant, place, Exit::Flushed));
+        }
+        shard.bring_tree_back(self, key, saved, loose, now)?;
+        Ok(true)
+    }
+
+    /// [`Store::load`] of a collection, as in [`Store::restore_tree`].
+    pub fn load_tree(
+        &self,
+        key: &Key<'_>,
+        block: u64,
+        saved: &Saved<'_>,
+        loose: &mut Loose<'_>,
+        now: Now,
+    ) -> Result<Loaded, Error> {
+        let mut shard = self.shard(key);
+        if let Some(other) = shard.is_wanted_back(self, key, block, saved, now) {
+            return Ok(other);
+        }
+        shard.bring_tree_back(self, key, saved, loose, now)?;
+        Ok(Loaded::Back)
+    }
+}
+
+impl Shard {
+    /// [`Shard::bring_back`] of a collection.
+    fn bring_tree_back(
+        &mut self,
+        store: &Store,
+        key: &Key<'_>,
+        saved: &Saved<'_>,
+        loose: &mut Loose<'_>,
+        now: Now,
+    ) -> Result<(), Error> {
+        let Some(tree) = loose.take() else { return Ok(()) };
+        let bytes = tree.bytes();
+        let at = self.tenants[usize::from(key.tenant)].trees.add(tree, key.hash);
+        let value = [&at.to_le_bytes(), saved.value].concat();
+        let back = Saved { value: &value, kind: saved.kind | TREE, ..*saved };
+        let done = self.bring_back(store, key, &back, now);
+        let tenant = &mut self.tenants[usize::from(key.tenant)];
+        if done.is_ok() {
+            tenant.class_enters(saved.penalty_class.min(CLASSES), bytes);
+        } else {
+            (loose.tree, loose.charged) = (tenant.trees.take(at), bytes);
+        }
+        done
+    }
+}

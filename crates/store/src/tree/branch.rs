@@ -1,0 +1,272 @@
+//! A node of the tree, and what its parent knows of it.
+
+use super::leaf::{self, LEAF_MAX, allocated};
+use super::{Entry, FANOUT, NEVER, New, Probe};
+use std::cmp::Ordering;
+
+/// Bytes of the largest inner node.
+pub(super) const INNER_MAX: usize = inner_bytes(FANOUT + 1);
+
+/// Bytes of an inner node with room for so many children.
+const fn inner_bytes(children: usize) -> usize {
+    allocated(size_of::<Vec<Branch>>()) + allocated(children * size_of::<Branch>())
+}
+
+#[derive(Debug)]
+pub(super) enum Node {
+    Leaf(Vec<u8>),
+    #[expect(clippy::box_collection, reason = "a leaf, of which there are more, has no tag so")]
+    Inner(Box<Vec<Branch>>),
+}
+
+/// A node with what its parent goes by.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) node: Node,
+    /// When the first of its entries dies.
+    pub(super) dies: u64,
+    pub(super) count: u64,
+    /// That of its first entry.
+    pub(super) rank: u32,
+}
+
+/// The end of an entry's life that was replaced or removed; none where there was no such entry.
+pub(super) type Old = Option<Option<u64>>;
+
+impl Branch {
+    pub(super) const fn empty() -> Self {
+        Self { node: Node::Leaf(vec![]), dies: NEVER, count: 0, rank: 0 }
+    }
+
+    fn leaf(bytes: Vec<u8>) -> Self {
+        let mut branch = Self { node: Node::Leaf(bytes), ..Self::empty() };
+        branch.settle();
+        branch
+    }
+
+    pub(super) fn inner(children: Vec<Self>) -> Self {
+        let mut branch = Self { node: Node::Inner(Box::new(children)), ..Self::empty() };
+        branch.settle();
+        branch
+    }
+
+    /// Bytes of the node, without those below.
+    pub(super) fn bytes(&self) -> u64 {
+        (match &self.node {
+            Node::Leaf(bytes) => allocated(bytes.capacity()),
+            Node::Inner(children) => inner_bytes(children.capacity()),
+        }) as u64
+    }
+
+    /// Finds out anew what the parent goes by.
+    fn settle(&mut self) {
+        (self.rank, self.count, self.dies) = match &self.node {
+            Node::Leaf(bytes) => {
+                let rank = leaf::entries(bytes).next().map_or(0, |entry| entry.rank);
+                (rank, leaf::entries(bytes).count() as u64, leaf::next_death(bytes))
+            }
+            Node::Inner(children) => (
+                children.first().map_or(0, |child| child.rank),
+                children.iter().map(|child| child.count).sum(),
+                children.iter().map(|child| child.dies).min().unwrap_or(NEVER),
+            ),
+        };
+    }
+
+    /// Its first entry.
+    fn first(&self) -> Option<Entry<'_>> {
+        let mut node = &self.node;
+        loop {
+            match node {
+                Node::Leaf(bytes) => return leaf::entries(bytes).next(),
+                Node::Inner(children) => node = &children.first()?.node,
+            }
+        }
+    }
+
+    /// The child in which an entry is or would be.
+    pub(super) fn child(children: &[Self], probe: &Probe<'_>) -> usize {
+        let is_not_above = |child: &Self| match child.rank.cmp(&probe.rank) {
+            // Only where ranks are equal the entries themselves are asked.
+            Ordering::Equal => {
+                child.first().is_none_or(|first| probe.order_of(&first) != Ordering::Greater)
+            }
+            order => order == Ordering::Less,
+        };
+        children.partition_point(is_not_above).saturating_sub(1)
+    }
+
+    /// Puts an entry in its place; what it replaced, and what was split off. `is_last` of the last
+    /// branch of all. `total` follows the bytes of all nodes.
+    pub(super) fn put(
+        &mut self,
+        new: &New<'_>,
+        is_last: bool,
+        total: &mut u64,
+    ) -> (Old, Option<Self>) {
+        let before = self.bytes();
+        let mut split = None;
+        let old = match &mut self.node {
+            Node::Leaf(bytes) => {
+                let found = leaf::find(bytes, new.probe);
+                let at_end = is_last && found.at == bytes.len();
+                leaf::replace(bytes, found.at, found.old.map_or(0, |(len, _)| len), new);
+                let count = self.count + u64::from(found.old.is_none());
+                if bytes.len() > LEAF_MAX && count > 1 {
+                    split = Some(Self::leaf(leaf::split(bytes, at_end)));
+                }
+                found.old.map(|(_, dies)| dies)
+            }
+            Node::Inner(children) => {
+                let at = Self::child(children, new.probe);
+                let is_last = is_last && at + 1 == children.len();
+                let (replaced, beside) = children[at].put(new, is_last, total);
+                if let Some(beside) = beside {
+                    if children.len() == children.capacity() {
+                        let most = FANOUT + 1 - children.len();
+                        children.reserve_exact(children.len().min(most));
+                    }
+                    children.insert(at + 1, beside);
+                }
+                if children.len() > FANOUT {
+                    let cut = if is_last { FANOUT } else { FANOUT / 2 };
+                    let mut right = Vec::with_capacity(children.len() - cut);
+                    right.extend(children.drain(cut..));
+                    children.shrink_to(cut);
+                    split = Some(Self::inner(right));
+                }
+                replaced
+            }
+        };
+        self.settle_after(old, new, split.is_some());
+        *total = *total + self.bytes() + split.as_ref().map_or(0, Self::bytes) - before;
+        (old, split)
+    }
+
+    /// [`Branch::settle`], for less where little has changed.
+    fn settle_after(&mut self, old: Old, new: &New<'_>, is_split: bool) {
+        let was_mortal = old.is_some_and(|dies| dies.is_some());
+        if is_split || was_mortal || matches!(self.node, Node::Inner(_)) {
+            return self.settle();
+        }
+        self.count += u64::from(old.is_none());
+        self.dies = self.dies.min(new.dies.unwrap_or(NEVER));
+        self.rank = self.first().map_or(0, |first| first.rank);
+    }
+
+    /// Takes an entry out; what it was.
+    pub(super) fn remove(&mut self, probe: &Probe<'_>, total: &mut u64) -> Old {
+        let before = self.bytes();
+        let old = match &mut self.node {
+            Node::Leaf(bytes) => {
+                let found = leaf::find(bytes, probe);
+                let (len, dies) = found.old?;
+                leaf::remove(bytes, found.at, len);
+                dies
+            }
+            Node::Inner(children) => {
+                let at = Self::child(children, probe);
+                let old = children.get_mut(at)?.remove(probe, total)?;
+                Self::tidy(children, at, total);
+                old
+            }
+        };
+        self.settle();
+        *total = *total + self.bytes() - before;
+        Some(old)
+    }
+
+    /// Takes out entries that are dead, of at most so many leaves; how many they were.
+    pub(super) fn remove_dead(&mut self, now_ms: u64, leaves: &mut usize, total: &mut u64) -> u64 {
+        if self.dies > now_ms || *leaves == 0 {
+            return 0;
+        }
+        let before = self.bytes();
+        let dead = match &mut self.node {
+            Node::Leaf(bytes) => {
+                *leaves -= 1;
+                leaf::remove_dead(bytes, now_ms)
+            }
+            Node::Inner(children) => {
+                let mut dead = 0;
+                for at in (0..children.len()).rev() {
+                    let gone = children[at].remove_dead(now_ms, leaves, total);
+                    if gone > 0 {
+                        Self::tidy(children, at, total);
+                    }
+                    dead += gone;
+                }
+                dead
+            }
+        };
+        self.settle();
+        *total = *total + self.bytes() - before;
+        dead
+    }
+
+    /// Takes a child away that is empty, or joins one that is small to the one beside it.
+    fn tidy(children: &mut Vec<Self>, at: usize, total: &mut u64) {
+        if children[at].count == 0 {
+            *total -= children.remove(at).bytes();
+            return;
+        }
+        let size = |child: &Self| match &child.node {
+            Node::Leaf(bytes) => (bytes.len(), LEAF_MAX),
+            Node::Inner(children) => (children.len(), FANOUT),
+        };
+        let ((own, max), left) = (size(&children[at]), at.saturating_sub(1));
+        if own >= max / 4 || left + 1 >= children.len() {
+            return;
+        }
+        let sum = size(&children[left]).0 + size(&children[left + 1]).0;
+        let before = children[left].bytes() + children[left + 1].bytes();
+        let joined = match &children[left].node {
+            Node::Leaf(_) => allocated(sum),
+            Node::Inner(_) => inner_bytes(sum),
+        };
+        // What is removed needs no room.
+        if sum > max / 2 || joined as u64 > before {
+            return;
+        }
+        let right = children.remove(left + 1);
+        match (&mut children[left].node, right.node) {
+            (Node::Leaf(bytes), Node::Leaf(more)) => {
+                let len = bytes.len() + more.len();
+                bytes.reserve_exact(allocated(len) - bytes.len());
+                bytes.extend_from_slice(&more);
+            }
+            (Node::Inner(all), Node::Inner(more)) => {
+                all.reserve_exact(more.len());
+                all.extend(*more);
+            }
+            // All leaves are equally deep.
+            _ => {}
+        }
+        children[left].settle();
+        *total = *total + children[left].bytes() - before;
+    }
+
+    /// Takes the last leaf away; the bytes that are free now.
+    pub(super) fn drop_last(&mut self) -> u64 {
+        let before = self.bytes();
+        match &mut self.node {
+            Node::Leaf(bytes) => {
+                *bytes = vec![];
+                self.count = 0;
+                before
+            }
+            Node::Inner(children) => {
+                let mut freed = 0;
+                if let Some(last) = children.last_mut() {
+                    freed += last.drop_last();
+                    if last.count == 0 {
+                        freed += last.bytes();
+                        children.pop();
+                    }
+                }
+                self.count = children.iter().map(|child| child.count).sum();
+                freed
+            }
+        }
+    }
+}

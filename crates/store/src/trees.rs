@@ -1,0 +1,280 @@
+//! Items that are collections: where their trees are, and who pays for them.
+//!
+//! An item whose kind has the bit [`TREE`] holds no value but the number of a [`Tree`], and after
+//! it what the caller notes beside it. The tree's nodes lie in the heap, not in pages: they are of
+//! every size up to a kilobyte, none is worth more than another, and they leave together, when
+//! their item does. Their bytes are charged to the item's tenant, by the allocator's sizes, as
+//! those of pages are: reserved before they are taken, given back when they are free.
+//!
+//! A large tree is not taken apart by whoever made its item leave, under the lock: it waits among
+//! the *dying*, still charged. The sweep takes them apart without the lock, and a write that needs
+//! room does, a few leaves at a time, before anything is evicted for it.
+//!
+//! To pages an item that is a collection is one of the smallest. So where memory is wanted, trees
+//! are asked as often as their part of it is large: of those drawn at random the one leaves whose
+//! item has the lowest rank, all of its bytes counted.
+
+use crate::evict::Exit;
+use crate::item::Ref;
+use crate::memory::Memory;
+use crate::pools::Want;
+use crate::shard::Shard;
+use crate::store::Store;
+use crate::table::Place;
+use crate::tenant::{Account, Tenant};
+use crate::tree::Tree;
+use base::{Prng, TenantId, Tick};
+use std::sync::Arc;
+
+/// The bit of an item's kind that says that its value is the number of a tree.
+pub const TREE: u8 = 8;
+
+/// Bytes of a tree that is short work: it may be copied, or is taken apart, while a lock is held.
+pub const SMALL_TREE: u64 = 64 << 10;
+/// Leaves taken apart for a write that needs room, and by the sweep between two looks at nothing.
+const LEAVES: usize = 64;
+
+/// Whether an item of this kind is a collection.
+#[inline]
+pub(crate) const fn has_tree(kind: u8) -> bool {
+    kind & TREE != 0
+}
+
+/// The number at the front of a collection's value.
+pub(crate) fn number(value: &[u8]) -> u32 {
+    value.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// The trees of a tenant in a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Trees {
+    /// By their numbers, with the lower half of their keys' hashes.
+    places: Vec<Option<(Box<Tree>, u32)>>,
+    vacant: Vec<u32>,
+    /// Bytes of those that have a place.
+    held: u64,
+    /// Those whose items are gone.
+    dying: Vec<Tree>,
+    /// Changes to any of them.
+    changes: u64,
+}
+
+impl Trees {
+    /// The tree of an item, if it is a collection.
+    #[inline]
+    pub(crate) fn of(&self, item: Ref<'_>) -> Option<&Tree> {
+        if has_tree(item.kind()) { self.get(number(item.value())) } else { None }
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Tree> {
+        self.places.get(number as usize)?.as_ref().map(|(tree, _)| &**tree)
+    }
+
+    /// Bytes of an item's tree.
+    #[inline]
+    pub(crate) fn bytes_of(&self, item: Ref<'_>) -> u64 {
+        self.of(item).map_or(0, Tree::bytes)
+    }
+
+    /// Gives the tree of a key a number.
+    pub(crate) fn add(&mut self, mut tree: Box<Tree>, hash: u64) -> u32 {
+        self.changes += 1;
+        tree.stamp = self.changes;
+        self.held += tree.bytes();
+        let placed = Some((tree, hash as u32));
+        if let Some(number) = self.vacant.pop() {
+            self.places[number as usize] = placed;
+            return number;
+        }
+        self.places.push(placed);
+        self.places.len() as u32 - 1
+    }
+
+    /// Takes a tree out of its place.
+    pub(crate) fn take(&mut self, number: u32) -> Option<Box<Tree>> {
+        let (tree, _) = self.places.get_mut(number as usize)?.take()?;
+        self.vacant.push(number);
+        self.held -= tree.bytes();
+        Some(tree)
+    }
+
+    /// Lets a tree be changed; with what came of it the bytes before and after.
+    pub(crate) fn change<R>(
+        &mut self,
+        number: u32,
+        f: impl FnOnce(&mut Tree) -> R,
+    ) -> Option<(R, u64, u64)> {
+        let (tree, _) = self.places.get_mut(number as usize)?.as_mut()?;
+        let before = tree.bytes();
+        let result = f(tree);
+        self.changes += 1;
+        tree.stamp = self.changes;
+        self.held = self.held + tree.bytes() - before;
+        Some((result, before, tree.bytes()))
+    }
+
+    /// The item of a tree is gone. Returns the bytes that are free now.
+    pub(crate) fn bury(&mut self, number: u32) -> u64 {
+        match self.take(number) {
+            Some(tree) if tree.bytes() > SMALL_TREE => {
+                self.dying.push(*tree);
+                0
+            }
+            Some(tree) => tree.bytes(),
+            None => 0,
+        }
+    }
+
+    /// Bytes of all.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.held + self.dying.iter().map(Tree::bytes).sum::<u64>()
+    }
+
+    /// A number drawn at random, with the hash of its key; none where there is no tree there.
+    fn draw(&self, prng: &mut Prng) -> Option<(u32, u32)> {
+        let number = prng.below(self.places.len() as u64) as u32;
+        let (_, hash) = self.places[number as usize].as_ref()?;
+        Some((number, *hash))
+    }
+
+    /// Takes a few leaves of the dying apart; the bytes that are free now.
+    fn take_apart(&mut self) -> u64 {
+        let Some(tree) = self.dying.last_mut() else { return 0 };
+        let freed = tree.take_apart(LEAVES);
+        if !tree.is_empty() {
+            return freed;
+        }
+        freed + self.dying.pop().map_or(0, |tree| tree.bytes())
+    }
+}
+
+impl Tenant {
+    /// The tree of an item of this class has so many bytes, and had others before.
+    pub(crate) fn tree_grows(&mut self, class: u8, before: u64, after: u64) {
+        self.class_enters(class, after);
+        self.class_leaves(class, before);
+    }
+
+    /// The tree of an item of this class goes, which stays; the bytes that are free now.
+    pub(crate) fn bury_tree(&mut self, class: u8, number: u32) -> u64 {
+        let bytes = self.trees.get(number).map_or(0, Tree::bytes);
+        self.class_leaves(class, bytes);
+        self.trees.bury(number)
+    }
+}
+
+impl Shard {
+    /// Takes a few leaves apart for a write that needs room. Returns the bytes that are free now,
+    /// which the account has back already.
+    pub(crate) fn bury_leaves(&mut self, want: &Want) -> u64 {
+        let own = want.tenant.filter(|_| want.own);
+        for (at, tenant) in self.tenants.iter_mut().enumerate() {
+            if own.is_none_or(|own| usize::from(own) == at) {
+                let freed = tenant.trees.take_apart();
+                if freed > 0 {
+                    tenant.account.give(freed);
+                    return freed;
+                }
+            }
+        }
+        0
+    }
+
+    /// Makes a collection leave, as often as they are a part of what a pool holds that is to give.
+    /// Returns the bytes that are free now, which the account has back already.
+    pub(crate) fn evict_tree(&mut self, want: &Want) -> u64 {
+        if self.tenants.iter().all(|tenant| tenant.trees.held == 0) {
+            return 0;
+        }
+        let pool = self.pools.first(&mut self.order, want);
+        let Some((at, place)) = self.choose_tree(pool, want) else { return 0 };
+        let freed = self.remove(at, place, Exit::Evicted);
+        freed + self.bury_leaves(want)
+    }
+
+    /// The collection of a pool that is to leave, if one is.
+    fn choose_tree(&mut self, pool: usize, want: &Want) -> Option<(TenantId, Place)> {
+        let Self { pools, tenants, prng, tick, .. } = self;
+        let may_lose = |&tenant: &TenantId| {
+            let Tenant { account, trees, .. } = &tenants[usize::from(tenant)];
+            let is_own = want.tenant == Some(tenant);
+            let own = is_own && (want.own || !account.is_below_min(0));
+            trees.held > 0 && (own || !is_own && !want.own && account.loose() > 0)
+        };
+        let at = pools.drawn_from(pool, prng).find(may_lose)?;
+        let Tenant { table, trees, pages, account, .. } = &tenants[usize::from(at)];
+        let evictor = pools.evictor(at);
+        if prng.below(trees.held + pages.bytes()) >= trees.held {
+            return None;
+        }
+        let mut lowest: Option<(f32, Place)> = None;
+        for _ in 0..usize::from(evictor.k) << u32::from(evictor.pool) {
+            let Some((number, hash)) = trees.draw(prng) else { continue };
+            let is_it =
+                |item: Ref<'_>| has_tree(item.kind()) && self::number(item.value()) == number;
+            let Some(place) = table.find_beside(hash, is_it) else { continue };
+            let (item, bytes) = (table.get(place), trees.get(number).map_or(0, Tree::bytes));
+            let is_kept = want.tenant != Some(at) && account.loose() < bytes;
+            if is_kept || table.word(place) == want.spare {
+                continue;
+            }
+            let (stamps, size) = (item.stamps(), u32::try_from(bytes).unwrap_or(u32::MAX));
+            let (class, meta) = (stamps.hit_class(), stamps.meta(size, *tick));
+            let rank = evictor.rank.rank_in(at, class, &meta, Tick(*tick));
+            if lowest.is_none_or(|(least, _)| rank < least) {
+                lowest = Some((rank, place));
+            }
+        }
+        lowest.map(|(_, place)| (at, place))
+    }
+
+    /// Hands the dying out, to be taken apart without the lock.
+    pub(crate) fn take_dying(&mut self) -> Vec<(Arc<Account>, Vec<Tree>)> {
+        let of = |tenant: &mut Tenant| {
+            (Arc::clone(&tenant.account), std::mem::take(&mut tenant.trees.dying))
+        };
+        let dying = self.tenants.iter_mut().filter(|tenant| !tenant.trees.dying.is_empty());
+        dying.map(of).collect()
+    }
+
+    /// The class of penalties of the item of a collection, its number, and its word in the table.
+    pub(crate) fn collection(&self, tenant: TenantId, place: Place) -> Option<(u8, u32, usize)> {
+        let table = &self.tenants[usize::from(tenant)].table;
+        let item = table.get(place);
+        let is_one = has_tree(item.kind());
+        is_one.then(|| (item.stamps().penalty_class(), number(item.value()), table.word(place)))
+    }
+}
+
+impl Store {
+    /// Takes trees apart that are no item's any more.
+    pub(crate) fn take_apart(&self, dying: Vec<(Arc<Account>, Vec<Tree>)>) {
+        let give = |account: &Account, memory: &Memory, bytes| {
+            account.give(bytes);
+            memory.give(bytes);
+        };
+        for (account, trees) in dying {
+            for mut tree in trees {
+                while !tree.is_empty() {
+                    give(&account, &self.memory, tree.take_apart(LEAVES));
+                }
+                give(&account, &self.memory, tree.bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl Trees {
+    /// Bytes of all, counted anew.
+    pub(crate) fn audit(&self) -> u64 {
+        let held: u64 = self.places.iter().flatten().map(|(tree, _)| tree.bytes()).sum();
+        assert_eq!(held, self.held);
+        self.bytes()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.places.iter().flatten().count()
+    }
+}
