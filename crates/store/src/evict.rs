@@ -420,7 +420,12 @@ impl Shard {
         };
         let mut donors = vec![];
         for tenant in pools.drawn_from(pool, prng).filter(|&tenant| may_lose(tenant)).take(DONORS) {
-            let classes = tenants[usize::from(tenant)].pages.with_pages();
+            let Tenant { pages, trees, .. } = &tenants[usize::from(tenant)];
+            // Where collections hold most, a page of items as small as theirs is theirs: it would
+            // be cleared of hot ones too, and is little of what they hold.
+            let are_trees = trees.bytes() > pages.bytes();
+            let may_go = |class: &usize| !are_trees || !pages.classes().is_small(*class);
+            let classes = pages.with_pages().filter(may_go);
             donors.extend(classes.map(|class| SizeClass { tenant, class }));
         }
         donors

@@ -5,6 +5,7 @@
 
 use crate::pools::Want;
 use crate::shard::Shard;
+use crate::trees::Often;
 use crate::{Error, Now, Store};
 use base::{Bytes, TenantId};
 
@@ -91,7 +92,7 @@ impl Shard {
         if freed > 0 {
             return freed;
         }
-        let freed = self.evict_tree(want);
+        let freed = self.evict_tree(want, Often::ByShare);
         if freed > 0 {
             return freed;
         }
@@ -101,7 +102,11 @@ impl Shard {
                 return freed;
             }
         }
-        match self.evict_page(want) {
+        let freed = match self.evict_page(want) {
+            0 => self.evict_tree(want, Often::Always),
+            freed => freed,
+        };
+        match freed {
             0 if self.pools.evict() => {
                 let first = self.prng.below(256) as usize;
                 store.evict_elsewhere(self.at, first, want)

@@ -45,6 +45,15 @@ pub(crate) fn number(value: &[u8]) -> u32 {
     value.first_chunk().map_or(u32::MAX, |bytes| u32::from_le_bytes(*bytes))
 }
 
+/// How often a collection leaves where memory is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Often {
+    /// As often as collections are a part of what the tenant holds.
+    ByShare,
+    /// Whenever there is one: nothing else may leave.
+    Always,
+}
+
 /// The trees of a tenant in a shard.
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
@@ -180,20 +189,20 @@ impl Shard {
         0
     }
 
-    /// Makes a collection leave, as often as they are a part of what a pool holds that is to give.
+    /// Makes a collection leave, if one is to, of the pool that is to give.
     /// Returns the bytes that are free now, which the account has back already.
-    pub(crate) fn evict_tree(&mut self, want: &Want) -> u64 {
+    pub(crate) fn evict_tree(&mut self, want: &Want, often: Often) -> u64 {
         if self.tenants.iter().all(|tenant| tenant.trees.held == 0) {
             return 0;
         }
         let pool = self.pools.first(&mut self.order, want);
-        let Some((at, place)) = self.choose_tree(pool, want) else { return 0 };
+        let Some((at, place)) = self.choose_tree(pool, want, often) else { return 0 };
         let freed = self.remove(at, place, Exit::Evicted);
         freed + self.bury_leaves(want)
     }
 
     /// The collection of a pool that is to leave, if one is.
-    fn choose_tree(&mut self, pool: usize, want: &Want) -> Option<(TenantId, Place)> {
+    fn choose_tree(&mut self, pool: usize, want: &Want, often: Often) -> Option<(TenantId, Place)> {
         let Self { pools, tenants, prng, tick, .. } = self;
         let may_lose = |&tenant: &TenantId| {
             let Tenant { account, trees, .. } = &tenants[usize::from(tenant)];
@@ -204,7 +213,7 @@ impl Shard {
         let at = pools.drawn_from(pool, prng).find(may_lose)?;
         let Tenant { table, trees, pages, account, .. } = &tenants[usize::from(at)];
         let evictor = pools.evictor(at);
-        if prng.below(trees.held + pages.bytes()) >= trees.held {
+        if often == Often::ByShare && prng.below(trees.held + pages.bytes()) >= trees.held {
             return None;
         }
         let mut lowest: Option<(f32, Place)> = None;

@@ -8,6 +8,9 @@
 
 use super::page::{HEAD, STEP, TAG, chunk_of};
 
+/// Bytes of a small item: a collection with a key of usual length.
+const SMALL: u64 = 128;
+
 /// What the system gives memory by.
 pub(crate) const BLOCK: u64 = 4 << 10;
 /// Sizes up to this many steps find their class in a table.
@@ -94,6 +97,11 @@ impl Classes {
     /// Bytes of a chunk; 0 for the class of what is large.
     pub(crate) fn chunk(&self, class: usize) -> u64 {
         self.cuts.get(class).map_or(0, |cut| cut.chunk)
+    }
+
+    /// Whether its items are as small as one that is a collection.
+    pub(crate) fn is_small(&self, class: usize) -> bool {
+        self.cuts.get(class).is_some_and(|cut| cut.chunk <= SMALL)
     }
 
     /// Chunks to a page.

@@ -132,8 +132,14 @@ fn the_limit_holds_among_trees() {
             };
             store.set_pools(&(0..=base::penalty::CLASSES).map(pool).collect::<Vec<_>>());
         }
-        let mut prng = Prng::new(3);
+        let (mut prng, hot) = (Prng::new(3), key(&store, 0, b"hot"));
+        let mut met = 0;
         for n in 0..4_000u32 {
+            if store.get(&hot, at(0), |_| ()).is_some() {
+                met += 1;
+            } else {
+                put(&store, &hot, 0..200).unwrap();
+            }
             let name = n.to_le_bytes();
             let k = key(&store, (n % 2) as u16, &name);
             if prng.below(4) == 0 {
@@ -151,6 +157,7 @@ fn the_limit_holds_among_trees() {
         charged(&store, pools);
         let left = trees(&store);
         assert!(left > 10, "{left} trees are left: values alone have the memory");
+        assert!(met > 3_600, "a collection that is read all the time was there {met} times");
     }
 }
 
