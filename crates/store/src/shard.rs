@@ -534,7 +534,7 @@ impl Shard {
         self.tap.see(key, now, self.tick, Sighting::Write, || {
             let (contents, expires) = item();
             let found = table.find(key.hash, key.db, key.bytes).map(|place| table.get(place));
-            let stamps = found.map_or_else(Stamps::default, |item| item.stamps());
+            let stamps = found.map_or_else(Stamps::default, Ref::stamps);
             let tree = found.map_or(0, |item| trees.bytes_of(item));
             Seen { size: self.sizes.charge(contents) + tree, expires, stamps }
         });
