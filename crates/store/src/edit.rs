@@ -182,6 +182,7 @@ impl Shard {
         let bytes = tree.bytes();
         let tenant = &mut self.tenants[usize::from(key.tenant)];
         let number = tenant.trees.add(tree, key.hash);
+        self.has_trees = true;
         let value = [&number.to_le_bytes(), note].concat();
         let change = Change::Hold { value: value.into(), kind: kind | TREE, expires };
         let done = self.apply(store, key, place, &change, now);

@@ -30,6 +30,9 @@ use base::TenantId;
 const STAMPS_EVERY: u64 = 1 << 24;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
 const LOOKS: usize = 128;
+/// Tenants whose wheels are looked at together: what a write waits for must not grow with the number
+/// of tenants.
+const TENANTS_MAX: usize = 64;
 /// Buckets entered anew by each new entry, while a wheel is filled by a walk.
 const WALK_STEPS: usize = 4;
 /// Entries whose memory a sweep gives back at once.
@@ -204,11 +207,13 @@ impl Shard {
     /// nothing is due any more, or too many entries were looked at.
     #[cold]
     fn bury_some(&mut self, want: &Want, looks: &mut usize) -> Option<u64> {
-        let own = want.tenant.filter(|_| want.own);
-        for at in 0..self.tenants.len() {
-            if own.is_some_and(|own| usize::from(own) != at) {
-                continue;
-            }
+        let count = self.tenants.len();
+        let (first, looked_at) = match want.tenant.filter(|_| want.own) {
+            Some(own) => (usize::from(own), 1),
+            None if count <= TENANTS_MAX => (0, count),
+            None => (self.prng.below(count as u64) as usize, TENANTS_MAX),
+        };
+        for at in (first..first + looked_at).map(|at| at % count) {
             while *looks > 0 {
                 let Some((dead, bytes)) = self.settle(at, want.now) else { break };
                 *looks -= 1;
@@ -222,7 +227,9 @@ impl Shard {
         {
             self.sweeper.gave_up += u64::from(*looks == 0);
         }
-        self.settle_quiet();
+        if count <= TENANTS_MAX {
+            self.settle_quiet();
+        }
         None
     }
 
@@ -236,9 +243,12 @@ impl Shard {
     fn sweep_wheels(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let count = self.tenants.len();
-        self.sweeper.first += 1;
-        let first = self.sweeper.first;
-        for at in (first..first + count).map(|at| at % count) {
+        let looked_at = count.min(TENANTS_MAX);
+        // Of many tenants each round has some, the next ones.
+        let step = if looked_at < count { looked_at } else { 1 };
+        let first = self.sweeper.first % count.max(1);
+        self.sweeper.first = first + step;
+        for at in (first..first + looked_at).map(|at| at % count) {
             while swept.buckets < budget
                 && let Some((dead, bytes)) = self.settle(at, now)
             {
@@ -258,7 +268,9 @@ impl Shard {
             let bytes = before - tenant.wheel_bytes();
             self.give(memory, at as TenantId, bytes);
         }
-        self.settle_quiet();
+        if looked_at == count || first + step >= count {
+            self.settle_quiet();
+        }
         swept
     }
 

@@ -217,6 +217,7 @@ impl Shard {
         let Some(tree) = loose.take() else { return Ok(()) };
         let bytes = tree.bytes();
         let at = self.tenants[usize::from(key.tenant)].trees.add(tree, key.hash);
+        self.has_trees = true;
         let value = [&at.to_le_bytes(), saved.value].concat();
         let back = Saved { value: &value, kind: saved.kind | TREE, ..*saved };
         let done = self.bring_back(store, key, &back, now);

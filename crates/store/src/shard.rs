@@ -55,6 +55,8 @@ pub(crate) struct Shard {
     pub(crate) notes: Option<Box<Notes>>,
     /// Remembers penalties of keys, while pools are made of their classes.
     pub(crate) ghosts: Option<Box<Ghosts>>,
+    /// Whether any tenant may have a collection.
+    pub(crate) has_trees: bool,
     /// Remembers evicted keys, while a rank goes by the whole past of a key.
     pub(crate) pasts: Option<Box<Pasts>>,
     pub(crate) line: NewLine,

@@ -160,6 +160,7 @@ impl Store {
             counts_sizes: false,
             balanced: 0,
             ghosts: None,
+            has_trees: false,
             pasts: None,
             told: 0,
         };

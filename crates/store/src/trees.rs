@@ -176,6 +176,9 @@ impl Shard {
     /// Takes a few leaves apart for a write that needs room. Returns the bytes that are free now,
     /// which the account has back already.
     pub(crate) fn bury_leaves(&mut self, want: &Want) -> u64 {
+        if !self.has_trees {
+            return 0;
+        }
         let own = want.tenant.filter(|_| want.own);
         for (at, tenant) in self.tenants.iter_mut().enumerate() {
             if own.is_none_or(|own| usize::from(own) == at) {
@@ -192,7 +195,7 @@ impl Shard {
     /// Makes a collection leave, if one is to, of the pool that is to give.
     /// Returns the bytes that are free now, which the account has back already.
     pub(crate) fn evict_tree(&mut self, want: &Want, often: Often) -> u64 {
-        if self.tenants.iter().all(|tenant| tenant.trees.held == 0) {
+        if !self.has_trees {
             return 0;
         }
         let pool = self.pools.first(&mut self.order, want);
@@ -239,11 +242,16 @@ impl Shard {
 
     /// Hands the dying out, to be taken apart without the lock.
     pub(crate) fn take_dying(&mut self) -> Vec<(Arc<Account>, Vec<Tree>)> {
+        if !self.has_trees {
+            return vec![];
+        }
         let of = |tenant: &mut Tenant| {
             (Arc::clone(&tenant.account), std::mem::take(&mut tenant.trees.dying))
         };
         let dying = self.tenants.iter_mut().filter(|tenant| !tenant.trees.dying.is_empty());
-        dying.map(of).collect()
+        let dying = dying.map(of).collect();
+        self.has_trees = self.tenants.iter().any(|tenant| tenant.trees.held > 0);
+        dying
     }
 
     /// The class of penalties of the item of a collection, its number, and its word in the table.
