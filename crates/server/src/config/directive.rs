@@ -10,7 +10,7 @@
 //!   Named   tenant web match db 1         the same, and a line replaces the one of its name
 //! ```
 //!
-//! A value is typed ([`Value`]): it is read once, when it is set. The lists are in `list/`.
+//! A value is typed (`Value`): it is read once, when it is set. The lists are in `list/`.
 
 use super::value::Value;
 use super::{Settings, list, quoted, words};
