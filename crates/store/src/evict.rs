@@ -303,11 +303,11 @@ impl Shard {
         }
     }
 
-    /// Counts what a victim is worth where it is chosen by its rank: that rank if it was learnt,
+    /// Counts what a victim is worth where it is chosen by its rank: that rank if it is that of a byte,
     /// else its age, below zero.
     fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Chosen) {
         let Some(rank) = chosen.rank else { return };
-        let worth = if self.pools.evictor(at).rank.learns().is_some() {
+        let worth = if self.pools.evictor(at).rank.is_worth() {
             f64::from(rank)
         } else {
             let pages = &self.tenants[usize::from(at)].pages;

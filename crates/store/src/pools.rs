@@ -162,9 +162,9 @@ impl Pools {
         accounts[first..].iter().chain(&accounts[..first]).map(|(tenant, _)| *tenant)
     }
 
-    /// Whether the rank of a pool learns.
-    pub(crate) fn learns(&self, pool: usize) -> bool {
-        self.all[pool].evictor.rank.learns().is_some()
+    /// Whether the ranks of a pool are what a byte is worth.
+    pub(crate) fn are_worth(&self, pool: usize) -> bool {
+        self.all[pool].evictor.rank.is_worth()
     }
 
     /// Whether what victims of a tenant are worth is told here in the measure of there.
@@ -172,7 +172,7 @@ impl Pools {
         let measure = |pools: &Self| {
             let pool = *pools.of.get(usize::from(tenant))?;
             let rank = &pools.all[pool].evictor.rank;
-            Some((rank.learns(), rank.is_priced()))
+            Some((rank.is_worth(), rank.learns(), rank.is_priced()))
         };
         measure(self) == measure(other)
     }

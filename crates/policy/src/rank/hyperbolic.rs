@@ -50,6 +50,10 @@ impl Rank for Hyperbolic {
         cost * (item.hits as f32 + 1.0) / (size * item.life.max(1) as f32)
     }
 
+    fn is_worth(&self) -> bool {
+        self.size
+    }
+
     fn is_priced(&self) -> bool {
         self.cost
     }

@@ -115,6 +115,12 @@ pub trait Rank: Debug + Send + Sync {
         None
     }
 
+    /// Whether a rank is what a byte of the item is worth: then classes of sizes are compared by it,
+    /// and not by the ages of their victims.
+    fn is_worth(&self) -> bool {
+        self.learns().is_some()
+    }
+
     /// Whether it goes by what a miss costs: then fetches are timed.
     fn is_priced(&self) -> bool {
         false

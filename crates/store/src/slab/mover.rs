@@ -78,7 +78,7 @@ pub struct SizeClassStats {
     pub free: u64,
     /// Items that left to make room.
     pub evicted: u64,
-    /// What left lately, or would leave: hit densities where the rank learns, else ages, below
+    /// What left lately, or would leave: what a byte is worth where ranks tell, else ages, below
     /// zero.
     pub victims: Victims,
     /// Chunks of a page.
@@ -142,7 +142,7 @@ impl Store {
     }
 
     /// Whether pages move to classes whose victims are worth more: promise more hits where the rank
-    /// is one that learns, else are younger. Otherwise they move as [`Store::move_pages`] says. On
+    /// says what a byte is worth, else are younger. Otherwise they move as [`Store::move_pages`] says. On
     /// to begin with.
     pub fn balance_pages(&self, on: bool) {
         self.balances.store(on, Relaxed);
@@ -289,7 +289,7 @@ impl Shard {
 
     /// How much more the victims of a pool's class must be worth for it to get a page.
     fn better(&self, pool: usize) -> f64 {
-        if self.pools.learns(pool) { BETTER_LEARNT } else { BETTER_BY_AGE }
+        if self.pools.are_worth(pool) { BETTER_LEARNT } else { BETTER_BY_AGE }
     }
 
     /// Moves a page to a class that is full from the one whose victims are worth least, if they are
@@ -372,8 +372,8 @@ impl Shard {
         let (held, slots) = (&pages.held[of.class], u64::from(pages.classes.slots(of.class)));
         let pages = held.pages.len() as u64;
         let free = (slots * pages - held.items) as f64 / slots as f64;
-        let learns = self.pools.evictor(of.tenant).rank.learns().is_some();
-        let victims = if learns { held.victims } else { held.victims.by_age() };
+        let are_worth = self.pools.evictor(of.tenant).rank.is_worth();
+        let victims = if are_worth { held.victims } else { held.victims.by_age() };
         Class { pages, free, evicts, victims, may_give: true }
     }
 
