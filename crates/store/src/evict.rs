@@ -303,8 +303,8 @@ impl Shard {
         }
     }
 
-    /// Counts what a victim is worth where it is chosen by its rank: that rank if it is that of a byte,
-    /// else its age, below zero.
+    /// Counts what a victim is worth where it is chosen by its rank: that rank if it is what a byte
+    /// is worth, else its age, below zero.
     fn note_worth(&mut self, at: TenantId, class: usize, chosen: &Chosen) {
         let Some(rank) = chosen.rank else { return };
         let worth = if self.pools.evictor(at).rank.is_worth() {

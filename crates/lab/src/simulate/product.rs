@@ -1,8 +1,8 @@
 //! The product as a row: the live store itself, in virtual time, instead of a model of it.
 //!
-//! `store:lhd` plays the trace to a [`Store`] whose `maxmemory` is the size asked for. Values are as
-//! long as it takes for an item to be charged what its object is in the simulator; what the store
-//! takes beside it, its table and the rest of its pages, comes out of the same memory.
+//! `store:lhd` plays the trace to a [`Store`] whose `maxmemory` is the size asked for. Values are
+//! as long as it takes for an item to be charged what its object is in the simulator; what the
+//! store takes beside it, its table and the rest of its pages, comes out of the same memory.
 
 use base::{Access, Bytes, Micros, Op};
 use policy::{Cache, Evictor, Outcome, Stats};

@@ -141,9 +141,9 @@ impl Store {
         lock(&self.moves.0).0 = moves.to_vec();
     }
 
-    /// Whether pages move to classes whose victims are worth more: promise more hits where the rank
-    /// says what a byte is worth, else are younger. Otherwise they move as [`Store::move_pages`] says. On
-    /// to begin with.
+    /// Whether pages move to classes whose victims are worth more, by their ranks where those say
+    /// what a byte is worth, else by their youth. Otherwise they move as [`Store::move_pages`] says.
+    /// On to begin with.
     pub fn balance_pages(&self, on: bool) {
         self.balances.store(on, Relaxed);
     }
