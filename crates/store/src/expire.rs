@@ -30,8 +30,8 @@ use base::TenantId;
 const STAMPS_EVERY: u64 = 1 << 24;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
 const LOOKS: usize = 128;
-/// Tenants whose wheels are looked at together: what a write waits for must not grow with the number
-/// of tenants.
+/// Tenants whose wheels are looked at together: what a write waits for must not grow with the
+/// number of tenants.
 const TENANTS_MAX: usize = 64;
 /// Buckets entered anew by each new entry, while a wheel is filled by a walk.
 const WALK_STEPS: usize = 4;

@@ -5,8 +5,8 @@
 //! and tells who locks what.
 //!
 //! A collection is an item whose value is a [`Tree`] of small nodes: `tree/` is the structure
-//! alone, `trees.rs` says whose it is and who pays, `edit.rs` changes one, `loose.rs` has one on its
-//! way.
+//! alone, `trees.rs` says whose it is and who pays, `edit.rs` changes one, `loose.rs` has one on
+//! its way.
 //!
 //! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
 //! pointers to items, `lanes.rs`, the lock of a shard, and in `slab/` one page and where pages come

@@ -115,9 +115,9 @@ impl Shard {
         }
     }
 
-    /// Another shard that holds so much more that it is to make room. Each has the same share of the
-    /// keys, so each is to have the same share of the memory; were all room made at home, each would
-    /// keep what it had when memory filled up, and lose or gain by chance from there on.
+    /// Another shard that holds so much more that it is to make room. Each has the same share of
+    /// the keys, so each is to have the same share of the memory; were all room made at home, each
+    /// would keep what it had when memory filled up, and lose or gain by chance from there on.
     fn richer(&mut self, store: &Store) -> Option<usize> {
         let first = self.prng.below(store.shards.len() as u64) as usize;
         store.richer(self.at, first)

@@ -716,7 +716,7 @@ impl Store {
         (most > own + own / SLACK + self.page().0).then_some(richest)
     }
 
-    /// Evicts a page in another shard, which the caller does not hold, if its lock is free just now.
+    /// Evicts a page in another shard, which the caller does not hold, if its lock is free now.
     pub(crate) fn try_evict_at(&self, other: usize, want: &Want) -> u64 {
         let shard = self.shards[other].try_settle();
         shard.map_or(0, |mut shard| shard.evict_page(&Want { spare: 0, ..*want }))

@@ -115,8 +115,8 @@ pub trait Rank: Debug + Send + Sync {
         None
     }
 
-    /// Whether a rank is what a byte of the item is worth: then classes of sizes are compared by it,
-    /// and not by the ages of their victims.
+    /// Whether a rank is what a byte of the item is worth: then classes of sizes are compared by
+    /// it, and not by the ages of their victims.
     fn is_worth(&self) -> bool {
         self.learns().is_some()
     }

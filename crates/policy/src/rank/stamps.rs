@@ -3,8 +3,9 @@
 //!
 //! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
 //! steps of 1024. Both wrap, and whoever keeps them refreshes them long before they would be read
-//! wrongly. Hits that no longer fit are halved together with the time that they took. `class` has two: five bits for what a fetch of the key took, one more than the class,
-//! and three for the age at the last hit, which a rank that learns goes by. So it is zero of no
+//! wrongly. Hits that no longer fit are halved together with the time that they took. `class` has
+//! two: five bits for what a fetch of the key took, one more than the class, and three for the age
+//! at the last hit, or the mean interval, which a rank that learns goes by. So it is zero of no
 //! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
 
 use super::Meta;
@@ -118,7 +119,7 @@ impl Stamps {
         if steps > 2 * LIFE_MAX { 0 } else { steps }
     }
 
-    /// Accesses from its making to the last one to it, to a step: as if it was made when that began.
+    /// Accesses from its making to the last one to it, as if it was made when its step began.
     #[inline]
     pub const fn in_use(self) -> u32 {
         ((self.steps_in_use() as u32) << BORN_STEP) | (self.last % (1 << BORN_STEP))

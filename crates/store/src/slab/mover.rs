@@ -142,8 +142,8 @@ impl Store {
     }
 
     /// Whether pages move to classes whose victims are worth more, by their ranks where those say
-    /// what a byte is worth, else by their youth. Otherwise they move as [`Store::move_pages`] says.
-    /// On to begin with.
+    /// what a byte is worth, else by their youth. Otherwise they move as [`Store::move_pages`]
+    /// says. On to begin with.
     pub fn balance_pages(&self, on: bool) {
         self.balances.store(on, Relaxed);
     }
