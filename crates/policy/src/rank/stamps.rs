@@ -136,7 +136,7 @@ impl Stamps {
     pub const fn interval(self) -> u32 {
         match self.hits {
             0 => 0,
-            hits => self.in_use() / hits as u32,
+            hits => ((self.steps_in_use() as u32) << BORN_STEP) / hits as u32,
         }
     }
 

@@ -100,7 +100,7 @@ impl Past {
     #[inline]
     pub const fn class(self, last: u32) -> u8 {
         let steps = ((last >> STEP) as u16).wrapping_sub(self.born);
-        interval_class(((steps as u32) << STEP) | (last % (1 << STEP)), self.hits)
+        interval_class((steps as u32) << STEP, self.hits)
     }
 }
 

@@ -10,6 +10,7 @@
 
 use super::class::{AGES, bucket, interval_class};
 use super::table::{Table, app};
+use crate::rank::stamps::BORN_STEP;
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{Micros, TenantId, Tick, penalty};
 use std::sync::Arc;
@@ -131,7 +132,8 @@ impl Rank for Gittins {
     fn rank_in(&self, tenant: TenantId, _: u8, item: &Meta, _: Tick) -> f32 {
         let age = item.age.min(u64::from(u32::MAX)) as u32;
         let in_use = (item.life - item.age.min(item.life)).min(u64::from(u32::MAX)) as u32;
-        let class = interval_class(in_use, item.hits.min(u32::from(u8::MAX)) as u8);
+        // In whole steps, as a past has it: within one nobody knows when an item was made.
+        let class = interval_class(in_use >> BORN_STEP << BORN_STEP, item.hits.min(u32::from(u8::MAX)) as u8);
         let of_penalty = if item.penalty.0 > 0 { penalty::class_of(item.penalty) } else { 0 };
         let price = self.indices.price(tenant, of_penalty, self.has_price);
         price * self.indices.table.index(tenant, class, age) / item.size.max(1) as f32
@@ -198,7 +200,8 @@ mod tests {
                 stamps.hit(now);
                 past.hit(now);
                 let meta = stamps.meta(100, now + 50);
-                let class = interval_class((meta.life - meta.age) as u32, stamps.hits);
+                let in_use = (meta.life - meta.age) as u32 >> BORN_STEP << BORN_STEP;
+                let class = interval_class(in_use, stamps.hits);
                 assert!(class.abs_diff(past.class(now as u32)) <= 1, "{interval} {hit}");
             }
         }
