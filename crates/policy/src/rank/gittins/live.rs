@@ -133,7 +133,8 @@ impl Rank for Gittins {
         let age = item.age.min(u64::from(u32::MAX)) as u32;
         let in_use = (item.life - item.age.min(item.life)).min(u64::from(u32::MAX)) as u32;
         // In whole steps, as a past has it: within one nobody knows when an item was made.
-        let class = interval_class(in_use >> BORN_STEP << BORN_STEP, item.hits.min(u32::from(u8::MAX)) as u8);
+        let in_use = in_use >> BORN_STEP << BORN_STEP;
+        let class = interval_class(in_use, item.hits.min(u32::from(u8::MAX)) as u8);
         let of_penalty = if item.penalty.0 > 0 { penalty::class_of(item.penalty) } else { 0 };
         let price = self.indices.price(tenant, of_penalty, self.has_price);
         price * self.indices.table.index(tenant, class, age) / item.size.max(1) as f32
