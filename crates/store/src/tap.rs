@@ -36,6 +36,11 @@ impl Seen {
     pub(crate) const NOTHING: Self = Self { size: 0, expires: None, stamps: Stamps::new(0, 0) };
 }
 
+/// Of two filters the one that keeps more.
+const fn wider(one: Filter, other: Filter) -> Filter {
+    if one.threshold() > other.threshold() { one } else { other }
+}
+
 /// One shard's queues.
 #[derive(Debug)]
 pub(crate) struct Tap {
@@ -70,8 +75,11 @@ impl Tap {
         if at >= self.filters.len() {
             self.filters.resize(at + 1, Filter::NONE);
         }
+        if at >= self.seen.len() {
+            self.seen.resize(at + 1, self.watch);
+        }
         self.filters[at] = filter;
-        self.settle(self.seen.len());
+        self.seen[at] = wider(filter, self.watch);
     }
 
     /// Chooses the keys that a rank watches, of so many tenants.
@@ -80,14 +88,9 @@ impl Tap {
         if watch == Filter::NONE {
             self.watched = vec![];
         }
-        self.settle(tenants);
-    }
-
-    fn settle(&mut self, tenants: usize) {
-        let of = |at: usize| self.filters.get(at).copied().unwrap_or(Filter::NONE);
-        let wider = |a: Filter, b: Filter| if a.threshold() > b.threshold() { a } else { b };
-        let tenants = tenants.max(self.filters.len());
-        self.seen = (0..tenants).map(|at| wider(of(at), self.watch)).collect();
+        self.seen.clear();
+        self.seen.extend(self.filters.iter().map(|&filter| wider(filter, watch)));
+        self.seen.resize(tenants.max(self.filters.len()), watch);
     }
 
     /// Whether requests of this key are sampled or watched.
