@@ -234,8 +234,7 @@ impl Shard {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
         let Some(place) = found else {
-            let items = self.tenants[key.tenant as usize].table.about();
-            let stamps = self.stamps_of(key.hash, items);
+            let stamps = self.stamps_of(key);
             return self.insert(store, key, parts, stamps, now);
         };
         if self.lessons.is_some() {

@@ -13,15 +13,17 @@
 //! Ages are in requests to a shard, and so are those of other shards: each has the same share of
 //! the requests, near enough.
 
-use crate::Store;
 use crate::key::hash_of;
+use crate::learn::classify;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
 use crate::tap::Watched;
+use crate::tenant::Account;
+use crate::{Key, Store};
 use base::{Filter, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::gittins::{Indices, Kind, Learner, Memory, Past, Prices, Table};
+use policy::rank::gittins::{Indices, Kind, Learner, Memory, Past, Table};
 use std::sync::Arc;
 
 /// Keys that are all watched as long as there are no more.
@@ -41,7 +43,6 @@ const WATCHED_MIN: u64 = 4_000;
 #[derive(Debug)]
 pub(crate) struct Watching {
     learner: Learner,
-    table: Table,
     indices: Arc<Indices>,
     filter: Filter,
     /// Charged for all of it.
@@ -50,16 +51,15 @@ pub(crate) struct Watching {
 
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
-        let table = Table::default();
-        let indices = Arc::new(Indices::new(table.clone(), 1, &Prices::default()));
-        Self { learner: Learner::new(tenants), table, indices, filter: Filter::ALL, bytes: 0 }
+        let indices = Arc::new(Indices::new(Table::default(), 1, &[]));
+        Self { learner: Learner::new(tenants), indices, filter: Filter::ALL, bytes: 0 }
     }
 
     pub(crate) fn indices(&self) -> Arc<Indices> {
         Arc::clone(&self.indices)
     }
 
-    /// Whose requests the taps note.
+    /// The keys whose requests the taps note.
     pub(crate) const fn filter(&self) -> Filter {
         self.filter
     }
@@ -117,30 +117,25 @@ impl Shard {
     /// The stamps of a key that is new here, or comes back: then it goes on with its birth and its
     /// hits, of which this is one.
     #[inline]
-    pub(crate) fn stamps_of(&mut self, hash: u64, items: usize) -> Stamps {
+    pub(crate) fn stamps_of(&mut self, key: &Key) -> Stamps {
         let mut stamps = Stamps::new(self.tick, 0);
         if let Some(pasts) = &mut self.pasts
-            && let Some(mut past) = pasts.memory.take(hash)
+            && let Some(mut past) = pasts.memory.take(key.hash)
         {
             past.hit(self.tick);
             (stamps.born, stamps.hits) = (past.born, past.hits);
-            crate::learn::classify(self.lessons, &mut stamps, 0, items);
+            let items = self.tenants[usize::from(key.tenant)].table.about();
+            classify(self.lessons, &mut stamps, 0, items);
         }
         stamps
     }
 }
 
 impl Store {
-    /// What misses cost where no fetch was timed.
-    fn prices(admin: &Admin) -> Prices {
-        let mean = |account: &Arc<crate::tenant::Account>| lock(&account.measured).stats().mean;
-        Prices { means: admin.accounts.iter().map(mean).collect(), weights: vec![] }
-    }
-
     /// Takes the queues of the taps, and looks when it is time.
     pub(crate) fn watch(&self) {
         let mut admin = lock(&self.admin);
-        let Admin { watching: Some(watching), .. } = &mut *admin else { return };
+        let Admin { watching: Some(watching), accounts, .. } = &mut *admin else { return };
         let (mut tick, mut items) = (0, 0);
         for shard in &self.shards {
             let watched = {
@@ -159,10 +154,11 @@ impl Store {
             return;
         }
         if is_due {
-            watching.table = watching.learner.learn(tick, by_shard);
-            let prices = Self::prices(&admin);
-            let Some(watching) = &mut admin.watching else { return };
-            watching.indices = Arc::new(Indices::new(watching.table.clone(), by_shard, &prices));
+            let table = watching.learner.learn(tick, by_shard);
+            // What misses cost where no fetch was timed.
+            let mean = |account: &Arc<Account>| lock(&account.measured).stats().mean;
+            let means: Vec<_> = accounts.iter().map(mean).collect();
+            watching.indices = Arc::new(Indices::new(table, by_shard, &means));
             self.size_pasts(part / self.shards.len() as u64);
         }
         self.charge_watching(&mut admin);

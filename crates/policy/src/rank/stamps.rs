@@ -119,12 +119,6 @@ impl Stamps {
         if steps > 2 * LIFE_MAX { 0 } else { steps }
     }
 
-    /// Accesses from its making to the last one to it, as if it was made when its step began.
-    #[inline]
-    pub const fn in_use(self) -> u32 {
-        ((self.steps_in_use() as u32) << BORN_STEP) | (self.last % (1 << BORN_STEP))
-    }
-
     /// Accesses since the last one.
     #[inline]
     pub const fn age(self, tick: u64) -> u32 {
@@ -196,8 +190,8 @@ mod tests {
         let mut stamps = Stamps::new(1 << 33, 3);
         for at in 1..2_000u32 {
             stamps.hit((1 << 33) + u64::from(at) * 1_000);
-            let rate = f64::from(stamps.in_use()) / f64::from(stamps.hits);
-            assert!(at < 20 || (900.0..1_100.0).contains(&rate), "{at}: {rate}");
+            let interval = stamps.interval();
+            assert!(at < 20 || (900..1_100).contains(&interval), "{at}: {interval}");
         }
         assert!(stamps.hits >= 128 && stamps.penalty_class() == 3);
     }

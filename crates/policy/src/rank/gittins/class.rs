@@ -2,7 +2,7 @@
 //!
 //! Three fields of a live item's [stamps](crate::rank::Stamps) suffice, here without the time of
 //! the last use: when it was made, in steps of 1 024 requests, and how often it was hit. The same
-//! four bytes are kept of a watched key and of one that was evicted, so that simulator, store and
+//! two are kept of a watched key and of one that was evicted, so that simulator, store and
 //! learner class a key alike.
 //!
 //! Ages fall into buckets, eight an octave. Counted from eight below, an age has its bucket in its

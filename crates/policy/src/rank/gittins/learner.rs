@@ -30,12 +30,6 @@ const DECAY: f32 = 0.9;
 /// Requests by resident after which an idle key is forgotten.
 const PATIENCE: u64 = 64;
 
-/// Whether the key with this hash is watched, of which a share is.
-#[inline]
-pub fn watches(hash: u64, share: f64) -> bool {
-    Filter::with_rate(share).keeps(hash)
-}
-
 /// What happened to a watched key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -297,7 +291,7 @@ mod tests {
     fn a_share_is_watched_and_may_shrink() {
         let mut learner = Learner::new(1);
         for now in 1..10_000u64 {
-            if watches(mix(now), 0.5) {
+            if Filter::with_rate(0.5).keeps(mix(now)) {
                 learner.access(0, mix(now), Kind::Write, now);
             }
         }

@@ -10,6 +10,7 @@
 
 use super::class::{AGES, bucket, interval_class};
 use super::table::{Table, app};
+use crate::rank::lhd::octaves;
 use crate::rank::stamps::BORN_STEP;
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{Micros, TenantId, Tick, penalty};
@@ -20,43 +21,30 @@ const KEPT: usize = 8;
 /// By class of penalties, the unknown first.
 const PENALTIES: usize = 1 + penalty::CLASSES as usize;
 
-/// What a miss costs where no fetch was timed, and what a tenant's waiting counts.
-#[derive(Clone, Debug, Default)]
-pub struct Prices {
-    /// By tenant, in microseconds; zero where none was timed.
-    pub means: Vec<Micros>,
-    /// By tenant, a factor.
-    pub weights: Vec<f64>,
-}
-
 /// What is known of one moment: indices, and prices.
 #[derive(Debug)]
 pub struct Indices {
     table: Table,
     /// By tenant, class of a tag and bucket of ages.
     by_tag: Box<[[[f32; AGES]; KEPT]]>,
-    /// By tenant and class of penalties.
+    /// By tenant and class of penalties, in microseconds.
     prices: Box<[[f32; PENALTIES]]>,
-    /// The weights alone.
-    weights: Box<[f32]>,
 }
 
 impl Indices {
-    /// A table with the classes of tags, where a shard holds so many items, and with prices.
-    pub fn new(table: Table, objects: usize, prices: &Prices) -> Self {
-        let tenants = prices.means.len().max(prices.weights.len()).max(1);
-        let known: Vec<f64> =
-            prices.means.iter().filter(|mean| mean.0 > 0).map(|mean| mean.as_f64()).collect();
-        let usual =
-            if known.is_empty() { 1.0 } else { known.iter().sum::<f64>() / known.len() as f64 };
-        let weight = |at: usize| prices.weights.get(at).copied().unwrap_or(1.0) as f32;
+    /// A table with the classes of tags, where a shard holds so many items, and with the mean cost
+    /// of a miss by tenant, zero where no fetch was timed.
+    pub fn new(table: Table, objects: usize, means: &[Micros]) -> Self {
+        let mean_of = |at: usize| means.get(at).map_or(0.0, |mean| mean.as_f64());
+        let timed = || means.iter().filter(|mean| mean.0 > 0).map(|mean| mean.as_f64());
+        let usual = timed().sum::<f64>().max(1.0) / timed().count().max(1) as f64;
         let price = |at: usize| {
             std::array::from_fn(|class| {
                 let known = match class {
-                    0 => prices.means.get(at).map_or(0.0, |mean| mean.as_f64()),
+                    0 => mean_of(at),
                     class => penalty::of_class(class as u8).as_f64(),
                 };
-                weight(at) * if known > 0.0 { known } else { usual } as f32
+                if known > 0.0 { known as f32 } else { usual as f32 }
             })
         };
         let of_tenant = |at: usize| {
@@ -70,8 +58,7 @@ impl Indices {
         };
         Self {
             by_tag: (0..table.len()).map(of_tenant).collect(),
-            prices: (0..tenants).map(price).collect(),
-            weights: (0..tenants).map(weight).collect(),
+            prices: (0..means.len().max(1)).map(price).collect(),
             table,
         }
     }
@@ -81,31 +68,16 @@ impl Indices {
         self.table.bytes() + size_of_val(&*self.by_tag) + size_of_val(&*self.prices)
     }
 
+    /// By class of penalties, of a tenant.
     #[inline]
-    fn price(&self, tenant: TenantId, class: u8, has_price: bool) -> f32 {
-        let tenant = (tenant as usize).min(self.prices.len() - 1);
-        if has_price {
-            self.prices[tenant][class as usize % PENALTIES]
-        } else {
-            self.weights[tenant]
-        }
+    fn prices(&self, tenant: TenantId) -> &[f32; PENALTIES] {
+        &self.prices[(tenant as usize).min(self.prices.len() - 1)]
     }
 }
 
 /// The interval classes of a tag's class.
-const fn classes_of_tag(class: usize, objects: usize) -> [u8; 2] {
-    if class == 0 {
-        return [0, 0];
-    }
-    let slowest = 1 + (objects | 1).ilog2() + 5;
-    let halvings = 2 * (class as u32 - 1);
-    let slower = slowest.saturating_sub(halvings);
-    let (slower, faster) = (max(slower, 1), max(slower.saturating_sub(1), 1));
-    [slower as u8, faster as u8]
-}
-
-const fn max(a: u32, b: u32) -> u32 {
-    if a > b { a } else { b }
+fn classes_of_tag(class: usize, objects: usize) -> [u8; 2] {
+    if class == 0 { [0, 0] } else { octaves(class as u8, objects).map(|octave| 1 + octave) }
 }
 
 /// Price times index by byte, of one moment.
@@ -118,7 +90,7 @@ pub struct Gittins {
 impl Gittins {
     /// Before anything is known; whether waiting counts, or hits.
     pub fn unlearnt(has_price: bool) -> Self {
-        let indices = Indices::new(Table::default(), 1 << 12, &Prices::default());
+        let indices = Indices::new(Table::default(), 1 << 12, &[]);
         Self { indices: Arc::new(indices), has_price }
     }
 }
@@ -136,7 +108,8 @@ impl Rank for Gittins {
         let in_use = in_use >> BORN_STEP << BORN_STEP;
         let class = interval_class(in_use, item.hits.min(u32::from(u8::MAX)) as u8);
         let of_penalty = if item.penalty.0 > 0 { penalty::class_of(item.penalty) } else { 0 };
-        let price = self.indices.price(tenant, of_penalty, self.has_price);
+        let price =
+            if self.has_price { self.indices.prices(tenant)[usize::from(of_penalty)] } else { 1.0 };
         price * self.indices.table.index(tenant, class, age) / item.size.max(1) as f32
     }
 
@@ -149,15 +122,11 @@ impl Rank for Gittins {
         into: &mut [f32],
     ) -> bool {
         let by_tag = &self.indices.by_tag[app(tenant).min(self.indices.by_tag.len() - 1)];
-        let own = (tenant as usize).min(self.indices.prices.len() - 1);
-        let (prices, weight) = (&self.indices.prices[own], self.indices.weights[own]);
+        let prices = self.indices.prices(tenant);
         let one = if let [size] = sizes { 1.0 / (*size).max(1) as f32 } else { 1.0 };
         for (score, &tag) in into.iter_mut().zip(tags) {
-            let price = if self.has_price {
-                prices[tag.penalty_class() as usize % PENALTIES]
-            } else {
-                weight
-            };
+            let class = tag.penalty_class() as usize % PENALTIES;
+            let price = if self.has_price { prices[class] } else { 1.0 };
             let index = by_tag[tag.hit_class() as usize % KEPT][bucket(tag.age(now.0))];
             *score = if tag.is_item() { price * index * one } else { f32::INFINITY };
         }
@@ -212,9 +181,9 @@ mod tests {
     #[test]
     fn a_tag_ranks_as_its_item() {
         let table = Table::default();
-        let means = vec![Micros(0), Micros(70)];
-        let prices = Prices { means, weights: vec![1.0, 3.0] };
-        let rank = Gittins { indices: Arc::new(Indices::new(table, 1 << 12, &prices)), ..priced() };
+        let means = [Micros(210), Micros(70), Micros(0)];
+        let indices = Arc::new(Indices::new(table, 1 << 12, &means));
+        let rank = Gittins { indices, has_price: true };
         let tick = 1 << 28;
         for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {
             for class in [0, 3, 12] {
@@ -234,11 +203,9 @@ mod tests {
             }
         }
         let meta = Stamps::aged(tick, 5_000, 0, 0).meta(500, tick);
-        let [first, second] = [0, 1].map(|tenant| rank.rank_in(tenant, 0, &meta, Tick(tick)));
-        assert!((second / first - 3.0).abs() < 1e-3, "the mean of all, and its weight");
-    }
-
-    fn priced() -> Gittins {
-        Gittins::unlearnt(true)
+        let [dear, cheap, untimed] =
+            [0, 1, 2].map(|tenant| rank.rank_in(tenant, 0, &meta, Tick(tick)));
+        assert!((dear / cheap - 3.0).abs() < 1e-3, "each has its own mean");
+        assert!((untimed / cheap - 2.0).abs() < 1e-3, "or that of all");
     }
 }

@@ -42,6 +42,13 @@ pub const fn hit_class(age: u32, objects: usize) -> u8 {
     if class < KEPT as u32 { class as u8 } else { KEPT as u8 - 1 }
 }
 
+/// The octaves of ages that a [`hit_class`] other than 0 stands for, the older first.
+pub(crate) const fn octaves(class: u8, objects: usize) -> [u8; 2] {
+    let reach = (objects | 1).ilog2() as u8 + 5;
+    let older = reach.saturating_sub(2 * (class - 1));
+    [older, older.saturating_sub(1)]
+}
+
 /// Whose classes a tenant has, of so many.
 #[inline]
 const fn app(apps: usize, tenant: u16) -> usize {

@@ -27,6 +27,7 @@
 mod live;
 mod model;
 
+pub(crate) use live::octaves;
 pub use live::{Learner, Lived, Ranks, hit_class};
 
 use super::Dense;
