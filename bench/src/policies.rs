@@ -35,7 +35,7 @@ const ROUNDS: usize = 5;
 const STRIPES: usize = 8;
 /// What the store charges for an entry, a little rounded up.
 pub(crate) const CHARGE: u64 = 176;
-/// What it takes to learn, with two lanes.
+/// What it takes to learn, with two reader slots.
 pub(crate) const LESSONS: u64 = 344 << 10;
 
 pub(crate) fn random() -> Evictor {

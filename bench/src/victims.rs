@@ -47,7 +47,7 @@ fn look(path: &str, balanced: bool) -> Vec<Sums> {
     let every = requests.len() / 2 / LOOKS;
     play(&requests, memory, Evictor::lhd(64), balanced, 1, |at, store| {
         if at > requests.len() / 2 && at % every == 0 {
-            let classes = store.classes(0, NOW);
+            let classes = store.size_class_stats(0, NOW);
             sums.resize(classes.len(), Sums::default());
             sums.iter_mut().zip(&classes).for_each(|(sums, class)| sums.add(class));
         }

@@ -1,6 +1,6 @@
 //! How a cache is to be: everything has a default but the capacity.
 
-use crate::cache::{Cache, Clock, Cost, Error, Removal, RemovalListener, Removals, Shared};
+use crate::cache::{Cache, Callback, Clock, Cost, Error, Removal, Removals, Shared};
 use crate::plant::Loop;
 use base::{Bytes, Micros};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -45,7 +45,7 @@ pub struct Builder {
     seed: u64,
     shards: Option<usize>,
     cost: Option<Cost>,
-    removal_listener: Option<RemovalListener>,
+    removal_listener: Option<Callback>,
     clock: Clock,
     tended: bool,
 }
@@ -173,7 +173,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn removal_listener(self, listener: impl Fn(Removal<'_>) + Send + Sync + 'static) -> Self {
-        Self { removal_listener: Some(RemovalListener(Box::new(listener))), ..self }
+        Self { removal_listener: Some(Callback(Box::new(listener))), ..self }
     }
 
     /// Seeds the hash, the draws and the samples. The same calls from one thread have the same
@@ -218,7 +218,7 @@ impl Builder {
             maxmemory: self.capacity,
             // Rounded down where the capacity asks for few, and Store::new rounds up.
             shards: if shards.is_power_of_two() { shards } else { shards.next_power_of_two() / 2 },
-            lanes: 0,
+            reader_slots: 0,
             seed: self.seed,
             tenants: vec![Bounds::default(); names.len()],
             max_item: Bytes(u64::from(u32::MAX)),

@@ -21,7 +21,7 @@ pub(crate) use clock::Clock;
 pub use error::Error;
 pub use iter::Iter;
 pub use removal::Removal;
-pub(crate) use removal::{RemovalListener, Removals};
+pub(crate) use removal::{Callback, Removals};
 
 use crate::builder::{Builder, micros};
 use crate::plant::Loop;

@@ -67,6 +67,6 @@ pub use builder::Builder;
 pub use cache::{Cache, Entry, Error, Iter, Removal};
 pub use curve::MissRatioCurve;
 pub use policy::{Meta, Rank, rank};
-pub use store::{Cause as RemovalCause, Error as Refusal};
 pub use store::{Counters, Evictor, Len, Pauses, PenaltyStats, Slab, Spike, TenantStats as Stats};
+pub use store::{Error as Refusal, RemovalCause};
 pub use tune::Plan;

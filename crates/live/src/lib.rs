@@ -13,7 +13,7 @@ pub use evictor::evictor;
 pub use plant::{Known, Live, Look, tick};
 
 use base::{Bytes, Micros, TenantId};
-use store::{ClassStats, PenaltyStats, Store, TenantStats};
+use store::{PenaltyClassStats, PenaltyStats, Store, TenantStats};
 use tune::{Part, Tenant};
 
 /// Fetches below which their mean cost is not used.
@@ -32,7 +32,7 @@ fn mean(penalty: &PenaltyStats) -> Option<Micros> {
     (penalty.count >= FETCHES_MIN && penalty.mean > Micros(0)).then_some(penalty.mean)
 }
 
-fn part(class: &ClassStats) -> Part {
+fn part(class: &PenaltyClassStats) -> Part {
     Part {
         class: class.class,
         used: class.used,
@@ -58,7 +58,7 @@ fn tenants(store: &Store, known: &[Known]) -> Vec<Tenant> {
         min: known.min,
         max: known.max,
         weight: known.weight,
-        classes: store.class_stats(at as TenantId).iter().map(part).collect(),
+        classes: store.penalty_class_stats(at as TenantId).iter().map(part).collect(),
     };
     known.iter().zip(&all).enumerate().map(tenant).collect()
 }

@@ -148,7 +148,7 @@ impl Pages {
 
 /// Shows the classes of a tenant, which uses what they hold.
 fn show(store: &Store, tenant: &mut Tenant, slabs: &mut Vec<SlabClass>, now: Now) {
-    let classes = store.classes(tenant.id, now);
+    let classes = store.size_class_stats(tenant.id, now);
     let met = |class: &&Seen| class.shown.pages > 0 || class.part.gets + class.part.sets > 0;
     let all = classes.iter().enumerate().map(|(at, stats)| seen(store, tenant.id, at, stats));
     let all: Vec<_> = all.collect();

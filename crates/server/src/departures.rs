@@ -8,7 +8,7 @@ use crate::memcached;
 use crate::notify;
 use crate::shared::Shared;
 use std::sync::atomic::Ordering;
-use store::{Cause, Item, Now};
+use store::{Item, Now, RemovalCause};
 
 /// Tells of what left since the last call. Who begins to listen calls it first: from then on the
 /// store notes what leaves.
@@ -17,22 +17,22 @@ pub(crate) fn tell(shared: &Shared) {
     let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED | notify::HASH) != 0;
     if !tracked && !told && !shared.hub.is_wanted(EVICTIONS) {
         if shared.departures_noted.swap(false, Ordering::Relaxed) {
-            shared.store.forget_departed();
+            shared.store.stop_removals();
             shared.tracking.forget_deaths();
         }
         return;
     }
     shared.departures_noted.store(true, Ordering::Relaxed);
     let mut all = vec![];
-    let lost = shared.store.departed(&mut all);
+    let lost = shared.store.take_removals(&mut all);
     for left in &all {
-        if left.cause == Cause::Evicted {
+        if left.cause == RemovalCause::Evicted {
             memcached::show_eviction(shared, left);
         }
         if tracked {
             shared.tracking.changed(shared, 0, left.tenant, &left.key);
         }
-        let (class, event) = if left.cause == Cause::Evicted {
+        let (class, event) = if left.cause == RemovalCause::Evicted {
             (notify::EVICTED, "evicted")
         } else {
             (notify::EXPIRED, "expired")

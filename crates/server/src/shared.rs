@@ -194,7 +194,7 @@ impl Shared {
         let store = Store::new(store::Config {
             maxmemory: settings.maxmemory,
             shards,
-            lanes: settings.io_threads,
+            reader_slots: settings.io_threads,
             // Keys are hashed without a seed, so that samples name them as traces do.
             seed: 0,
             tenants: (0..view.names.len()).map(|at| view.bounds(at as TenantId)).collect(),

@@ -283,12 +283,12 @@ fn classes_are_told_and_steered() {
         std::thread::sleep(Duration::from_millis(30));
     };
     assert!(budgets.0 > 0);
-    let near = handle.store().class_stats(1);
+    let near = handle.store().penalty_class_stats(1);
     assert!(near[4].used.0 > 0 && near[11].misses > 0, "{near:?}");
     assert!(client.lines(&["LARDER", "PLAN"]).contains("from 10.23 ms"));
     assert!(client.lines(&["LARDER", "TENANTS"]).contains("near"));
     assert_eq!(client.ask(&["CONFIG", "SET", "recipe", "static"]), Reply::Text("OK".into()));
-    while !handle.store().class_stats(1).is_empty() {
+    while !handle.store().penalty_class_stats(1).is_empty() {
         assert!(Instant::now() < until, "classes are still counted");
         std::thread::sleep(Duration::from_millis(20));
     }

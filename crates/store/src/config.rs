@@ -15,7 +15,7 @@ pub struct Config {
     pub shards: usize,
     /// Threads that may read one shard at once, 1, 2 or 4: a write waits for them all. 0 for as
     /// many as there are processors.
-    pub lanes: usize,
+    pub reader_slots: usize,
     /// Seeds the hash and the draws.
     pub seed: u64,
     /// The tenants, numbered from 0. A store without a tenant gets one without bounds.
@@ -36,7 +36,7 @@ impl Default for Config {
         Self {
             maxmemory: Bytes(0),
             shards: 16,
-            lanes: 0,
+            reader_slots: 0,
             seed: 0,
             tenants: vec![Bounds::default()],
             max_item: Bytes(512 << 20),

@@ -27,7 +27,7 @@ use crate::key::hash_of;
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use crate::trees::SMALL_TREE;
 use crate::{Error, Key, Now, ScanItem, Store};
 use base::hash::KeyMap;
@@ -125,7 +125,7 @@ impl Shard {
 
     /// Sees to it that the index of a tenant takes a step's items without growing.
     fn room_in_index(&mut self, store: &Store, at: TenantId, now: Now) -> Result<(), Error> {
-        let Tenant { table, away, .. } = &mut self.tenants[usize::from(at)];
+        let TenantShard { table, away, .. } = &mut self.tenants[usize::from(at)];
         let index = &away.get_or_insert_default().index;
         let need = index.len() + STEP_MAX;
         if need <= index.capacity() {
@@ -204,14 +204,15 @@ impl Store {
         let (at, mut position) = ((cursor >> 32) as usize, cursor & (END - 1));
         let Some(shard) = self.shards.get(at) else { return Ok(None) };
         let next = Ok(Some((at as u64 + 1) << 32));
-        let mut shard = shard.settle();
+        let mut shard = shard.write_drained();
         if shard.tenants.get(usize::from(dump.tenant)).is_none_or(|tenant| tenant.table.len() == 0)
         {
             return next;
         }
         shard.room_in_index(self, dump.tenant, now)?;
         let Shard { tenants, sizes, tick, seed, .. } = &mut *shard;
-        let Tenant { table, trees, away: Some(away), .. } = &mut tenants[usize::from(dump.tenant)]
+        let TenantShard { table, trees, away: Some(away), .. } =
+            &mut tenants[usize::from(dump.tenant)]
         else {
             return next;
         };
@@ -286,7 +287,7 @@ impl Store {
     pub fn away(&self, tenant: TenantId) -> (u64, Bytes) {
         let (mut items, mut bytes) = (0, 0);
         for shard in &self.shards {
-            let shard = shard.settle();
+            let shard = shard.write_drained();
             let away = shard.tenants.get(usize::from(tenant)).and_then(|t| t.away.as_ref());
             items += away.map_or(0, |away| away.index.len() as u64);
             bytes += away.map_or(0, |away| away.bytes);
@@ -297,7 +298,7 @@ impl Store {
     /// No copy of a tenant's items is good any more.
     pub fn forget_away(&self, tenant: TenantId) {
         for shard in &self.shards {
-            let mut shard = shard.settle();
+            let mut shard = shard.write_drained();
             if usize::from(tenant) < shard.tenants.len() {
                 shard.drop_index(self, tenant);
             }

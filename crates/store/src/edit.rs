@@ -1,6 +1,6 @@
 //! Changing a collection: one item, its shard held.
 
-use crate::lanes::Write;
+use crate::big_reader::Write;
 use crate::shard::Shard;
 use crate::table::Place;
 use crate::tree::{Probe, Tree};
@@ -83,7 +83,7 @@ impl Edit<'_, '_> {
         self.find();
         let (store, key, now, bytes) = (self.store, self.key, self.now, tree.bytes());
         let noted = (kind, note, expires);
-        let made = self.shard.settle_tree(store, &key, self.place, tree, noted, now);
+        let made = self.shard.insert_tree(store, &key, self.place, tree, noted, now);
         if let Err((_, error)) = made {
             self.shard.give(&store.memory, key.tenant, bytes);
             return Err(error);
@@ -120,7 +120,7 @@ impl Edit<'_, '_> {
         let Some(need) = self.tree().map(|tree| tree.put_cost(body.len())) else {
             return Ok(false);
         };
-        self.shard.note(&key);
+        self.shard.note_change(&key);
         self.shard.make_room(store, key.tenant, need, word, now)?;
         let tenant = &mut self.shard.tenants[usize::from(key.tenant)];
         self.place = tenant.table.find_word(key.hash, word);
@@ -158,7 +158,7 @@ impl Edit<'_, '_> {
 
     fn change<R>(&mut self, f: impl FnOnce(&mut Tree) -> R) -> Option<R> {
         let (class, number, _) = self.collection()?;
-        self.shard.note(&self.key);
+        self.shard.note_change(&self.key);
         let tenant = &mut self.shard.tenants[usize::from(self.key.tenant)];
         let (result, before, after) = tenant.trees.change(number, f)?;
         tenant.tree_grows(class, before, after);
@@ -170,7 +170,7 @@ impl Edit<'_, '_> {
 impl Shard {
     /// Makes an item of a tree whose bytes are charged, with what is noted beside its number. If it
     /// cannot be made the tree comes back, still charged.
-    pub(crate) fn settle_tree(
+    pub(crate) fn insert_tree(
         &mut self,
         store: &Store,
         key: &Key<'_>,

@@ -24,15 +24,15 @@
 //! budget, and victims of such a class count as worth less, so that pages move away from the sizes
 //! that it has.
 
-use crate::classes::SLOTS;
 use crate::item::Owned;
 use crate::learn::{self, lived};
+use crate::penalty_classes::SLOTS;
 use crate::pools::Want;
 use crate::shard::Shard;
 use crate::slab::{Choice, Chosen, SizeClass};
 use crate::table::{Place, address_of};
-use crate::tenant::Tenant;
-use crate::{Cause, Error, Key, Now, Store};
+use crate::tenant::TenantShard;
+use crate::{Error, Key, Now, RemovalCause, Store};
 use base::TenantId;
 use smallvec::SmallVec;
 
@@ -64,12 +64,12 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// What is told of it: nothing where all items go.
-    const fn told(self) -> Option<Cause> {
+    /// The cause that a listener is given: none where all items go.
+    const fn cause(self) -> Option<RemovalCause> {
         match self {
-            Self::Evicted | Self::Dumped => Some(Cause::Evicted),
-            Self::Expired => Some(Cause::Expired),
-            Self::Deleted => Some(Cause::Removed),
+            Self::Evicted | Self::Dumped => Some(RemovalCause::Evicted),
+            Self::Expired => Some(RemovalCause::Expired),
+            Self::Deleted => Some(RemovalCause::Removed),
             Self::Flushed => None,
         }
     }
@@ -85,16 +85,16 @@ enum Own {
 }
 
 impl Shard {
-    /// The only way out: an item leaves the table, and whoever counts is told. Returns it, to be
+    /// The only way out: an item leaves the table, and whoever counts is called. Returns it, to be
     /// given back to its page, and the bytes of buckets that are free now.
     #[inline]
     pub(crate) fn part_with(&mut self, at: TenantId, place: Place, exit: Exit) -> (Owned, u64) {
-        let lived = lived(self.lives.as_ref(), self.lane);
+        let lived = lived(self.lives.as_ref(), self.reader_slot);
         let tenant = &mut self.tenants[usize::from(at)];
         let item = tenant.table.get(place);
-        if let Some(cause) = exit.told() {
+        if let Some(cause) = exit.cause() {
             learn::ends(lived, at, item, self.tick);
-            crate::departed::leaves(&mut tenant.departures, item, cause, self.tick);
+            crate::removal::leaves(&mut tenant.removals, item, cause, self.tick);
         }
         let charge = tenant.pages.classes().charge(item.contents());
         let (item, bytes) = tenant.take(place);
@@ -102,8 +102,8 @@ impl Shard {
             Exit::Evicted => {
                 tenant.counters.evicted += 1;
                 tenant.counters.evicted_bytes += charge;
-                if let Some(ghosts) = &mut self.ghosts {
-                    ghosts.leave(self.seed, at, &item);
+                if let Some(table) = &mut self.penalty_table {
+                    table.leave(self.seed, at, &item);
                 }
             }
             Exit::Expired => tenant.counters.expired += 1,
@@ -177,7 +177,7 @@ impl Shard {
         let is_chunk = class != pages.classes().large();
         let want = Want { tenant: Some(tenant), own: false, spare, now };
         self.release_unwritten(store, tenant);
-        if self.bury_for_chunk(store, tenant, contents, &want) {
+        if self.expire_for_chunk(store, tenant, contents, &want) {
             return Ok(());
         }
         if is_chunk && self.is_full(store, tenant, need) && !self.is_poor(store) {
@@ -226,7 +226,7 @@ impl Shard {
             self.pausing.victim();
             gone += 1;
             let pages = &self.tenants[usize::from(at)].pages;
-            if !pages.goes_along(class, gone, self.pools.evictor(at), self.lane) {
+            if !pages.goes_along(class, gone, self.pools.evictor(at), self.reader_slot) {
                 break;
             }
         }
@@ -270,13 +270,13 @@ impl Shard {
 
     fn choose(&mut self, at: TenantId, class: usize, want: &Want) -> Option<Chosen> {
         let penalties = self.penalties(at);
-        let Self { pools, tenants, prng, tick, seed, draws, lane, .. } = self;
+        let Self { pools, tenants, prng, tick, seed, draws, reader_slot, .. } = self;
         let mut choice = Choice {
             evictor: pools.evictor(at),
             tenant: at,
             only: None,
             tick: *tick,
-            lane: *lane,
+            reader_slot: *reader_slot,
             unix_ms: want.now.unix_ms,
             spare: address_of(want.spare),
             seed: *seed,
@@ -291,7 +291,7 @@ impl Shard {
         }
         choice.only = None;
         let chosen = tenant.pages.choose(class, &choice, prng, draws);
-        tenant.pages.prefetch_queued(class, *lane, &tenant.table);
+        tenant.pages.prefetch_queued(class, *reader_slot, &tenant.table);
         chosen
     }
 
@@ -356,7 +356,7 @@ impl Shard {
     /// reserved in the store's memory and are the caller's; 0 if nothing here may leave. What is
     /// due to die goes first.
     pub(crate) fn evict_page(&mut self, want: &Want) -> u64 {
-        let freed = self.bury(want);
+        let freed = self.expire(want);
         if freed > 0 {
             return freed;
         }
@@ -409,7 +409,7 @@ impl Shard {
     fn donors(&mut self, pool: usize, want: &Want, own: Own) -> Vec<SizeClass> {
         let Self { pools, tenants, prng, .. } = self;
         let may_lose = |tenant: TenantId| {
-            let Tenant { account, pages, .. } = &tenants[usize::from(tenant)];
+            let TenantShard { account, pages, .. } = &tenants[usize::from(tenant)];
             let is_loose = match want.tenant {
                 Some(writer) if writer == tenant => {
                     want.own || own == Own::InAnyCase || !account.is_below_min(0)
@@ -420,7 +420,7 @@ impl Shard {
         };
         let mut donors = vec![];
         for tenant in pools.drawn_from(pool, prng).filter(|&tenant| may_lose(tenant)).take(DONORS) {
-            let Tenant { pages, trees, .. } = &tenants[usize::from(tenant)];
+            let TenantShard { pages, trees, .. } = &tenants[usize::from(tenant)];
             // Where collections hold most, a page of items as small as theirs is theirs: it would
             // be cleared of hot ones too, and is little of what they hold.
             let are_trees = trees.bytes() > pages.bytes();

@@ -1,12 +1,12 @@
-//! Items that die: noted when they get an expiry, buried in time.
+//! Items that die: noted when they get an expiry, removed in time.
 //!
 //! Each tenant of each shard keeps a timing wheel (`wheel.rs`) of what is to die. Whoever writes an
 //! expiry that is sooner than what was there before makes room for an entry first, so that nothing
-//! is changed if there is none, and enters it afterwards. What is due is *settled*, one entry after
+//! is changed if there is none, and enters it afterwards. What is due is *expired*, one entry after
 //! the other: all dead items of its chain are removed, and if its own item lives it is entered
 //! anew.
 //!
-//! It is settled by the sweep, bounded work in the background that no request should do, and by
+//! It is expired by the sweep, bounded work in the background that no request should do, and by
 //! writes that need room, before they evict anything: while a dead item is among the first
 //! [`LOOKS`] entries that are due in a shard, no live item is evicted there. Which of the two it
 //! was is counted apart.
@@ -21,7 +21,7 @@ use crate::pools::Want;
 use crate::shard::Shard;
 use crate::stats::Swept;
 use crate::table::{END, Place};
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use crate::{Error, Key, Now, Store};
 use base::TenantId;
 
@@ -49,7 +49,7 @@ pub(crate) struct Sweeper {
     for_stamps: bool,
     /// When the last such walk began.
     stamped: u64,
-    /// The tenant whose dead are buried first.
+    /// The tenant whose dead items are removed first.
     first: usize,
     /// How often [`LOOKS`] entries were looked at, and then something alive may have been evicted.
     #[cfg(test)]
@@ -71,7 +71,7 @@ impl Shard {
             return Ok(());
         }
         self.make_room(store, tenant, cost, spare, now)?;
-        let Tenant { wheel, .. } = &mut self.tenants[tenant as usize];
+        let TenantShard { wheel, .. } = &mut self.tenants[tenant as usize];
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
         wheel.reserve();
@@ -111,7 +111,7 @@ impl Shard {
     fn walk_wheel(&mut self, at: usize, budget: usize, now: Now) -> usize {
         let tenant = &mut self.tenants[at];
         let (expiring, items) = (tenant.len(None).expires as usize, tenant.table.len());
-        let Tenant { wheel: Some(wheel), table, .. } = tenant else { return 0 };
+        let TenantShard { wheel: Some(wheel), table, .. } = tenant else { return 0 };
         if wheel.is_loose(expiring, items) {
             wheel.restart();
         }
@@ -135,9 +135,9 @@ impl Shard {
         budget
     }
 
-    /// Settles one entry of a tenant that is due; returns how many dead items went, and the bytes
+    /// Expires one entry of a tenant that is due; returns how many dead items went, and the bytes
     /// that are free now, which the account has back already. None if nothing is due.
-    fn settle(&mut self, at: usize, now: Now) -> Option<(u64, u64)> {
+    fn expire_one(&mut self, at: usize, now: Now) -> Option<(u64, u64)> {
         let tenant = &mut self.tenants[at];
         let taken = tenant.wheel.as_mut()?.take(now.unix_ms)?;
         let (mut dead, mut bytes) = (0, 0);
@@ -157,16 +157,16 @@ impl Shard {
             false
         });
         if let Some(wheel) = &mut tenant.wheel {
-            wheel.settle(taken, when);
+            wheel.put_back(taken, when);
         }
         Some((dead, bytes))
     }
 
-    /// Buries something that is due, for a write that needs room: returns the bytes as
+    /// Expires something that is due, for a write that needs room: returns the bytes as
     /// [`Shard::evict`] does, 0 if nothing was.
     #[inline]
-    pub(crate) fn bury(&mut self, want: &Want) -> u64 {
-        let freed = self.bury_leaves(want);
+    pub(crate) fn expire(&mut self, want: &Want) -> u64 {
+        let freed = self.free_leaves(want);
         if freed > 0 {
             return freed;
         }
@@ -175,7 +175,7 @@ impl Shard {
         }
         let mut looks = LOOKS;
         loop {
-            match self.bury_some(want, &mut looks) {
+            match self.expire_some(want, &mut looks) {
                 // Its chunk is free, but not its page.
                 Some(0) => {}
                 freed => return freed.unwrap_or(0),
@@ -183,8 +183,8 @@ impl Shard {
         }
     }
 
-    /// [`Shard::bury`] until an item of these contents finds a chunk. Whether it does.
-    pub(crate) fn bury_for_chunk(
+    /// [`Shard::expire`] until an item of these contents finds a chunk. Whether it does.
+    pub(crate) fn expire_for_chunk(
         &mut self,
         store: &Store,
         tenant: TenantId,
@@ -193,7 +193,7 @@ impl Shard {
     ) -> bool {
         let mut looks = LOOKS;
         while want.now.unix_ms > self.quiet_until
-            && let Some(freed) = self.bury_some(want, &mut looks)
+            && let Some(freed) = self.expire_some(want, &mut looks)
         {
             store.memory.give(freed);
             if self.has_chunk(tenant, contents) {
@@ -203,10 +203,10 @@ impl Shard {
         false
     }
 
-    /// Settles entries until a dead item goes, and returns the bytes that are free now. None if
+    /// Expires entries until a dead item goes, and returns the bytes that are free now. None if
     /// nothing is due any more, or too many entries were looked at.
     #[cold]
-    fn bury_some(&mut self, want: &Want, looks: &mut usize) -> Option<u64> {
+    fn expire_some(&mut self, want: &Want, looks: &mut usize) -> Option<u64> {
         let count = self.tenants.len();
         let (first, looked_at) = match want.tenant.filter(|_| want.own) {
             Some(own) => (usize::from(own), 1),
@@ -215,7 +215,7 @@ impl Shard {
         };
         for at in (first..first + looked_at).map(|at| at % count) {
             while *looks > 0 {
-                let Some((dead, bytes)) = self.settle(at, want.now) else { break };
+                let Some((dead, bytes)) = self.expire_one(at, want.now) else { break };
                 *looks -= 1;
                 self.tenants[at].counters.expired_for_room += dead;
                 if dead > 0 {
@@ -228,18 +228,18 @@ impl Shard {
             self.sweeper.gave_up += u64::from(*looks == 0);
         }
         if count <= TENANTS_MAX {
-            self.settle_quiet();
+            self.update_quiet();
         }
         None
     }
 
     /// Finds out up to when no wheel has an entry.
-    fn settle_quiet(&mut self) {
+    fn update_quiet(&mut self) {
         let wheels = self.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
         self.quiet_until = wheels.map(|wheel| wheel.quiet_until()).min().unwrap_or(u64::MAX);
     }
 
-    /// Buries what is due, tenant by tenant, by up to `budget` entries, and tends the wheels.
+    /// Expires what is due, tenant by tenant, by up to `budget` entries, and maintains the wheels.
     fn sweep_wheels(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let count = self.tenants.len();
@@ -250,7 +250,7 @@ impl Shard {
         self.sweeper.first = first + step;
         for at in (first..first + looked_at).map(|at| at % count) {
             while swept.buckets < budget
-                && let Some((dead, bytes)) = self.settle(at, now)
+                && let Some((dead, bytes)) = self.expire_one(at, now)
             {
                 memory.give(bytes);
                 self.tenants[at].counters.expired_swept += dead;
@@ -269,12 +269,12 @@ impl Shard {
             self.give(memory, at as TenantId, bytes);
         }
         if looked_at == count || first + step >= count {
-            self.settle_quiet();
+            self.update_quiet();
         }
         swept
     }
 
-    /// Settles up to `budget` entries, and with what is left of it looks at buckets; stops at the
+    /// Expires up to `budget` entries, and with what is left of it looks at buckets; stops at the
     /// end of the last table.
     pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = self.sweep_wheels(memory, now, budget);
@@ -290,7 +290,7 @@ impl Shard {
             let tenant = &mut self.tenants[at];
             let next = if tenant.table.is_sparse() || for_stamps {
                 let tick = self.tick;
-                let Tenant { table, pages, .. } = tenant;
+                let TenantShard { table, pages, .. } = tenant;
                 let next = table.walk_mut(position, |mut item| {
                     let mut stamps = item.view().stamps();
                     stamps.refresh(tick);

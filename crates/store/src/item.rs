@@ -17,12 +17,12 @@
 //! nobody else sees the item. Most keys are shorter than 256 bytes and
 //! most values than 64 KB: those that are not pay for their lengths.
 //!
-//! The chunk is as large as the *size class* of the contents ([`Classes`]), so a value may change
-//! within its class where it stands. The class follows from the lengths in the header alone; it is
-//! never stored. The page owns the chunk: to drop an item frees nothing.
+//! The chunk is as large as the *size class* of the contents ([`SizeClasses`]), so a value may
+//! change within its class where it stands. The class follows from the lengths in the header alone;
+//! it is never stored. The page owns the chunk: to drop an item frees nothing.
 
 use crate::fetch::{EXPECTED, LINE, fetch_to_write};
-use crate::slab::Classes;
+use crate::slab::SizeClasses;
 use crate::slab::{STEP, TAG};
 use policy::rank::Stamps;
 use std::marker::PhantomData;
@@ -344,7 +344,7 @@ impl<'a> Ref<'a> {
 
     /// Whether its memory has room for a value that is so long, that expires or not.
     #[inline]
-    pub(crate) fn has_room(self, sizes: &Classes, value_len: usize, expires: bool) -> bool {
+    pub(crate) fn has_room(self, sizes: &SizeClasses, value_len: usize, expires: bool) -> bool {
         let [old_len, key_len] = self.raw.lens();
         let had_expiry = self.raw.header().flags & EXPIRES != 0;
         if value_len == old_len && expires == had_expiry {
@@ -429,7 +429,7 @@ impl Mut<'_> {
     #[inline]
     pub(crate) fn overwrite(
         &mut self,
-        sizes: &Classes,
+        sizes: &SizeClasses,
         value: &[u8],
         expires: Option<u64>,
     ) -> bool {
@@ -462,7 +462,7 @@ impl Mut<'_> {
     }
 
     /// Adds to the end of the value if the class stays the same; says whether it did.
-    pub(crate) fn append(&mut self, sizes: &Classes, more: &[u8]) -> bool {
+    pub(crate) fn append(&mut self, sizes: &SizeClasses, more: &[u8]) -> bool {
         let size = self.raw.contents();
         let value_len = self.raw.lens()[0] + more.len();
         if !self.raw.keeps_lens(value_len) || !sizes.are_one(size + more.len() as u64, size) {
@@ -475,7 +475,7 @@ impl Mut<'_> {
     }
 
     /// Replaces the expiry if the class stays the same; says whether it did.
-    pub(crate) fn set_expires(&mut self, sizes: &Classes, expires: Option<u64>) -> bool {
+    pub(crate) fn set_expires(&mut self, sizes: &SizeClasses, expires: Option<u64>) -> bool {
         let [value_len, key_len] = self.raw.lens();
         if !sizes.are_one(contents(key_len, value_len, expires.is_some()), self.raw.contents()) {
             return false;
@@ -542,12 +542,12 @@ mod tests {
     struct Made {
         _chunk: Box<[u32]>,
         item: Owned,
-        sizes: Classes,
+        sizes: SizeClasses,
     }
 
     fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Made {
         let parts = Parts { db: 3, key, value: [value, b""], expires, kind: 5 };
-        let sizes = Classes::new(64 << 10, 64 << 10, 48, 1.25);
+        let sizes = SizeClasses::new(64 << 10, 64 << 10, 48, 1.25);
         let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN].into_boxed_slice();
         let base = NonNull::new(chunk.as_mut_ptr().cast()).unwrap();
         // SAFETY: the chunk is as large as the class of the contents, and stays beside the item.
@@ -555,7 +555,7 @@ mod tests {
         Made { _chunk: chunk, item, sizes }
     }
 
-    fn change(made: &mut Made, change: impl FnOnce(&mut Mut, &Classes) -> bool) -> bool {
+    fn change(made: &mut Made, change: impl FnOnce(&mut Mut, &SizeClasses) -> bool) -> bool {
         change(&mut Mut { raw: made.item.0, lifetime: PhantomData }, &made.sizes)
     }
 

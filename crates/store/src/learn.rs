@@ -1,10 +1,10 @@
 //! Learning in the background: lifetimes counted by the shards become a new table of ranks.
 //!
 //! Who holds a shard alone counts what ended, at which age, in which class; hits were noted by who
-//! read (`read.rs`). Counted is by lane, as threads are spread over those, and for all shards
-//! together: so a thread has its counters to itself, and in its caches. The sweep asks now and then
-//! whether it is time to look; then it draws a few items in one shard after the other for the
-//! lifetimes that still last, takes the counts, learns without any shard's lock, and swaps the
+//! read (`read.rs`). Counted is by reader slot, as threads are spread over those, and for all
+//! shards together: so a thread has its counters to itself, and in its caches. The sweep asks now
+//! and then whether it is time to look; then it draws a few items in one shard after the other for
+//! the lifetimes that still last, takes the counts, learns without any shard's lock, and swaps the
 //! table of ranks whole, as a change of the pools is swapped. While no pool's rank learns, the
 //! shards hold no counters and a request pays one look at a null pointer.
 //!
@@ -40,10 +40,10 @@ pub(crate) struct Lifetimes {
 }
 
 impl Lifetimes {
-    fn new(tenants: usize, lanes: usize) -> Self {
-        let bytes = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
+    fn new(tenants: usize, reader_slots: usize) -> Self {
+        let bytes = Learner::bytes(tenants) + reader_slots as u64 * Lived::bytes(tenants);
         let (learner, ranks) = (Learner::new(tenants), Arc::new(Ranks::default()));
-        let lived = (0..lanes).map(|_| Lived::new(tenants)).collect();
+        let lived = (0..reader_slots).map(|_| Lived::new(tenants)).collect();
         Self { learner, ranks, lived, tenants, bytes }
     }
 
@@ -53,23 +53,23 @@ impl Lifetimes {
     }
 }
 
-/// The counters of all lanes.
+/// The counters of all reader slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Lives(Arc<[Lived]>);
 
 impl Lives {
-    /// Those of a lane.
+    /// Those of a reader slot.
     #[inline]
-    pub(crate) fn of(&self, lane: usize) -> &Lived {
-        // Lanes are a power of two.
-        &self.0[lane & (self.0.len() - 1)]
+    pub(crate) fn of(&self, reader_slot: usize) -> &Lived {
+        // Reader slots are a power of two.
+        &self.0[reader_slot & (self.0.len() - 1)]
     }
 }
 
-/// The counters of a lane, while a rank learns.
+/// The counters of a reader slot, while a rank learns.
 #[inline]
-pub(crate) fn lived(lives: Option<&Lives>, lane: usize) -> Option<&Lived> {
-    lives.map(|lives| lives.of(lane))
+pub(crate) fn lived(lives: Option<&Lives>, reader_slot: usize) -> Option<&Lived> {
+    lives.map(|lives| lives.of(reader_slot))
 }
 
 /// An item leaves.
@@ -107,14 +107,14 @@ pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, 
 
 impl Store {
     /// Begins to learn if a pool's rank does, and forgets when none does any more.
-    pub(crate) fn settle_lessons(&self, admin: &mut Admin) {
+    pub(crate) fn switch_lessons(&self, admin: &mut Admin) {
         let learns = |from| admin.pools.iter().any(|pool| pool.evictor.rank.learns() == Some(from));
         let (lifetimes, watched) = (learns(Lessons::Lifetimes), learns(Lessons::Watched));
         let tenants = admin.accounts.len();
         if admin.lifetimes.as_ref().is_some_and(|known| !lifetimes || known.tenants != tenants) {
             let known = admin.lifetimes.take();
             self.memory.give(known.map_or(0, |known| known.bytes));
-            self.shards.iter().for_each(|shard| shard.settle().lives = None);
+            self.shards.iter().for_each(|shard| shard.write_drained().lives = None);
         }
         if lifetimes && admin.lifetimes.is_none() {
             let mut known = Lifetimes::new(tenants, self.shards[0].count());
@@ -173,7 +173,7 @@ impl Store {
         let Some(lessons) = &mut admin.lifetimes else { return };
         let (mut requests, mut evictions, mut items) = (0, 0, 0);
         for shard in &self.shards {
-            let shard = shard.settle();
+            let shard = shard.write_drained();
             requests += shard.tick;
             for tenant in &shard.tenants {
                 evictions += tenant.counters.evicted;
@@ -187,7 +187,7 @@ impl Store {
         // Bytes, of explorers and of all.
         let (mut explorers, mut bytes) = (0.0, 0.0);
         for shard in &self.shards {
-            let shard = &mut *shard.settle();
+            let shard = &mut *shard.write_drained();
             for (at, tenant) in shard.tenants.iter_mut().enumerate() {
                 // What victims were worth was told by the ranks that are replaced now.
                 tenant.pages.forget_victims();

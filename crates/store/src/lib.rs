@@ -9,13 +9,13 @@
 //! its way.
 //!
 //! Pointers are followed in few files: `item.rs`, one item, `table/bucket.rs`, one cache line of
-//! pointers to items, `lanes.rs`, the lock of a shard, and in `slab/` one page and where pages come
-//! from. All else is safe code.
+//! pointers to items, `big_reader.rs`, the lock of a shard, and in `slab/` one page and where pages
+//! come from. All else is safe code.
 #![deny(unsafe_code)]
 
-mod classes;
+#[allow(unsafe_code)]
+mod big_reader;
 mod config;
-mod departed;
 mod dump;
 mod edit;
 mod error;
@@ -26,15 +26,15 @@ mod fetch;
 #[allow(unsafe_code)]
 mod item;
 mod key;
-#[allow(unsafe_code)]
-mod lanes;
 mod learn;
 mod loose;
 mod memory;
 mod pause;
 mod penalty;
+mod penalty_classes;
 mod pools;
 mod read;
+mod removal;
 mod restore;
 mod room;
 mod segments;
@@ -54,7 +54,6 @@ mod watch;
 mod wheel;
 
 pub use config::{Bounds, Config, Pool};
-pub use departed::{Cause, Departed, Listener};
 pub use dump::{Dump, Loaded};
 pub use edit::Edit;
 pub use error::Error;
@@ -63,9 +62,10 @@ pub use key::{Key, Now, Scope};
 pub use loose::Loose;
 pub use pause::{Pauses, Spike};
 pub use policy::Evictor;
+pub use removal::{Removal, RemovalCause, RemovalListener};
 pub use restore::Saved;
 pub use slab::{Move, SizeClass, SizeClassStats, SizeCounts, Slab};
-pub use stats::{ClassStats, Counters, Len, PenaltyStats, Swept, TenantStats};
+pub use stats::{Counters, Len, PenaltyClassStats, PenaltyStats, Swept, TenantStats};
 pub use store::Store;
 pub use tree::{Entry, Probe, Tree};
 pub use trees::{SMALL_TREE, TREE};

@@ -127,7 +127,7 @@ impl Store {
         if !is_wanted(&shard.view(key, place)) {
             return None;
         }
-        shard.note(key);
+        shard.note_change(key);
         let tenant = &mut shard.tenants[usize::from(key.tenant)];
         let tree = tenant.trees.take(number)?;
         let bytes = tree.bytes();
@@ -156,7 +156,7 @@ impl Store {
         }
         let Some(tree) = loose.take() else { return Ok(false) };
         let bytes = tree.bytes();
-        match shard.settle_tree(self, key, place, tree, (kind, note, expires), now) {
+        match shard.insert_tree(self, key, place, tree, (kind, note, expires), now) {
             Ok(()) => shard.written_anew(key, now),
             Err((tree, error)) => {
                 (loose.tree, loose.charged) = (tree, bytes);

@@ -6,7 +6,7 @@
 use crate::sync::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Keeps what different threads write off each other's cache lines.
+/// Pads a value to cache lines of its own: no false sharing between threads.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Padded<T>(pub(crate) T);
@@ -29,7 +29,7 @@ impl Memory {
             limit: AtomicU64::new(limit),
             reserve: AtomicU64::new(0),
         };
-        memory.settle();
+        memory.update_effective();
         memory
     }
 
@@ -44,7 +44,7 @@ impl Memory {
 
     pub(crate) fn set_limit(&self, limit: u64) {
         self.limit.store(limit, Relaxed);
-        self.settle();
+        self.update_effective();
     }
 
     pub(crate) fn reserve(&self) -> u64 {
@@ -53,10 +53,10 @@ impl Memory {
 
     pub(crate) fn set_reserve(&self, reserve: u64) {
         self.reserve.store(reserve, Relaxed);
-        self.settle();
+        self.update_effective();
     }
 
-    fn settle(&self) {
+    fn update_effective(&self) {
         let effective = match self.limit() {
             0 => u64::MAX,
             limit => limit.saturating_sub(self.reserve()),

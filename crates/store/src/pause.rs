@@ -195,7 +195,7 @@ impl Store {
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {
-            let mut shard = shard.settle();
+            let mut shard = shard.write_drained();
             shard.pausing.close();
             sum.merge(&shard.pausing.all);
         }
@@ -205,7 +205,7 @@ impl Store {
     /// Forgets the long pauses that are remembered one by one.
     pub fn forget_spikes(&self) {
         for shard in &self.shards {
-            shard.settle().pausing.all.spikes.clear();
+            shard.write_drained().pausing.all.spikes.clear();
         }
     }
 }

@@ -9,7 +9,7 @@
 //! there are many counters it sorts anew once in so many evictions, so that an eviction costs the
 //! same whatever their number.
 
-use crate::classes::SLOTS;
+use crate::penalty_classes::SLOTS;
 use crate::tenant::Account;
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId};

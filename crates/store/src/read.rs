@@ -1,31 +1,31 @@
 //! A read that writes nothing which other threads read in common, and a write that writes nothing
 //! of that but a value: the common cases.
 //!
-//! A read holds one lane of its shard (`lanes.rs`), so what it must tell it *notes* there: that
-//! there was an access, which moves the shard's tick, and how old the item was, for the counters
-//! and for a rank that learns. Who holds the shard alone next moves the tick by all notes that are
-//! new, and takes in those of its own lane, in their order. In a thread's own eyes the tick is the
-//! shard's and as many more as its lane has new notes; what other lanes have noted meanwhile,
-//! [`NOTES`] each at most, it does not see. So ticks are a little fuzzy among threads, and exact
-//! where there is one.
+//! A read holds one reader slot of its shard (`big_reader.rs`), so what it must tell it records in
+//! that slot's *read buffer*: that there was an access, which moves the shard's tick, and how old
+//! the item was, for the counters and for a rank that learns. The thread that holds the shard alone
+//! next moves the tick by all records that are new, and drains the buffer of its own slot, in
+//! order. In a thread's own eyes the tick is the shard's and as many more as its slot has new
+//! records; what other slots have recorded meanwhile, [`RECORDS`] each at most, it does not see. So
+//! ticks are a little fuzzy among threads, and exact where there is one.
 //!
 //! An item's stamps are written where they stand, as two atomic words: of two hits at once one may
 //! not be counted in them, nor those of a thread whose tick is behind that of the last. Of what is
 //! read all the time they are not written at all while they would tell next to nothing: all its
-//! readers keep the line, and the age that is noted, a few hundredths of the number of items at
+//! readers keep the line, and the age that is recorded, a few hundredths of the number of items at
 //! most, is that since they were written.
 //!
-//! Who replaces a value by one that fits its place looks for it with its own lane held, then takes
-//! the others, so that nobody sees half of it, and notes it: the lines of the shard stay as they
-//! are, and those of the item come while the other lanes do.
+//! A write that replaces a value by one that fits its place looks for it with its own slot held,
+//! then takes the others, so that nobody sees half of it, and records it: the lines of the shard
+//! stay as they are, and those of the item come while the other slots do.
 //!
 //! What a read cannot do like this it leaves to one that holds the shard alone: to remove a dead
-//! item, to time a miss, to report a key that models sample, and to note when the notes are full.
+//! item, to time a miss, to report a key that models sample, and to record when the buffer is full.
 
-use crate::departed::listens;
+use crate::big_reader::{Buffered, READER_SLOTS_MAX};
 use crate::item::{Parts, Ref};
-use crate::lanes::Laned;
 use crate::learn;
+use crate::removal::listens;
 use crate::shard::{Shard, view};
 use crate::table::Place;
 use crate::trees::has_tree;
@@ -34,17 +34,17 @@ use base::TenantId;
 use policy::rank::Stamps;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Notes of a lane, at most: full notes are a reason to hold the shard alone.
-const NOTES: usize = 64;
+/// Records in a read buffer, at most: a full one is a reason to hold the shard alone.
+const RECORDS: usize = 64;
 /// Ticks by which the stamps of another thread's hit may seem to come from the future, at most.
-const FUZZ: u32 = (NOTES * (crate::lanes::LANES_MAX + 1)) as u32;
+const FUZZ: u32 = (RECORDS * (READER_SLOTS_MAX + 1)) as u32;
 /// Stamps of an item that was read so often are not written anew while its age is so small a part
 /// of the number of items that there are buckets for: as a power of two.
 const YOUNG: u32 = 6;
 
 /// One read, or one value replaced.
 #[derive(Clone, Copy, Debug, Default)]
-struct Note {
+struct Record {
     /// Of an item that was found: for how long it had been idle, and what it was.
     age: u32,
     size_class: u16,
@@ -55,97 +55,102 @@ struct Note {
 
 /// The class of no item.
 const NONE: u8 = 0;
-/// The size class in a note of no item that was read: a value was replaced.
+/// The size class in a record of no item that was read: a value was replaced.
 const REPLACED: u16 = u16::MAX;
 
-/// What was done in a lane and is to be told.
+/// What the threads of a reader slot did, not yet in the counters of the shard.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Notes {
+pub(crate) struct ReadBuffer {
     len: u32,
     /// Of these, as many as the shard's tick has moved by.
     counted: u32,
     /// The shard's tick when it was last held alone: here, because the shard's own is in a line
     /// that every write makes new.
     tick: u64,
-    list: [Note; NOTES],
+    list: [Record; RECORDS],
 }
 
-impl Default for Notes {
+impl Default for ReadBuffer {
     fn default() -> Self {
-        Self { len: 0, counted: 0, tick: 0, list: [Note::default(); NOTES] }
+        Self { len: 0, counted: 0, tick: 0, list: [Record::default(); RECORDS] }
     }
 }
 
-impl Notes {
-    /// The tick after these.
+impl ReadBuffer {
+    /// The tick after these records.
     #[inline]
     const fn now(&self) -> u64 {
         self.tick + (self.len - self.counted) as u64
     }
 
     #[inline]
-    fn push(&mut self, note: Note) {
-        self.list[self.len as usize] = note;
+    fn push(&mut self, record: Record) {
+        self.list[self.len as usize] = record;
         self.len += 1;
     }
 }
 
-/// What came of a read that holds a lane.
+/// What came of a read that holds a reader slot.
 pub(crate) enum Glance<'a> {
     /// There is such an item.
     Hit(Item<'a>),
     /// There is none.
     Miss,
-    /// It takes the whole shard to tell. Nothing was noted.
+    /// It takes the whole shard to tell. Nothing was recorded.
     Unclear,
 }
 
-impl Laned for Shard {
-    type Notes = Notes;
+impl Buffered for Shard {
+    type Buffer = ReadBuffer;
 
     #[inline]
-    fn take_in(&mut self, notes: &mut Notes, lane: usize) {
-        self.count(notes);
-        for note in &notes.list[..notes.len as usize] {
-            let tenant = &mut self.tenants[usize::from(note.tenant)];
-            if note.class == NONE {
-                let is_set = note.size_class == REPLACED;
+    fn drain(&mut self, buffer: &mut ReadBuffer, reader_slot: usize) {
+        self.count(buffer);
+        for read in &buffer.list[..buffer.len as usize] {
+            let tenant = &mut self.tenants[usize::from(read.tenant)];
+            if read.class == NONE {
+                let is_set = read.size_class == REPLACED;
                 tenant.counters.sets += u64::from(is_set);
                 tenant.counters.misses += u64::from(!is_set);
                 continue;
             }
             tenant.counters.hits += 1;
             if let Some(lives) = &self.lives {
-                lives.of(lane).count(note.tenant, Stamps::hit_class_of(note.class), note.age, true);
+                lives.of(reader_slot).count(
+                    read.tenant,
+                    Stamps::hit_class_of(read.class),
+                    read.age,
+                    true,
+                );
             }
             if self.is_watched {
-                self.class_is_read(note.tenant, Stamps::penalty_class_of(note.class));
+                self.class_is_read(read.tenant, Stamps::penalty_class_of(read.class));
                 if self.counts_sizes {
-                    self.size_is_read(note.tenant, note.size_class, note.age);
+                    self.size_is_read(read.tenant, read.size_class, read.age);
                 }
             }
         }
-        (notes.len, notes.counted) = (0, 0);
+        (buffer.len, buffer.counted) = (0, 0);
     }
 
     #[inline]
-    fn count(&mut self, notes: &mut Notes) {
-        self.tick += u64::from(notes.len - notes.counted);
-        notes.counted = notes.len;
+    fn count(&mut self, buffer: &mut ReadBuffer) {
+        self.tick += u64::from(buffer.len - buffer.counted);
+        buffer.counted = buffer.len;
     }
 
     #[inline]
-    fn tell(&self, notes: &mut Notes) {
-        notes.tick = self.tick;
+    fn publish(&self, buffer: &mut ReadBuffer) {
+        buffer.tick = self.tick;
     }
 }
 
 impl Shard {
-    /// A read by who holds a lane.
+    /// A read by the holder of a reader slot.
     #[inline]
-    pub(crate) fn glance(&self, notes: &mut Notes, key: &Key, now: Now) -> Glance<'_> {
-        if notes.len as usize == NOTES || self.tap.sees(key) {
+    pub(crate) fn glance(&self, buffer: &mut ReadBuffer, key: &Key, now: Now) -> Glance<'_> {
+        if buffer.len as usize == RECORDS || self.tap.sees(key) {
             return Glance::Unclear;
         }
         let tenant = &self.tenants[usize::from(key.tenant)];
@@ -153,17 +158,17 @@ impl Shard {
             if self.stopwatch.is_on() {
                 return Glance::Unclear;
             }
-            notes.push(Note { tenant: key.tenant, ..Note::default() });
+            buffer.push(Record { tenant: key.tenant, ..Record::default() });
             return Glance::Miss;
         };
         if item.is_dead(now.unix_ms) {
             return Glance::Unclear;
         }
-        let tick = notes.now() + 1;
+        let tick = buffer.now() + 1;
         let mut stamps = item.stamps();
         let age = age_of(stamps, tick);
         let size_class = if self.counts_sizes { tenant.size_class(item) } else { 0 };
-        notes.push(Note { age, size_class, tenant: key.tenant, class: stamps.class });
+        buffer.push(Record { age, size_class, tenant: key.tenant, class: stamps.class });
         let items = tenant.table.about();
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
             self.refresh(item, &mut stamps, age, items, tick);
@@ -171,27 +176,27 @@ impl Shard {
         Glance::Hit(view(item, stamps, 0, &self.sizes, &tenant.trees))
     }
 
-    /// Where an item stands whose value can be replaced by who notes it, if there is one: asked by
-    /// who holds a lane, and will hold all.
+    /// Where an item stands whose value can be replaced by a thread that records it, if there is
+    /// one: asked by the holder of a reader slot that will hold all.
     #[inline]
     pub(crate) fn replaceable(
         &self,
         store: &Store,
-        notes: &Notes,
+        buffer: &ReadBuffer,
         key: &Key,
         parts: &Parts,
     ) -> Option<Place> {
         let tenant = &self.tenants[usize::from(key.tenant)];
         let len = parts.value[0].len();
-        let is_noted = parts.expires.is_none()
+        let is_recorded = parts.expires.is_none()
             && len as u64 <= store.value_max.load(Relaxed)
-            && (notes.len as usize) < NOTES
+            && (buffer.len as usize) < RECORDS
             && !self.stopwatch.is_on()
             && !self.tap.sees(key)
-            && self.notes.is_none()
+            && self.changed.is_none()
             && tenant.away.is_none()
-            && !listens(tenant.departures.as_deref());
-        if !is_noted {
+            && !listens(tenant.removals.as_deref());
+        if !is_recorded {
             return None;
         }
         let (place, item) = tenant.table.find_item(key.hash, key.db, key.bytes)?;
@@ -205,13 +210,13 @@ impl Shard {
         Some(place)
     }
 
-    /// Replaces the value there, by a thread of this lane that holds all lanes since, and has taken
-    /// nothing in.
+    /// Replaces the value there, by a thread of this slot that holds all slots since, and has
+    /// drained no buffer.
     #[inline]
     pub(crate) fn replace(
         &mut self,
-        notes: &mut Notes,
-        lane: usize,
+        buffer: &mut ReadBuffer,
+        reader_slot: usize,
         key: &Key,
         place: Place,
         parts: &Parts,
@@ -222,26 +227,26 @@ impl Shard {
         let is_replaced = item.overwrite(&self.sizes, parts.value[0], None);
         debug_assert!(is_replaced, "there is room");
         item.set_kind(parts.kind);
-        let tick = notes.now() + 1;
-        notes.push(Note { tenant: key.tenant, size_class: REPLACED, ..Note::default() });
+        let tick = buffer.now() + 1;
+        buffer.push(Record { tenant: key.tenant, size_class: REPLACED, ..Record::default() });
         let mut stamps = item.view().stamps();
         let age = age_of(stamps, tick);
         if let Some(lives) = &self.lives {
-            // The value that was there ends its life unread. Counters of a lane are its own.
-            lives.of(lane).count(key.tenant, stamps.hit_class(), age, false);
+            // The value that was there ends its life unread. Counters of a slot are its own.
+            lives.of(reader_slot).count(key.tenant, stamps.hit_class(), age, false);
         }
         self.refresh(self.get(key, place), &mut stamps, age, items, tick);
     }
 
     /// Looks at an item, without a trace.
     #[inline]
-    pub(crate) fn peek(&self, notes: &Notes, key: &Key, now: Now) -> Glance<'_> {
+    pub(crate) fn peek(&self, buffer: &ReadBuffer, key: &Key, now: Now) -> Glance<'_> {
         let tenant = &self.tenants[usize::from(key.tenant)];
         match tenant.table.look_up(key.hash, key.db, key.bytes) {
             None => Glance::Miss,
             Some(item) if item.is_dead(now.unix_ms) => Glance::Unclear,
             Some(item) => {
-                let tick = notes.now();
+                let tick = buffer.now();
                 let stamps = item.stamps();
                 let age = age_of(stamps, tick);
                 Glance::Hit(view(item, stamps, age, &self.sizes, &tenant.trees))
@@ -252,7 +257,7 @@ impl Shard {
     /// Writes the stamps of an item that is used at this age.
     #[inline]
     fn refresh(&self, item: Ref, stamps: &mut Stamps, age: u32, items: usize, tick: u64) {
-        // Who is ahead of this thread stays it.
+        // A thread that is ahead of this one stays ahead.
         stamps.hit(if age == 0 { stamps.last.into() } else { tick });
         learn::classify(self.lessons, stamps, age, items);
         item.stamp(*stamps);

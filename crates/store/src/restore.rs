@@ -2,12 +2,13 @@
 //!
 //! Whatever a client wrote, changed or removed since the store was made is newer than what is
 //! brought back: also where it is gone again by then, evicted, expired or flushed. So as long as
-//! items come back every shard *notes* the hashes of the keys that were written or removed, and
-//! the scopes that were flushed, and takes back nothing that was noted.
+//! items come back every shard remembers the hashes of the keys that were written or removed, and
+//! the scopes that were flushed, and takes back nothing of those.
 //!
-//! The notes are bits in a bitmap of fixed size, so they take no more memory the longer it lasts.
-//! A key that shares its bit with one that was written stays out too: it is a miss, as it would
-//! be without a restore. With a million keys written meanwhile that befalls three in a hundred.
+//! The *changed keys* are bits in a bitmap of fixed size, so they take no more memory the longer it
+//! lasts. A key that shares its bit with one that was written stays out too: it is a miss, as it
+//! would be without a restore. With a million keys written meanwhile that befalls three in a
+//! hundred.
 
 use crate::evict::Exit;
 use crate::penalty::Fetched;
@@ -17,18 +18,18 @@ use crate::{Error, Key, Now, Scope, Store};
 use base::{Micros, TenantId};
 
 /// Bits of all shards together, as a power of two: four megabytes.
-const NOTES: u32 = 25;
+const CHANGED_KEYS: u32 = 25;
 
 /// What was written or removed since the store was made.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub(crate) struct ChangedKeys {
     bits: Box<[u64]>,
     flushed: Vec<Scope>,
 }
 
-impl Notes {
+impl ChangedKeys {
     fn new(shards: usize) -> Self {
-        let words = (1 << (NOTES - 6)) / shards;
+        let words = (1 << (CHANGED_KEYS - 6)) / shards;
         Self { bits: vec![0; words].into(), flushed: vec![] }
     }
 
@@ -55,9 +56,9 @@ impl Notes {
 impl Shard {
     /// A client wrote or removed, or meant to, what has this key.
     #[inline]
-    pub(crate) fn note(&mut self, key: &Key) {
-        if let Some(notes) = &mut self.notes {
-            notes.add(key.hash);
+    pub(crate) fn note_change(&mut self, key: &Key) {
+        if let Some(changed) = &mut self.changed {
+            changed.add(key.hash);
         }
         if let Some(away) = &mut self.tenants[usize::from(key.tenant)].away {
             away.outdate(key.hash);
@@ -67,16 +68,16 @@ impl Shard {
     /// Whether an item of an earlier run may come back: no client has gone beyond it, and it is not
     /// dead.
     pub(crate) fn takes_back(&self, key: &Key, saved: &Saved, now: Now) -> bool {
-        let is_newer = self.notes.as_ref().is_none_or(|notes| notes.has(key));
+        let is_newer = self.changed.as_ref().is_none_or(|changed| changed.has(key));
         !is_newer && saved.expires.is_none_or(|expires| expires >= now.unix_ms)
     }
 
     /// A client removed all of `scope`.
     pub(crate) fn note_flush(&mut self, scope: Scope) {
-        if let Some(notes) = &mut self.notes
-            && !notes.flushed.contains(&scope)
+        if let Some(changed) = &mut self.changed
+            && !changed.flushed.contains(&scope)
         {
-            notes.flushed.push(scope);
+            changed.flushed.push(scope);
         }
     }
 }
@@ -99,17 +100,17 @@ pub struct Saved<'a> {
 }
 
 impl Store {
-    /// From here on what clients write and remove is noted. To be called before there are any.
+    /// From here on what clients write and remove is remembered. To be called before there are any.
     pub fn begin_restore(&self) {
         for shard in &self.shards {
-            shard.settle().notes = Some(Box::new(Notes::new(self.shards.len())));
+            shard.write_drained().changed = Some(Box::new(ChangedKeys::new(self.shards.len())));
         }
     }
 
     /// No more items come back.
     pub fn end_restore(&self) {
         for shard in &self.shards {
-            shard.settle().notes = None;
+            shard.write_drained().changed = None;
         }
     }
 

@@ -88,7 +88,7 @@ impl Shard {
     }
 
     fn evict_somewhere(&mut self, store: &Store, want: &Want) -> u64 {
-        let freed = self.bury(want);
+        let freed = self.expire(want);
         if freed > 0 {
             return freed;
         }

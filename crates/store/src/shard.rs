@@ -5,20 +5,20 @@
 //! else, but for the byte counters when bytes change. What is here holds the shard alone; most
 //! reads need not (`read.rs`).
 
-use crate::classes::Ghosts;
-use crate::departed;
 use crate::evict::Exit;
 use crate::item::{Parts, Ref};
 use crate::learn::{self, Lives, lived};
 use crate::memory::Memory;
 use crate::pause::Pausing;
 use crate::penalty::{Fetched, Stopwatch};
+use crate::penalty_classes::PenaltyTable;
 use crate::pools::{Order, Pools};
-use crate::restore::Notes;
-use crate::slab::{Classes, Draws};
+use crate::removal;
+use crate::restore::ChangedKeys;
+use crate::slab::{Draws, SizeClasses};
 use crate::table::{END, Place};
 use crate::tap::{Seen, Tap};
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use crate::trees::{Trees, has_tree, number};
 use crate::watch::Pasts;
 use crate::{Change, Error, Item, Key, Now, Scope, Store};
@@ -34,7 +34,7 @@ const DRAWS: usize = 64;
 /// hardly any write makes new.
 #[repr(C, align(64))]
 pub(crate) struct Shard {
-    pub(crate) tenants: Vec<Tenant>,
+    pub(crate) tenants: Vec<TenantShard>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
     /// What a rank learns from, if one does.
@@ -45,16 +45,16 @@ pub(crate) struct Shard {
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
     pub(crate) counts_sizes: bool,
-    pub(crate) sizes: Arc<Classes>,
+    pub(crate) sizes: Arc<SizeClasses>,
     pub(crate) seed: u64,
     /// Its number.
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
     pub(crate) nanos: fn() -> u64,
     /// What was written or removed, while items of an earlier run come back.
-    pub(crate) notes: Option<Box<Notes>>,
+    pub(crate) changed: Option<Box<ChangedKeys>>,
     /// Remembers penalties of keys, while pools are made of their classes.
-    pub(crate) ghosts: Option<Box<Ghosts>>,
+    pub(crate) penalty_table: Option<Box<PenaltyTable>>,
     /// Whether any tenant may have a collection.
     pub(crate) has_trees: bool,
     /// Remembers evicted keys, while a rank goes by the whole past of a key.
@@ -62,9 +62,9 @@ pub(crate) struct Shard {
     pub(crate) line: NewLine,
     /// Accesses so far.
     pub(crate) tick: u64,
-    /// The number of the thread that wrote last, up to [`LANES_MAX`](crate::lanes::LANES_MAX): its
-    /// rounds of evictions go on.
-    pub(crate) lane: usize,
+    /// The number of the thread that wrote last, up to
+    /// [`READER_SLOTS_MAX`](crate::big_reader::READER_SLOTS_MAX): its rounds of evictions go on.
+    pub(crate) reader_slot: usize,
     /// When ranks were last balanced.
     pub(crate) balanced: u64,
     pub(crate) prng: Prng,
@@ -72,8 +72,8 @@ pub(crate) struct Shard {
     pub(crate) pausing: Pausing,
     /// Up to this time no wheel has an entry.
     pub(crate) quiet_until: u64,
-    /// The class that the item of the write under way is told to be of; 0 for none.
-    pub(crate) told: u8,
+    /// The class that the item of the write under way is hinted to be of; 0 for none.
+    pub(crate) cost_hint: u8,
     /// The order in which pools give.
     pub(crate) order: Order,
     /// Room for the candidates of an eviction.
@@ -93,7 +93,7 @@ pub(crate) fn view<'a>(
     item: Ref<'a>,
     stamps: Stamps,
     idle: u32,
-    sizes: &'a Classes,
+    sizes: &'a SizeClasses,
     trees: &'a Trees,
 ) -> Item<'a> {
     Item {
@@ -150,7 +150,7 @@ impl Shard {
             if !item.view().is_dead(now.unix_ms) {
                 let mut stamps = item.view().stamps();
                 let age = stamps.age(self.tick);
-                let lived = lived(self.lives.as_ref(), self.lane);
+                let lived = lived(self.lives.as_ref(), self.reader_slot);
                 learn::lives_on(lived, key.tenant, stamps, age, true);
                 stamps.hit(self.tick);
                 learn::classify(self.lessons, &mut stamps, age, items);
@@ -227,7 +227,7 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
-        self.note(key);
+        self.note_change(key);
         let len = parts.value[0].len() as u64;
         let limit = store.value_max.load(Relaxed);
         if len > limit {
@@ -243,14 +243,14 @@ impl Shard {
             let (items, mut item) = (table.about(), table.get_mut(place));
             let mut stamps = item.view().stamps();
             let age = stamps.age(self.tick);
-            let lived = lived(self.lives.as_ref(), self.lane);
+            let lived = lived(self.lives.as_ref(), self.reader_slot);
             learn::lives_on(lived, key.tenant, stamps, age, false);
             learn::classify(self.lessons, &mut stamps, age, items);
             item.set_stamps(stamps);
         }
         let tenant = &self.tenants[key.tenant as usize];
         let old = self.collection(key.tenant, place);
-        let before = departed::value_before(tenant.departures.as_deref(), tenant.table.get(place));
+        let before = removal::value_before(tenant.removals.as_deref(), tenant.table.get(place));
         match parts.expires {
             None => self.overwrite::<false>(store, key, place, parts, now),
             Some(when) => self.overwrite_dying(store, key, place, parts, when, now),
@@ -258,12 +258,12 @@ impl Shard {
         if let Some((class, tree, _)) = old
             && (!has_tree(parts.kind) || number(parts.value[0]) != tree)
         {
-            let freed = self.tenants[key.tenant as usize].bury_tree(class, tree);
+            let freed = self.tenants[key.tenant as usize].discard_tree(class, tree);
             self.give(&store.memory, key.tenant, freed);
         }
-        let departures = &self.tenants[key.tenant as usize].departures;
-        if let (Some(departures), Some(before)) = (departures, before) {
-            departures.replaced(key.bytes, &before);
+        let removals = &self.tenants[key.tenant as usize].removals;
+        if let (Some(removals), Some(before)) = (removals, before) {
+            removals.replaced(key.bytes, &before);
         }
         Ok(())
     }
@@ -471,7 +471,7 @@ impl Shard {
         change: &Change,
         now: Now,
     ) -> Result<(), Error> {
-        self.note(key);
+        self.note_change(key);
         match (change, found) {
             (Change::Set { value, kind, expires }, _) => {
                 self.set(store, key, found, &Parts::of(key, value, *kind, *expires), now)
@@ -531,7 +531,7 @@ impl Shard {
         if self.stopwatch.is_on() {
             self.fetch_ends(key, now);
         }
-        let Tenant { table, trees, .. } = &self.tenants[key.tenant as usize];
+        let TenantShard { table, trees, .. } = &self.tenants[key.tenant as usize];
         self.tap.see(key, now, self.tick, Sighting::Write, || {
             let (contents, expires) = item();
             let found = table.find(key.hash, key.db, key.bytes).map(|place| table.get(place));
@@ -572,7 +572,7 @@ impl Shard {
 
     /// A live item of `scope` at random, if one is found here by a few draws and a walk.
     pub(crate) fn draw(&mut self, scope: Scope, now: Now) -> Option<(TenantId, Place)> {
-        let len = |at: usize, tenant: &Tenant| match scope.tenant {
+        let len = |at: usize, tenant: &TenantShard| match scope.tenant {
             Some(only) if usize::from(only) != at => 0,
             _ => tenant.len(scope.db).items,
         };
@@ -619,7 +619,7 @@ impl Shard {
     /// merge. Whether it did.
     pub(crate) fn shrink(&mut self, memory: &Memory, tenant: TenantId) -> bool {
         let seed = self.seed;
-        let Tenant { table, account, .. } = &mut self.tenants[tenant as usize];
+        let TenantShard { table, account, .. } = &mut self.tenants[tenant as usize];
         if !table.is_sparse() {
             return false;
         }

@@ -81,7 +81,7 @@ pub struct PenaltyStats {
 
 /// What the items of a tenant whose penalties are of one class hold and do, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ClassStats {
+pub struct PenaltyClassStats {
     /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
     pub class: u8,
     /// Bytes charged for the items, without their share of the tables.

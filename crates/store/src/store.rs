@@ -2,8 +2,8 @@
 //!
 //! Keys are spread over *shards* by bits of their hash; each shard is a lock and what it guards
 //! (`shard.rs`). A call about one key locks its shard, once: most reads share it with others
-//! (`read.rs`, `lanes.rs`), all else holds it alone. Walks and reports lock one shard after the
-//! other, so what they tell is not of one instant.
+//! (`read.rs`, `big_reader.rs`), all else holds it alone. Walks and reports lock one shard after
+//! the other, so what they tell is not of one instant.
 //!
 //! # Who locks what
 //!
@@ -28,9 +28,9 @@
 //! taken and given back after it is freed, so that they are never below the truth, and a limit on
 //! them is a limit on memory at every instant.
 
+use crate::big_reader::{BigReaderLock, READER_SLOTS_MAX, Write};
 use crate::expire::Sweeper;
 use crate::item::Parts;
-use crate::lanes::{LANES_MAX, Lanes, Write};
 use crate::learn::Lifetimes;
 use crate::memory::Memory;
 use crate::pause::Pausing;
@@ -38,13 +38,13 @@ use crate::penalty::{Fetched, Stopwatch};
 use crate::pools::{Order, Pools, Want};
 use crate::read::Glance;
 use crate::shard::{NewLine, Shard};
-use crate::slab::{Arena, Classes, Draws, Moves, Pages};
+use crate::slab::{Arena, Draws, Moves, Pages, SizeClasses};
 use crate::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, thread_number, yield_now,
 };
 use crate::table::END;
 use crate::tap::Tap;
-use crate::tenant::{Account, Tenant};
+use crate::tenant::{Account, TenantShard};
 use crate::watch::Watching;
 use crate::{
     Bounds, Change, Config, Counters, Error, Evictor, Item, Key, Len, Now, Pool, ScanItem, Scope,
@@ -73,7 +73,7 @@ const SWEEP_STEP: usize = 32;
 /// What a call shows to a closure is shown under a lock, which others may share while they read:
 /// the closure should be short, and must not call the store.
 pub struct Store {
-    pub(crate) shards: Box<[Lanes<Shard>]>,
+    pub(crate) shards: Box<[BigReaderLock<Shard>]>,
     pub(crate) memory: Memory,
     pub(crate) value_max: AtomicU64,
     seed: u64,
@@ -82,7 +82,7 @@ pub struct Store {
     /// Bytes of pages by shard.
     held: Box<[Arc<AtomicU64>]>,
     /// How they are cut.
-    pub(crate) sizes: Arc<Classes>,
+    pub(crate) sizes: Arc<SizeClasses>,
     pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
@@ -120,7 +120,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A shard held alone, by a thread of this number.
 #[inline]
 fn by(mut shard: Write<'_, Shard>, thread: usize) -> Write<'_, Shard> {
-    shard.lane = thread % LANES_MAX;
+    shard.reader_slot = thread % READER_SLOTS_MAX;
     shard
 }
 
@@ -138,7 +138,7 @@ impl Store {
         let shard = |at: usize| Shard {
             line: NewLine,
             tick: 0,
-            lane: 0,
+            reader_slot: 0,
             sizes: Arc::clone(&sizes),
             draws: Draws::default(),
             tenants: vec![],
@@ -155,21 +155,21 @@ impl Store {
             nanos: config.nanos,
             lessons: None,
             lives: None,
-            notes: None,
+            changed: None,
             is_watched: false,
             counts_sizes: false,
             balanced: 0,
-            ghosts: None,
+            penalty_table: None,
             has_trees: false,
             pasts: None,
-            told: 0,
+            cost_hint: 0,
         };
-        let lanes = match config.lanes {
-            0 => available_parallelism().map_or(1, NonZero::get).min(LANES_MAX),
-            lanes => lanes,
+        let reader_slots = match config.reader_slots {
+            0 => available_parallelism().map_or(1, NonZero::get).min(READER_SLOTS_MAX),
+            reader_slots => reader_slots,
         };
         let store = Self {
-            shards: (0..shards).map(|at| Lanes::new(shard(at), lanes)).collect(),
+            shards: (0..shards).map(|at| BigReaderLock::new(shard(at), reader_slots)).collect(),
             memory: Memory::new(config.maxmemory.0),
             value_max: AtomicU64::new(config.max_item.0.min(u64::from(u32::MAX))),
             seed: config.seed,
@@ -212,7 +212,7 @@ impl Store {
     }
 
     #[inline]
-    fn shard_of(&self, hash: u64) -> &Lanes<Shard> {
+    fn shard_of(&self, hash: u64) -> &BigReaderLock<Shard> {
         &self.shards[(hash >> 32) as usize & (self.shards.len() - 1)]
     }
 
@@ -226,12 +226,12 @@ impl Store {
     /// Reads an item: counted as a hit or a miss, refreshed, tapped. A miss starts the stopwatch.
     #[inline]
     pub fn get<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
-        let mut lane = self.shard_of(key.hash).read(thread_number());
-        let (shard, notes) = lane.parts();
-        match shard.glance(notes, key, now) {
+        let mut reader = self.shard_of(key.hash).read(thread_number());
+        let (shard, buffer) = reader.parts();
+        match shard.glance(buffer, key, now) {
             Glance::Hit(item) => return Some(read(&item)),
             Glance::Miss => return None,
-            Glance::Unclear => drop(lane),
+            Glance::Unclear => drop(reader),
         }
         // A copy, so that in the common case the key need not have an address.
         let key = &{ *key };
@@ -246,13 +246,13 @@ impl Store {
         let thread = thread_number();
         // First all buckets, then all items: of each kind none waits for another.
         for &(tenant, hash) in keys {
-            if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
-                lane.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
+            if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
+                reader.parts().0.tenants[usize::from(tenant)].table.prefetch(hash);
             }
         }
         for &(tenant, hash) in keys {
-            if let Some(mut lane) = self.shard_of(hash).try_read(thread) {
-                lane.parts().0.tenants[usize::from(tenant)].table.prefetch_item(hash);
+            if let Some(mut reader) = self.shard_of(hash).try_read(thread) {
+                reader.parts().0.tenants[usize::from(tenant)].table.prefetch_item(hash);
             }
         }
     }
@@ -260,12 +260,12 @@ impl Store {
     /// Looks at an item without a trace: no recency, no counters, no tap.
     #[inline]
     pub fn peek<R>(&self, key: &Key, now: Now, read: impl FnOnce(&Item) -> R) -> Option<R> {
-        let mut lane = self.shard_of(key.hash).read(thread_number());
-        let (shard, notes) = lane.parts();
-        match shard.peek(notes, key, now) {
+        let mut reader = self.shard_of(key.hash).read(thread_number());
+        let (shard, buffer) = reader.parts();
+        match shard.peek(buffer, key, now) {
             Glance::Hit(item) => return Some(read(&item)),
             Glance::Miss => return None,
-            Glance::Unclear => drop(lane),
+            Glance::Unclear => drop(reader),
         }
         let mut shard = self.shard(key);
         let place = shard.find(key, now, &self.memory)?;
@@ -296,19 +296,19 @@ impl Store {
         now: Now,
     ) -> Result<(), Error> {
         let (parts, thread) = (Parts::of(key, value, 0, expires), thread_number());
-        let lanes = self.shard_of(key.hash);
-        let mut lane = lanes.read_first(thread);
-        let (shard, notes) = lane.parts();
-        let place = shard.replaceable(self, notes, key, &parts);
-        let alone = match (lane.alone(), place) {
-            (Some(mut alone), Some(place)) => {
-                let (shard, notes) = alone.parts();
-                shard.replace(notes, thread, key, place, &parts);
+        let lock = self.shard_of(key.hash);
+        let mut reader = lock.read_first(thread);
+        let (shard, buffer) = reader.parts();
+        let place = shard.replaceable(self, buffer, key, &parts);
+        let exclusive = match (reader.exclusive(), place) {
+            (Some(mut exclusive), Some(place)) => {
+                let (shard, buffer) = exclusive.parts();
+                shard.replace(buffer, thread, key, place, &parts);
                 return Ok(());
             }
-            (alone, _) => alone.unwrap_or_else(|| lanes.alone(thread)),
+            (exclusive, _) => exclusive.unwrap_or_else(|| lock.exclusive(thread)),
         };
-        let mut shard = by(alone.write(), thread);
+        let mut shard = by(exclusive.write(), thread);
         shard.tick += 1;
         let found = shard.find(key, now, &self.memory);
         shard.set(self, key, found, &parts, now)
@@ -364,7 +364,7 @@ impl Store {
     /// Removes an item. Whether there was one.
     pub fn delete(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
-        shard.note(key);
+        shard.note_change(key);
         let place = shard.find(key, now, &self.memory);
         if place.is_none() {
             shard.stopwatch.forget(key.hash);
@@ -394,7 +394,7 @@ impl Store {
             if cursor.shard >= self.shards.len() {
                 cursor = Cursor { tenant: cursor.tenant + 1, shard: 0, position: 0 };
             }
-            let shard = self.shards[cursor.shard].settle();
+            let shard = self.shards[cursor.shard].write_drained();
             let is_over = scope.tenant.is_some_and(|tenant| usize::from(tenant) != cursor.tenant);
             let Some(tenant) = shard.tenants.get(cursor.tenant).filter(|_| !is_over) else {
                 return 0;
@@ -428,9 +428,9 @@ impl Store {
         now: Now,
         read: impl FnOnce(&ScanItem) -> R,
     ) -> Option<R> {
-        let first = self.shards[0].settle().prng.below(self.shards.len() as u64) as usize;
+        let first = self.shards[0].write_drained().prng.below(self.shards.len() as u64) as usize;
         for at in 0..self.shards.len() {
-            let mut shard = self.shards[(first + at) % self.shards.len()].settle();
+            let mut shard = self.shards[(first + at) % self.shards.len()].write_drained();
             if let Some((tenant, place)) = shard.draw(scope, now) {
                 let item = shard.tenants[tenant as usize].table.get(place);
                 let (db, key, item) = (item.db(), item.key(), shard.view_of(tenant, item));
@@ -444,7 +444,7 @@ impl Store {
     pub fn len(&self, scope: Scope) -> Len {
         let mut sum = Len::default();
         for shard in &self.shards {
-            for (at, tenant) in shard.settle().tenants.iter().enumerate() {
+            for (at, tenant) in shard.write_drained().tenants.iter().enumerate() {
                 if scope.tenant.is_none_or(|only| usize::from(only) == at) {
                     sum += tenant.len(scope.db);
                 }
@@ -462,9 +462,9 @@ impl Store {
     pub fn flush(&self, scope: Scope) -> u64 {
         let mut removed = 0;
         for padded in &self.shards {
-            let tenants = padded.settle().tenants.len();
+            let tenants = padded.write_drained().tenants.len();
             for at in (0..tenants).filter(|&at| scope.tenant.is_none_or(|t| usize::from(t) == at)) {
-                let mut shard = padded.settle();
+                let mut shard = padded.write_drained();
                 shard.note_flush(Scope { tenant: Some(at as TenantId), db: scope.db });
                 shard.outdate_all(self, at as TenantId, scope.db);
                 let tenant = &mut shard.tenants[at];
@@ -541,15 +541,15 @@ impl Store {
     }
 
     pub(crate) fn publish(&self, admin: &mut Admin) {
-        self.settle_lessons(admin);
-        let ghosts = self.settle_classes(admin);
+        self.switch_lessons(admin);
+        let places = self.switch_classes(admin);
         let learnt = Self::learnt(admin);
         let pools = Arc::new(Pools::new(&admin.pools, &admin.accounts, &learnt));
         for shard in &self.shards {
-            let mut shard = shard.settle();
+            let mut shard = shard.write_drained();
             for account in admin.accounts.iter().skip(shard.tenants.len()) {
                 let pages = Pages::new(&self.arena, &self.sizes, &self.held[shard.at]);
-                shard.tenants.push(Tenant::new(Arc::clone(account), pages));
+                shard.tenants.push(TenantShard::new(Arc::clone(account), pages));
             }
             shard.order.forget();
             let before = std::mem::replace(&mut shard.pools, Arc::clone(&pools));
@@ -560,7 +560,7 @@ impl Store {
                 }
             }
             Self::teach(admin, &mut shard);
-            shard.count_classes(ghosts);
+            shard.count_classes(places);
             let sizes = shard.counts_sizes;
             shard.set_counts_sizes(sizes);
         }
@@ -604,7 +604,7 @@ impl Store {
 
     /// Bytes that tenants take without an item.
     pub(crate) fn fixed_bytes(&self, tenants: usize) -> u64 {
-        (tenants * self.shards.len()) as u64 * Tenant::fixed_bytes()
+        (tenants * self.shards.len()) as u64 * TenantShard::fixed_bytes()
     }
 
     /// A tenant now; all zero for a number that was not given.
@@ -613,7 +613,7 @@ impl Store {
         let Some(account) = account else { return TenantStats::default() };
         let (mut len, mut counters) = (Len::default(), Counters::default());
         for shard in &self.shards {
-            if let Some(tenant) = shard.settle().tenants.get(usize::from(tenant)) {
+            if let Some(tenant) = shard.write_drained().tenants.get(usize::from(tenant)) {
                 len += tenant.len(None);
                 counters += tenant.counters;
             }
@@ -627,7 +627,7 @@ impl Store {
         let accounts = lock(&self.admin).accounts.clone();
         let mut all = vec![TenantStats::default(); accounts.len()];
         for shard in &self.shards {
-            for (stats, tenant) in all.iter_mut().zip(&shard.settle().tenants) {
+            for (stats, tenant) in all.iter_mut().zip(&shard.write_drained().tenants) {
                 stats.len += tenant.len(None);
                 stats.counters += tenant.counters;
             }
@@ -642,7 +642,7 @@ impl Store {
     /// Chooses the keys of a tenant whose requests are reported; [`Filter::NONE`] to begin with.
     pub fn set_tap(&self, tenant: TenantId, filter: Filter) {
         for shard in &self.shards {
-            shard.settle().tap.set_filter(tenant, filter);
+            shard.write_drained().tap.set_filter(tenant, filter);
         }
     }
 
@@ -650,7 +650,7 @@ impl Store {
     pub fn set_stopwatch(&self, on: bool) {
         let places = if on { (FETCHES_MAX / self.shards.len()).max(256) } else { 0 };
         for shard in &self.shards {
-            shard.settle().stopwatch.set_places(places);
+            shard.write_drained().stopwatch.set_places(places);
         }
     }
 
@@ -665,7 +665,7 @@ impl Store {
     /// lost because nobody drained in time.
     pub fn drain(&self, samples: &mut Vec<Sample>) -> u64 {
         let begin = samples.len();
-        let lost = self.shards.iter().map(|shard| shard.settle().tap.drain(samples)).sum();
+        let lost = self.shards.iter().map(|shard| shard.write_drained().tap.drain(samples)).sum();
         // Stable, so that requests to one key, all in one shard, keep their order.
         samples[begin..].sort_by_key(|sample| sample.time);
         lost
@@ -685,7 +685,7 @@ impl Store {
                 break;
             }
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
-            let mut shard = self.shards[at].settle();
+            let mut shard = self.shards[at].write_drained();
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
             swept.buckets += step.buckets;
             swept.expired += step.expired;
@@ -697,7 +697,7 @@ impl Store {
         }
         // A budget that ends with the same shard each time would always begin with the same one.
         self.sweep_at.fetch_add(1, Relaxed);
-        self.arena.tend();
+        self.arena.maintain();
         if self.learns.load(Relaxed) {
             self.learn();
             self.watch();
@@ -718,13 +718,13 @@ impl Store {
 
     /// Evicts a page in another shard, which the caller does not hold, if its lock is free now.
     pub(crate) fn try_evict_at(&self, other: usize, want: &Want) -> u64 {
-        let shard = self.shards[other].try_settle();
+        let shard = self.shards[other].try_write_drained();
         shard.map_or(0, |mut shard| shard.evict_page(&Want { spare: 0, ..*want }))
     }
 
     #[cfg(test)]
     pub(crate) fn each_shard(&self, mut look: impl FnMut(&Shard)) {
-        self.shards.iter().for_each(|shard| look(&shard.settle()));
+        self.shards.iter().for_each(|shard| look(&shard.write_drained()));
     }
 
     /// Evicts a page in any shard but the one at `at`, which the caller has locked, and returns its
@@ -739,7 +739,7 @@ impl Store {
             let mut locked = 0;
             let others = (0..self.shards.len()).map(|i| (first + i) % self.shards.len());
             for other in others.filter(|&other| other != at) {
-                let Some(mut shard) = self.shards[other].try_settle() else {
+                let Some(mut shard) = self.shards[other].try_write_drained() else {
                     locked += 1;
                     continue;
                 };

@@ -132,7 +132,7 @@ mod watched {
         }
     }
 
-    /// All threads read in one lane; `tests/loom.rs` says where lanes are watched.
+    /// All threads read in one reader slot; `tests/loom.rs` says where slots are watched.
     pub(crate) fn thread_number() -> usize {
         0
     }

@@ -2,12 +2,12 @@
 //! dictionary.
 
 use crate::Bounds;
-use crate::classes::{Classes, SLOTS};
-use crate::departed::Departures;
 use crate::dump::Away;
 use crate::item::{Owned, Ref};
 use crate::memory::{Padded, try_add};
 use crate::penalty::Measured;
+use crate::penalty_classes::{PenaltyClassCounts, SLOTS};
+use crate::removal::Removals;
 use crate::slab::{Chosen, Pages};
 use crate::stats::{Counters, Len};
 use crate::sync::{AtomicBool, AtomicU64, Mutex};
@@ -133,7 +133,7 @@ impl Account {
 }
 
 /// One tenant in one shard.
-pub(crate) struct Tenant {
+pub(crate) struct TenantShard {
     pub(crate) table: Table,
     /// The pages that the table's items stand in.
     pub(crate) pages: Pages,
@@ -142,18 +142,18 @@ pub(crate) struct Tenant {
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
     /// What its classes of penalties hold and do, while pools are made of them.
-    pub(crate) classes: Option<Box<Classes>>,
+    pub(crate) classes: Option<Box<PenaltyClassCounts>>,
     /// When its items die, once it has items that do.
     pub(crate) wheel: Option<Box<Wheel>>,
     /// By database, up to the last that had an item.
     lens: Vec<Len>,
     /// Tells of items that leave, while somebody wants to hear of them.
-    pub(crate) departures: Option<Box<Departures>>,
+    pub(crate) removals: Option<Box<Removals>>,
     /// Copies of items that are kept elsewhere, while there are any.
     pub(crate) away: Option<Box<Away>>,
 }
 
-impl Tenant {
+impl TenantShard {
     /// Bytes that a tenant takes in a shard before it has an item.
     pub(crate) const fn fixed_bytes() -> u64 {
         size_of::<Self>() as u64
@@ -169,7 +169,7 @@ impl Tenant {
             classes: None,
             wheel: None,
             lens: vec![],
-            departures: None,
+            removals: None,
             away: None,
         }
     }
@@ -235,7 +235,7 @@ impl Tenant {
         let charge = self.charge_of(view);
         self.class_leaves(class, charge);
         if has_tree(view.kind()) {
-            bytes += self.trees.bury(number(view.value()));
+            bytes += self.trees.discard(number(view.value()));
         }
         (item, bytes)
     }

@@ -21,7 +21,7 @@ use crate::pools::Want;
 use crate::shard::Shard;
 use crate::store::Store;
 use crate::table::Place;
-use crate::tenant::{Account, Tenant};
+use crate::tenant::{Account, TenantShard};
 use crate::tree::Tree;
 use base::{Prng, TenantId, Tick};
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Trees {
     }
 
     /// The item of a tree is gone. Returns the bytes that are free now.
-    pub(crate) fn bury(&mut self, number: u32) -> u64 {
+    pub(crate) fn discard(&mut self, number: u32) -> u64 {
         match self.take(number) {
             Some(tree) if tree.bytes() > SMALL_TREE => {
                 self.dying.push(*tree);
@@ -157,7 +157,7 @@ impl Trees {
     }
 }
 
-impl Tenant {
+impl TenantShard {
     /// The tree of an item of this class has so many bytes, and had others before.
     pub(crate) fn tree_grows(&mut self, class: u8, before: u64, after: u64) {
         self.class_enters(class, after);
@@ -165,17 +165,17 @@ impl Tenant {
     }
 
     /// The tree of an item of this class goes, which stays; the bytes that are free now.
-    pub(crate) fn bury_tree(&mut self, class: u8, number: u32) -> u64 {
+    pub(crate) fn discard_tree(&mut self, class: u8, number: u32) -> u64 {
         let bytes = self.trees.get(number).map_or(0, Tree::bytes);
         self.class_leaves(class, bytes);
-        self.trees.bury(number)
+        self.trees.discard(number)
     }
 }
 
 impl Shard {
     /// Takes a few leaves apart for a write that needs room. Returns the bytes that are free now,
     /// which the account has back already.
-    pub(crate) fn bury_leaves(&mut self, want: &Want) -> u64 {
+    pub(crate) fn free_leaves(&mut self, want: &Want) -> u64 {
         if !self.has_trees {
             return 0;
         }
@@ -201,20 +201,20 @@ impl Shard {
         let pool = self.pools.first(&mut self.order, want);
         let Some((at, place)) = self.choose_tree(pool, want, often) else { return 0 };
         let freed = self.remove(at, place, Exit::Evicted);
-        freed + self.bury_leaves(want)
+        freed + self.free_leaves(want)
     }
 
     /// The collection of a pool that is to leave, if one is.
     fn choose_tree(&mut self, pool: usize, want: &Want, often: Often) -> Option<(TenantId, Place)> {
         let Self { pools, tenants, prng, tick, .. } = self;
         let may_lose = |&tenant: &TenantId| {
-            let Tenant { account, trees, .. } = &tenants[usize::from(tenant)];
+            let TenantShard { account, trees, .. } = &tenants[usize::from(tenant)];
             let is_own = want.tenant == Some(tenant);
             let own = is_own && (want.own || !account.is_below_min(0));
             trees.held > 0 && (own || !is_own && !want.own && account.loose() > 0)
         };
         let at = pools.drawn_from(pool, prng).find(may_lose)?;
-        let Tenant { table, trees, pages, account, .. } = &tenants[usize::from(at)];
+        let TenantShard { table, trees, pages, account, .. } = &tenants[usize::from(at)];
         let evictor = pools.evictor(at);
         if often == Often::ByShare && prng.below(trees.held + pages.bytes()) >= trees.held {
             return None;
@@ -245,7 +245,7 @@ impl Shard {
         if !self.has_trees {
             return vec![];
         }
-        let of = |tenant: &mut Tenant| {
+        let of = |tenant: &mut TenantShard| {
             (Arc::clone(&tenant.account), std::mem::take(&mut tenant.trees.dying))
         };
         let dying = self.tenants.iter_mut().filter(|tenant| !tenant.trees.dying.is_empty());

@@ -1,6 +1,6 @@
 //! What a caller sees of an item, and what it may ask to become of it.
 
-use crate::slab::Classes;
+use crate::slab::SizeClasses;
 use crate::tree::Tree;
 use crate::trees::{Trees, has_tree, number};
 use base::{Bytes, TenantId};
@@ -25,7 +25,7 @@ pub struct Item<'a> {
     pub penalty_class: u8,
     pub(crate) contents: u64,
     /// None of an item that has no memory.
-    pub(crate) sizes: Option<&'a Classes>,
+    pub(crate) sizes: Option<&'a SizeClasses>,
     pub(crate) trees: Option<&'a Trees>,
 }
 

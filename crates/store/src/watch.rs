@@ -139,7 +139,7 @@ impl Store {
         let (mut tick, mut items) = (0, 0);
         for shard in &self.shards {
             let watched = {
-                let mut shard = shard.settle();
+                let mut shard = shard.write_drained();
                 tick = tick.max(shard.tick);
                 items += shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
                 shard.tap.drain_watched()
@@ -179,7 +179,7 @@ impl Store {
     /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold.
     fn size_pasts(&self, bytes_max: u64) {
         for shard in &self.shards {
-            let shard = &mut *shard.settle();
+            let shard = &mut *shard.write_drained();
             let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
             let keys = items.min(bytes_max as usize / Memory::ENTRY);
             let pasts = shard.pasts.get_or_insert_default();
@@ -194,7 +194,7 @@ impl Store {
     /// Forgets the evicted keys.
     pub(crate) fn forget_pasts(&self) {
         for shard in &self.shards {
-            let pasts = shard.settle().pasts.take();
+            let pasts = shard.write_drained().pasts.take();
             self.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
         }
     }

@@ -205,7 +205,7 @@ impl Wheel {
     }
 
     /// Enters anew what was taken out, or drops it for `None`.
-    pub(crate) fn settle(&mut self, taken: Taken, when: Option<u64>) {
+    pub(crate) fn put_back(&mut self, taken: Taken, when: Option<u64>) {
         if let Some(when) = when {
             self.link(taken, when);
         } else {
@@ -301,7 +301,7 @@ mod tests {
                     if !lives {
                         due.push(taken.hash);
                     }
-                    wheel.settle(taken, lives.then_some(when));
+                    wheel.put_back(taken, lives.then_some(when));
                 }
                 due.sort_unstable();
                 let is_due = |&(_, when): &(u32, u64)| when < now && when != 0;

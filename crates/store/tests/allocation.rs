@@ -87,7 +87,7 @@ fn charged_is_taken_and_all_is_given_back() {
     let (idle, fixed) = (USED.load(Relaxed), store.used().0 as i64);
     let pages = |store: &Store| -> i64 {
         IS_COUNTED.set(false);
-        let classes = (0..2).flat_map(|tenant| store.classes(tenant, Now::default()));
+        let classes = (0..2).flat_map(|tenant| store.size_class_stats(tenant, Now::default()));
         let bytes = classes.map(|class| class.bytes.0 as i64).sum();
         IS_COUNTED.set(true);
         bytes

@@ -6,7 +6,7 @@
 //! be locked by a thread that waits for the turn itself. What must come of it in every order: no
 //! thread waits for ever, no byte is taken beyond the limit or lost, and a write is only refused
 //! where nothing could be evicted for it. The lock of a shard is played by itself, with a reader in
-//! each lane, in `lanes.rs`.
+//! each reader slot, in `big_reader.rs`.
 #![cfg(loom)]
 
 use base::{Bytes, Micros};
@@ -34,7 +34,7 @@ fn set(store: &Store, name: [u8; 4]) -> bool {
 
 fn config() -> Config {
     let slab = Slab { page: 4 << 10, ..Slab::default() };
-    Config { shards: 2, lanes: 2, slab, ..Config::default() }
+    Config { shards: 2, reader_slots: 2, slab, ..Config::default() }
 }
 
 /// A store of two shards with room for its tables and so many items.
@@ -134,8 +134,8 @@ fn a_lowered_limit_is_reached() {
     });
 }
 
-/// A read that notes what it saw in its lane, beside a write of the same key that evicts nothing:
-/// of an item that was not there, and of one that is replaced where it stands.
+/// A read that records what it saw in its reader slot, beside a write of the same key that evicts
+/// nothing: of an item that was not there, and of one that is replaced where it stands.
 #[test]
 fn a_read_sees_what_was_written_or_what_was_there() {
     for was_there in [false, true] {

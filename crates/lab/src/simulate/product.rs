@@ -74,7 +74,7 @@ pub(super) struct Product {
 impl Product {
     /// An empty store of so many bytes.
     pub(super) fn new(evictor: Evictor, maxmemory: Bytes, seed: u64) -> Self {
-        let config = Config { maxmemory, evictor, seed, lanes: 1, ..Config::default() };
+        let config = Config { maxmemory, evictor, seed, reader_slots: 1, ..Config::default() };
         Self { store: Store::new(config), bytes: vec![], stats: Stats::default(), accesses: 0 }
     }
 

@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use store::{Cause, Listener, Store};
+use store::{RemovalCause, RemovalListener, Store};
 use thread_local::ThreadLocal;
 
 /// An entry that left: what a [removal listener](crate::Builder::removal_listener) is told.
@@ -30,15 +30,15 @@ pub struct Removal<'a> {
     /// The value it had.
     pub value: Vec<u8>,
     /// Why it left.
-    pub cause: Cause,
+    pub cause: RemovalCause,
 }
 
 type Hear = dyn Fn(Removal<'_>) + Send + Sync;
 
 /// The caller's function.
-pub(crate) struct RemovalListener(pub(crate) Box<Hear>);
+pub(crate) struct Callback(pub(crate) Box<Hear>);
 
-impl fmt::Debug for RemovalListener {
+impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RemovalListener")
     }
@@ -57,22 +57,22 @@ struct Left {
     part: usize,
     key: Vec<u8>,
     value: Vec<u8>,
-    cause: Cause,
+    cause: RemovalCause,
 }
 
 /// The listener, and the queues of the threads.
 #[derive(Debug)]
 pub(crate) struct Removals {
-    listener: RemovalListener,
+    listener: Callback,
     queues: Arc<ThreadLocal<Queue>>,
 }
 
 impl Removals {
     /// Has the store tell of what leaves from now on.
-    pub(crate) fn new(listener: RemovalListener, store: &Store) -> Self {
+    pub(crate) fn new(listener: Callback, store: &Store) -> Self {
         let queues = Arc::new(ThreadLocal::<Queue>::new());
         let all = Arc::clone(&queues);
-        let note: Arc<Listener> = Arc::new(move |part, key, value, cause| {
+        let note: Arc<RemovalListener> = Arc::new(move |part, key, value, cause| {
             let (key, value) = (key.to_vec(), value.to_vec());
             let left = Left { part: part.into(), key, value, cause };
             all.get_or_default().left.borrow_mut().push_back(left);

@@ -219,7 +219,7 @@ fn set(call: &mut Call<'_>) -> Done {
     let plain = !options.if_absent && !options.if_present && !options.keep_ttl && !options.get;
     if plain && expires.is_none_or(|at| at > now_ms) {
         match options.cost {
-            Some(cost) => call.shared.store.set_told(&key, value, expires, cost, call.now)?,
+            Some(cost) => call.shared.store.set_with_hint(&key, value, expires, cost, call.now)?,
             None => call.shared.store.set(&key, value, expires, call.now)?,
         }
         tell_set(call, call.arg(1), expires);
@@ -238,7 +238,7 @@ fn set(call: &mut Call<'_>) -> Done {
         (change(value, expires.or(kept), now_ms), (true, old))
     };
     let (done, old) = match options.cost {
-        Some(cost) => call.shared.store.update_told(&key, cost, call.now, update)?,
+        Some(cost) => call.shared.store.update_with_hint(&key, cost, call.now, update)?,
         None => call.shared.store.update(&key, call.now, update)?,
     };
     if done {

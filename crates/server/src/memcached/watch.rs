@@ -22,7 +22,7 @@ use crate::listen::Speaks;
 use crate::shared::Shared;
 use base::Filter;
 use std::io::Write;
-use store::{Departed, Key};
+use store::{Key, Removal};
 
 /// The result of a store.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
 }
 
 /// Shows that an item has made room for others.
-pub(crate) fn eviction(shared: &Shared, left: &Departed) {
+pub(crate) fn eviction(shared: &Shared, left: &Removal) {
     if !shared.hub.is_wanted(EVICTIONS) {
         return;
     }

@@ -125,7 +125,7 @@ impl Write<'_> {
         };
         let store = &ask.shared.store;
         let written = match self.cost {
-            Some(cost) => store.update_told(key, cost, ask.now, write),
+            Some(cost) => store.update_with_hint(key, cost, ask.now, write),
             None => store.update(key, ask.now, write),
         };
         watch::fetch(ask, key, before);

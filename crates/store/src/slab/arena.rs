@@ -1,22 +1,23 @@
 //! Where pages come from: memory of the system that no allocator ever sees.
 //!
 //! A region of addresses is mapped that is far larger than what will be used of it; what is written
-//! takes memory, by blocks, and nothing else does. Pages are cut from its front, runs of 2^n pages
-//! from that of another. What is given back loses its memory and keeps its addresses for the next
-//! of its length, so what is resident follows what is charged, whatever sizes come after each
-//! other: there is nothing to be fragmented but addresses, and of those there are enough.
+//! takes memory, by the system's pages (OS pages), and nothing else does. Pages are cut from its
+//! front, runs of 2^n pages from that of another. What is given back loses its memory and keeps its
+//! addresses for the next of its length, so what is resident follows what is charged, whatever
+//! sizes come after each other: there is nothing to be fragmented but addresses, and of those there
+//! are enough.
 //!
-//! To lose memory and to get it back is a page fault for every block, thirty times as long as to
+//! To lose memory and to get it back is a page fault for every OS page, thirty times as long as to
 //! write it. So a part of the limit stays *warm*: what was given back last keeps its memory for the
 //! next to ask, that mostly is there, for pages move among classes, and a large value takes the
 //! place of another. A warm run that is longer than what is asked of it loses its end.
 //!
-//! Large blocks of the system, of 2 MB, take the place of pages that fill one: an item is one miss
-//! of the processor's table of addresses less away. Nothing becomes resident that is not charged,
-//! and it is done in the background. A block of which a page is given back is declined from then
-//! on, else the system might fill it up again behind our back; while there is one region, until all
-//! pages are back. There are none under runs, which come and go. The memory of a page that leaves a
-//! large block is no longer ours, and the system takes it when it needs some.
+//! Huge pages, of 2 MB, take the place of pages that fill one: an item is one TLB miss less away.
+//! Nothing becomes resident that is not charged,
+//! and it is done in the background. A huge page of which a page is given back is declined from
+//! then on, else the system might fill it up again behind our back; while there is one region,
+//! until all pages are back. There are none under runs, which come and go. The memory of a page
+//! that leaves a huge page is no longer ours, and the system takes it when it needs some.
 
 use super::mapping::Mapping;
 use crate::sync::{Mutex, MutexGuard};
@@ -24,7 +25,7 @@ use std::collections::BTreeSet;
 use std::ptr::NonNull;
 use std::sync::PoisonError;
 
-/// A run of 2^n pages in one piece, aligned to its length, or to a block if it is longer.
+/// A run of 2^n pages in one piece, aligned to its length, or to a huge page if it is longer.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) base: NonNull<u8>,
@@ -38,12 +39,12 @@ unsafe impl Send for Run {}
 // SAFETY: shared, it only tells where it is.
 unsafe impl Sync for Run {}
 
-/// Bytes of a large block.
-const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
-/// Blocks that are declined one by one: each may take two entries of the system's list of mappings,
-/// which has 65 530.
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
+/// Huge pages that are declined one by one: each may take two entries of the system's list of
+/// mappings, which has 65 530.
 const DECLINED_MAX: usize = 4096;
-/// Blocks made large at once.
+/// Huge pages made at once.
 const ACCEPTED_MAX: usize = 16;
 /// The part of the limit that stays warm, and its bounds in bytes.
 const WARM: usize = 128;
@@ -65,7 +66,7 @@ impl Front {
         let at = self.cut.next_multiple_of(align);
         let is_full = self.regions.last().is_none_or(|region| region.len() < at + len);
         if is_full {
-            self.regions.push(Mapping::new(len, align.max(BLOCK))?);
+            self.regions.push(Mapping::new(len, align.max(HUGE_PAGE))?);
             self.cut = 0;
         }
         let at = self.cut.next_multiple_of(align);
@@ -93,8 +94,8 @@ struct State {
     warm_max: usize,
     /// Pages that are out.
     out: usize,
-    /// Blocks of the last region of pages, by where they begin: those that pages fill and that are
-    /// to be large, and those that are not to be.
+    /// Huge pages of the last region of pages, by where they begin: those that pages fill and that
+    /// are to be large, and those that are not to be.
     full: Vec<usize>,
     declined: BTreeSet<usize>,
 }
@@ -103,41 +104,42 @@ impl State {
     /// A page, or a run of `len` bytes.
     fn cut(&mut self, order: u32, len: usize, page: usize) -> Option<NonNull<u8>> {
         if order > 0 {
-            return Some(self.runs.cut(len, len.min(BLOCK))?.0);
+            return Some(self.runs.cut(len, len.min(HUGE_PAGE))?.0);
         }
         let (base, is_new) = self.pages.cut(len, page)?;
         if is_new {
             // What is large in the one before stays so.
             if let [.., before, _] = &self.pages.regions[..] {
-                before.decline(0, before.len() / BLOCK * BLOCK);
+                before.decline(0, before.len() / HUGE_PAGE * HUGE_PAGE);
             }
             self.full.clear();
             self.declined.clear();
         }
-        let [from, to] = [self.pages.cut - len, self.pages.cut].map(|at| at / BLOCK);
-        self.full.extend((from..to).map(|block| block * BLOCK));
+        let [from, to] = [self.pages.cut - len, self.pages.cut].map(|at| at / HUGE_PAGE);
+        self.full.extend((from..to).map(|huge_page| huge_page * HUGE_PAGE));
         Some(base)
     }
 
-    /// A block that is to be large, if there is one.
+    /// Room that is to be a huge page, if there is any.
     fn accept(&mut self) -> Option<NonNull<u8>> {
         loop {
-            let block = self.full.pop()?;
-            if !self.declined.contains(&block) && self.declined.len() < DECLINED_MAX {
+            let huge_page = self.full.pop()?;
+            if !self.declined.contains(&huge_page) && self.declined.len() < DECLINED_MAX {
                 let region = self.pages.regions.last()?;
-                region.accept(block, BLOCK);
-                return Some(region.at(block));
+                region.accept(huge_page, HUGE_PAGE);
+                return Some(region.at(huge_page));
             }
         }
     }
 
-    /// Gives the memory of a page to the system, whose blocks must not take it again by themselves.
+    /// Gives the memory of a page to the system, whose huge pages must not take it again by
+    /// themselves.
     fn cool(&mut self, base: NonNull<u8>, page: usize) {
         if let Some(region) = self.pages.regions.last().filter(|region| region.has(base)) {
             let at = region.offset(base);
-            for block in (at / BLOCK * BLOCK..at + page).step_by(BLOCK) {
-                if self.declined.len() < DECLINED_MAX && self.declined.insert(block) {
-                    region.decline(block, BLOCK.min(region.len() - block));
+            for huge_page in (at / HUGE_PAGE * HUGE_PAGE..at + page).step_by(HUGE_PAGE) {
+                if self.declined.len() < DECLINED_MAX && self.declined.insert(huge_page) {
+                    region.decline(huge_page, HUGE_PAGE.min(region.len() - huge_page));
                     if self.declined.len() == DECLINED_MAX {
                         region.decline(0, self.pages.cut);
                     }
@@ -214,7 +216,7 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// An arena of pages of so many bytes, a power of two and a multiple of the system's block.
+    /// An arena of pages of so many bytes, a power of two and a multiple of an OS page.
     pub(crate) fn new(page: u64) -> Self {
         Self { page: page as usize, state: Mutex::new(State::default()) }
     }
@@ -227,13 +229,13 @@ impl Arena {
         state.cool_down(self.page);
     }
 
-    /// Puts large blocks in the place of pages, a few at a time: each takes as long as to copy it,
+    /// Puts huge pages in the place of pages, a few at a time: each takes as long as to copy it,
     /// and who reads it waits.
-    pub(crate) fn tend(&self) {
+    pub(crate) fn maintain(&self) {
         for _ in 0..ACCEPTED_MAX {
-            let Some(block) = self.lock().accept() else { return };
+            let Some(huge_page) = self.lock().accept() else { return };
             // If it was declined in the meantime the system refuses.
-            Mapping::collapse(block, BLOCK);
+            Mapping::collapse(huge_page, HUGE_PAGE);
         }
     }
 
@@ -353,21 +355,21 @@ mod tests {
         arena.give(one);
     }
 
-    /// A block is to be large when pages fill it, and not once one of them was given back.
+    /// A huge page is made when pages fill it, and not once one of them was given back.
     #[test]
-    fn large_blocks_are_full() {
+    fn huge_pages_are_full() {
         let arena = Arena::new(PAGE as u64);
         arena.set_limit(PAGE as u64);
         arena.lock().warm_max = 0;
-        let per_block = BLOCK / PAGE;
-        let mut taken = pages(&arena, 3 * per_block - 1);
-        assert_eq!(arena.lock().full, [0, BLOCK], "the third has a page to go");
-        arena.give(taken.swap_remove(per_block));
-        assert!(arena.lock().declined.contains(&BLOCK));
-        arena.tend();
+        let per_huge_page = HUGE_PAGE / PAGE;
+        let mut taken = pages(&arena, 3 * per_huge_page - 1);
+        assert_eq!(arena.lock().full, [0, HUGE_PAGE], "the third has a page to go");
+        arena.give(taken.swap_remove(per_huge_page));
+        assert!(arena.lock().declined.contains(&HUGE_PAGE));
+        arena.maintain();
         taken.extend(pages(&arena, 2));
-        assert_eq!(arena.lock().full, [2 * BLOCK], "the page given back came first");
-        arena.tend();
+        assert_eq!(arena.lock().full, [2 * HUGE_PAGE], "the page given back came first");
+        arena.maintain();
         assert!(arena.lock().full.is_empty());
         assert!(taken.iter().all(|run| first(run.base) == 7), "nothing is lost");
         give_all(&arena, taken);

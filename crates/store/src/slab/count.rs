@@ -8,7 +8,7 @@ use crate::Store;
 use crate::item::Ref;
 use crate::shard::Shard;
 use crate::table::Place;
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use base::TenantId;
 use std::ops::AddAssign;
 use std::sync::atomic::Ordering::Relaxed;
@@ -52,7 +52,7 @@ impl super::Pages {
     }
 }
 
-impl Tenant {
+impl TenantShard {
     /// The class of sizes of an item.
     pub(crate) fn size_class(&self, item: Ref) -> u16 {
         self.pages.classes.of(item.contents()) as u16
@@ -94,7 +94,7 @@ impl Store {
     /// Misses and writes are counted while fetches are timed ([`Store::set_stopwatch`]).
     pub fn count_sizes(&self, on: bool) {
         if self.counts_sizes.swap(on, Relaxed) != on {
-            self.shards.iter().for_each(|shard| shard.settle().set_counts_sizes(on));
+            self.shards.iter().for_each(|shard| shard.write_drained().set_counts_sizes(on));
         }
     }
 }
@@ -103,6 +103,6 @@ impl Shard {
     /// Whether requests are counted by size.
     pub(crate) fn set_counts_sizes(&mut self, on: bool) {
         self.counts_sizes = on;
-        self.is_watched = self.ghosts.is_some() || on;
+        self.is_watched = self.penalty_table.is_some() || on;
     }
 }

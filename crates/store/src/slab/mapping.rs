@@ -15,7 +15,7 @@ const LEN_MIN: usize = 64 << 20;
 #[cfg(not(miri))]
 const MADV_COLLAPSE: libc::c_int = 25;
 
-/// Whether who runs the machine wants no large blocks: this call would make them all the same.
+/// Whether whoever runs the machine wants no huge pages: this call would make them all the same.
 #[cfg(not(miri))]
 static IS_NEVER: LazyLock<bool> = LazyLock::new(|| {
     let modes = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -40,7 +40,7 @@ impl Mapping {
             let mut options = memmap2::MmapOptions::new();
             options.len(most.max(len) + align).no_reserve_swap().map_anon().ok()
         })?;
-        // Best effort, as below: where there are no large blocks this says so.
+        // Best effort, as below: where there are no huge pages this says so.
         _ = map.advise(memmap2::Advice::NoHugePage);
         let skip = map.as_ptr().align_offset(align);
         Some(Self { map, skip })
@@ -72,7 +72,7 @@ impl Mapping {
         base.addr().get() - self.at(0).addr().get()
     }
 
-    /// Lets the system put large blocks in the place of `len` bytes from `at` on.
+    /// Lets the system put huge pages in the place of `len` bytes from `at` on.
     pub(super) fn accept(&self, at: usize, len: usize) {
         _ = self.map.advise_range(memmap2::Advice::HugePage, self.skip + at, len);
     }

@@ -16,11 +16,10 @@
 //! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard,
 //! `sample.rs` chooses who leaves a class.
 
-mod ahead;
 #[allow(unsafe_code)]
 mod arena;
-mod classes;
 mod count;
+mod eviction_pool;
 mod held;
 mod lowest;
 #[allow(unsafe_code)]
@@ -29,20 +28,21 @@ mod mover;
 #[allow(unsafe_code)]
 mod page;
 mod sample;
+mod size_classes;
 
 pub(crate) use arena::Arena;
-pub(crate) use classes::Classes;
 pub use count::SizeCounts;
 pub(crate) use mover::Moves;
 pub use mover::{Move, SizeClass, SizeClassStats};
 pub(crate) use page::{STEP, TAG};
 pub(crate) use sample::{Choice, Chosen, Draws};
+pub(crate) use size_classes::SizeClasses;
 
+use crate::big_reader::READER_SLOTS_MAX;
 use crate::item::{Owned, Parts, Ref};
-use crate::lanes::LANES_MAX;
 use crate::sync::AtomicU64;
-use ahead::{Ahead, MANY};
 use base::Prng;
+use eviction_pool::{EvictionPool, MANY};
 use held::Held;
 use page::Page;
 use policy::rank::{Stamps, Tag, Victims};
@@ -109,7 +109,7 @@ impl Slab {
     }
 
     /// The classes for a store of so many bytes, 0 for no limit, shards and tenants.
-    pub(crate) fn classes(&self, limit: u64, shards: usize, tenants: usize) -> Classes {
+    pub(crate) fn classes(&self, limit: u64, shards: usize, tenants: usize) -> SizeClasses {
         let bytes = if limit == 0 { u64::MAX } else { limit / (shards * tenants.max(1)) as u64 };
         let page = match self.page {
             0 => Self::suits(bytes),
@@ -117,7 +117,7 @@ impl Slab {
         };
         let factor = if self.factor > 1.0 { self.factor } else { Self::default().factor };
         let coarse = COARSE.iter().find(|(pages, _)| bytes / page < *pages);
-        Classes::new(
+        SizeClasses::new(
             page,
             (LONGER * page).min(page.max(LONGEST)),
             self.chunk_min.clamp(32, 1 << 16),
@@ -136,8 +136,8 @@ struct Class {
     bytes: u64,
     /// Items that left to make room.
     evicted: u64,
-    /// As many as had left when it was last told of.
-    told: u64,
+    /// As many as had left when it was last reported.
+    reported: u64,
     /// As many as had left when the shard's classes were last balanced.
     balanced: u64,
     /// As many as had left when it last looked for a page of another class.
@@ -146,15 +146,15 @@ struct Class {
     weighed: u64,
     victims: Victims,
     counts: SizeCounts,
-    /// By the shard's lane; none before there are many items and one was evicted.
-    ahead: [Option<Box<Ahead>>; LANES_MAX],
+    /// By the shard's reader slot; none before there are many items and one was evicted.
+    eviction_pools: [Option<Box<EvictionPool>>; READER_SLOTS_MAX],
 }
 
 /// A tenant's pages in one shard. The items in them must be gone before it is.
 #[derive(Debug)]
 pub(crate) struct Pages {
     arena: Arc<Arena>,
-    classes: Arc<Classes>,
+    classes: Arc<SizeClasses>,
     held: Held,
     /// Bytes of the pages of all tenants in the shard.
     in_shard: Arc<AtomicU64>,
@@ -163,7 +163,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(
         arena: &Arc<Arena>,
-        classes: &Arc<Classes>,
+        classes: &Arc<SizeClasses>,
         in_shard: &Arc<AtomicU64>,
     ) -> Self {
         let held = Held::new(classes.large() + 1);
@@ -180,11 +180,11 @@ impl Pages {
     pub(crate) fn forget_victims(&mut self) {
         for held in self.held.iter_mut() {
             held.victims.count = 0;
-            held.ahead = Default::default();
+            held.eviction_pools = Default::default();
         }
     }
 
-    pub(crate) fn classes(&self) -> &Classes {
+    pub(crate) fn classes(&self) -> &SizeClasses {
         &self.classes
     }
 
@@ -254,7 +254,7 @@ impl Pages {
             }
         }
         if held.items < MANY {
-            held.ahead = Default::default();
+            held.eviction_pools = Default::default();
         }
         let bytes = page.bytes;
         held.bytes -= bytes;

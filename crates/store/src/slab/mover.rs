@@ -46,7 +46,7 @@ const TENANTS_MAX: usize = 16;
 pub struct SizeClass {
     /// Whose items.
     pub tenant: TenantId,
-    /// Its index in what [`Store::classes`] tells.
+    /// Its index in what [`Store::size_class_stats`] tells.
     pub class: usize,
 }
 
@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// The class of an item of which `charge` bytes are charged: its index in what
-    /// [`Store::classes`] tells.
+    /// [`Store::size_class_stats`] tells.
     pub fn class_of(&self, charge: Bytes) -> usize {
         self.sizes.of_charge(charge.0)
     }
@@ -119,10 +119,10 @@ impl Store {
 
     /// The classes of a tenant, by size. Classes in which nothing left of late tell what would
     /// leave.
-    pub fn classes(&self, tenant: TenantId, now: Now) -> Vec<SizeClassStats> {
+    pub fn size_class_stats(&self, tenant: TenantId, now: Now) -> Vec<SizeClassStats> {
         let mut all = vec![SizeClassStats::default(); self.sizes.large() + 1];
         for shard in &self.shards {
-            let mut shard = shard.settle();
+            let mut shard = shard.write_drained();
             let at = usize::from(tenant);
             for (class, stats) in all.iter_mut().enumerate() {
                 let Some(tenant) = shard.tenants.get(at) else { return vec![] };
@@ -130,7 +130,7 @@ impl Store {
                 if held.items > 0 && held.is_quiet() {
                     shard.pretend(at as TenantId, class, now);
                 }
-                shard.tenants[at].pages.tell(class, stats);
+                shard.tenants[at].pages.report(class, stats);
             }
         }
         all
@@ -185,14 +185,14 @@ const fn want_of(step: &Move, now: Now) -> Want {
 }
 
 impl super::Class {
-    /// Whether nothing left since it was told of.
+    /// Whether nothing left since it was last reported.
     const fn is_quiet(&self) -> bool {
-        self.evicted == self.told
+        self.evicted == self.reported
     }
 }
 
 impl Pages {
-    fn tell(&mut self, class: usize, stats: &mut SizeClassStats) {
+    fn report(&mut self, class: usize, stats: &mut SizeClassStats) {
         let held = &self.held[class];
         let slots = u64::from(self.classes.slots(class)) * held.pages.len() as u64;
         stats.chunk = Bytes(self.classes.chunk(class));
@@ -210,8 +210,8 @@ impl Pages {
             let weight = here.count as f64 / all.count as f64;
             all.density += weight * (here.density - all.density);
         }
-        if held.told != held.evicted {
-            self.held[class].told = held.evicted;
+        if held.reported != held.evicted {
+            self.held[class].reported = held.evicted;
         }
     }
 }

@@ -25,7 +25,7 @@
 //! [1] Corbató. A Paging Experiment with the Multics System. 1969.
 //! [2] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18.
 
-use super::Classes;
+use super::SizeClasses;
 use super::arena::Run;
 use crate::fetch::{EXPECTED, LINE, fetch};
 use crate::item::{ALIGN, Owned, Parts, Ref};
@@ -94,7 +94,7 @@ impl Page {
     }
 
     /// The class and the index of the page in which an item stands.
-    pub(super) fn of(item: Ref, classes: &Classes) -> (usize, usize) {
+    pub(super) fn of(item: Ref, classes: &SizeClasses) -> (usize, usize) {
         let page = classes.page_of(classes.of(item.contents()));
         let base = item.base().map_addr(|addr| {
             let base = addr.get() & !(page as usize - 1);

@@ -8,7 +8,7 @@
 
 use super::lowest::{self, Sorted, least};
 use super::page::Page;
-use super::{Class, Classes, Pages};
+use super::{Class, Pages, SizeClasses};
 use crate::Evictor;
 use crate::item::Ref;
 use crate::key::hash_of;
@@ -69,7 +69,7 @@ impl Line {
         if step == 1 {
             self.least = self.ranks[0];
         } else {
-            self.settle();
+            self.find_least();
         }
         let items = if page.is_full() {
             tags.len()
@@ -88,12 +88,12 @@ impl Line {
         // All are written anew: to read several at once waits for a write of one of them.
         let left = |slot| if slot as u32 == at { f32::INFINITY } else { self.ranks[slot] };
         self.ranks = std::array::from_fn(left);
-        self.settle();
+        self.find_least();
         At { page: self.page, slot: self.first + at }
     }
 
     /// Finds the lowest.
-    fn settle(&mut self) {
+    fn find_least(&mut self) {
         self.least = least(&self.ranks);
     }
 }
@@ -144,7 +144,7 @@ impl Draws {
         let is_in = |line: &&mut Line| line.page == at.page && at.slot - line.first < LINE;
         if let Some(line) = self.0.iter_mut().filter(|line| line.first <= at.slot).find(is_in) {
             line.ranks[(at.slot - line.first) as usize] = rank;
-            line.settle();
+            line.find_least();
         }
     }
 }
@@ -157,7 +157,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) only: Option<u8>,
     pub(crate) tick: u64,
     /// Whose rounds of evictions go on: the shard's.
-    pub(crate) lane: usize,
+    pub(crate) reader_slot: usize,
     pub(crate) unix_ms: u64,
     /// Where the item stands that is being written, which is spared.
     pub(crate) spare: usize,
@@ -189,7 +189,7 @@ pub(crate) struct Chosen {
 impl Pages {
     /// Slots looked at to choose from, and how many of them lie side by side.
     pub(super) fn width(evictor: &Evictor) -> (usize, u32) {
-        // Candidates kept for later evictions double the sample; to draw twice as many does, too.
+        // Candidates in the eviction pool double the sample; to draw twice as many does, too.
         let k = usize::from(evictor.k) << u32::from(evictor.pool);
         (k, if evictor.k < BY_LINES { 1 } else { LINE })
     }
@@ -355,7 +355,7 @@ impl Class {
 }
 
 /// What an item of the page is charged.
-fn charge(classes: &Classes, class: usize, page: &Page) -> u32 {
+fn charge(classes: &SizeClasses, class: usize, page: &Page) -> u32 {
     saturated(match classes.chunk(class) {
         0 => page.bytes,
         chunk => chunk,

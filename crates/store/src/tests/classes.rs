@@ -1,7 +1,7 @@
 //! Pools that are classes of penalties.
 
 use super::{at, key, limited};
-use crate::{ClassStats, Evictor, Pool, Scope, Store};
+use crate::{Evictor, PenaltyClassStats, Pool, Scope, Store};
 use base::penalty::{CLASSES, class_of};
 use base::{Bytes, Micros, Prng};
 
@@ -19,8 +19,8 @@ fn by_class(store: &Store, budgets: &[(u8, u64)]) {
     store.set_pools(&(0..=CLASSES).map(pool).collect::<Vec<_>>());
 }
 
-fn class(store: &Store, tenant: u16, class: u8) -> ClassStats {
-    store.class_stats(tenant)[usize::from(class)]
+fn class(store: &Store, tenant: u16, class: u8) -> PenaltyClassStats {
+    store.penalty_class_stats(tenant)[usize::from(class)]
 }
 
 /// What a class holds is what its items are charged, whatever happens to them, and when counting
@@ -58,7 +58,7 @@ fn what_classes_hold_is_what_is_there() {
             8..12 => _ = store.set(&key, &value, expires, at(ms)),
             12 | 13 => {
                 let cost = Micros(prng.below(5_000));
-                store.set_told(&key, &value, expires, cost, at(ms)).unwrap();
+                store.set_with_hint(&key, &value, expires, cost, at(ms)).unwrap();
                 let class = store.peek(&key, at(ms), |item| item.penalty_class);
                 assert_eq!(class, Some(class_of(cost)));
             }
@@ -89,7 +89,7 @@ fn what_classes_hold_is_what_is_there() {
 
 fn check(store: &Store, now: crate::Now) {
     for tenant in 0..2 {
-        let stats = store.class_stats(tenant);
+        let stats = store.penalty_class_stats(tenant);
         if stats.is_empty() {
             continue;
         }
@@ -130,7 +130,7 @@ fn classes_keep_their_budgets() {
     let share = used(4) / (used(4) + used(7));
     assert!((0.24..0.26).contains(&share), "share {share}");
     let misses = |of| class(&store, 0, of).misses + class(&store, 1, of).misses;
-    // Of so many keys a few are taken for ghosts of others.
+    // Of so many keys a few are taken for others in the penalty table.
     assert!((199_990..=200_000).contains(&(misses(4) + misses(7))));
     assert!(misses(4).abs_diff(100_000) < 100, "{}", misses(4));
     let dear = class(&store, 0, 7);
@@ -179,7 +179,7 @@ fn a_hint_is_believed() {
         let (key, mut now) = (key(&store, 0, &name), at(n));
         store.get(&key, now, |_| ());
         now.micros += Micros(2_000);
-        store.set_told(&key, b"value", None, Micros(1_000), now).unwrap();
+        store.set_with_hint(&key, b"value", None, Micros(1_000), now).unwrap();
         store.fetch_begins(&key, now);
         now.micros += Micros(2_000);
         store.set(&key, b"value", None, now).unwrap();

@@ -15,7 +15,7 @@ mod trees;
 
 use crate::key::hash_of;
 use crate::table::END;
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ fn limited(maxmemory: u64, shards: usize) -> Store {
 }
 
 /// Every item that will die has an entry no later than that.
-fn expiries_are_noted(tenant: &Tenant, seed: u64) {
+fn expiries_are_noted(tenant: &TenantShard, seed: u64) {
     let (mut first, mut entries) = (HashMap::new(), 0);
     let (mut hand, mut walked) = (0, END);
     if let Some(wheel) = &tenant.wheel {
@@ -63,7 +63,7 @@ fn audit(store: &Store) {
     for tenant in 0..store.tenants() {
         let mut bytes = fixed;
         store.each_shard(|shard| {
-            let Tenant { table, pages, away, .. } = &shard.tenants[tenant];
+            let TenantShard { table, pages, away, .. } = &shard.tenants[tenant];
             bytes += away.as_ref().map_or(0, |away| away.bytes);
             bytes += table.bytes() + pages.bytes() + shard.tenants[tenant].trees.audit();
             bytes += shard.tenants[tenant].wheel_bytes();

@@ -70,7 +70,7 @@ impl Pair {
         Self { store, model: BTreeMap::new(), ms: 0, fill: 0, may_forget }
     }
 
-    fn bury(&mut self) {
+    fn expire(&mut self) {
         let now = at(self.ms).unix_ms;
         self.model.retain(|_, entry| entry.expires.is_none_or(|when| now <= when));
     }
@@ -150,7 +150,7 @@ impl Pair {
             Op::Wait { ms } => self.ms += ms,
             Op::Sweep { budget } => _ = store.sweep(now, budget),
         }
-        self.bury();
+        self.expire();
         audit(&self.store);
         let (used, limit) = (self.store.used(), self.store.limit());
         assert!(limit == Bytes(0) || used <= limit, "{used} of {limit}");

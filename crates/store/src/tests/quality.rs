@@ -3,7 +3,7 @@
 
 use super::{at, key, limited};
 use crate::slab::TAG;
-use crate::tenant::Tenant;
+use crate::tenant::TenantShard;
 use crate::{Bounds, Config, Counters, Evictor, Pool, Slab, Store, charge};
 use base::{Access, Bytes, Prng, TenantId, hash};
 use policy::rank::lhd::{Learner, Lived};
@@ -139,12 +139,18 @@ fn compare_lhd(name: &str, accesses: &[u64], room: Bytes, tolerance: f64) {
     for (shards, k, pool, tenants) in all {
         let evictor = Evictor { pool, ..Evictor::lhd(k) };
         let bounds = vec![Bounds::default(); tenants];
-        let lanes = 2;
-        let lessons = Learner::bytes(tenants) + lanes as u64 * Lived::bytes(tenants);
+        let reader_slots = 2;
+        let lessons = Learner::bytes(tenants) + reader_slots as u64 * Lived::bytes(tenants);
         // In a small store not all of the lessons are charged.
         let maxmemory = Bytes((room.0 + lessons).min(room.0 * 32 / 31));
-        let config =
-            Config { maxmemory, shards, lanes, evictor, tenants: bounds, ..Config::default() };
+        let config = Config {
+            maxmemory,
+            shards,
+            reader_slots,
+            evictor,
+            tenants: bounds,
+            ..Config::default()
+        };
         let store = Store::new(config);
         let value = [7; 150];
         for (at_access, number) in accesses.iter().enumerate() {
@@ -179,7 +185,7 @@ fn audit_but_lessons(store: &Store, tenants: usize) {
     assert_eq!(store.used(), with, "no pools change nothing");
     let mut bytes = store.fixed_bytes(tenants);
     store.each_shard(|shard| {
-        for Tenant { table, pages, .. } in &shard.tenants {
+        for TenantShard { table, pages, .. } in &shard.tenants {
             bytes += table.bytes() + pages.bytes();
         }
     });
@@ -198,15 +204,15 @@ fn live_lhd_misses_no_more_than_simulated() {
 
 #[test]
 fn what_was_learnt_is_forgotten_with_its_rank() {
-    let (maxmemory, lanes) = (Bytes(64 << 20), 2);
-    let config = Config { maxmemory, lanes, evictor: Evictor::lhd(32), ..Config::default() };
+    let (maxmemory, reader_slots) = (Bytes(64 << 20), 2);
+    let config = Config { maxmemory, reader_slots, evictor: Evictor::lhd(32), ..Config::default() };
     let store = Store::new(config);
     let with = store.used();
     let klru =
         Pool { tenants: vec![0], class: None, budget: maxmemory, evictor: Evictor::default() };
     store.set_pools(std::slice::from_ref(&klru));
     super::audit(&store);
-    let lessons = Learner::bytes(1) + lanes as u64 * Lived::bytes(1);
+    let lessons = Learner::bytes(1) + reader_slots as u64 * Lived::bytes(1);
     assert_eq!(store.used().0 + lessons, with.0);
     store.set_pools(&[Pool { evictor: Evictor::lhd(8), ..klru }]);
     assert_eq!(store.used(), with);

@@ -1,7 +1,9 @@
 //! What the store tells: the tap, the stopwatch, the counters, walks and draws.
 
 use super::{at, key, limited};
-use crate::{Bounds, Cause, Change, Config, Item, Listener, Now, Scope, Store, charge};
+use crate::{
+    Bounds, Change, Config, Item, Now, RemovalCause, RemovalListener, Scope, Store, charge,
+};
 use base::{Bytes, Filter, Micros, Sighting};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -42,29 +44,31 @@ fn the_tap_tells_what_a_model_must_know() {
 
 /// Who leaves by itself is told while somebody asks, each once.
 #[test]
-fn departures_are_told() {
+fn removals_are_reported() {
     let store = limited(1 << 20, 2);
     let mut all = vec![];
-    assert_eq!((store.departed(&mut all), all.len()), (0, 0));
+    assert_eq!((store.take_removals(&mut all), all.len()), (0, 0));
     store.set(&key(&store, 0, b"short"), b"value", Some(at(5).unix_ms), at(0)).unwrap();
     store.set(&key(&store, 0, b"gone"), b"value", None, at(0)).unwrap();
     store.delete(&key(&store, 0, b"gone"), at(1));
     store.get(&key(&store, 0, b"short"), at(9), |_| ());
-    assert_eq!(store.departed(&mut all), 0);
+    assert_eq!(store.take_removals(&mut all), 0);
     assert_eq!(all.len(), 1, "what was removed on request is no news: {all:?}");
-    assert_eq!((all[0].key.as_slice(), all[0].cause), (&b"short"[..], Cause::Expired));
+    assert_eq!((all[0].key.as_slice(), all[0].cause), (&b"short"[..], RemovalCause::Expired));
     all.clear();
     let write = |n: u32| store.set(&key(&store, 0, &n.to_le_bytes()), &[0; 500], None, at(10));
     (0..5_000).for_each(|n| write(n).unwrap());
-    let lost = store.departed(&mut all);
+    let lost = store.take_removals(&mut all);
     assert_eq!(lost + all.len() as u64, store.tenant_stats(0).counters.evicted);
     assert!(
-        all.iter().all(|left| left.cause == Cause::Evicted && left.size == 500 && left.tenant == 0)
+        all.iter().all(|left| left.cause == RemovalCause::Evicted
+            && left.size == 500
+            && left.tenant == 0)
     );
-    store.forget_departed();
+    store.stop_removals();
     (5_000..9_000).for_each(|n| write(n).unwrap());
     all.clear();
-    assert_eq!((store.departed(&mut all), all.len()), (0, 0), "nobody asked");
+    assert_eq!((store.take_removals(&mut all), all.len()), (0, 0), "nobody asked");
 }
 
 /// A listener hears of every item that leaves, with the value that it had.
@@ -73,7 +77,7 @@ fn a_listener_hears_of_all_that_leaves() {
     let store = limited(1 << 20, 2);
     let heard = Arc::new(Mutex::new(vec![]));
     let ear = Arc::clone(&heard);
-    let listener: Arc<Listener> = Arc::new(move |_, key: &[u8], value: &[u8], cause| {
+    let listener: Arc<RemovalListener> = Arc::new(move |_, key: &[u8], value: &[u8], cause| {
         ear.lock().unwrap().push((key.to_vec(), value.to_vec(), cause));
     });
     store.listen(&listener);
@@ -91,7 +95,12 @@ fn a_listener_hears_of_all_that_leaves() {
     let too_long = vec![0; 2 << 20];
     set(b"c", b"stays", None);
     assert!(store.set(&key(&store, 0, b"c"), &too_long, None, at(9)).is_err());
-    let causes = [Cause::Replaced, Cause::Replaced, Cause::Expired, Cause::Removed];
+    let causes = [
+        RemovalCause::Replaced,
+        RemovalCause::Replaced,
+        RemovalCause::Expired,
+        RemovalCause::Removed,
+    ];
     let values: [&[u8]; 4] = [b"in place", b"no change", &[0; 300], b"grows on"];
     let told = std::mem::take(&mut *heard.lock().unwrap());
     assert_eq!(told.len(), 4, "{told:?}");
@@ -101,10 +110,12 @@ fn a_listener_hears_of_all_that_leaves() {
     (0..5_000u32).for_each(|n| set(&n.to_le_bytes(), &[7; 500], None));
     let told = std::mem::take(&mut *heard.lock().unwrap());
     assert_eq!(told.len() as u64, store.tenant_stats(0).counters.evicted);
-    assert!(told.iter().all(|(_, value, cause)| *cause == Cause::Evicted && value.len() != 1));
+    assert!(
+        told.iter().all(|(_, value, cause)| *cause == RemovalCause::Evicted && value.len() != 1)
+    );
     let mut asked = vec![];
-    assert_eq!((store.departed(&mut asked), asked.len()), (0, 0), "nobody had asked");
-    store.forget_departed();
+    assert_eq!((store.take_removals(&mut asked), asked.len()), (0, 0), "nobody had asked");
+    store.stop_removals();
     store.delete(&key(&store, 0, &4_999u32.to_le_bytes()), at(9));
     assert_eq!(heard.lock().unwrap().len(), 1, "who asks no more does not stop the listener");
 }

@@ -33,7 +33,7 @@ fn ask(store: &Store, tenant: TenantId, number: u64, len: usize) {
 
 fn of(store: &Store, tenant: TenantId, len: usize) -> (usize, SizeClassStats) {
     let class = store.class_of(Bytes(crate::item::HEADER as u64 + 8 + len as u64));
-    (class, store.classes(tenant, at(1))[class])
+    (class, store.size_class_stats(tenant, at(1))[class])
 }
 
 /// A miss is of the class of what is written then, a hit of that of its item; what nobody writes
@@ -49,7 +49,7 @@ fn misses_are_of_the_size_of_their_fill() {
     let (small, large) = (of(&store, 0, 100).1, of(&store, 0, 3_000).1);
     assert_eq!((small.counts.gets, small.counts.misses, small.counts.sets), (100, 100, 100));
     assert_eq!((large.counts.gets, large.counts.misses, large.counts.sets), (100, 10, 10));
-    let all = store.classes(0, at(1));
+    let all = store.size_class_stats(0, at(1));
     assert_eq!(all.iter().map(|class| class.counts.gets).sum::<u64>(), 200);
     store.count_sizes(false);
     ask(&store, 0, 1, 100);

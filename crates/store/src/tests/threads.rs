@@ -169,11 +169,12 @@ fn updates_are_not_torn_apart() {
 
 const MIB: u64 = 1 << 20;
 
-/// What they note in lanes of their own adds up, also while another replaces what they read, which
-/// they see whole.
+/// What they record in reader slots of their own adds up, also while another replaces what they
+/// read, which they see whole.
 #[test]
 fn readers_of_one_item_are_all_counted() {
-    let config = Config { shards: 1, lanes: 2, evictor: Evictor::lhd(8), ..Config::default() };
+    let config =
+        Config { shards: 1, reader_slots: 2, evictor: Evictor::lhd(8), ..Config::default() };
     for slab in [Slab { page: 4 << 10, ..Slab::default() }, Slab::default()] {
         let store = &Store::new(Config { slab, ..config.clone() });
         let key = key(store, 0, b"one");
@@ -205,8 +206,13 @@ fn readers_of_one_item_are_all_counted() {
 #[test]
 fn what_is_noted_comes_to_the_same() {
     let evictor = Evictor::lhd(8);
-    let config =
-        Config { maxmemory: Bytes(MIB * 5 / 8), shards: 2, lanes: 2, evictor, ..Config::default() };
+    let config = Config {
+        maxmemory: Bytes(MIB * 5 / 8),
+        shards: 2,
+        reader_slots: 2,
+        evictor,
+        ..Config::default()
+    };
     for slab in [Slab::default(), Slab { page: 4 << 10, ..Slab::default() }] {
         let [noted, alone] = [0.0, 1.0].map(|rate| {
             let store = Store::new(Config { slab, ..config.clone() });

@@ -110,7 +110,7 @@ fn charged(store: &Store, pools: bool) {
             let tenant = &shard.tenants[usize::from(tenant)];
             tenant.table.each(|item| sum += tenant.charge_of(item));
         });
-        let classes = store.class_stats(tenant);
+        let classes = store.penalty_class_stats(tenant);
         assert_eq!(classes.iter().map(|class| class.used.0).sum::<u64>(), sum);
     }
 }

@@ -40,13 +40,13 @@ impl Branch {
 
     fn leaf(bytes: Vec<u8>) -> Self {
         let mut branch = Self { node: Node::Leaf(bytes), ..Self::empty() };
-        branch.settle();
+        branch.recompute();
         branch
     }
 
     pub(super) fn inner(children: Vec<Self>) -> Self {
         let mut branch = Self { node: Node::Inner(Box::new(children)), ..Self::empty() };
-        branch.settle();
+        branch.recompute();
         branch
     }
 
@@ -59,7 +59,7 @@ impl Branch {
     }
 
     /// Finds out anew what the parent goes by.
-    fn settle(&mut self) {
+    fn recompute(&mut self) {
         (self.rank, self.count, self.dies) = match &self.node {
             Node::Leaf(bytes) => {
                 let rank = leaf::entries(bytes).next().map_or(0, |entry| entry.rank);
@@ -138,16 +138,16 @@ impl Branch {
                 replaced
             }
         };
-        self.settle_after(old, new, split.is_some());
+        self.recompute_after(old, new, split.is_some());
         *total = *total + self.bytes() + split.as_ref().map_or(0, Self::bytes) - before;
         (old, split)
     }
 
-    /// [`Branch::settle`], for less where little has changed.
-    fn settle_after(&mut self, old: Old, new: &New<'_>, is_split: bool) {
+    /// [`Branch::recompute`], for less where little has changed.
+    fn recompute_after(&mut self, old: Old, new: &New<'_>, is_split: bool) {
         let was_mortal = old.is_some_and(|dies| dies.is_some());
         if is_split || was_mortal || matches!(self.node, Node::Inner(_)) {
-            return self.settle();
+            return self.recompute();
         }
         self.count += u64::from(old.is_none());
         self.dies = self.dies.min(new.dies.unwrap_or(NEVER));
@@ -171,7 +171,7 @@ impl Branch {
                 old
             }
         };
-        self.settle();
+        self.recompute();
         *total = *total + self.bytes() - before;
         Some(old)
     }
@@ -199,7 +199,7 @@ impl Branch {
                 dead
             }
         };
-        self.settle();
+        self.recompute();
         *total = *total + self.bytes() - before;
         dead
     }
@@ -242,7 +242,7 @@ impl Branch {
             // All leaves are equally deep.
             _ => {}
         }
-        children[left].settle();
+        children[left].recompute();
         *total = *total + children[left].bytes() - before;
     }
 

@@ -79,7 +79,7 @@ impl Pair {
                 let pages = self.may_forget.into();
                 self.store.move_pages(&[Move { from, to, pages }]);
                 _ = self.store.sweep(self.now(), usize::from(x));
-                _ = self.store.classes(name.0, self.now());
+                _ = self.store.size_class_stats(name.0, self.now());
             }
             13 => self.look(name),
             14 if x < 8 => self.flush(name),

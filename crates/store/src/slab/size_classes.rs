@@ -4,15 +4,15 @@
 //! four bytes; then each is stretched until its chunks fill the page. A class with fewer than four
 //! chunks to a page has longer pages, of two or four in one piece, where pages are short. Below two
 //! chunks to the longest there are no classes: what is larger has a run of pages to itself, charged
-//! by blocks of the system, of which only those written take memory.
+//! by OS pages, of which only those written take memory.
 
 use super::page::{HEAD, STEP, TAG, chunk_of};
 
 /// Bytes of a small item: a collection with a key of usual length.
 const SMALL: u64 = 128;
 
-/// What the system gives memory by.
-pub(crate) const BLOCK: u64 = 4 << 10;
+/// What the system gives memory by: an OS page.
+pub(crate) const OS_PAGE: u64 = 4 << 10;
 /// Sizes up to this many steps find their class in a table.
 const STEPS: u64 = 1024;
 
@@ -32,14 +32,14 @@ struct Cut {
 
 /// Size classes of a store, the smallest first, then the one of what is larger.
 #[derive(Debug)]
-pub(crate) struct Classes {
+pub(crate) struct SizeClasses {
     page: u64,
     cuts: Box<[Cut]>,
     /// The class, by the contents in steps.
     small: Box<[u8]>,
 }
 
-impl Classes {
+impl SizeClasses {
     /// The classes for pages of `page` to `longest` bytes, powers of two, from chunks of `least`
     /// bytes on, each larger than the last by `factor`.
     pub(crate) fn new(page: u64, longest: u64, least: u64, factor: f64) -> Self {
@@ -124,7 +124,7 @@ impl Classes {
     #[inline]
     pub(crate) fn charge(&self, contents: u64) -> u64 {
         match self.chunk(self.of(contents)) {
-            0 => (contents + HEAD + TAG).next_multiple_of(BLOCK),
+            0 => (contents + HEAD + TAG).next_multiple_of(OS_PAGE),
             chunk => chunk,
         }
     }
@@ -140,7 +140,7 @@ mod tests {
         let cuts = [(4, 4, 1.25), (4, 16, 1.25), (64, 64, 1.08), (1024, 1024, 2.0)];
         for (page, longest, factor) in cuts.into_iter().take(if cfg!(miri) { 1 } else { 4 }) {
             let (page, longest) = (page << 10, longest << 10);
-            let classes = Classes::new(page, longest, 48, factor);
+            let classes = SizeClasses::new(page, longest, 48, factor);
             for contents in 1..longest {
                 let class = classes.of(contents);
                 if class == classes.large() {
@@ -164,7 +164,7 @@ mod tests {
     /// With pages of a megabyte and memcached's factor there are about as many classes as there.
     #[test]
     fn there_are_some_forty_classes() {
-        let classes = Classes::new(1 << 20, 1 << 20, 48, 1.25);
+        let classes = SizeClasses::new(1 << 20, 1 << 20, 48, 1.25);
         assert!((35..=45).contains(&classes.large()), "{}", classes.large());
     }
 }

@@ -1,5 +1,5 @@
-//! Classes of penalties, where pools are made of them: what each holds and does, and the classes of
-//! keys that are not here.
+//! PenaltyClassCounts of penalties, where pools are made of them: what each holds and does, and the
+//! classes of keys that are not here.
 //!
 //! While no pool is of a class nothing here exists, and a request pays one look at a null pointer.
 //! When the first is, every shard walks its tables once under its lock and counts what is there;
@@ -7,11 +7,11 @@
 //!
 //! A miss knows its key, not its class. It counts when its fetch ends, for the class in which the
 //! fetch was measured; one that never ends counts for the class its key had when it was last heard
-//! of. That is what *ghosts* tell: a table of fixed size, a place to a key by its hash, in which a
-//! newcomer takes the place of whoever stood there. Who has left it is unknown again, and learns
-//! its class with its next fetch. What is written unknown is taken for one of the class that most
-//! misses of its tenant were of: a pool of its own would have reads but no misses, which are of the
-//! classes they are measured in.
+//! of. That is what the *penalty table* tells: of fixed size, a place to a key by its hash, in
+//! which a newcomer takes the place of whoever stood there. Who has left it is unknown again, and
+//! learns its class with its next fetch. What is written unknown is taken for one of the class that
+//! most misses of its tenant were of: a pool of its own would have reads but no misses, which are
+//! of the classes they are measured in.
 
 use crate::item::Owned;
 use crate::key::hash_of;
@@ -19,8 +19,8 @@ use crate::penalty::Fetched;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
-use crate::tenant::{Account, Tenant};
-use crate::{Change, ClassStats, Error, Item, Key, Now, Store};
+use crate::tenant::{Account, TenantShard};
+use crate::{Change, Error, Item, Key, Now, PenaltyClassStats, Store};
 use base::penalty::{CLASSES, Estimate, class_of, usual};
 use base::{Bytes, Micros, TenantId, hash};
 use std::sync::PoisonError;
@@ -29,10 +29,10 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The classes, and the unknown.
 pub(crate) const SLOTS: usize = CLASSES as usize + 1;
 
-/// One ghost for so many bytes of the limit.
-const BYTES_OF_A_GHOST: u64 = 512;
-/// Ghosts of all shards together.
-const GHOSTS: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
+/// One place in the penalty table for so many bytes of the limit.
+const BYTES_PER_PLACE: u64 = 512;
+/// Places of all shards together.
+const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
 /// What the items of one class of a tenant hold and do, in one shard.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +45,11 @@ struct Count {
 
 /// The classes of one tenant in one shard.
 #[derive(Debug, Default)]
-pub(crate) struct Classes {
+pub(crate) struct PenaltyClassCounts {
     counts: [Count; SLOTS],
 }
 
-impl Classes {
+impl PenaltyClassCounts {
     fn at(&mut self, class: u8) -> &mut Count {
         &mut self.counts[usize::from(class).min(SLOTS - 1)]
     }
@@ -79,14 +79,14 @@ impl Classes {
 
 /// Keys whose penalties are remembered.
 #[derive(Debug)]
-pub(crate) struct Ghosts {
+pub(crate) struct PenaltyTable {
     /// Fourteen bits of a hash, and an estimate.
     places: Box<[u32]>,
 }
 
 const ESTIMATE: u32 = 18;
 
-impl Ghosts {
+impl PenaltyTable {
     fn new(places: usize) -> Self {
         Self { places: vec![0; places].into() }
     }
@@ -136,7 +136,7 @@ impl Ghosts {
     }
 }
 
-impl Tenant {
+impl TenantShard {
     /// An item of this class and charge came.
     #[inline]
     pub(crate) fn class_enters(&mut self, class: u8, charge: u64) {
@@ -190,8 +190,8 @@ impl Shard {
     /// Counts classes, and remembers so many keys, or stops.
     pub(crate) fn count_classes(&mut self, places: Option<usize>) {
         self.tenants.iter_mut().for_each(|tenant| tenant.count_classes(places.is_some()));
-        if self.ghosts.as_ref().map(|ghosts| ghosts.places.len()) != places {
-            self.ghosts = places.map(|places| Box::new(Ghosts::new(places)));
+        if self.penalty_table.as_ref().map(|table| table.places.len()) != places {
+            self.penalty_table = places.map(|places| Box::new(PenaltyTable::new(places)));
         }
     }
 
@@ -205,8 +205,8 @@ impl Shard {
     /// So many reads missed a key whose fetch nobody saw the end of.
     #[cold]
     pub(crate) fn class_is_missed(&mut self, tenant: TenantId, hash: u64, reads: u32) {
-        let Some(ghosts) = &mut self.ghosts else { return };
-        let class = ghosts.class(tenant, hash);
+        let Some(table) = &mut self.penalty_table else { return };
+        let class = table.class(tenant, hash);
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
             classes.missed(class, reads.into());
         }
@@ -220,15 +220,15 @@ impl Shard {
                 self.size_is_written(key.tenant, place);
             }
         }
-        let told = self.told;
-        let Some(ghosts) = &mut self.ghosts else { return };
+        let hint = self.cost_hint;
+        let Some(table) = &mut self.penalty_table else { return };
         let tenant = &mut self.tenants[usize::from(key.tenant)];
         let Some(place) = tenant.table.find(key.hash, key.db, key.bytes) else { return };
         let mut class = tenant.table.get(place).stamps().penalty_class();
-        if told != 0 && !fetched {
-            class = told;
+        if hint != 0 && !fetched {
+            class = hint;
         } else if class == 0 {
-            class = ghosts.class(key.tenant, key.hash);
+            class = table.class(key.tenant, key.hash);
         }
         if class == 0
             && let Some(classes) = &tenant.classes
@@ -245,19 +245,19 @@ impl Shard {
     /// and for its class.
     #[cold]
     pub(crate) fn fetched(&mut self, key: &Key, fetched: Fetched, reads: u64) {
-        let told = self.told;
+        let hint = self.cost_hint;
         let tenant = &mut self.tenants[usize::from(key.tenant)];
         let place = tenant.table.find(key.hash, key.db, key.bytes);
         let present = place.map_or(0, |place| tenant.table.get(place).stamps().penalty_class());
-        let class = match (fetched, &mut self.ghosts) {
-            _ if told != 0 => told,
-            (Fetched::In(..), _) if tenant.account.is_hinted() => match &mut self.ghosts {
-                Some(ghosts) if present == 0 => ghosts.class(key.tenant, key.hash),
+        let class = match (fetched, &mut self.penalty_table) {
+            _ if hint != 0 => hint,
+            (Fetched::In(..), _) if tenant.account.is_hinted() => match &mut self.penalty_table {
+                Some(table) if present == 0 => table.class(key.tenant, key.hash),
                 _ => present,
             },
-            (Fetched::In(took, _), Some(ghosts)) => ghosts.measure(key.tenant, key.hash, took),
+            (Fetched::In(took, _), Some(table)) => table.measure(key.tenant, key.hash, took),
             (Fetched::In(took, _), None) => class_of(took),
-            (Fetched::Abandoned, Some(ghosts)) => ghosts.class(key.tenant, key.hash),
+            (Fetched::Abandoned, Some(table)) => table.class(key.tenant, key.hash),
             (Fetched::Abandoned, None) => present,
         };
         let mut measured = tenant.account.measured.lock().unwrap_or_else(PoisonError::into_inner);
@@ -275,7 +275,7 @@ impl Shard {
     }
 }
 
-impl Tenant {
+impl TenantShard {
     /// The item is of this class now.
     fn set_class(&mut self, place: Place, class: u8) {
         let charge = self.charge_of(self.table.get(place));
@@ -294,7 +294,7 @@ impl Tenant {
 
 impl Store {
     /// Whether the penalties of a tenant are what they are, in
-    /// [`Store::set_told`], and not what is measured.
+    /// [`Store::set_with_hint`], and not what is measured.
     pub fn set_hinted(&self, tenant: TenantId, hinted: bool) {
         if let Some(account) = lock(&self.admin).accounts.get(usize::from(tenant)) {
             account.set_hinted(hinted);
@@ -303,7 +303,7 @@ impl Store {
 
     /// [`Store::set`] of an item of which the caller says what a miss of it costs: its class is
     /// that of `penalty`, whatever is measured. What is measured counts for that class.
-    pub fn set_told(
+    pub fn set_with_hint(
         &self,
         key: &Key,
         value: &[u8],
@@ -312,11 +312,11 @@ impl Store {
         now: Now,
     ) -> Result<(), Error> {
         let change = |_: Option<&Item>| (Change::set(value, expires), ());
-        self.update_told(key, penalty, now, change)
+        self.update_with_hint(key, penalty, now, change)
     }
 
     /// [`Store::update`] of an item of which the caller says what a miss of it costs.
-    pub fn update_told<'v, R>(
+    pub fn update_with_hint<'v, R>(
         &self,
         key: &Key,
         penalty: Micros,
@@ -324,32 +324,33 @@ impl Store {
         f: impl FnOnce(Option<&Item>) -> (Change<'v>, R),
     ) -> Result<R, Error> {
         let mut shard = self.shard(key);
-        shard.told = class_of(penalty);
+        shard.cost_hint = class_of(penalty);
         let result = shard.update(self, key, now, f);
-        let class = std::mem::take(&mut shard.told);
+        let class = std::mem::take(&mut shard.cost_hint);
         let shard = &mut *shard;
         let tenant = &mut shard.tenants[usize::from(key.tenant)];
         let place = tenant.table.find(key.hash, key.db, key.bytes).filter(|_| result.is_ok());
         if let Some(place) = place {
             tenant.set_class(place, class);
-            if let Some(ghosts) = &mut shard.ghosts {
-                ghosts.put(key.tenant, key.hash, Estimate::of_class(class));
+            if let Some(table) = &mut shard.penalty_table {
+                table.put(key.tenant, key.hash, Estimate::of_class(class));
             }
         }
         result
     }
 
     /// What the classes of a tenant hold and do; empty while no pool is of a class.
-    pub fn class_stats(&self, tenant: TenantId) -> Vec<ClassStats> {
+    pub fn penalty_class_stats(&self, tenant: TenantId) -> Vec<PenaltyClassStats> {
         let (account, counts) = {
             let admin = lock(&self.admin);
             (admin.accounts.get(usize::from(tenant)).cloned(), admin.class_bytes > 0)
         };
         let Some(account) = account.filter(|_| counts) else { return vec![] };
-        let mut all: Vec<_> =
-            (0..=CLASSES).map(|class| ClassStats { class, ..ClassStats::default() }).collect();
+        let mut all: Vec<_> = (0..=CLASSES)
+            .map(|class| PenaltyClassStats { class, ..PenaltyClassStats::default() })
+            .collect();
         for shard in &self.shards {
-            let shard = shard.settle();
+            let shard = shard.write_drained();
             let classes = shard.tenants.get(usize::from(tenant)).and_then(|t| t.classes.as_ref());
             for (stats, count) in all.iter_mut().zip(classes.iter().flat_map(|c| &c.counts)) {
                 stats.used += Bytes(count.used);
@@ -367,13 +368,14 @@ impl Store {
 
     /// Begins to count classes if a pool is of one, and stops when none is any more.
     /// Returns, for every shard, how many keys it is to remember; none to count nothing.
-    pub(crate) fn settle_classes(&self, admin: &mut Admin) -> Option<usize> {
+    pub(crate) fn switch_classes(&self, admin: &mut Admin) -> Option<usize> {
         let on = admin.pools.iter().any(|pool| pool.class.is_some());
-        let places = (self.memory.limit() / BYTES_OF_A_GHOST)
-            .clamp(*GHOSTS.start(), *GHOSTS.end())
+        let places = (self.memory.limit() / BYTES_PER_PLACE)
+            .clamp(*PLACES.start(), *PLACES.end())
             .next_power_of_two() as usize
             / self.shards.len();
-        let of_shard = admin.accounts.len() * size_of::<Classes>() + places * size_of::<u32>();
+        let of_shard =
+            admin.accounts.len() * size_of::<PenaltyClassCounts>() + places * size_of::<u32>();
         let bytes = if on { (self.shards.len() * of_shard) as u64 } else { 0 };
         self.memory.take(bytes);
         self.memory.give(std::mem::replace(&mut admin.class_bytes, bytes));

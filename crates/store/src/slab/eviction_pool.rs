@@ -1,4 +1,4 @@
-//! Victims looked for before they are wanted.
+//! The eviction pool: victims looked for before they are wanted.
 //!
 //! An eviction waits for memory, three times: for the tags that it draws, for the item whose tag
 //! ranks lowest, and for the bucket of the table that it is in. So a class has *rounds*, of up to
@@ -6,18 +6,18 @@
 //!
 //! ```text
 //!   queue is empty          half of it is left              empty again
-//!   draw ── tags ──▶ rank, keep some ── items ──▶ look, queue the lowest ── bucket ──▶ it leaves
+//!   draw ── tags ──▶ rank, pool some ── items ──▶ look, queue the lowest ── bucket ──▶ it leaves
 //!                                                 draw ── tags ──▶ …
 //! ```
 //!
 //! What is brought is used half a round later: that is time enough for it to come, and too little
 //! for it to go again, and no step holds its shard for long. In the meantime an item may be used,
 //! or leave, and another take its place. So each step ranks what stands there then, which goes on
-//! if it is no better than what was not kept. Where nobody is queued, the victim is drawn there and
-//! then.
+//! if it is no better than what was not pooled. Where nobody is queued, the victim is drawn there
+//! and then.
 //!
-//! Each lane of a shard, that is nearly each thread, has rounds of its own: what a thread has
-//! brought from memory is in the cache of its processor, and far from the others.
+//! Each reader slot of a shard, that is nearly each thread, has rounds of its own: what a thread
+//! has brought from memory is in the cache of its processor, and far from the others.
 
 use super::sample::{At, Choice, Chosen, Draws};
 use super::{Class, Pages};
@@ -31,12 +31,12 @@ const LINES: usize = super::lowest::LINES;
 const QUEUE: usize = 8;
 /// Evictions that are carried out together, at most; and so many are brought from memory ahead.
 const TOGETHER: usize = 4;
-/// Candidates kept for so many evictions: many of those that rank low by their tags were used
-/// since.
-const fn kept(evictions: usize) -> usize {
+/// Candidates in the *eviction pool* for so many evictions: many of those that rank low by their
+/// tags were used since.
+const fn pooled(evictions: usize) -> usize {
     evictions + evictions / 2 + 2
 }
-const KEPT_MAX: usize = kept(QUEUE);
+const POOL_MAX: usize = pooled(QUEUE);
 /// Bytes of an item that a look at it reads, for most keys.
 const LOOKED_AT: u64 = 64;
 
@@ -52,43 +52,43 @@ struct Next {
 
 /// Items of a class for which it is worth while. In fewer, a round would meet the same ones again
 /// and again; and what is under way, which nobody is charged for, takes five hundredths of theirs
-/// in all lanes together, at most.
+/// in all reader slots together, at most.
 pub(super) const MANY: u64 = 1024;
 
-/// What evictions of a class have under way.
+/// The eviction pool of a class, with all that its evictions have under way.
 #[derive(Debug)]
-pub(super) struct Ahead {
+pub(super) struct EvictionPool {
     /// Where the tags drawn lie: page and first slot.
     lines: [(u32, u32); LINES],
     drawn: u8,
-    /// Items kept, and how many of the next, of which the last leaves first.
-    kept: u8,
+    /// Items in the pool, and how many of the next, of which the last leaves first.
+    pooled: u8,
     queued: u8,
     /// The first so many of those queued, which leave last, have not been brought from memory yet;
     /// and the first so many not what is behind their buckets.
     awaited: u8,
     behind: u8,
-    /// The lowest rank of those that were not kept.
+    /// The lowest rank of those that were not pooled.
     bound: f32,
     /// The lowest of those ranked, in order.
-    items: [(At, f32); KEPT_MAX],
+    items: [(At, f32); POOL_MAX],
     next: [Next; QUEUE],
 }
 
 /// None.
 const NOBODY: (At, f32) = (At { page: 0, slot: 0 }, f32::INFINITY);
 
-impl Default for Ahead {
+impl Default for EvictionPool {
     fn default() -> Self {
         Self {
             lines: [(0, 0); LINES],
             drawn: 0,
-            kept: 0,
+            pooled: 0,
             queued: 0,
             awaited: 0,
             behind: 0,
             bound: 0.0,
-            items: [NOBODY; KEPT_MAX],
+            items: [NOBODY; POOL_MAX],
             next: [Next::default(); QUEUE],
         }
     }
@@ -118,16 +118,16 @@ impl Pages {
         class: usize,
         count: usize,
         evictor: &Evictor,
-        lane: usize,
+        reader_slot: usize,
     ) -> bool {
-        let ahead = &self.held[class].ahead[lane];
-        let is_queued = ahead.as_ref().is_some_and(|ahead| ahead.queued > 0);
+        let pool = &self.held[class].eviction_pools[reader_slot];
+        let is_queued = pool.as_ref().is_some_and(|pool| pool.queued > 0);
         is_queued && self.looks_ahead(class, evictor) && count < round(evictor).1.min(TOGETHER)
     }
 
     /// The next to leave a class, if one still ranks low.
     pub(super) fn choose_next(&mut self, class: usize, choice: &Choice) -> Option<Chosen> {
-        while let Some(next) = self.pop_next(class, choice.lane) {
+        while let Some(next) = self.pop_next(class, choice.reader_slot) {
             let rank = self.rank_now(class, next.at, choice);
             let Next { at, hash, bound } = next;
             if rank <= bound
@@ -139,28 +139,28 @@ impl Pages {
         None
     }
 
-    fn pop_next(&mut self, class: usize, lane: usize) -> Option<Next> {
-        let ahead = self.held[class].ahead[lane].as_mut()?;
-        ahead.queued = ahead.queued.checked_sub(1)?;
-        Some(ahead.next[usize::from(ahead.queued)])
+    fn pop_next(&mut self, class: usize, reader_slot: usize) -> Option<Next> {
+        let pool = self.held[class].eviction_pools[reader_slot].as_mut()?;
+        pool.queued = pool.queued.checked_sub(1)?;
+        Some(pool.next[usize::from(pool.queued)])
     }
 
     /// Has those brought from memory that leave soon: their buckets, and what they stand in, where
     /// others are written; and of those whose buckets are here what their chains go on with. All at
     /// once would be more than a processor waits for side by side.
-    pub(crate) fn prefetch_queued(&mut self, class: usize, lane: usize, table: &Table) {
-        let Some(Class { pages, ahead, .. }) = self.held.get_mut(class) else { return };
-        let Some(ahead) = &mut ahead[lane] else { return };
-        let first = usize::from(ahead.queued).saturating_sub(TOGETHER);
-        let last = usize::from(ahead.awaited.min(ahead.queued));
-        let here = usize::from(ahead.awaited);
-        let soon = usize::from(ahead.queued).saturating_sub(TOGETHER / 2).max(here);
-        let behind = usize::from(ahead.behind.min(ahead.queued)).max(soon);
-        (ahead.awaited, ahead.behind) = (ahead.awaited.min(first as u8), soon as u8);
-        for Next { hash, .. } in &ahead.next[soon..behind] {
+    pub(crate) fn prefetch_queued(&mut self, class: usize, reader_slot: usize, table: &Table) {
+        let Some(Class { pages, eviction_pools, .. }) = self.held.get_mut(class) else { return };
+        let Some(pool) = &mut eviction_pools[reader_slot] else { return };
+        let first = usize::from(pool.queued).saturating_sub(TOGETHER);
+        let last = usize::from(pool.awaited.min(pool.queued));
+        let here = usize::from(pool.awaited);
+        let soon = usize::from(pool.queued).saturating_sub(TOGETHER / 2).max(here);
+        let behind = usize::from(pool.behind.min(pool.queued)).max(soon);
+        (pool.awaited, pool.behind) = (pool.awaited.min(first as u8), soon as u8);
+        for Next { hash, .. } in &pool.next[soon..behind] {
             table.prefetch_chain(*hash);
         }
-        for Next { at, hash, .. } in &ahead.next[first.min(last)..last] {
+        for Next { at, hash, .. } in &pool.next[first.min(last)..last] {
             table.prefetch(*hash);
             if let Some(page) = pages.get(at.page as usize) {
                 page.prefetch(at.slot, self.classes.chunk(class));
@@ -177,18 +177,19 @@ impl Pages {
         draws: &mut Draws,
     ) {
         // Out of its place, so that what is looked at may be changed.
-        let mut ahead = self.held[class].ahead[choice.lane].take().unwrap_or_default();
+        let mut pool =
+            self.held[class].eviction_pools[choice.reader_slot].take().unwrap_or_default();
         let (lines, evictions) = round(choice.evictor);
-        let was_empty = ahead.queued == 0;
+        let was_empty = pool.queued == 0;
         if was_empty {
-            self.look_at_kept(&mut ahead, class, evictions, choice);
+            self.look_at_pooled(&mut pool, class, evictions, choice);
         }
-        if ahead.drawn > 0 && usize::from(ahead.queued) <= evictions.div_ceil(2) {
-            self.draw(class, &ahead.lines[..ahead.drawn.into()], choice, prng, draws);
-            ahead.drawn = 0;
-            (ahead.kept, ahead.bound) = draws.lowest(&mut ahead.items[..kept(evictions)]);
+        if pool.drawn > 0 && usize::from(pool.queued) <= evictions.div_ceil(2) {
+            self.draw(class, &pool.lines[..pool.drawn.into()], choice, prng, draws);
+            pool.drawn = 0;
+            (pool.pooled, pool.bound) = draws.lowest(&mut pool.items[..pooled(evictions)]);
             let held = &self.held[class];
-            for (at, _) in &ahead.items[..ahead.kept.into()] {
+            for (at, _) in &pool.items[..pool.pooled.into()] {
                 held.pages[at.page as usize].prefetch(at.slot, LOOKED_AT);
             }
         }
@@ -197,27 +198,33 @@ impl Pages {
             let step = Self::width(choice.evictor).1;
             for at in 0..lines {
                 let mut line = held.line(step, prng);
-                if ahead.lines[..at].contains(&line) {
+                if pool.lines[..at].contains(&line) {
                     line = held.line(step, prng);
                 }
                 held.pages[line.0 as usize].prefetch_tags(line.1);
-                ahead.lines[at] = line;
+                pool.lines[at] = line;
             }
-            ahead.drawn = lines as u8;
+            pool.drawn = lines as u8;
         }
-        self.held[class].ahead[choice.lane] = Some(ahead);
+        self.held[class].eviction_pools[choice.reader_slot] = Some(pool);
     }
 
-    /// Queues the lowest of those kept that still rank low, for so many evictions.
-    fn look_at_kept(&mut self, ahead: &mut Ahead, class: usize, evictions: usize, choice: &Choice) {
+    /// Queues the lowest of those pooled that still rank low, for so many evictions.
+    fn look_at_pooled(
+        &mut self,
+        pool: &mut EvictionPool,
+        class: usize,
+        evictions: usize,
+        choice: &Choice,
+    ) {
         let mut lowest = [NOBODY; QUEUE];
-        for &(at, by_tag) in &ahead.items[..ahead.kept.into()] {
+        for &(at, by_tag) in &pool.items[..pool.pooled.into()] {
             // A use makes a rank higher, so those to come are no lower than their tags say.
             if lowest[evictions - 1].1 <= by_tag {
                 break;
             }
             let rank = self.rank_now(class, at, choice);
-            if rank > ahead.bound || rank >= lowest[evictions - 1].1 {
+            if rank > pool.bound || rank >= lowest[evictions - 1].1 {
                 continue;
             }
             let mut place = evictions - 1;
@@ -227,14 +234,14 @@ impl Pages {
             }
             lowest[place] = (at, rank);
         }
-        ahead.kept = 0;
+        pool.pooled = 0;
         for (at, rank) in lowest.into_iter().rev() {
             if let Some(Chosen { hash, .. }) = self.take(class, at, rank, choice) {
-                let bound = ahead.bound;
-                ahead.next[usize::from(ahead.queued)] = Next { at, hash, bound };
-                ahead.queued += 1;
+                let bound = pool.bound;
+                pool.next[usize::from(pool.queued)] = Next { at, hash, bound };
+                pool.queued += 1;
             }
         }
-        (ahead.awaited, ahead.behind) = (ahead.queued, ahead.queued);
+        (pool.awaited, pool.behind) = (pool.queued, pool.queued);
     }
 }
