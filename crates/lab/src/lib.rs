@@ -3,7 +3,6 @@
 
 pub mod curve_command;
 pub mod experiment;
-pub mod flight;
 mod interrupt;
 pub mod open;
 mod output;
@@ -13,6 +12,7 @@ pub mod replay;
 pub mod report;
 mod requests;
 pub mod simulate;
+pub mod simulation;
 pub mod slab_plant;
 pub mod trace_command;
 mod whole_file;

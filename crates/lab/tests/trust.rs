@@ -48,7 +48,7 @@ impl Plant for Deceiver {
 
 /// Flies for so many seconds and lies from one on. Returns the decisions and, of each epoch, the
 /// share of the deceived tenant.
-fn fly(seconds: u64, lies_from: u64) -> (Pilot, Vec<f64>) {
+fn run(seconds: u64, lies_from: u64) -> (Pilot, Vec<f64>) {
     let tenants = [Bounds::none("deceived"), Bounds::none("other")];
     let limit = Bytes(KEYS * u64::from(SIZE));
     let plant = SimulatedPlant::new(limit, &tenants, 1);
@@ -76,7 +76,7 @@ fn fly(seconds: u64, lies_from: u64) -> (Pilot, Vec<f64>) {
 
 #[test]
 fn a_plan_that_breaks_its_word_is_given_up() {
-    let (pilot, shares) = fly(100, 30);
+    let (pilot, shares) = run(100, 30);
     let history = pilot.history();
     let fell = history.iter().position(|epoch| epoch.decision == Decision::FellBack);
     let fell = fell.unwrap_or_else(|| panic!("it never fell back: {shares:.2?}"));
@@ -99,7 +99,7 @@ fn a_plan_that_breaks_its_word_is_given_up() {
 /// Where nobody lies nothing is given up.
 #[test]
 fn a_plan_that_keeps_its_word_stays() {
-    let (pilot, _) = fly(60, 1_000);
+    let (pilot, _) = run(60, 1_000);
     let fell = |epoch: &tune::pilot::Epoch| epoch.decision == Decision::FellBack;
     assert!(!pilot.history().iter().any(fell));
 }

@@ -41,9 +41,9 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
-mod tide;
 mod tls;
 mod tracking;
+mod transfer;
 mod value;
 mod warm;
 mod worker;
@@ -135,7 +135,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     let shared = handle.shared.clone();
     handle.spawn("pilot", move || pilot::run(&shared))?;
     let shared = handle.shared.clone();
-    handle.spawn("tide", move || tide::run(&shared))?;
+    handle.spawn("transfer", move || transfer::run(&shared))?;
     if let Some(http) = http {
         let shared = handle.shared.clone();
         handle.spawn("http", move || http::run(&shared, http))?;

@@ -16,9 +16,9 @@ use live::{Known, Live};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tune::periodic::Turn;
 use tune::pilot::Status;
 use tune::snapshot::Candidate;
-use tune::tides::Turn;
 use tune::{Pilot, PoolStep, Recipe, recipe};
 
 /// Looks at the store in an epoch: so many that queues do not overflow.
@@ -102,8 +102,8 @@ struct Steering<'a> {
     view: Arc<View>,
     known: Vec<Known>,
     live: Live,
-    /// The division at each tenant's last ebb.
-    ebbs: HashMap<TenantId, Vec<(String, Bytes)>>,
+    /// The division at each tenant's last valley.
+    valleys: HashMap<TenantId, Vec<(String, Bytes)>>,
 }
 
 /// Runs the pilot until the server ends.
@@ -111,7 +111,7 @@ pub(crate) fn run(shared: &Shared) {
     let view = shared.view();
     let known = known(&view);
     let mut steering =
-        Steering { shared, view, known, live: Live::default(), ebbs: HashMap::new() };
+        Steering { shared, view, known, live: Live::default(), valleys: HashMap::new() };
     let mut pilot: Option<Pilot> = None;
     let mut followed = None;
     while !shared.is_stopping() {
@@ -134,7 +134,7 @@ pub(crate) fn run(shared: &Shared) {
             steering.look(pilot);
             steering.turn(pilot);
         } else {
-            shared.tide.take_turned();
+            shared.transfers.take_turned();
         }
         shared.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
         let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
@@ -153,7 +153,7 @@ impl Steering<'_> {
     fn follow(&mut self, recipe: &Recipe) {
         let store = &self.shared.store;
         self.live.follow(store, recipe);
-        self.ebbs.clear();
+        self.valleys.clear();
         if !recipe.steers() {
             let pools = pools::shared_pool(&self.view.settings, self.view.names.len());
             self.live.release(store, &pools);
@@ -181,12 +181,12 @@ impl Steering<'_> {
 
     /// A tenant whose load comes back finds the division that it left.
     fn turn(&mut self, pilot: &mut Pilot) {
-        for (tenant, turn) in self.shared.tide.take_turned() {
+        for (tenant, turn) in self.shared.transfers.take_turned() {
             match turn {
-                Turn::Ebb => _ = self.ebbs.insert(tenant, pilot.division()),
-                Turn::Flood => {
+                Turn::Valley => _ = self.valleys.insert(tenant, pilot.division()),
+                Turn::Peak => {
                     // Pages are moved by plans alone.
-                    let division = self.ebbs.remove(&tenant);
+                    let division = self.valleys.remove(&tenant);
                     if let Some(division) = division.filter(|_| !self.live.moves_pages()) {
                         let Self { shared, known, live, .. } = self;
                         let now = shared.clock.now();

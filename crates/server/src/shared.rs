@@ -21,9 +21,9 @@ use crate::pubsub::PubSub;
 use crate::quiet::Quiet;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
-use crate::tide::Tide;
 use crate::tls;
 use crate::tracking::Tracking;
+use crate::transfer::Transfers;
 use crate::warm::Warm;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
@@ -138,7 +138,7 @@ pub(crate) struct Shared {
     /// What an earlier run left, and what this one leaves.
     pub(crate) warm: Warm,
     /// What is dumped and loaded.
-    pub(crate) tide: Tide,
+    pub(crate) transfers: Transfers,
     /// What the pilot has to show.
     pub(crate) board: Board,
     pub(crate) mailboxes: Vec<Mailbox>,
@@ -231,7 +231,7 @@ impl Shared {
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
             warm: Warm::new(&settings.warm_restart_file),
-            tide: Tide::default(),
+            transfers: Transfers::default(),
             board: Board::default(),
             mailboxes,
             shards,

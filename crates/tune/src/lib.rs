@@ -18,6 +18,7 @@ mod known;
 mod merged;
 pub mod objective;
 pub mod observe;
+pub mod periodic;
 pub mod pilot;
 pub mod plan;
 pub mod planner;
@@ -26,7 +27,6 @@ pub mod recipe;
 mod record;
 pub mod slab;
 pub mod snapshot;
-pub mod tides;
 mod trust;
 mod watch;
 

@@ -44,8 +44,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                     let counts = load.play(policy, load.share(share), seed)?;
                     note(findings, row, &workload, seed, &counts);
                 }
-                let flight = load.fly(&recipe, load.share(share), seed)?;
-                note(findings, "dlru", &workload, seed, &load.counts(&flight));
+                let simulation = load.simulate(&recipe, load.share(share), seed)?;
+                note(findings, "dlru", &workload, seed, &load.counts(&simulation));
             }
         }
     }

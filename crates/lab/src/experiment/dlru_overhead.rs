@@ -3,7 +3,7 @@
 //!
 //! A full store takes writes of new keys, so every one of them evicts; the time is that of the
 //! processor, on this thread, the median of some rounds. Space and time of the miniatures are those
-//! of a flight at their published rate, one key in two hundred, over values of 200 bytes.
+//! of a simulation at their published rate, one key in two hundred, over values of 200 bytes.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -104,8 +104,8 @@ fn miniatures(setting: &Setting, findings: &mut Findings, seed: u64) -> Result<(
     let interval = requests / 10;
     let time = |recipe: &str| -> Result<(f64, f64)> {
         let before = cpu_ns()?;
-        let flight = load.fly(recipe, memory, seed)?;
-        Ok((cpu_ns()? - before, flight.pilot.status().model_bytes.as_f64()))
+        let simulation = load.simulate(recipe, memory, seed)?;
+        Ok((cpu_ns()? - before, simulation.pilot.status().model_bytes.as_f64()))
     };
     let (plain, _) = time("static:k=5")?;
     // The planner is kept from choosing, so that both caches evict alike.

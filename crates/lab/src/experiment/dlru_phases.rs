@@ -26,12 +26,12 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             let counts = load.play(policy, load.share(0.3), seed)?;
             note(findings, row, "two phases", seed, &counts);
         }
-        let flight = load.fly(&recipe(&load), load.share(0.3), seed)?;
-        note(findings, "dlru", "two phases", seed, &load.counts(&flight));
+        let simulation = load.simulate(&recipe(&load), load.share(0.3), seed)?;
+        note(findings, "dlru", "two phases", seed, &load.counts(&simulation));
 
         let alike = Load::paced(&format!("synth:uniform:keys=40000:{rest}"), None, PENALTY)?;
-        let flight = alike.fly(&recipe(&alike), alike.share(0.3), seed)?;
-        let history = flight.pilot.history();
+        let simulation = alike.simulate(&recipe(&alike), alike.share(0.3), seed)?;
+        let history = simulation.pilot.history();
         let random = |pool: &tune::pilot::PoolEpoch| pool.evictor == Evictor::klru(1);
         let epochs = history.iter().filter(|epoch| epoch.pools.iter().all(random)).count();
         smallest.push(100.0 * epochs as f64 / history.len().max(1) as f64);

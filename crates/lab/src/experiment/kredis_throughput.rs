@@ -17,7 +17,7 @@ use super::kredis_many;
 use super::load::Load;
 use super::mixes::four;
 use super::{Experiment, Findings, Setting};
-use crate::flight::Flight;
+use crate::simulation::Simulation;
 use crate::plant::Bounds;
 use anyhow::{Result, anyhow};
 use base::{Access, Micros, TenantId};
@@ -135,7 +135,7 @@ impl Clients {
         let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
         let tenants = 0..self.asks.len();
         let bounds: Vec<_> = tenants.clone().map(|at| Bounds::none(&at.to_string())).collect();
-        let mut flight = Flight::new(recipe, base::Bytes(memory), &bounds, seed);
+        let mut simulation = Simulation::new(recipe, base::Bytes(memory), &bounds, seed);
         let most: usize = self.asks.iter().map(|(asks, _)| asks.len()).sum();
         // Without a span the end is known only when it is there: the quarters are by requests.
         let everybody = || 0..tenants.len() as TenantId;
@@ -146,7 +146,7 @@ impl Clients {
                 None => asked >= most / 4,
             };
             if is_begun && mark.is_none() {
-                mark = Some((now, flight.counts(everybody())));
+                mark = Some((now, simulation.counts(everybody())));
             }
             let Some(Reverse((time, tenant, client))) = self.ready.pop() else { break };
             if span.map_or(asked >= most, |span| time >= span) {
@@ -156,12 +156,12 @@ impl Clients {
             let (asks, next) = &mut self.asks[tenant];
             let access = Access { time: now, ..asks[*next % asks.len()] };
             *next += 1;
-            let missed = flight.access(&access) == Outcome::Miss;
+            let missed = simulation.access(&access) == Outcome::Miss;
             let took = ANSWER + if missed { access.penalty } else { Micros(0) };
             self.ready.push(Reverse((now + took, tenant, client)));
         }
         let (begun, before) = mark.unwrap_or_default();
-        let counts = flight.counts(everybody());
+        let counts = simulation.counts(everybody());
         let reads = (counts.gets - before.gets) as f64;
         let misses = (counts.misses - before.misses) as f64;
         let counted_s = now.saturating_sub(begun).as_f64().max(1.0) / 1e6;

@@ -26,11 +26,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let footprints = load.footprints();
         for &size in &sizes(setting) {
             let memory = load.memory(size);
-            let (counts, flight) =
-                load.fly(rival(RIVALS[0], scale)?, memory, (&[1.0], vec![]), seed);
+            let (counts, simulation) =
+                load.simulate(rival(RIVALS[0], scale)?, memory, (&[1.0], vec![]), seed);
             let measured = counts[0].miss_ratio();
             let (predicted, pages) = footprints.natural(memory);
-            let has = flight.plant.pages_of(0);
+            let has = simulation.plant.pages_of(0);
             let all: u64 = has.iter().sum();
             let astray: f64 =
                 has.iter().zip(&pages).map(|(&has, said)| (has as f64 - said).abs()).sum();

@@ -24,23 +24,23 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let load = Load::etc(scale, seed)?;
         for size in setting.pick(vec![256, 512], vec![512]) {
             let name = size_name(size);
-            let mut fly = |row: &str, settings: &str| -> Result<()> {
+            let mut simulate = |row: &str, settings: &str| -> Result<()> {
                 let recipe = lama(settings, scale)?;
                 let counts = load.between(recipe, load.memory(size), [0.2, 1.0], seed);
                 note(findings, row, &name, seed, counts.miss_ratio());
                 Ok(())
             };
-            fly("lama", "")?;
+            simulate("lama", "")?;
             for reads in [INTERVAL / 5, INTERVAL, 5 * INTERVAL] {
                 let row = format!("interval {}k", reads / 1_000);
-                fly(&row, &format!(":interval={reads}"))?;
+                simulate(&row, &format!(":interval={reads}"))?;
             }
             for pages in MOVES {
                 let share = pages as f64 / 1_024.0;
-                fly(&format!("N = {pages}"), &format!(":move={share}"))?;
+                simulate(&format!("N = {pages}"), &format!(":move={share}"))?;
             }
             for grain in GRAINS {
-                fly(&format!("r = {grain}"), &format!(":grain={grain}"))?;
+                simulate(&format!("r = {grain}"), &format!(":grain={grain}"))?;
             }
         }
     }

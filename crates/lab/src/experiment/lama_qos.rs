@@ -10,7 +10,7 @@
 use super::lama_phases::phases;
 use super::slabs::{Load, lama, less, open};
 use super::{Experiment, Findings, Setting};
-use crate::flight::Store;
+use crate::simulation::Store;
 use anyhow::Result;
 use tune::{Goal, Target};
 
@@ -49,8 +49,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         for (name, misses) in targets {
             let goal = Goal { tenant: 0, target: Target::MissRatio(misses), priority: 1 };
             let recipe = lama(":interval=400000:move=0.125:keep=0.8:rate=1", scale)?;
-            let (counts, flight) =
-                load.fly(recipe, load.memory(MEMORY), (&marks, vec![goal]), seed);
+            let (counts, simulation) =
+                load.simulate(recipe, load.memory(MEMORY), (&marks, vec![goal]), seed);
             let ratio = |window: usize| {
                 less(&counts[window], &counts[window - 1]).miss_ratio()
             };
@@ -58,7 +58,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             let all = less(&counts[WINDOWS - 1], &counts[SETTLED - 1]);
             let most = off.iter().fold(0.0, |most: f64, off| most.max(off.abs()));
             let mean = off.iter().map(|off| off.abs()).sum::<f64>() / off.len() as f64;
-            let memory = flight.plant.used_by(0).as_f64() / flight.plant.used().as_f64();
+            let memory = simulation.plant.used_by(0).as_f64() / simulation.plant.used().as_f64();
             findings.cell(
                 "lama",
                 name,

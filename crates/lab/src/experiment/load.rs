@@ -1,9 +1,9 @@
 //! Workloads of experiments, and what a recipe or a policy makes of them.
 
-use crate::flight::Flight;
 use crate::open::{Options, open};
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
+use crate::simulation::Simulation;
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
@@ -76,14 +76,14 @@ impl Load {
     }
 
     /// What a recipe makes of it.
-    pub(super) fn fly(&self, recipe: &str, memory: Bytes, seed: u64) -> Result<Flight> {
+    pub(super) fn simulate(&self, recipe: &str, memory: Bytes, seed: u64) -> Result<Simulation> {
         let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
         let bounds: Vec<_> = (0..self.tenants).map(|at| Bounds::none(&at.to_string())).collect();
-        let mut flight = Flight::new(recipe, memory, &bounds, seed);
+        let mut simulation = Simulation::new(recipe, memory, &bounds, seed);
         for access in &self.requests {
-            flight.access(access);
+            simulation.access(access);
         }
-        Ok(flight)
+        Ok(simulation)
     }
 
     /// What a recipe that divides pages makes of it, with so much time between two looks, in pages
@@ -94,32 +94,32 @@ impl Load {
         slabs: Slabs,
         memory: Bytes,
         seed: u64,
-    ) -> Flight<SlabPlant> {
+    ) -> Simulation<SlabPlant> {
         let bounds: Vec<_> = (0..self.tenants).map(|at| Bounds::none(&at.to_string())).collect();
         let plant = SlabPlant::new(memory, slabs, &bounds).evicting(recipe.evictors[0], seed);
-        let mut flight = Flight::over(plant, recipe, seed).every(look);
+        let mut simulation = Simulation::over(plant, recipe, seed).every(look);
         for access in &self.requests {
-            flight.access(access);
+            simulation.access(access);
         }
-        flight
+        simulation
     }
 
     /// What a plain cache makes of it where every tenant has the same share of the memory.
-    pub(super) fn split(&self, memory: Bytes, seed: u64) -> Result<Flight> {
+    pub(super) fn split(&self, memory: Bytes, seed: u64) -> Result<Simulation> {
         let recipe = recipe::parse("static").map_err(|error| anyhow!(error))?;
         let max = Some(Bytes(memory.0 / self.tenants.max(1) as u64));
         let bound = |at: usize| Bounds { max, ..Bounds::none(&at.to_string()) };
         let bounds: Vec<_> = (0..self.tenants).map(bound).collect();
-        let mut flight = Flight::new(recipe, memory, &bounds, seed);
+        let mut simulation = Simulation::new(recipe, memory, &bounds, seed);
         for access in &self.requests {
-            flight.access(access);
+            simulation.access(access);
         }
-        Ok(flight)
+        Ok(simulation)
     }
 
-    /// What all tenants of a flight got.
-    pub(super) fn counts(&self, flight: &Flight) -> Counts {
-        flight.counts(0..self.tenants as TenantId)
+    /// What all tenants of a simulation got.
+    pub(super) fn counts(&self, simulation: &Simulation) -> Counts {
+        simulation.counts(0..self.tenants as TenantId)
     }
 
     /// What a policy makes of it, in one cache shared by all.

@@ -77,8 +77,8 @@ pub(super) fn fly_all(
     seed: u64,
 ) -> Result<()> {
     for (name, recipe) in recipes {
-        let flight = load.fly(recipe, load.share(share), seed)?;
-        let counts = load.counts(&flight);
+        let simulation = load.simulate(recipe, load.share(share), seed)?;
+        let counts = load.counts(&simulation);
         let figures = [("miss_ratio", counts.miss_ratio()), ("mean_us", counts.mean_us())];
         findings.cell(name, workload, seed, &figures);
     }
@@ -128,7 +128,7 @@ mod tests {
         for (row, _) in POLICIES {
             assert!((0.0..=1.0).contains(&misses(row)), "{row}");
         }
-        let flight = load.split(load.share(share), 1).unwrap();
-        assert!((0..2).all(|at| flight.plant.used_by(at).0 <= 55_000));
+        let simulation = load.split(load.share(share), 1).unwrap();
+        assert!((0..2).all(|at| simulation.plant.used_by(at).0 <= 55_000));
     }
 }

@@ -52,10 +52,10 @@ fn compare(findings: &mut Findings, workload: &str, load: &Load, seed: u64) -> R
         ("predis", "predis"),
     ];
     for (name, recipe) in recipes {
-        let flight = load.fly(recipe, load.share(0.25), seed)?;
-        let counts = load.counts(&flight);
+        let simulation = load.simulate(recipe, load.share(0.25), seed)?;
+        let counts = load.counts(&simulation);
         let decided = |decisions: &[Decision]| {
-            let history = flight.pilot.history().iter();
+            let history = simulation.pilot.history().iter();
             history.filter(|epoch| decisions.contains(&epoch.decision)).count() as f64
         };
         let figures = [

@@ -2,17 +2,17 @@
 //! without [1].
 //!
 //! In the valley of the one the other takes its memory, as it should; when the peak comes, every
-//! item of the one is fetched again, one miss after the other. Dumped at the ebb and loaded before
-//! the peak they are there when they are asked for. `mean_us` is over all requests, `start_us` and
-//! `start_p99_us` over those of the first tenth of each peak; all after the three periods that it
-//! takes to see that there is one.
+//! item of the one is fetched again, one miss after the other. Dumped in the valley and loaded
+//! before the peak they are there when they are asked for. `mean_us` is over all requests,
+//! `start_us` and `start_p99_us` over those of the first tenth of each peak; all after the three
+//! periods that it takes to see that there is one.
 //!
 //! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::load::Load;
 use super::{Experiment, Findings, Setting};
-use crate::flight::Flight;
+use crate::simulation::Simulation;
 use crate::plant::Bounds;
 use anyhow::{Result, anyhow};
 use base::{Micros, Op};
@@ -31,7 +31,7 @@ const PEAK: f64 = 0.4;
 /// Reads are counted in buckets of this length, and items brought back within the lead.
 const BUCKET: Micros = Micros::from_secs(4);
 const LEAD: Micros = Micros::from_secs(6);
-/// Periods before anything is counted: three to see that there is one, and one for the ebb.
+/// Periods before anything is counted: three to see that there is one, and one for the valley.
 const UNSEEN: u64 = 4;
 
 /// Row names, recipes, and whether items are dumped and loaded.
@@ -48,7 +48,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let seconds = periods * PERIOD.0 / 1_000_000;
         // The highest rate is 2 000 a second; the share of the valley is a fiftieth.
         let mean = PEAK + (1.0 - PEAK) * 0.02;
-        let tides = format!(
+        let periodic = format!(
             "synth:periodic:keys=30000:skew=0.8:period={}:peak={PEAK}:valley=0.02:rate=2000:\
              requests={}:size=const/500:penalty=lognormal/2000/1:arrivals=poisson:seed={seed}",
             PERIOD.0 / 1_000_000,
@@ -60,7 +60,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             1_000 * seconds,
             seed + 100,
         );
-        let load = Load::open(&[tides, steady], &[])?;
+        let load = Load::open(&[periodic, steady], &[])?;
         for (row, recipe, dumps) in ROWS {
             note(findings, row, recipe, dumps, &load, seed)?;
         }
@@ -90,14 +90,14 @@ fn note(
 ) -> Result<()> {
     let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
     let bounds = [Bounds::none("tides"), Bounds::none("steady")];
-    let mut flight = Flight::new(recipe, load.share(0.35), &bounds, seed);
+    let mut simulation = Simulation::new(recipe, load.share(0.35), &bounds, seed);
     if dumps {
-        flight = flight.with_tides(BUCKET, LEAD, bounds.len());
+        simulation = simulation.with_offload(BUCKET, LEAD, bounds.len());
     }
     let (mut gets, mut misses, mut waited) = (0u64, 0u64, 0.0);
     let (mut start, mut start_misses) = (vec![], 0u64);
     for access in &load.requests {
-        let outcome = flight.access(access);
+        let outcome = simulation.access(access);
         if access.op != Op::Get || access.time.0 < UNSEEN * PERIOD.0 {
             continue;
         }
@@ -120,7 +120,7 @@ fn note(
         ("start_miss_ratio", start_misses as f64 / count as f64),
         ("start_us", start.iter().sum::<f64>() / count as f64),
         ("start_p99_us", start.get(count * 99 / 100).copied().unwrap_or_default()),
-        ("dumps", flight.dumps() as f64),
+        ("dumps", simulation.dumps() as f64),
     ];
     findings.cell(row, "periodic", seed, &figures);
     Ok(())

@@ -15,7 +15,7 @@
 
 use super::load::{Load, draw};
 use super::{Experiment, Findings, Setting};
-use crate::flight::Flight;
+use crate::simulation::Simulation;
 use crate::plant::{Bounds, Counts};
 use anyhow::{Result, anyhow};
 use base::penalty::class_of;
@@ -64,19 +64,19 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 "synth:ycsb:workload={name}:keys={keys}:requests={requests}:seed={seed}:rate=5000"
             );
             let mut load = Load::open(&[text], &[])?;
-            let told = slow_down(&mut load.requests);
+            let hint = slow_down(&mut load.requests);
             let memory = Bytes((f64::from(keys) * 1_000.0 * SHARE) as u64);
             for (row, policy) in POLICIES {
                 let (all, late) = play(&load, policy, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
-            let (all, late) = play_told(&load, &told, memory, seed)?;
+            let (all, late) = play_hinted(&load, &hint, memory, seed)?;
             note(findings, "hyperbolic-told", name, seed, all, late);
-            for (row, told) in [("predis-auto", None), ("predis-hint", Some(&told))] {
-                let (all, late) = fly(&load, told, memory, seed)?;
+            for (row, hint) in [("predis-auto", None), ("predis-hint", Some(&hint))] {
+                let (all, late) = simulate(&load, hint, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
-            let errors = [1.0, RATE].map(|rate| curve_error(&load, &told, rate, seed));
+            let errors = [1.0, RATE].map(|rate| curve_error(&load, &hint, rate, seed));
             let figures = [("error", errors[0]), ("error_of_sample", errors[1])];
             findings.cell("curves", name, seed, &figures);
         }
@@ -113,16 +113,16 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 }
 
 /// Gives every record its backend and every read what a miss would cost then. Returns the classes
-/// that records are told to be of: what their backend takes at first.
+/// that records are hinted to be of: what their backend takes at first.
 fn slow_down(requests: &mut [Access]) -> Vec<u8> {
     let slower = (requests.len() as f64 * SLOWER) as usize;
-    let mut told = Vec::with_capacity(requests.len());
+    let mut hint = Vec::with_capacity(requests.len());
     for (at, access) in requests.iter_mut().enumerate() {
         let is_far = hash::mix(access.key).is_multiple_of(2);
         access.penalty = if is_far { FAR[usize::from(at >= slower)] } else { NEAR };
-        told.push(class_of(if is_far { FAR[0] } else { NEAR }));
+        hint.push(class_of(if is_far { FAR[0] } else { NEAR }));
     }
-    told
+    hint
 }
 
 fn note(findings: &mut Findings, row: &str, name: &str, seed: u64, all: Counts, late: Counts) {
@@ -142,12 +142,12 @@ fn play(load: &Load, policy: &str, memory: Bytes, seed: u64) -> Result<(Counts, 
 }
 
 /// Hyperbolic caching that knows of each record what the misses of its class cost on the mean.
-fn play_told(load: &Load, told: &[u8], memory: Bytes, seed: u64) -> Result<(Counts, Counts)> {
+fn play_hinted(load: &Load, hint: &[u8], memory: Bytes, seed: u64) -> Result<(Counts, Counts)> {
     let choice = policy::parse("hyperbolic:cost=1").map_err(|error| anyhow!(error))?;
     let mut cache = Cache::new(&choice, memory, seed);
     let mut missed = [(0_u64, 0_u64); u8::MAX as usize + 1];
     Ok(count(load, |access, at| {
-        let (misses, waited) = &mut missed[usize::from(told[at])];
+        let (misses, waited) = &mut missed[usize::from(hint[at])];
         let mean = waited.checked_div(*misses).unwrap_or(access.penalty.0);
         let outcome = cache.access(&Access { penalty: Micros(mean), ..*access });
         if outcome == Outcome::Miss {
@@ -159,10 +159,10 @@ fn play_told(load: &Load, told: &[u8], memory: Bytes, seed: u64) -> Result<(Coun
 }
 
 /// How far the curves of the classes are from exact ones, on the mean of all.
-fn curve_error(load: &Load, told: &[u8], rate: f64, seed: u64) -> f64 {
+fn curve_error(load: &Load, hint: &[u8], rate: f64, seed: u64) -> f64 {
     let classes = [NEAR, FAR[0]].map(class_of);
     let errors = classes.map(|class| {
-        let of_class = || load.requests.iter().zip(told).filter(move |at| *at.1 == class);
+        let of_class = || load.requests.iter().zip(hint).filter(move |at| *at.1 == class);
         let full = draw(&olken::SPEC, of_class().map(|at| at.0), &Params::default());
         let sampled = Params { rate, seed, ..Params::default() };
         let drawn = draw(&eaet::SPEC, of_class().map(|at| at.0), &sampled);
@@ -175,15 +175,15 @@ fn curve_error(load: &Load, told: &[u8], rate: f64, seed: u64) -> f64 {
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
-fn fly(
+fn simulate(
     load: &Load,
-    told: Option<&Vec<u8>>,
+    hint: Option<&Vec<u8>>,
     memory: Bytes,
     seed: u64,
 ) -> Result<(Counts, Counts)> {
     let recipe = recipe::parse("predis").map_err(|error| anyhow!(error))?;
-    let mut flight = Flight::new(recipe, memory, &[Bounds::none("ycsb")], seed);
-    Ok(count(load, |access, at| flight.access_told(access, told.map(|told| told[at]))))
+    let mut simulation = Simulation::new(recipe, memory, &[Bounds::none("ycsb")], seed);
+    Ok(count(load, |access, at| simulation.access_with_hint(access, hint.map(|hint| hint[at]))))
 }
 
 fn count(

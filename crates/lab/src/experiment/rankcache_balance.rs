@@ -11,7 +11,7 @@
 use super::dlru_fixed_k::PENALTY;
 use super::load::{Load, traces};
 use super::{Experiment, Findings, Setting};
-use crate::flight::{Flight, Store};
+use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Result, anyhow};
 use base::{Access, Bytes, Micros};
@@ -93,7 +93,7 @@ fn show_classes(
     findings: &mut Findings,
     name: &str,
     seed: u64,
-    [without, with]: [&Flight<SlabPlant>; 2],
+    [without, with]: [&Simulation<SlabPlant>; 2],
 ) {
     for class in without.plant.shown() {
         let all = with.plant.shown();

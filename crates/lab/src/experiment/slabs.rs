@@ -6,8 +6,8 @@
 //! class has the same share of them, and a plan that moves 50 pages moves the same share.
 
 use super::Findings;
-use crate::flight::{Flight, Store};
 use crate::plant::{Bounds, Counts};
+use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Result, anyhow};
 use base::{Access, Bytes, Micros, Op, TenantId};
@@ -112,29 +112,29 @@ impl Load {
 
     /// What a recipe makes of it: the counts of tenant 0 at each of `marks`, which are shares of
     /// the requests, rising.
-    pub(super) fn fly(
+    pub(super) fn simulate(
         &self,
         recipe: Recipe,
         memory: Bytes,
         (marks, goals): (&[f64], Vec<Goal>),
         seed: u64,
-    ) -> (Vec<Counts>, Flight<SlabPlant>) {
+    ) -> (Vec<Counts>, Simulation<SlabPlant>) {
         let names = ["all".to_owned(), "others".to_owned()];
         let bounds: Vec<_> = names[..self.tenants()].iter().map(|n| Bounds::none(n)).collect();
         let mut plant = SlabPlant::new(memory, self.slabs, &bounds);
         plant.promise(goals);
-        let mut flight = Flight::over(plant, recipe, seed).every(LOOK);
+        let mut simulation = Simulation::over(plant, recipe, seed).every(LOOK);
         let mut at = 0;
         let mut counts = vec![];
         for mark in marks {
             let until = (mark * self.requests.len() as f64).round() as usize;
             while at < until {
-                flight.access(&self.access(at));
+                simulation.access(&self.access(at));
                 at += 1;
             }
-            counts.push(flight.plant.counts(0));
+            counts.push(simulation.plant.counts(0));
         }
-        (counts, flight)
+        (counts, simulation)
     }
 
     /// Counts between two marks.
@@ -145,7 +145,7 @@ impl Load {
         marks: [f64; 2],
         seed: u64,
     ) -> Counts {
-        let (counts, _) = self.fly(recipe, memory, (&marks, vec![]), seed);
+        let (counts, _) = self.simulate(recipe, memory, (&marks, vec![]), seed);
         less(&counts[1], &counts[0])
     }
 

@@ -22,8 +22,8 @@ impl SimulatedPlant {
     pub fn dump(&mut self, tenant: TenantId) {
         let at = usize::from(tenant);
         self.disk.items.retain(|(of, _), _| *of != at);
-        for (shelf, class) in self.members[at].shelves.iter().zip(0u8..) {
-            for item in &shelf.items {
+        for (bucket, class) in self.members[at].buckets.iter().zip(0u8..) {
+            for item in &bucket.items {
                 let idle = self.tick.since(item.last);
                 self.disk.items.insert((at, item.key), (class, *item, idle));
             }

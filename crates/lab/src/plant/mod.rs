@@ -9,7 +9,7 @@
 
 mod counts;
 mod disk;
-mod ghosts;
+mod penalty_table;
 mod room;
 mod steer;
 
@@ -18,7 +18,7 @@ pub use counts::{Bounds, Counts};
 use base::penalty::{of_class, usual};
 use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
 use disk::Disk;
-use ghosts::{Ghosts, Mean};
+use penalty_table::{Mean, PenaltyTable};
 use policy::Outcome;
 use room::Candidate;
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub struct SimulatedPlant {
     tick: Tick,
     members: Vec<Member>,
     pools: Vec<Pool>,
-    ghosts: Ghosts,
+    penalty_table: PenaltyTable,
     disk: Disk,
     samples: Vec<Sample>,
     dropped: u64,
@@ -53,14 +53,14 @@ struct Member {
     fetches: Mean,
     places: HashMap<u64, (u8, usize)>,
     /// By class of penalties, as far as any was met.
-    shelves: Vec<Shelf>,
-    /// The pool of each shelf.
+    buckets: Vec<Bucket>,
+    /// The pool of each bucket.
     pools: Vec<usize>,
 }
 
 /// A tenant's items of one class of penalties.
 #[derive(Debug, Default)]
-struct Shelf {
+struct Bucket {
     items: Vec<Item>,
     used: Bytes,
     gets: u64,
@@ -71,19 +71,19 @@ struct Shelf {
 
 impl Member {
     fn item(&self, key: u64) -> Option<&Item> {
-        self.places.get(&key).map(|&(shelf, at)| &self.shelves[usize::from(shelf)].items[at])
+        self.places.get(&key).map(|&(bucket, at)| &self.buckets[usize::from(bucket)].items[at])
     }
 
     /// What an item that nobody measured is taken for.
     fn usual(&self) -> u8 {
-        usual(self.shelves.iter().map(|shelf| shelf.misses))
+        usual(self.buckets.iter().map(|bucket| bucket.misses))
     }
 
     /// Items of a class, or of all.
     fn len(&self, class: Option<u8>) -> usize {
         match class {
             None => self.places.len(),
-            Some(class) => self.shelves.get(usize::from(class)).map_or(0, |s| s.items.len()),
+            Some(class) => self.buckets.get(usize::from(class)).map_or(0, |s| s.items.len()),
         }
     }
 }
@@ -117,7 +117,7 @@ impl SimulatedPlant {
             counts: Counts::default(),
             fetches: Mean::default(),
             places: HashMap::new(),
-            shelves: vec![],
+            buckets: vec![],
             pools: vec![],
         };
         let step = PoolStep {
@@ -134,7 +134,7 @@ impl SimulatedPlant {
             tick: Tick(0),
             members: tenants.iter().map(member).collect(),
             pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
-            ghosts: Ghosts::default(),
+            penalty_table: PenaltyTable::default(),
             disk: Disk::default(),
             samples: vec![],
             dropped: 0,
@@ -144,11 +144,11 @@ impl SimulatedPlant {
 
     /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
     pub fn access(&mut self, access: &Access) -> Outcome {
-        self.access_told(access, None)
+        self.access_with_hint(access, None)
     }
 
-    /// The same; where the class of the penalty is told, it is not the measured one that counts.
-    pub fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
+    /// The same; where the class of the penalty is hinted, it is not the measured one that counts.
+    pub fn access_with_hint(&mut self, access: &Access, hint: Option<u8>) -> Outcome {
         self.now = self.now.max(access.time);
         self.tick += Tick(1);
         let at = usize::from(access.tenant);
@@ -163,25 +163,26 @@ impl SimulatedPlant {
                 Outcome::Done
             }
             Op::Set => {
-                let known = found.map_or_else(|| self.ghosts.class(at, access.key), |(c, _)| c);
+                let known =
+                    found.map_or_else(|| self.penalty_table.class(at, access.key), |(c, _)| c);
                 let before = if known == 0 { self.members[at].usual() } else { known };
-                self.write(at, access, self.now, told.unwrap_or(before));
+                self.write(at, access, self.now, hint.unwrap_or(before));
                 Outcome::Done
             }
             Op::Get => {
                 self.members[at].counts.gets += 1;
                 if let Some((class, place)) = found {
-                    let shelf = &mut self.members[at].shelves[usize::from(class)];
-                    shelf.gets += 1;
-                    let item = &mut shelf.items[place];
+                    let bucket = &mut self.members[at].buckets[usize::from(class)];
+                    bucket.gets += 1;
+                    let item = &mut bucket.items[place];
                     item.last = self.tick;
                     item.hits = item.hits.saturating_add(1);
                     self.tap(access, Sighting::Hit, self.now, class);
                     return Outcome::Hit;
                 }
-                let class = told.unwrap_or_else(|| match access.penalty {
+                let class = hint.unwrap_or_else(|| match access.penalty {
                     Micros(0) => 0,
-                    penalty => self.ghosts.measure(at, access.key, penalty),
+                    penalty => self.penalty_table.measure(at, access.key, penalty),
                 });
                 self.missed(at, access.penalty, class);
                 self.tap(access, Sighting::Miss, self.now, 0);
@@ -193,26 +194,26 @@ impl SimulatedPlant {
 
     /// Counts a miss for its tenant and the class in which its fill is measured.
     fn missed(&mut self, at: usize, penalty: Micros, class: u8) {
-        let shelf = self.shelf(at, class);
-        shelf.gets += 1;
-        shelf.misses += 1;
-        shelf.fetches.add(penalty);
+        let bucket = self.bucket(at, class);
+        bucket.gets += 1;
+        bucket.misses += 1;
+        bucket.fetches.add(penalty);
         let member = &mut self.members[at];
         member.counts.misses += 1;
         member.counts.waited = later(member.counts.waited, penalty);
         member.fetches.add(penalty);
     }
 
-    /// The shelf of a class; a new one is of the pool that its class is of.
-    fn shelf(&mut self, at: usize, class: u8) -> &mut Shelf {
+    /// The bucket of a class; a new one is of the pool that its class is of.
+    fn bucket(&mut self, at: usize, class: u8) -> &mut Bucket {
         let wanted = usize::from(class) + 1;
         let member = &mut self.members[at];
-        while member.shelves.len() < wanted {
-            let class = member.shelves.len() as u8;
+        while member.buckets.len() < wanted {
+            let class = member.buckets.len() as u8;
             member.pools.push(steer::home(&self.pools, at as TenantId, class));
-            member.shelves.push(Shelf::default());
+            member.buckets.push(Bucket::default());
         }
-        &mut member.shelves[usize::from(class)]
+        &mut member.buckets[usize::from(class)]
     }
 
     /// Lets time pass.
@@ -252,7 +253,7 @@ impl SimulatedPlant {
 
     fn find(&mut self, at: usize, key: u64) -> Option<(u8, usize)> {
         let place = *self.members[at].places.get(&key)?;
-        if self.members[at].shelves[usize::from(place.0)].items[place.1].expires <= self.now {
+        if self.members[at].buckets[usize::from(place.0)].items[place.1].expires <= self.now {
             self.remove(at, key);
             return None;
         }
@@ -265,7 +266,7 @@ impl SimulatedPlant {
         }
         self.disk.items.remove(&(at, access.key));
         self.members[at].counts.sets += 1;
-        self.shelf(at, class).sets += 1;
+        self.bucket(at, class).sets += 1;
         self.tap(access, Sighting::Write, done, class);
         let size = Bytes(u64::from(access.size));
         let most = self.members[at].bounds.max.map_or(self.limit, |max| max.min(self.limit));
@@ -291,10 +292,10 @@ impl SimulatedPlant {
     fn put(&mut self, at: usize, class: u8, item: Item) {
         let size = Bytes(u64::from(item.size));
         let member = &mut self.members[at];
-        let shelf = &mut member.shelves[usize::from(class)];
-        member.places.insert(item.key, (class, shelf.items.len()));
-        shelf.items.push(item);
-        shelf.used += size;
+        let bucket = &mut member.buckets[usize::from(class)];
+        member.places.insert(item.key, (class, bucket.items.len()));
+        bucket.items.push(item);
+        bucket.used += size;
         member.used += size;
         self.pools[member.pools[usize::from(class)]].used += size;
         self.used += size;
@@ -303,13 +304,13 @@ impl SimulatedPlant {
     fn remove(&mut self, at: usize, key: u64) {
         let member = &mut self.members[at];
         let Some((class, place)) = member.places.remove(&key) else { return };
-        let shelf = &mut member.shelves[usize::from(class)];
-        let item = shelf.items.swap_remove(place);
-        if let Some(moved) = shelf.items.get(place) {
+        let bucket = &mut member.buckets[usize::from(class)];
+        let item = bucket.items.swap_remove(place);
+        if let Some(moved) = bucket.items.get(place) {
             member.places.insert(moved.key, (class, place));
         }
         let size = Bytes(u64::from(item.size));
-        shelf.used -= size;
+        bucket.used -= size;
         member.used -= size;
         self.pools[member.pools[usize::from(class)]].used -= size;
         self.used -= size;

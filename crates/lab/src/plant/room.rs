@@ -116,11 +116,11 @@ impl SimulatedPlant {
     /// An item of a tenant at random, of a class or of any; there must be one.
     fn draw_from(&mut self, at: usize, class: Option<u8>) -> Candidate {
         let mut left = self.prng.below(self.members[at].len(class) as u64) as usize;
-        let shelves = self.members[at].shelves.iter().zip(0u8..);
-        let mut wanted = shelves.filter(|(_, of)| class.is_none_or(|class| class == *of));
-        let item = wanted.find_map(|(shelf, _)| {
-            let found = shelf.items.get(left);
-            left = left.wrapping_sub(shelf.items.len());
+        let buckets = self.members[at].buckets.iter().zip(0u8..);
+        let mut wanted = buckets.filter(|(_, of)| class.is_none_or(|class| class == *of));
+        let item = wanted.find_map(|(bucket, _)| {
+            let found = bucket.items.get(left);
+            left = left.wrapping_sub(bucket.items.len());
             found
         });
         let item = item.expect("drawn below the number of items");
@@ -137,7 +137,7 @@ impl SimulatedPlant {
 
     fn evict(&mut self, victim: Candidate) {
         let (class, _) = self.members[victim.member].places[&victim.key];
-        self.ghosts.leave(victim.member, victim.key, class);
+        self.penalty_table.leave(victim.member, victim.key, class);
         self.remove(victim.member, victim.key);
     }
 }

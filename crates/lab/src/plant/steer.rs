@@ -1,19 +1,19 @@
 //! The simulated store as the pilot reads and sets it.
 
-use super::{Member, Pool, Shelf, SimulatedPlant};
+use super::{Bucket, Member, Pool, SimulatedPlant};
 use base::{Bytes, Filter, TenantId};
 use std::collections::HashMap;
 use tune::{Part, Plant, PoolStep, Reading, Step, Tenant};
 
 impl Plant for SimulatedPlant {
     fn read(&mut self) -> Reading {
-        let part = |(shelf, class): (&Shelf, u8)| Part {
+        let part = |(bucket, class): (&Bucket, u8)| Part {
             class,
-            used: shelf.used,
-            gets: shelf.gets,
-            misses: shelf.misses,
-            sets: shelf.sets,
-            penalty: shelf.fetches.get(),
+            used: bucket.used,
+            gets: bucket.gets,
+            misses: bucket.misses,
+            sets: bucket.sets,
+            penalty: bucket.fetches.get(),
         };
         let tenant = |(id, member): (usize, &Member)| Tenant {
             id: id as TenantId,
@@ -27,7 +27,7 @@ impl Plant for SimulatedPlant {
             min: member.bounds.min,
             max: member.bounds.max,
             weight: member.bounds.weight,
-            classes: member.shelves.iter().zip(0..).map(part).collect(),
+            classes: member.buckets.iter().zip(0..).map(part).collect(),
         };
         Reading {
             now: self.now,
@@ -50,9 +50,10 @@ impl Plant for SimulatedPlant {
         };
         self.pools = step.pools.iter().map(pool).collect();
         for (member, tenant) in self.members.iter_mut().zip(0..) {
-            for ((home_of, shelf), class) in member.pools.iter_mut().zip(&member.shelves).zip(0..) {
+            for ((home_of, bucket), class) in member.pools.iter_mut().zip(&member.buckets).zip(0..)
+            {
                 *home_of = home(&self.pools, tenant, class);
-                self.pools[*home_of].used += shelf.used;
+                self.pools[*home_of].used += bucket.used;
             }
             let own = step.pools.iter().filter(|pool| pool.tenants.contains(&tenant));
             let widest = own.map(|pool| pool.filter).max_by_key(|filter| filter.threshold());

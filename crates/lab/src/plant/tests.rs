@@ -149,9 +149,9 @@ fn classes_of_penalties_are_pools() {
     assert_eq!(read(&mut plant, 1, 999, 1_000), Outcome::Miss);
     // One slow fetch is not yet the new class, but it is no longer the old one.
     assert_eq!((of(&mut plant, 7).1, of(&mut plant, 5).1), (1_000, 1));
-    // What is told counts, not what is measured.
-    let told = Access { penalty: Micros(1_000), ..get(0, 77_777, 1) };
-    plant.access_told(&told, Some(4));
+    // What is hinted counts, not what is measured.
+    let hinted = Access { penalty: Micros(1_000), ..get(0, 77_777, 1) };
+    plant.access_with_hint(&hinted, Some(4));
     assert_eq!(of(&mut plant, 4).1, 1_001);
 }
 

@@ -32,7 +32,7 @@ pub use link::Link;
 pub use order::{Lane, Merge, Order, Owner, Request};
 pub use pace::Pace;
 pub use report::{Report, TenantReport};
-pub use run::{Options, Progress, Recent, Tenant, run_replay};
+pub use run::{Options, Progress, Recent, ReplayTenant, run_replay};
 
 use crate::open::{self, open};
 use crate::report::{Format, json};
@@ -211,7 +211,7 @@ impl Args {
         &self,
         to: &Address,
         backends: &[Backend],
-    ) -> anyhow::Result<(Vec<Tenant>, Vec<Lane>)> {
+    ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Lane>)> {
         let by_client = self.tenants == By::ClientId;
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
@@ -219,7 +219,7 @@ impl Args {
         let tenant = |at: usize, word: Option<&String>| {
             let name = self.names.get(at).or(word).cloned();
             let name = name.unwrap_or_else(|| format!("t{}", at + 1));
-            Tenant {
+            ReplayTenant {
                 prefix: match self.namespace {
                     Namespace::Prefix => format!("{name}:"),
                     Namespace::Db | Namespace::None => String::new(),
@@ -230,7 +230,7 @@ impl Args {
             }
         };
         let mut lanes = vec![];
-        let mut tenants: Vec<Tenant> = vec![];
+        let mut tenants: Vec<ReplayTenant> = vec![];
         for (at, trace) in self.traces.iter().enumerate() {
             let stored = backends.iter().any(|backend| backend.database.is_some());
             let survey = if self.traces.len() > 1 || by_client || self.warmup > 0.0 || stored {
@@ -285,7 +285,7 @@ impl Args {
         &self,
         trace: &str,
         requests: u64,
-        tenants: &[Tenant],
+        tenants: &[ReplayTenant],
         owner: &Owner,
     ) -> anyhow::Result<()> {
         // One after the other, for a database takes one writer at a time.

@@ -65,7 +65,7 @@ struct Head {
     request: Request,
 }
 
-struct Ahead {
+struct Waiting {
     lane: Lane,
     read: u64,
     head: Option<Head>,
@@ -73,7 +73,7 @@ struct Ahead {
 
 /// The requests of all traces in one order.
 pub struct Order {
-    lanes: Vec<Ahead>,
+    lanes: Vec<Waiting>,
     merge: Merge,
     started: bool,
 }
@@ -81,12 +81,12 @@ pub struct Order {
 impl Order {
     /// The order of the requests of `lanes`.
     pub fn new(lanes: Vec<Lane>, merge: Merge) -> Self {
-        let lanes = lanes.into_iter().map(|lane| Ahead { lane, read: 0, head: None }).collect();
+        let lanes = lanes.into_iter().map(|lane| Waiting { lane, read: 0, head: None }).collect();
         Self { lanes, merge, started: false }
     }
 }
 
-impl Ahead {
+impl Waiting {
     fn advance(&mut self, merge: Merge) -> anyhow::Result<()> {
         self.head = None;
         let Some(access) = self.lane.source.next() else { return Ok(()) };
@@ -131,7 +131,7 @@ impl Iterator for Order {
                 }
             }
         }
-        let place = |lane: &Ahead| lane.head.as_ref().map_or(f64::INFINITY, |head| head.place);
+        let place = |lane: &Waiting| lane.head.as_ref().map_or(f64::INFINITY, |head| head.place);
         let first = self.lanes.iter_mut().min_by(|a, b| place(a).total_cmp(&place(b)))?;
         let Head { request, .. } = first.head.take()?;
         Some(first.advance(self.merge).map(|()| request))

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// One tenant: its name, where its keys live, and what its misses cost.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tenant {
+pub struct ReplayTenant {
     /// The name in reports, and of its table in the database.
     pub name: String,
     /// Stands before each key that is sent.
@@ -41,7 +41,7 @@ pub struct Options {
     /// The server.
     pub to: Address,
     /// The tenants that the requests speak of.
-    pub tenants: Vec<Tenant>,
+    pub tenants: Vec<ReplayTenant>,
     /// The requests.
     pub order: Order,
     /// How many requests there are, where it is known; a warm-up needs it.
@@ -326,7 +326,7 @@ mod tests {
     }
 
     fn options(to: Address, backend: &str) -> Options {
-        let tenant = |name: &str| Tenant {
+        let tenant = |name: &str| ReplayTenant {
             name: name.into(),
             prefix: format!("{name}:"),
             db: 0,

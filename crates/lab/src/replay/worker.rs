@@ -152,7 +152,7 @@ impl Worker<'_> {
             wait::until(self.start + self.due(round.requests[0].due));
             self.send(&mut round)?;
         }
-        self.settle(&mut round)?;
+        self.read_replies(&mut round)?;
         Ok(round.tally)
     }
 
@@ -180,7 +180,7 @@ impl Worker<'_> {
         }
         let sent = Instant::now();
         self.link.flush()?;
-        self.settle(round)?;
+        self.read_replies(round)?;
         for at in 0..round.requests.len() {
             self.answer(round, at, sent)?;
         }
@@ -282,7 +282,7 @@ impl Worker<'_> {
     }
 
     /// Reads the replies to the SETs of earlier rounds.
-    fn settle(&mut self, round: &mut Round) -> anyhow::Result<()> {
+    fn read_replies(&mut self, round: &mut Round) -> anyhow::Result<()> {
         for _ in 0..std::mem::take(&mut round.owed) {
             let refused = self.link.reply(refusal)?;
             round.refuse(refused, true);

@@ -5,10 +5,10 @@
 
 use super::Args;
 use super::size::Size;
-use crate::flight::{Flight, Store};
 use crate::plant::{Bounds, SimulatedPlant};
 use crate::report::{Table, json};
 use crate::requests::{Footprint, Requests, duration};
+use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Result, anyhow, ensure};
 use base::{Access, Bytes, Micros, TenantId};
@@ -165,7 +165,7 @@ fn fly_over(
     size: &Size,
 ) -> Result<Flown> {
     let memory = size.of(survey.footprint);
-    let mut flight = Flight::over(plant, recipe, args.seed);
+    let mut flight = Simulation::over(plant, recipe, args.seed);
     let mut requests = Requests::open(&args.traces, &args.read, &survey.stretch)?;
     while let Some(access) = requests.next()? {
         let penalty = penalties[usize::from(access.tenant)].unwrap_or(access.penalty);

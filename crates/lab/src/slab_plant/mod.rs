@@ -22,8 +22,8 @@ mod worth;
 
 pub use cut::Slabs;
 
-use crate::flight::Store;
 use crate::plant::{Bounds, Counts};
+use crate::simulation::Store;
 use base::hash::KeyMap;
 use base::list::{Links, List};
 use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId};
@@ -95,7 +95,7 @@ struct Class {
     waited: f64,
     victims: Victims,
     /// Items evicted when it was last asked what it would evict.
-    told: u64,
+    reported: u64,
 }
 
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl SlabPlant {
             tail: 0,
             waited: 0.0,
             victims: Victims::default(),
-            told: 0,
+            reported: 0,
         };
         let member = |bounds: &Bounds| Member {
             bounds: bounds.clone(),

@@ -1,7 +1,7 @@
 //! Pages, classes and what they show.
 
 use super::*;
-use crate::flight::Flight;
+use crate::simulation::Simulation;
 use base::hash::mix;
 use tune::{Plant, SlabClass, Step};
 
@@ -163,9 +163,9 @@ fn a_class_evicts_what_is_worth_least() {
 fn without_a_plan_first_come_is_first_served() {
     let plant = SlabPlant::new(Bytes(40_000), SMALL, &[Bounds::none("a")]);
     let recipe = tune::recipe::parse("lama:planner=memcached:interval=1000000").unwrap();
-    let mut flight = Flight::over(plant, recipe, 1).every(Micros(10));
+    let mut simulation = Simulation::over(plant, recipe, 1).every(Micros(10));
     let mut read = |key: u64, size| {
-        flight.access(&Access { time: Micros(key * 10), ..get(key, size) });
+        simulation.access(&Access { time: Micros(key * 10), ..get(key, size) });
     };
     read(0, 100);
     read(1, 200);
@@ -176,5 +176,5 @@ fn without_a_plan_first_come_is_first_served() {
     for key in 2_001..4_000 {
         read(key, 100 + 100 * (key % 2) as u32);
     }
-    assert_eq!((flight.plant.pages_of(0), flight.plant.moves()), (vec![38, 1, 0, 1], 1));
+    assert_eq!((simulation.plant.pages_of(0), simulation.plant.moves()), (vec![38, 1, 0, 1], 1));
 }

@@ -115,7 +115,7 @@ impl SlabPlant {
         }
         for class in 0..self.classes.len() {
             let evicted = self.classes[class].evicted;
-            if std::mem::replace(&mut self.classes[class].told, evicted) == evicted
+            if std::mem::replace(&mut self.classes[class].reported, evicted) == evicted
                 && let Some((_, density)) = self.least(class)
             {
                 self.classes[class].victims.add(density.into());

@@ -58,7 +58,7 @@ impl Lost {
 
 /// When each object is asked for next, by request, and what the trace holds in all.
 #[derive(Default)]
-struct Ahead {
+struct Foresight {
     next: Vec<Tick>,
     totals: Totals,
 }
@@ -83,7 +83,7 @@ fn write<'a>(
     let ahead = if spec.looks_ahead && from != "-" {
         look_ahead(&mut *open::open(from, reading)?).with_context(|| in_trace(from))?
     } else {
-        Ahead::default()
+        Foresight::default()
     };
     let mut source = open::open(from, reading)?;
     let mut writing = output::create(to, &inputs, spec, &ahead.totals)?;
@@ -134,8 +134,8 @@ pub(super) fn in_trace(name: &str) -> String {
 }
 
 /// Reads the whole trace: eight bytes a request, thirty-two an object.
-fn look_ahead(source: &mut dyn Source) -> Result<Ahead, trace::Error> {
-    let mut ahead = Ahead::default();
+fn look_ahead(source: &mut dyn Source) -> Result<Foresight, trace::Error> {
+    let mut ahead = Foresight::default();
     // The object's last request, and the largest size it had.
     let mut objects: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut progress = Progress::new("looking ahead");

@@ -69,7 +69,7 @@ pub(super) struct Stat {
     pub(super) top_requests: f64,
     /// Exponent of Zipf's law that fits the popularity.
     pub(super) zipf: Option<f64>,
-    pub(super) tenants: Vec<Tenant>,
+    pub(super) tenants: Vec<TenantStat>,
     pub(super) k_sensitivity: Option<Sensitivity>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Quantiles {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Tenant {
+pub(super) struct TenantStat {
     #[serde(rename = "tenant")]
     pub(super) number: TenantId,
     /// The word for it, where the trace has one.
@@ -150,7 +150,7 @@ pub(super) struct Survey {
     ttl_max: u64,
     reuse_requests: Histogram,
     reuse_us: Histogram,
-    tenants: BTreeMap<TenantId, Tenant>,
+    tenants: BTreeMap<TenantId, TenantStat>,
     kept: Option<Kept>,
 }
 
@@ -386,7 +386,7 @@ impl Stat {
         let mut table = Table::new(["tenant", "requests", "keys", "bytes requested", "footprint"]);
         let mut tenants: Vec<_> = self.tenants.iter().collect();
         tenants.sort_by_key(|tenant| std::cmp::Reverse(tenant.requests));
-        let mut add = |name: String, tenant: &Tenant| {
+        let mut add = |name: String, tenant: &TenantStat| {
             table.row([
                 name,
                 tenant.requests.to_string(),
@@ -399,7 +399,7 @@ impl Stat {
             add(tenant.name.clone().unwrap_or_else(|| tenant.number.to_string()), tenant);
         }
         if let Some(rest) = tenants.get(TENANTS_SHOWN..).filter(|rest| !rest.is_empty()) {
-            let sum = rest.iter().fold(Tenant::default(), |sum, tenant| Tenant {
+            let sum = rest.iter().fold(TenantStat::default(), |sum, tenant| TenantStat {
                 number: 0,
                 name: None,
                 requests: sum.requests + tenant.requests,

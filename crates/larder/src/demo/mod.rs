@@ -175,7 +175,7 @@ fn serve(
     let recipe = RECIPES[at];
     let mut cache = Cache::start(recipe, memory, &workload.tenants)?;
     let names: Vec<String> = workload.tenants.iter().map(|tenant| tenant.name.clone()).collect();
-    let tenants = workload.tenants.iter().map(|tenant| replay::Tenant {
+    let tenants = workload.tenants.iter().map(|tenant| replay::ReplayTenant {
         name: tenant.name.clone(),
         prefix: tenant.prefix(),
         db: 0,

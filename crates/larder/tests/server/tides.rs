@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A server that may dump into `folder`.
-fn tidal(folder: &Path, more: &str) -> Server {
+fn periodic(folder: &Path, more: &str) -> Server {
     let mut command = serve_command("--dump-max 256mb");
     start(command.arg("--dir").arg(folder).args(more.split_whitespace()))
 }
@@ -39,7 +39,7 @@ fn ended(client: &mut Client, what: &str, count: u64) -> Value {
 fn what_was_left_alone_comes_back_and_nothing_old_does() {
     const KEYS: usize = 20_000;
     let folder = tempfile::tempdir().unwrap();
-    let server = tidal(folder.path(), "--dump-rate 20mb");
+    let server = periodic(folder.path(), "--dump-rate 20mb");
     let mut client = Client::new(server.addr());
     let filler = "x".repeat(100);
     client.ask_all((0..KEYS).map(|at| format!("SET key:{at} {at}-{filler}")));
@@ -87,7 +87,7 @@ fn what_was_left_alone_comes_back_and_nothing_old_does() {
 #[test]
 fn a_flush_and_a_new_rule_reach_what_is_away() {
     let folder = tempfile::tempdir().unwrap();
-    let server = tidal(folder.path(), "");
+    let server = periodic(folder.path(), "");
     let mut client = Client::new(server.addr());
     for (turn, change) in
         [(1, "FLUSHALL"), (2, "CONFIG SET tenant 'web match prefix key:'"), (3, "FLUSHDB")]
@@ -135,7 +135,7 @@ fn killed_at_any_moment_nothing_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let mut last: HashMap<String, String> = HashMap::new();
     for round in 0..6u64 {
-        let server = tidal(folder.path(), "--dump-rate 4mb");
+        let server = periodic(folder.path(), "--dump-rate 4mb");
         let mut client = Client::new(server.addr());
         assert_eq!(client.value("DBSIZE"), "0");
         client.ask("LARDER LOAD");
@@ -235,10 +235,10 @@ fn two_tenants(folder: &Path, dump_max: &str, recipe: &str) -> Server {
 }
 
 /// A square wave beside a load that stays, on a server that may dump and on one that may not. The
-/// one finds the period, dumps at an ebb, and loads before the flood or as it begins; without a
+/// one finds the period, dumps in a valley, and loads before the peak or as it begins; without a
 /// recipe that divides memory the peaks of the other begin with more misses. What is steady is
 /// left alone.
-fn ebbs_and_floods(recipe: &str) {
+fn valleys_and_peaks(recipe: &str) {
     let folder = tempfile::tempdir().unwrap();
     let servers = ["64mb", "0"].map(|max| two_tenants(folder.path(), max, recipe));
     let address = servers.each_ref().map(Server::addr);
@@ -276,10 +276,10 @@ fn ebbs_and_floods(recipe: &str) {
         let [last, _] = until(0.0, &|_| true);
         ends.store(true, Ordering::Relaxed);
         println!("{recipe}: after {took:.1} s {tides}\n and at the end {last}");
-        assert!(tides["ebbs"].as_u64() > Some(0), "no ebb in {took:.0} s: {tides}");
+        assert!(tides["ebbs"].as_u64() > Some(0), "no valley in {took:.0} s: {tides}");
         assert_eq!(tides["dump"]["by"], "ebb", "{tides}");
         assert!(tides["dump"]["items"].as_u64() > Some(100), "{tides}");
-        assert!(is_back(&tides), "no flood in {took:.0} s: {tides}");
+        assert!(is_back(&tides), "no peak in {took:.0} s: {tides}");
         let period = tides["period_s"].as_f64().unwrap_or(PERIOD);
         assert!((period / PERIOD - 1.0).abs() < 0.15, "{tides}");
         assert_eq!(steady["ebbs"], 0, "{steady}");
@@ -299,12 +299,12 @@ fn ebbs_and_floods(recipe: &str) {
 }
 
 #[test]
-fn an_ebb_is_seen_and_the_flood_awaited() {
-    ebbs_and_floods("predis");
+fn a_valley_is_seen_and_the_peak_awaited() {
+    valleys_and_peaks("predis");
 }
 
 /// Whatever divides the memory, or if nothing does.
 #[test]
-fn a_plain_cache_has_tides_too() {
-    ebbs_and_floods("static");
+fn a_plain_cache_dumps_too() {
+    valleys_and_peaks("static");
 }

@@ -2,17 +2,17 @@
 
 use super::larder::{lines, number_of, wants_json};
 use super::{Call, Done, Failure};
-use crate::tide::{Passage, Shown};
+use crate::transfer::{Shown, Transfer};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
-use tune::tides::Turn;
+use tune::periodic::Turn;
 
 pub(super) fn dump(call: &mut Call<'_>) -> Done {
-    ask(call, Turn::Ebb, "Dumping has begun: LARDER TIDES shows what comes of it")
+    ask(call, Turn::Valley, "Dumping has begun: LARDER TIDES shows what comes of it")
 }
 
 pub(super) fn load(call: &mut Call<'_>) -> Done {
-    ask(call, Turn::Flood, "Loading has begun: LARDER TIDES shows what comes of it")
+    ask(call, Turn::Peak, "Loading has begun: LARDER TIDES shows what comes of it")
 }
 
 /// Asks for a tenant's items, or everybody's, to leave or to come back.
@@ -31,7 +31,7 @@ fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
         _ => return Err(super::SYNTAX.into()),
     };
     for tenant in tenants {
-        call.shared.tide.ask(tenant, turn);
+        call.shared.transfers.ask(tenant, turn);
     }
     call.out.simple(answer);
     Ok(())
@@ -41,7 +41,7 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
     let all = call.view.names.iter().enumerate().map(|(number, name)| {
         let number = number as TenantId;
-        (name, call.shared.tide.shown(number), call.shared.store.away(number))
+        (name, call.shared.transfers.shown(number), call.shared.store.away(number))
     });
     if as_json {
         let document: Vec<Value> = all
@@ -75,13 +75,13 @@ pub(super) fn tides(call: &mut Call<'_>) -> Done {
             Bytes(shown.disk)
         ));
         text.extend(shown.dump.iter().map(|dump| {
-            format!("  last dump: {}; {} left memory", passage(dump, "written"), dump.left)
+            format!("  last dump: {}; {} left memory", transfer(dump, "written"), dump.left)
         }));
         text.extend(shown.load.iter().map(|load| {
             format!(
                 "  last load: {}; {} had not left, {} were out of date, {} found no room, \
                  {} blocks were torn",
-                passage(load, "brought back"),
+                transfer(load, "brought back"),
                 load.here,
                 load.outdated,
                 load.refused,
@@ -103,12 +103,12 @@ fn state(shown: &Shown) -> String {
     };
     format!(
         "{doing}{period}, {:.0} in the last; {} ebbs and {} floods, {} dumps and {} loads",
-        shown.reads, shown.ebbs, shown.floods, shown.dumps, shown.loads
+        shown.reads, shown.valleys, shown.peaks, shown.dumps, shown.loads
     )
 }
 
-fn passage(passage: &Passage, what: &str) -> String {
-    let Passage { by, at_s, seconds, items, bytes, because, .. } = passage;
+fn transfer(transfer: &Transfer, what: &str) -> String {
+    let Transfer { by, at_s, seconds, items, bytes, because, .. } = transfer;
     let because = because.as_ref().map_or(String::new(), |why| format!(", ended early: {why}"));
     format!(
         "{items} items {what}, {}, at {at_s:.1} s in {seconds:.2} s ({by}{because})",

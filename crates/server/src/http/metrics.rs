@@ -5,7 +5,7 @@
 
 use crate::pilot::Shown;
 use crate::shared::Shared;
-use crate::tide;
+use crate::transfer;
 use base::{Bytes, TenantId};
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ pub(super) fn text(shared: &Shared) -> String {
     pauses(shared, &mut page);
     tenants(shared, &mut page);
     pilot(&shared.board.shown(), &mut page);
-    tides(shared, &mut page);
+    transfers(shared, &mut page);
     page.0
 }
 
@@ -311,17 +311,17 @@ fn pilot(shown: &Shown, page: &mut Page) {
     }
 }
 
-/// Reads a number of what a tenant's tides show.
-type Show = fn(&tide::Shown) -> u64;
+/// Reads a number of what is shown of a tenant's transfers.
+type Show = fn(&transfer::Shown) -> u64;
 
 /// What is dumped and loaded, where anything may be.
-fn tides(shared: &Shared, page: &mut Page) {
+fn transfers(shared: &Shared, page: &mut Page) {
     let view = shared.view();
     if view.settings.dump_max == Bytes(0) {
         return;
     }
     let all: Vec<_> = (0..view.names.len() as TenantId)
-        .map(|id| (&view.names[usize::from(id)], shared.tide.shown(id), shared.store.away(id)))
+        .map(|id| (&view.names[usize::from(id)], shared.transfers.shown(id), shared.store.away(id)))
         .collect();
     let help = "From one peak to the next, where a load has a period.";
     page.metric("tide_period_seconds", "gauge", help);

@@ -27,7 +27,8 @@ pub(super) const ALL: &[Directive] = &[
         dump_max,
         "Bytes of the disk that dumps may take; 0 dumps nothing. With some, the reads of each \
          tenant are counted: where they come and go with a period its items are dumped when \
-         they ebb, and loaded before they come back. LARDER TIDES shows what is seen and done."
+         they reach a valley, and loaded before their peak. LARDER TIDES shows what is seen and \
+         done."
     ),
     Directive::word(
         "dump-rate",

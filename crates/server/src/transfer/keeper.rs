@@ -1,14 +1,15 @@
-//! The thread that counts requests, sees tides turn, and dumps and loads at a bounded rate.
+//! The thread that counts requests, sees valleys and peaks begin, and dumps and loads at a bounded
+//! rate.
 
 use super::dump::Dumping;
 use super::file::DumpFile;
 use super::load::Loading;
-use super::{Passage, Shown, lock};
+use super::{Shown, Transfer, lock};
 use crate::shared::{Shared, View};
 use base::{Micros, TenantId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tune::tides::{Tides, Turn};
+use tune::periodic::{PeriodicLoad, Turn};
 
 /// Looks at the counters in a bucket, and the least and most time between two.
 const LOOKS: u64 = 4;
@@ -28,10 +29,10 @@ enum Work {
     Load(Loading),
 }
 
-/// One tenant.
+/// One tenant: its load, its files, and what is done with them.
 #[derive(Debug)]
-struct Kept {
-    tides: Tides,
+struct Tracked {
+    load: PeriodicLoad,
     /// Reads counted so far.
     reads: u64,
     files: Vec<DumpFile>,
@@ -41,10 +42,10 @@ struct Kept {
     shown: Shown,
 }
 
-impl Kept {
+impl Tracked {
     fn new(bucket: Micros) -> Self {
         Self {
-            tides: Tides::new(bucket, bucket),
+            load: PeriodicLoad::new(bucket, bucket),
             reads: 0,
             files: vec![],
             work: None,
@@ -67,7 +68,7 @@ impl Kept {
 struct Keeper<'a> {
     shared: &'a Shared,
     view: Arc<View>,
-    tenants: Vec<Kept>,
+    tenants: Vec<Tracked>,
     bucket: Micros,
     next_look: Instant,
     /// When the next block may be moved.
@@ -76,7 +77,7 @@ struct Keeper<'a> {
     blocks: u64,
 }
 
-/// Keeps tides until the server ends.
+/// Counts, dumps and loads until the server ends.
 pub(crate) fn run(shared: &Shared) {
     let (view, now) = (shared.view(), Instant::now());
     let bucket = view.settings.dump_bucket;
@@ -101,18 +102,18 @@ impl Keeper<'_> {
         }
         if self.bucket != settings.dump_bucket {
             self.bucket = settings.dump_bucket;
-            for kept in &mut self.tenants {
-                kept.tides = Tides::new(self.bucket, self.bucket);
+            for tracked in &mut self.tenants {
+                tracked.load = PeriodicLoad::new(self.bucket, self.bucket);
             }
         }
         let bucket = self.bucket;
-        self.tenants.resize_with(self.view.names.len(), || Kept::new(bucket));
+        self.tenants.resize_with(self.view.names.len(), || Tracked::new(bucket));
         if Instant::now() >= self.next_look {
             self.look();
             let look = Duration::from_micros(bucket.0 / LOOKS).clamp(LOOK_MIN, LOOK_MAX);
             self.next_look = (self.next_look + look).max(Instant::now() + look / 2);
         }
-        let asked = std::mem::take(&mut *lock(&self.shared.tide.asked));
+        let asked = std::mem::take(&mut *lock(&self.shared.transfers.asked));
         for (tenant, turn) in asked {
             self.want(tenant, turn, "command");
         }
@@ -120,7 +121,7 @@ impl Keeper<'_> {
         self.show();
         let now = Instant::now();
         let mut rest = REST_MAX.min(self.next_look.saturating_duration_since(now));
-        if self.tenants.iter().any(|kept| kept.work.is_some()) {
+        if self.tenants.iter().any(|tracked| tracked.work.is_some()) {
             rest = rest.min(self.due.saturating_duration_since(now));
         }
         rest.max(Duration::from_millis(1))
@@ -138,66 +139,66 @@ impl Keeper<'_> {
         self.show();
     }
 
-    /// Counts, and sees whose tide turns.
+    /// Counts, and sees whose load begins a valley or a peak.
     fn look(&mut self) {
         let now = self.shared.clock.micros();
         let rate = self.view.settings.dump_rate.as_f64().max(1.0);
         for tenant in 0..self.tenants.len() {
             let number = tenant as TenantId;
             let stats = self.shared.store.tenant_stats(number);
-            let kept = &mut self.tenants[tenant];
+            let tracked = &mut self.tenants[tenant];
             let reads = stats.counters.gets();
             // A tenant that is new to this thread may have been read before.
-            let before = if kept.reads == 0 { reads } else { kept.reads };
-            kept.reads = reads;
-            let disk = kept.disk();
-            if kept.work.is_none() && disk > 0 && self.shared.store.away(number).0 == 0 {
+            let before = if tracked.reads == 0 { reads } else { tracked.reads };
+            tracked.reads = reads;
+            let disk = tracked.disk();
+            if tracked.work.is_none() && disk > 0 && self.shared.store.away(number).0 == 0 {
                 // Clients have gone beyond all of it.
-                kept.files.clear();
+                tracked.files.clear();
                 self.shared.store.forget_away(number);
             }
             let bytes = if disk > 0 { disk } else { stats.used.0 };
             let lead = LEAD * bytes as f64 / rate * 1e6 + self.bucket.as_f64();
-            kept.tides.set_lead(Micros(lead as u64));
-            let turn = kept.tides.see(now, reads - before.min(reads));
+            tracked.load.set_lead(Micros(lead as u64));
+            let turn = tracked.load.see(now, reads - before.min(reads));
             let Some(turn) = turn else { continue };
             match turn {
-                Turn::Ebb => kept.shown.ebbs += 1,
-                Turn::Flood => kept.shown.floods += 1,
+                Turn::Valley => tracked.shown.valleys += 1,
+                Turn::Peak => tracked.shown.peaks += 1,
             }
-            lock(&self.shared.tide.turned).push((number, turn));
-            self.want(number, turn, if turn == Turn::Ebb { "ebb" } else { "flood" });
+            lock(&self.shared.transfers.turned).push((number, turn));
+            self.want(number, turn, if turn == Turn::Valley { "ebb" } else { "flood" });
         }
     }
 
-    /// Begins a dump or a load, or lets it follow what is under way. A flood ends a dump.
+    /// Begins a dump or a load, or lets it follow what is under way. A peak ends a dump.
     fn want(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
-        let Some(kept) = self.tenants.get_mut(usize::from(tenant)) else { return };
-        match &mut kept.work {
+        let Some(tracked) = self.tenants.get_mut(usize::from(tenant)) else { return };
+        match &mut tracked.work {
             None => self.begin(tenant, turn, by),
-            Some(Work::Dump(dump)) if turn == Turn::Flood => {
-                dump.passage.because = Some("the load comes back".into());
-                kept.next = Some((turn, by));
+            Some(Work::Dump(dump)) if turn == Turn::Peak => {
+                dump.transfer.because = Some("the load comes back".into());
+                tracked.next = Some((turn, by));
             }
-            Some(_) => kept.next = Some((turn, by)),
+            Some(_) => tracked.next = Some((turn, by)),
         }
     }
 
     fn begin(&mut self, tenant: TenantId, turn: Turn, by: &'static str) {
-        let kept = &mut self.tenants[usize::from(tenant)];
-        kept.next = None;
-        kept.work = match turn {
-            Turn::Ebb => match Dumping::begin(self.shared, tenant, by) {
+        let tracked = &mut self.tenants[usize::from(tenant)];
+        tracked.next = None;
+        tracked.work = match turn {
+            Turn::Valley => match Dumping::begin(self.shared, tenant, by) {
                 Ok(dump) => Some(Work::Dump(dump)),
                 Err(why) => {
                     tracing::warn!("nothing is dumped: {why}");
                     let because = Some(why);
-                    kept.shown.dump = Some(Passage { by, because, ..Passage::default() });
+                    tracked.shown.dump = Some(Transfer { by, because, ..Transfer::default() });
                     None
                 }
             },
-            Turn::Flood => {
-                let files = std::mem::take(&mut kept.files);
+            Turn::Peak => {
+                let files = std::mem::take(&mut tracked.files);
                 Some(Work::Load(Loading::begin(self.shared, tenant, by, files)))
             }
         };
@@ -219,25 +220,25 @@ impl Keeper<'_> {
 
     /// Moves a block of a tenant; returns its bytes.
     fn step(&mut self, tenant: usize) -> u64 {
-        let disk: u64 = self.tenants.iter().map(Kept::disk).sum();
+        let disk: u64 = self.tenants.iter().map(Tracked::disk).sum();
         let left = self.view.settings.dump_max.0.saturating_sub(disk);
-        let kept = &mut self.tenants[tenant];
-        let (before, passage, goes_on) = match &mut kept.work {
+        let tracked = &mut self.tenants[tenant];
+        let (before, transfer, goes_on) = match &mut tracked.work {
             None => return 0,
             Some(Work::Dump(dump)) => {
                 self.blocks += 1;
-                let before = dump.passage.bytes;
+                let before = dump.transfer.bytes;
                 let goes_on =
-                    dump.passage.because.is_none() && dump.step(self.shared, self.blocks, left);
-                (before, &dump.passage, goes_on)
+                    dump.transfer.because.is_none() && dump.step(self.shared, self.blocks, left);
+                (before, &dump.transfer, goes_on)
             }
             Some(Work::Load(load)) => {
-                let before = load.passage.bytes;
+                let before = load.transfer.bytes;
                 let goes_on = load.step(self.shared);
-                (before, &load.passage, goes_on)
+                (before, &load.transfer, goes_on)
             }
         };
-        let bytes = passage.bytes - before;
+        let bytes = transfer.bytes - before;
         if !goes_on {
             self.end(tenant);
         }
@@ -247,50 +248,50 @@ impl Keeper<'_> {
     /// A dump or a load is over.
     fn end(&mut self, tenant: usize) {
         let name = &self.view.names[tenant];
-        let kept = &mut self.tenants[tenant];
-        match kept.work.take() {
+        let tracked = &mut self.tenants[tenant];
+        match tracked.work.take() {
             Some(Work::Dump(dump)) => {
-                let (passage, file) = dump.end();
-                kept.files.extend(file);
-                tell_dump(name, &passage);
-                kept.shown.dumps += 1;
-                kept.shown.dumped += passage.items;
-                kept.shown.dump = Some(passage);
+                let (transfer, file) = dump.end();
+                tracked.files.extend(file);
+                tell_dump(name, &transfer);
+                tracked.shown.dumps += 1;
+                tracked.shown.dumped += transfer.items;
+                tracked.shown.dump = Some(transfer);
             }
             Some(Work::Load(load)) => {
-                let passage = load.end(self.shared);
-                tell_load(name, &passage);
-                kept.shown.loads += 1;
-                kept.shown.loaded += passage.items;
-                kept.shown.load = Some(passage);
+                let transfer = load.end(self.shared);
+                tell_load(name, &transfer);
+                tracked.shown.loads += 1;
+                tracked.shown.loaded += transfer.items;
+                tracked.shown.load = Some(transfer);
             }
             None => {}
         }
-        if let Some((turn, by)) = kept.next.take() {
+        if let Some((turn, by)) = tracked.next.take() {
             self.begin(tenant as TenantId, turn, by);
         }
     }
 
     /// Publishes what there is to show.
     fn show(&self) {
-        let shown = self.tenants.iter().map(|kept| Shown {
-            doing: match kept.work {
+        let shown = self.tenants.iter().map(|tracked| Shown {
+            doing: match tracked.work {
                 None => "",
                 Some(Work::Dump(_)) => "dumping",
                 Some(Work::Load(_)) => "loading",
             },
-            period_s: kept.tides.period().map(|p| p.length as f64 * self.bucket.as_f64() / 1e6),
-            reads: kept.tides.last(),
-            reads_peak: kept.tides.period().map(tune::tides::Period::most),
-            disk: kept.disk(),
-            ..kept.shown.clone()
+            period_s: tracked.load.period().map(|p| p.length as f64 * self.bucket.as_f64() / 1e6),
+            reads: tracked.load.last(),
+            reads_peak: tracked.load.period().map(tune::periodic::Period::most),
+            disk: tracked.disk(),
+            ..tracked.shown.clone()
         });
-        *lock(&self.shared.tide.shown) = shown.collect();
+        *lock(&self.shared.transfers.shown) = shown.collect();
     }
 }
 
-fn tell_dump(name: &str, passage: &Passage) {
-    let Passage { by, seconds, items, bytes, left, because, .. } = passage;
+fn tell_dump(name: &str, transfer: &Transfer) {
+    let Transfer { by, seconds, items, bytes, left, because, .. } = transfer;
     let because = because.as_ref().map_or(String::new(), |why| format!("; it ended early: {why}"));
     tracing::info!(
         "tenant {name} ({by}): {items} items dumped, {}, in {seconds:.2} s; {left} left memory\
@@ -299,8 +300,8 @@ fn tell_dump(name: &str, passage: &Passage) {
     );
 }
 
-fn tell_load(name: &str, passage: &Passage) {
-    let Passage { by, seconds, items, bytes, here, outdated, refused, torn, .. } = passage;
+fn tell_load(name: &str, transfer: &Transfer) {
+    let Transfer { by, seconds, items, bytes, here, outdated, refused, torn, .. } = transfer;
     tracing::info!(
         "tenant {name} ({by}): {items} items loaded, {}, in {seconds:.2} s; {here} had not left, \
          {outdated} were out of date, {refused} found no room, {torn} blocks were torn",

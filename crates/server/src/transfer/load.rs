@@ -1,6 +1,6 @@
 //! Reading: the last block of the last file first, so the warmest items come first.
 
-use super::Passage;
+use super::Transfer;
 use super::dump::each;
 use super::file::DumpFile;
 use crate::hash;
@@ -16,7 +16,7 @@ pub(super) struct Loading {
     tenant: TenantId,
     files: Vec<DumpFile>,
     begun: Instant,
-    pub(super) passage: Passage,
+    pub(super) transfer: Transfer,
 }
 
 impl Loading {
@@ -27,8 +27,8 @@ impl Loading {
         files: Vec<DumpFile>,
     ) -> Self {
         let at_s = shared.clock.micros().as_f64() / 1e6;
-        let passage = Passage { by, at_s, ..Passage::default() };
-        Self { tenant, files, begun: Instant::now(), passage }
+        let transfer = Transfer { by, at_s, ..Transfer::default() };
+        Self { tenant, files, begun: Instant::now(), transfer }
     }
 
     /// Bytes on the disk still.
@@ -43,7 +43,7 @@ impl Loading {
             None => _ = self.files.pop(),
             Some((_, Err(why))) => {
                 tracing::warn!("a dump lost items: {why}");
-                self.passage.torn += 1;
+                self.transfer.torn += 1;
             }
             Some((number, Ok(payload))) => self.bring_back(shared, number, &payload),
         }
@@ -56,29 +56,29 @@ impl Loading {
         let _unchanged = shared.lock_changes();
         let view = shared.view();
         let tenants: Vec<_> = view.tenants().collect();
-        let Self { tenant, passage, .. } = self;
-        passage.bytes += payload.len() as u64;
+        let Self { tenant, transfer, .. } = self;
+        transfer.bytes += payload.len() as u64;
         each(shared, *tenant, payload, |key, entry| {
             if !owners::is_findable(&tenants, *tenant, entry.db, entry.key) {
                 shared.store.revoke(key, number);
-                passage.outdated += 1;
+                transfer.outdated += 1;
                 return;
             }
             let saved = entry.saved(entry.idle);
             match bring_back(shared, key, number, &saved) {
-                Ok(Loaded::Back) => passage.items += 1,
-                Ok(Loaded::Here) => passage.here += 1,
-                Ok(Loaded::Outdated) => passage.outdated += 1,
-                Err(_) => passage.refused += 1,
+                Ok(Loaded::Back) => transfer.items += 1,
+                Ok(Loaded::Here) => transfer.here += 1,
+                Ok(Loaded::Outdated) => transfer.outdated += 1,
+                Err(_) => transfer.refused += 1,
             }
         });
     }
 
     /// What came of it. What is left of the tenant's files is gone.
-    pub(super) fn end(mut self, shared: &Shared) -> Passage {
+    pub(super) fn end(mut self, shared: &Shared) -> Transfer {
         shared.store.forget_away(self.tenant);
-        self.passage.seconds = self.begun.elapsed().as_secs_f64();
-        self.passage
+        self.transfer.seconds = self.begun.elapsed().as_secs_f64();
+        self.transfer
     }
 }
 

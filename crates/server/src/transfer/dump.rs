@@ -3,7 +3,7 @@
 //! How cold is cold is found by drawing some items: their quartiles of idleness make four walks
 //! through the tenant's tables, each taking what is colder than its bound and not yet copied.
 
-use super::Passage;
+use super::Transfer;
 use super::file::DumpFile;
 use crate::hash;
 use crate::shared::Shared;
@@ -37,7 +37,7 @@ pub(super) struct Dumping {
     walks: VecDeque<Walk>,
     cursor: u64,
     begun: Instant,
-    pub(super) passage: Passage,
+    pub(super) transfer: Transfer,
 }
 
 impl Dumping {
@@ -68,7 +68,7 @@ impl Dumping {
             walks: walks.map(|(idle_min, leave)| Walk { idle_min, leave }).into(),
             cursor: 0,
             begun: Instant::now(),
-            passage: Passage { by, at_s, ..Passage::default() },
+            transfer: Transfer { by, at_s, ..Transfer::default() },
         })
     }
 
@@ -90,20 +90,20 @@ impl Dumping {
             };
             if let Err(why) = written {
                 each(shared, self.tenant, &payload, |key, _| shared.store.revoke(key, number));
-                self.passage.because = Some(why);
+                self.transfer.because = Some(why);
                 return false;
             }
-            self.passage.items += items;
-            self.passage.bytes += payload.len() as u64;
+            self.transfer.items += items;
+            self.transfer.bytes += payload.len() as u64;
             if walk.leave {
-                let left = &mut self.passage.left;
+                let left = &mut self.transfer.left;
                 each(shared, self.tenant, &payload, |key, _| {
                     *left += u64::from(shared.store.release(key, number));
                 });
             }
         }
-        self.passage.because = failed;
-        self.passage.because.is_none() && !self.walks.is_empty()
+        self.transfer.because = failed;
+        self.transfer.because.is_none() && !self.walks.is_empty()
     }
 
     /// The items of a block, how many they are, and why there can be no more.
@@ -120,7 +120,7 @@ impl Dumping {
                 idle_min: walk.idle_min,
                 block: number,
                 most: BLOCK - payload.len(),
-                again: walk.leave && self.passage.by == "command",
+                again: walk.leave && self.transfer.by == "command",
             };
             let next = shared.store.dump(&dump, self.cursor, shared.clock.now(), |found| {
                 let value = hash::flat(&found.item).unwrap_or_default();
@@ -144,9 +144,9 @@ impl Dumping {
     }
 
     /// What came of it, and the file, unless that is empty.
-    pub(super) fn end(mut self) -> (Passage, Option<DumpFile>) {
-        self.passage.seconds = self.begun.elapsed().as_secs_f64();
-        (self.passage, (!self.file.is_empty()).then_some(self.file))
+    pub(super) fn end(mut self) -> (Transfer, Option<DumpFile>) {
+        self.transfer.seconds = self.begun.elapsed().as_secs_f64();
+        (self.transfer, (!self.file.is_empty()).then_some(self.file))
     }
 }
 

@@ -31,15 +31,15 @@ impl Mean {
 
 /// What is known of the penalties of keys, here or gone.
 #[derive(Debug, Default)]
-pub(super) struct Ghosts {
+pub(super) struct PenaltyTable {
     classes: HashMap<(usize, u64), Estimate>,
     order: VecDeque<(usize, u64)>,
 }
 
-/// Ghosts at most.
-const GHOSTS_MAX: usize = 1 << 17;
+/// Keys remembered at most.
+const KEYS_MAX: usize = 1 << 17;
 
-impl Ghosts {
+impl PenaltyTable {
     /// An item of this class leaves.
     pub(super) fn leave(&mut self, at: usize, key: u64, class: u8) {
         if class != 0 && self.class(at, key) != class {
@@ -62,7 +62,7 @@ impl Ghosts {
         if self.classes.insert((at, key), estimate).is_none() {
             self.order.push_back((at, key));
         }
-        while self.order.len() > GHOSTS_MAX {
+        while self.order.len() > KEYS_MAX {
             if let Some(oldest) = self.order.pop_front() {
                 self.classes.remove(&oldest);
             }

@@ -6,7 +6,7 @@
 use crate::plant::{Bounds, Counts, SimulatedPlant};
 use base::{Access, Bytes, Micros, TenantId};
 use policy::Outcome;
-use tune::tides::{Tides, Turn};
+use tune::periodic::{PeriodicLoad, Turn};
 use tune::{Evictor, Pilot, Plant, Recipe};
 
 /// Virtual time between two looks.
@@ -15,7 +15,7 @@ const LOOK: Micros = Micros::from_millis(100);
 /// Requests between two looks at most: fewer than the plant keeps samples.
 const LOOK_REQUESTS: u32 = 1 << 14;
 
-/// A simulated store that can be flown.
+/// A simulated store that can be simulated.
 pub trait Store: Plant {
     /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.
     fn access(&mut self, access: &Access) -> Outcome;
@@ -30,26 +30,26 @@ pub trait Store: Plant {
     /// How items of a tenant are evicted.
     fn evictor(&self, tenant: TenantId) -> Evictor;
     /// The store, if it is one that can dump and load.
-    fn tidal(&mut self) -> Option<&mut SimulatedPlant> {
+    fn offloads(&mut self) -> Option<&mut SimulatedPlant> {
         None
     }
 }
 
 /// A recipe in virtual time.
 #[derive(Debug)]
-pub(crate) struct Flight<S = SimulatedPlant> {
+pub(crate) struct Simulation<S = SimulatedPlant> {
     pub(crate) plant: S,
     pub(crate) pilot: Pilot,
     look: Micros,
     next_look: Micros,
     unseen: u32,
-    ferry: Option<Ferry>,
+    offload: Option<Offload>,
 }
 
-/// Takes items of tenants whose load ebbs to the disk and back.
+/// Takes items of tenants whose load is in a valley to the disk and back.
 #[derive(Debug)]
-struct Ferry {
-    tenants: Vec<Tidal>,
+struct Offload {
+    tenants: Vec<PeriodicTenant>,
     /// Bytes a second that are brought back.
     rate: f64,
     /// Since when items are being brought back.
@@ -57,28 +57,28 @@ struct Ferry {
     turns: u64,
 }
 
-/// A tenant whose load may ebb.
+/// A tenant whose load may have a period.
 #[derive(Debug)]
-struct Tidal {
-    tides: Tides,
+struct PeriodicTenant {
+    load: PeriodicLoad,
     /// Reads counted so far.
     reads: u64,
-    /// The division at the ebb.
+    /// The division at the start of the valley.
     division: Vec<(String, Bytes)>,
 }
 
-impl Ferry {
+impl Offload {
     fn look(&mut self, now: Micros, plant: &mut SimulatedPlant, pilot: &mut Pilot) {
         for (number, tenant) in (0..).zip(&mut self.tenants) {
             let gets = plant.counts(number).gets;
             let more = gets - std::mem::replace(&mut tenant.reads, gets);
-            match tenant.tides.see(now, more) {
-                Some(Turn::Ebb) => {
+            match tenant.load.see(now, more) {
+                Some(Turn::Valley) => {
                     plant.dump(number);
                     tenant.division = pilot.division();
                     self.turns += 1;
                 }
-                Some(Turn::Flood) => {
+                Some(Turn::Peak) => {
                     pilot.restore(&tenant.division, plant);
                     self.loading = Some(now);
                 }
@@ -92,7 +92,7 @@ impl Ferry {
     }
 }
 
-impl Flight {
+impl Simulation {
     /// An empty store of `memory` for these tenants, steered by `recipe`.
     pub(crate) fn new(recipe: Recipe, memory: Bytes, tenants: &[Bounds], seed: u64) -> Self {
         Self::over(SimulatedPlant::new(memory, tenants, seed), recipe, seed)
@@ -100,9 +100,13 @@ impl Flight {
 
     /// Dumps in valleys and loads before peaks: reads are counted in buckets of this length, and
     /// memory is brought back within `lead`.
-    pub(crate) fn with_tides(mut self, bucket: Micros, lead: Micros, tenants: usize) -> Self {
-        let tenant = |_| Tidal { tides: Tides::new(bucket, lead), reads: 0, division: vec![] };
-        self.ferry = Some(Ferry {
+    pub(crate) fn with_offload(mut self, bucket: Micros, lead: Micros, tenants: usize) -> Self {
+        let tenant = |_| PeriodicTenant {
+            load: PeriodicLoad::new(bucket, lead),
+            reads: 0,
+            division: vec![],
+        };
+        self.offload = Some(Offload {
             tenants: (0..tenants).map(tenant).collect(),
             rate: 2.0 * self.plant.limit().as_f64() / (lead.as_f64() / 1e6),
             loading: None,
@@ -113,22 +117,22 @@ impl Flight {
 
     /// How often items were dumped.
     pub(crate) fn dumps(&self) -> u64 {
-        self.ferry.as_ref().map_or(0, |ferry| ferry.turns)
+        self.offload.as_ref().map_or(0, |offload| offload.turns)
     }
 
-    /// Serves a request for a key whose penalty may be told to be of a class, after the looks that
-    /// are due before it.
-    pub(crate) fn access_told(&mut self, access: &Access, told: Option<u8>) -> Outcome {
+    /// Serves a request for a key whose penalty may be hinted to be of a class, after the looks
+    /// that are due before it.
+    pub(crate) fn access_with_hint(&mut self, access: &Access, hint: Option<u8>) -> Outcome {
         self.look(access);
-        self.plant.access_told(access, told)
+        self.plant.access_with_hint(access, hint)
     }
 }
 
-impl<S: Store> Flight<S> {
+impl<S: Store> Simulation<S> {
     /// A store steered by `recipe`.
     pub(crate) fn over(plant: S, recipe: Recipe, seed: u64) -> Self {
         let pilot = Pilot::new(recipe, seed);
-        Self { plant, pilot, look: LOOK, next_look: Micros(0), unseen: 0, ferry: None }
+        Self { plant, pilot, look: LOOK, next_look: Micros(0), unseen: 0, offload: None }
     }
 
     /// Looks so often instead.
@@ -146,8 +150,8 @@ impl<S: Store> Flight<S> {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
             self.pilot.tick(&mut self.plant);
-            if let (Some(ferry), Some(plant)) = (&mut self.ferry, self.plant.tidal()) {
-                ferry.look(access.time, plant, &mut self.pilot);
+            if let (Some(offload), Some(plant)) = (&mut self.offload, self.plant.offloads()) {
+                offload.look(access.time, plant, &mut self.pilot);
             }
             self.next_look = access.time + self.look;
             self.unseen = 0;
@@ -163,7 +167,7 @@ impl<S: Store> Flight<S> {
 
 impl Store for SimulatedPlant {
     fn access(&mut self, access: &Access) -> Outcome {
-        self.access_told(access, None)
+        self.access_with_hint(access, None)
     }
 
     fn advance(&mut self, now: Micros) {
@@ -187,7 +191,7 @@ impl Store for SimulatedPlant {
         pool.map_or(Evictor::klru_pool(5), |pool| pool.evictor)
     }
 
-    fn tidal(&mut self) -> Option<&mut SimulatedPlant> {
+    fn offloads(&mut self) -> Option<&mut SimulatedPlant> {
         Some(self)
     }
 }

@@ -1,4 +1,4 @@
-//! Ebb and flood: whose load comes and goes, and when it comes back.
+//! Periodic load: whose load comes and goes, and when it comes back.
 //!
 //! Requests of a tenant are counted in buckets of equal time. The logarithms of the counts, less
 //! their trend, are compared with themselves shifted: a load with a period looks like itself one
@@ -15,9 +15,9 @@
 //! adds up.
 //!
 //! A *peak* is then where the mean period is above half of its highest, a *valley* where it is
-//! below a quarter. At the ebb, when the load has fallen and the period says that a valley comes, a
-//! tenant's items are worth a copy on a disk: what the others take from it in the valley comes back
-//! before the next peak, instead of one by one through as many misses.
+//! below a quarter. As a valley begins, when the load has fallen and the period says that it stays
+//! low, a tenant's items are worth a copy on a disk: what the others take from it in the valley
+//! comes back before the next peak, instead of one by one through as many misses.
 //!
 //! Nothing here reads a clock or touches an item: counts go in, and what is to be done comes out.
 
@@ -61,14 +61,14 @@ pub struct Period {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// A valley begins: copy them to the disk.
-    Ebb,
+    Valley,
     /// A peak comes: bring them back.
-    Flood,
+    Peak,
 }
 
 /// The load of one tenant.
 #[derive(Clone, Debug)]
-pub struct Tides {
+pub struct PeriodicLoad {
     bucket: Micros,
     /// How long before a peak items are brought back.
     lead: Micros,
@@ -78,17 +78,26 @@ pub struct Tides {
     period: Option<Period>,
     /// The bucket that its profile begins with: the one in which it was looked for.
     begins: u64,
-    /// Since the last ebb: its bucket.
-    ebb: Option<u64>,
+    /// The bucket in which the last valley began.
+    valley: Option<u64>,
     /// Whether items are on the disk.
     is_away: bool,
 }
 
-impl Tides {
+impl PeriodicLoad {
     /// Counts in buckets of this length, and announces peaks so long ahead.
     pub fn new(bucket: Micros, lead: Micros) -> Self {
         let counts = VecDeque::new();
-        Self { bucket, lead, counts, at: None, period: None, begins: 0, ebb: None, is_away: false }
+        Self {
+            bucket,
+            lead,
+            counts,
+            at: None,
+            period: None,
+            begins: 0,
+            valley: None,
+            is_away: false,
+        }
     }
 
     /// Announces peaks so long ahead from here on.
@@ -106,7 +115,7 @@ impl Tides {
         self.period.as_ref()
     }
 
-    /// So many more requests came until `now`. Says when the tide turns.
+    /// So many more requests came until `now`. Says when a valley or a peak begins.
     pub fn see(&mut self, now: Micros, requests: u64) -> Option<Turn> {
         let number = now.0 / self.bucket.0.max(1);
         let (mut at, mut count) = self.at.unwrap_or((number, 0.0));
@@ -134,22 +143,23 @@ impl Tides {
     fn turn(&mut self, now: Micros, number: u64, ended: bool) -> Option<Turn> {
         let Some(period) = &self.period else {
             // What was fetched from nowhere any more is not to lie about.
-            return std::mem::take(&mut self.is_away).then_some(Turn::Flood);
+            return std::mem::take(&mut self.is_away).then_some(Turn::Peak);
         };
         let most = period.most();
         let phase = |number: u64| self.phase(number, period);
         if self.is_away {
             let soon = (now.0 + self.lead.0).div_ceil(self.bucket.0);
             let comes = (number..=soon).any(|number| period.profile[phase(number)] > PEAK * most);
-            let ebb = self.ebb.unwrap_or(number);
+            let valley = self.valley.unwrap_or(number);
             let is_early = self.counts.back().is_some_and(|&count| count > PEAK * most);
-            if number > ebb && (comes || is_early) {
+            if number > valley && (comes || is_early) {
                 self.is_away = false;
-                return Some(Turn::Flood);
+                return Some(Turn::Peak);
             }
             return None;
         }
-        let rests = self.ebb.is_some_and(|ebb| number - ebb < period.length as u64 / 4);
+        let backs_off =
+            self.valley.is_some_and(|valley| number - valley < period.length as u64 / 4);
         let last = self.counts.iter().rev().take(FALLEN_FOR);
         let fell = self.counts.len() >= FALLEN_FOR && last.copied().all(|c| c < FALLEN * most);
         // A valley that is over before the items are written is none.
@@ -157,9 +167,9 @@ impl Tides {
             (number..number + 2).all(|number| period.profile[phase(number)] < VALLEY * most);
         let soon = number + self.lead.0.div_ceil(self.bucket.0);
         let in_time = (number..=soon).all(|number| period.profile[phase(number)] < PEAK * most);
-        if ended && !rests && fell && stays && in_time {
-            (self.is_away, self.ebb) = (true, Some(number));
-            return Some(Turn::Ebb);
+        if ended && !backs_off && fell && stays && in_time {
+            (self.is_away, self.valley) = (true, Some(number));
+            return Some(Turn::Valley);
         }
         None
     }
@@ -281,7 +291,7 @@ mod tests {
         assert!(find(&counts).unwrap().length.abs_diff(48) <= 1);
     }
 
-    /// Noise of any kind, steps, trends, and waves too low to matter are no tides.
+    /// Noise of any kind, steps, trends, and waves too low to matter are no period.
     #[test]
     fn nothing_is_seen_where_nothing_is() {
         for seed in 0..300 {
@@ -305,9 +315,9 @@ mod tests {
 
     /// Once known, every valley is announced once, and the peak before it comes.
     #[test]
-    fn tides_turn_in_time() {
+    fn valleys_and_peaks_come_in_time() {
         let (bucket, length) = (Micros::from_secs(60), 30);
-        let mut tides = Tides::new(bucket, Micros::from_secs(90));
+        let mut load = PeriodicLoad::new(bucket, Micros::from_secs(90));
         let mut prng = Prng::new(2);
         let counts = wave(&mut prng, 12 * length, length, 0.3);
         let mut turns = vec![];
@@ -315,29 +325,29 @@ mod tests {
             // Four looks a bucket.
             for quarter in 0..4u64 {
                 let now = Micros(at as u64 * bucket.0 + quarter * bucket.0 / 4);
-                if let Some(turn) = tides.see(now, (count / 4.0) as u64) {
+                if let Some(turn) = load.see(now, (count / 4.0) as u64) {
                     turns.push((turn, at));
                 }
             }
         }
         assert!(turns.len() >= 14, "{turns:?}");
         for pair in turns.chunks_exact(2) {
-            let [(first, ebb), (second, flood)] = pair else { unreachable!("pairs") };
-            assert_eq!((*first, *second), (Turn::Ebb, Turn::Flood), "{turns:?}");
+            let [(first, valley), (second, peak)] = pair else { unreachable!("pairs") };
+            assert_eq!((*first, *second), (Turn::Valley, Turn::Peak), "{turns:?}");
             // A peak begins with every period, a valley in its middle.
-            assert!((length / 2..length / 2 + 8).contains(&(ebb % length)), "{turns:?}");
-            assert!((length - 3..length).contains(&(flood % length)), "{turns:?}");
+            assert!((length / 2..length / 2 + 8).contains(&(valley % length)), "{turns:?}");
+            assert!((length - 3..length).contains(&(peak % length)), "{turns:?}");
         }
     }
 
-    /// White noise never makes a tide, however long one looks.
+    /// White noise never makes a period, however long one looks.
     #[test]
-    fn noise_makes_no_tide() {
-        let mut tides = Tides::new(Micros::from_secs(60), Micros::from_secs(60));
+    fn noise_makes_no_period() {
+        let mut load = PeriodicLoad::new(Micros::from_secs(60), Micros::from_secs(60));
         let mut prng = Prng::new(5);
         for at in 0..3_000u64 {
             let count = poisson(&mut prng, 20.0) as u64;
-            assert_eq!(tides.see(Micros::from_secs(60 * at), count), None, "bucket {at}");
+            assert_eq!(load.see(Micros::from_secs(60 * at), count), None, "bucket {at}");
         }
     }
 
@@ -348,8 +358,8 @@ mod tests {
         for (seed, before) in [(1, 0), (2, 40), (3, 300), (4, 2_000)] {
             for length in [16.0, 20.3, 31.5] {
                 let mut prng = Prng::new(seed);
-                let mut tides = Tides::new(Micros::from_secs(1), Micros::from_millis(1_500));
-                let (mut ebbs, mut floods) = (vec![], vec![]);
+                let mut load = PeriodicLoad::new(Micros::from_secs(1), Micros::from_millis(1_500));
+                let (mut valleys, mut peaks) = (vec![], vec![]);
                 for at in 0..before + 24 * length as u64 {
                     let phase = (at as f64 - before as f64) / length;
                     let mean = match phase {
@@ -357,17 +367,17 @@ mod tests {
                         _ if phase.fract() < 0.5 => 800.0,
                         _ => 40.0,
                     };
-                    match tides.see(Micros::from_secs(at), poisson(&mut prng, mean) as u64) {
-                        Some(Turn::Ebb) => ebbs.push(phase),
-                        Some(Turn::Flood) => floods.push(phase),
+                    match load.see(Micros::from_secs(at), poisson(&mut prng, mean) as u64) {
+                        Some(Turn::Valley) => valleys.push(phase),
+                        Some(Turn::Peak) => peaks.push(phase),
                         None => {}
                     }
                 }
-                let case = format!("{before} before periods of {length}: {ebbs:?} {floods:?}");
-                assert!(ebbs.first().is_some_and(|first| *first < 12.0), "{case}");
-                assert!(ebbs.len() >= 10 && ebbs.len() - floods.len() <= 1, "{case}");
-                assert!(ebbs.iter().all(|at| (0.5..0.9).contains(&at.fract())), "{case}");
-                assert!(floods.iter().all(|at| at.fract() > 0.7 || at.fract() < 0.1), "{case}");
+                let case = format!("{before} before periods of {length}: {valleys:?} {peaks:?}");
+                assert!(valleys.first().is_some_and(|first| *first < 12.0), "{case}");
+                assert!(valleys.len() >= 10 && valleys.len() - peaks.len() <= 1, "{case}");
+                assert!(valleys.iter().all(|at| (0.5..0.9).contains(&at.fract())), "{case}");
+                assert!(peaks.iter().all(|at| at.fract() > 0.7 || at.fract() < 0.1), "{case}");
             }
         }
     }

@@ -2,8 +2,8 @@
 //! has it back before it is asked for [1].
 //!
 //! ```text
-//!   requests ──▶ counted in buckets ──▶ tune::Tides ──┬─▶ ebb:   items ▶ blocks of a file ▶ leave
-//!   LARDER DUMP, LARDER LOAD ─────────────────────────┴─▶ flood: blocks ▶ items, the warmest first
+//!   requests ──▶ counted ──▶ tune::PeriodicLoad ──┬─▶ valley: items ▶ blocks of a file ▶ leave
+//!   LARDER DUMP, LARDER LOAD ─────────────────────┴─▶ peak: blocks ▶ items, warmest first
 //! ```
 //!
 //! One thread does it all, a block at a time, and not more bytes a second than `dump-rate`; no
@@ -11,9 +11,9 @@
 //! may come back is the store's to say (`store::Store::load`): a copy that a client has gone
 //! beyond is dead from that moment on.
 //!
-//! At the ebb the coldest items are written first. The colder half leaves as soon as its block is
+//! In a valley the coldest items are written first. The colder half leaves as soon as its block is
 //! on the disk; of the warmer a copy is made, and the item stays until others need its place.
-//! Before the flood the last block comes back first, and so the warmest items, also if memory or
+//! Before the peak the last block comes back first, and so the warmest items, also if memory or
 //! time does not suffice for all.
 //!
 //! The files have no names (`file.rs`): whatever becomes of the server, no other one finds them,
@@ -32,14 +32,14 @@ pub(crate) use keeper::run;
 use base::TenantId;
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tune::tides::Turn;
+use tune::periodic::Turn;
 
-/// What threads tell each other about tides.
+/// What threads tell each other about transfers.
 #[derive(Debug, Default)]
-pub(crate) struct Tide {
+pub(crate) struct Transfers {
     /// What operators want, until it is begun.
     asked: Mutex<Vec<(TenantId, Turn)>>,
-    /// Tides that turned, until the pilot has seen it.
+    /// Valleys and peaks that began, until the pilot has seen it.
     turned: Mutex<Vec<(TenantId, Turn)>>,
     /// By tenant.
     shown: Mutex<Vec<Shown>>,
@@ -49,13 +49,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tide {
-    /// An operator wants a tenant dumped (an ebb) or loaded (a flood).
+impl Transfers {
+    /// An operator wants a tenant dumped, as in a valley, or loaded, as before a peak.
     pub(crate) fn ask(&self, tenant: TenantId, turn: Turn) {
         lock(&self.asked).push((tenant, turn));
     }
 
-    /// The tides that turned since the last call.
+    /// The valleys and peaks that began since the last call.
     pub(crate) fn take_turned(&self) -> Vec<(TenantId, Turn)> {
         std::mem::take(&mut lock(&self.turned))
     }
@@ -66,7 +66,7 @@ impl Tide {
     }
 }
 
-/// A tenant's tides.
+/// A tenant's periodic load, and its transfers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Shown {
     /// What is being done: nothing, `dumping` or `loading`.
@@ -78,23 +78,25 @@ pub(crate) struct Shown {
     pub(crate) reads_peak: Option<f64>,
     /// Bytes of its files.
     pub(crate) disk: u64,
-    /// Tides that turned by themselves.
-    pub(crate) ebbs: u64,
-    pub(crate) floods: u64,
+    /// Valleys and peaks that were seen.
+    #[serde(rename = "ebbs")]
+    pub(crate) valleys: u64,
+    #[serde(rename = "floods")]
+    pub(crate) peaks: u64,
     /// Dumps and loads that ended, and what they did in all.
     pub(crate) dumps: u64,
     pub(crate) dumped: u64,
     pub(crate) loads: u64,
     pub(crate) loaded: u64,
     /// The last ones.
-    pub(crate) dump: Option<Passage>,
-    pub(crate) load: Option<Passage>,
+    pub(crate) dump: Option<Transfer>,
+    pub(crate) load: Option<Transfer>,
 }
 
 /// A dump or a load that ended.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct Passage {
-    /// `ebb`, `flood` or `command`.
+pub(crate) struct Transfer {
+    /// `ebb`, in a valley, `flood`, before a peak, or `command`.
     pub(crate) by: &'static str,
     /// Since the server started.
     pub(crate) at_s: f64,
