@@ -14,7 +14,7 @@ pub use plant::{Known, Live, Look, tick};
 
 use base::{Bytes, Micros, TenantId};
 use store::{PenaltyClassStats, PenaltyStats, Store, TenantStats};
-use tune::{Part, Tenant};
+use tune::{Part, TenantReading};
 
 /// Fetches below which their mean cost is not used.
 const FETCHES_MIN: f64 = 16.0;
@@ -44,9 +44,9 @@ fn part(class: &PenaltyClassStats) -> Part {
 }
 
 /// The tenants as the store counts them, with what their owner knows of them.
-fn tenants(store: &Store, known: &[Known]) -> Vec<Tenant> {
+fn tenants(store: &Store, known: &[Known]) -> Vec<TenantReading> {
     let all = store.all_stats();
-    let tenant = |(at, (known, stats)): (usize, (&Known, &TenantStats))| Tenant {
+    let tenant = |(at, (known, stats)): (usize, (&Known, &TenantStats))| TenantReading {
         id: at as TenantId,
         name: known.name.clone(),
         used: stats.used,

@@ -16,7 +16,7 @@
 
 use base::{Bytes, Sample, TenantId};
 use store::{Move, Now, SizeClass, SizeClassStats, Store};
-use tune::{Part, PoolStep, Reading, SlabClass, Tenant};
+use tune::{Part, PoolStep, Reading, SlabClass, TenantReading};
 
 /// Free pages, as a share of all, below which all are taken.
 const FREE: f64 = 1.0 / 64.0;
@@ -147,7 +147,7 @@ impl Pages {
 }
 
 /// Shows the classes of a tenant, which uses what they hold.
-fn show(store: &Store, tenant: &mut Tenant, slabs: &mut Vec<SlabClass>, now: Now) {
+fn show(store: &Store, tenant: &mut TenantReading, slabs: &mut Vec<SlabClass>, now: Now) {
     let classes = store.size_class_stats(tenant.id, now);
     let met = |class: &&Seen| class.shown.pages > 0 || class.part.gets + class.part.sets > 0;
     let all = classes.iter().enumerate().map(|(at, stats)| seen(store, tenant.id, at, stats));

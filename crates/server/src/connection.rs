@@ -124,7 +124,7 @@ pub(crate) struct Connection {
     /// Replies that the socket did not take yet; the first `written` bytes it did.
     output: Vec<u8>,
     written: usize,
-    /// Replies kept back while the client rests.
+    /// Replies kept back while the client backs off.
     pub(crate) held: Vec<u8>,
     /// Bytes of replies to what is carried out in this turn, of those that are written already.
     pub(crate) replied: usize,

@@ -1,6 +1,6 @@
 //! The thread that keeps house: dead items, a lowered limit, the clock's offset, rates.
 
-use crate::departures;
+use crate::removals;
 use crate::shared::Shared;
 use std::fs;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) fn run(shared: &Arc<Shared>) {
         }
         let swept = began.elapsed().as_micros() as u64;
         shared.stats.expire_us.fetch_add(swept, Ordering::Relaxed);
-        departures::tell(shared);
+        removals::tell(shared);
         let elapsed = second.elapsed();
         if elapsed < Duration::from_secs(1) {
             continue;

@@ -7,13 +7,13 @@
 //!
 //! `notify-keyspace-events` names the classes of events that are told; with none of them an event
 //! costs one test. Items that leave by themselves are told as the store notes them
-//! (`departures.rs`).
+//! (`removals.rs`).
 //!
 //! A key that only some clients can come by is told to those alone.
 
 use crate::commands::{self, Call, flag};
-use crate::departures;
 use crate::owners::Origin;
+use crate::removals;
 use crate::shared::{Shared, View};
 use base::TenantId;
 
@@ -94,7 +94,7 @@ pub(crate) fn tell(shared: &Shared, view: &View, class: u32, event: &str, place:
     }
     let Place { tenant, db, key } = place;
     // Where some clients have keys of their own, not everybody may hear of every key.
-    let is_told_apart = view.settings.tenants.iter().any(crate::config::Tenant::is_private);
+    let is_told_apart = view.settings.tenants.iter().any(crate::config::TenantConfig::is_private);
     let of = is_told_apart.then_some(tenant);
     if classes & KEYSPACE != 0 {
         let channel = [format!("__keyspace@{db}__:").as_bytes(), key].concat();
@@ -114,7 +114,7 @@ impl Call<'_> {
             self.event_in(class, event, self.session.db, key);
             if class == HASH {
                 let max = self.view.settings.tracking_max_keys;
-                departures::note_death(self.shared, max, &self.key(key), self.now);
+                removals::note_death(self.shared, max, &self.key(key), self.now);
             }
         }
     }

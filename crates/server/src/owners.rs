@@ -3,7 +3,7 @@
 //! Of the rules a client's user, port and database decide most once and for all. What remains for
 //! each key is a short list of prefixes, usually empty, and who has the rest.
 
-use crate::config::{self, DEFAULT, Match, Tenant};
+use crate::config::{self, DEFAULT, Match, TenantConfig};
 use base::TenantId;
 
 /// What the rules may look at in a client.
@@ -26,7 +26,7 @@ impl Owners {
     /// Works the rules out for a client. `tenants` come in the order of configuration, with their
     /// numbers.
     pub(crate) fn new<'a>(
-        tenants: impl Iterator<Item = (TenantId, &'a Tenant)>,
+        tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>,
         origin: Origin<'_>,
     ) -> Self {
         let mut prefixes = vec![];
@@ -78,12 +78,12 @@ impl Owners {
 /// Whether an item that `tenant` holds may still be found by some client. Items become unfindable
 /// when the rules change.
 pub(crate) fn is_findable(
-    tenants: &[(TenantId, &config::Tenant)],
+    tenants: &[(TenantId, &config::TenantConfig)],
     tenant: TenantId,
     db: u8,
     key: &[u8],
 ) -> bool {
-    let private = |known: &&(TenantId, &Tenant)| known.0 == tenant && known.1.is_private();
+    let private = |known: &&(TenantId, &TenantConfig)| known.0 == tenant && known.1.is_private();
     if tenants.iter().any(|known| private(&known)) {
         return true;
     }
@@ -96,11 +96,11 @@ mod tests {
     use super::*;
     use crate::config::words;
 
-    fn tenants(lines: &[&str]) -> Vec<Tenant> {
-        lines.iter().map(|line| Tenant::parse(&words(line).unwrap()).unwrap()).collect()
+    fn tenants(lines: &[&str]) -> Vec<TenantConfig> {
+        lines.iter().map(|line| TenantConfig::parse(&words(line).unwrap()).unwrap()).collect()
     }
 
-    fn numbered(tenants: &[Tenant]) -> Vec<(TenantId, &Tenant)> {
+    fn numbered(tenants: &[TenantConfig]) -> Vec<(TenantId, &TenantConfig)> {
         (1..).zip(tenants).collect()
     }
 

@@ -1,9 +1,9 @@
 //! The thread that runs the pilot over the live store (`live`).
 //!
 //! The thread looks at the store a few times an epoch, so that the queues of samples stay short,
-//! and publishes what there is to show on a [`Board`] once an epoch. Nothing of the hot path waits
-//! for it: workers pass samples on through bounded queues that drop when full, and read budgets
-//! as they find them.
+//! and publishes what there is to show on a [`PublishedStatus`] once an epoch. Nothing of the hot
+//! path waits for it: workers pass samples on through bounded queues that drop when full, and read
+//! budgets as they find them.
 //!
 //! With recipe `static`, or a `maxmemory-policy` that names one itself, the loop is off: nothing is
 //! sampled, timed, modelled or planned, and the thread only looks whether the settings changed.
@@ -33,7 +33,7 @@ const SEED: u64 = 1;
 
 /// What the pilot last had to show.
 #[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<Arc<Shown>>);
+pub(crate) struct PublishedStatus(Mutex<Arc<Shown>>);
 
 /// The pilot as of an epoch.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ pub(crate) struct Shown {
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
 }
 
-impl Board {
+impl PublishedStatus {
     /// What there is to show.
     pub(crate) fn shown(&self) -> Arc<Shown> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -124,12 +124,12 @@ pub(crate) fn run(shared: &Shared) {
             followed = Some(recipe);
             steering.follow(&recipe);
             pilot = recipe.steers().then(|| Pilot::new(recipe, SEED));
-            shared.board.show(Shown::default());
+            shared.published.show(Shown::default());
         }
         if let Some(pilot) = &mut pilot {
             if let Some(known) = shared.warm.take_known() {
                 pilot.recall(known);
-                shared.board.show(Shown::default());
+                shared.published.show(Shown::default());
             }
             steering.look(pilot);
             steering.turn(pilot);
@@ -165,13 +165,13 @@ impl Steering<'_> {
         let Self { shared, known, live, .. } = self;
         let now = shared.clock.now();
         let ended = live::tick(pilot, &mut live.on(&shared.store, known, now));
-        let board = &shared.board;
-        if ended || board.shown().status.is_none() {
+        let published = &shared.published;
+        if ended || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
             let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
             let status = pilot.status();
-            say(&board.shown(), &status);
-            board.show(Shown {
+            say(&published.shown(), &status);
+            published.show(Shown {
                 status: Some(status),
                 pools: live.pools().to_vec(),
                 curves: curves.collect(),

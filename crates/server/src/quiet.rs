@@ -9,7 +9,7 @@ const QUIET_MS: u64 = 60_000;
 #[derive(Debug, Default)]
 pub(crate) struct Quiet {
     all: AtomicU64,
-    told: AtomicU64,
+    reported: AtomicU64,
     next_ms: AtomicU64,
 }
 
@@ -23,7 +23,7 @@ impl Quiet {
         if !is_due || self.next_ms.compare_exchange(next_ms, later, relaxed, relaxed).is_err() {
             return None;
         }
-        Some((all - self.told.swap(all, relaxed), all))
+        Some((all - self.reported.swap(all, relaxed), all))
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) struct Tracks {
     pub(crate) caching: Option<bool>,
 }
 
-/// [`Session::rests_until_ms`] of a client whose next command waits for the end of a pause.
+/// [`Session::waits_until_ms`] of a client whose next command waits for the end of a pause.
 const PAUSED: u64 = u64::MAX;
 /// The same where who looks at the commands of the batch is to be found out anew.
 const LOOKS_AGAIN: u64 = u64::MAX - 1;
@@ -158,7 +158,7 @@ pub(crate) struct Session {
     needs_token: bool,
     /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
     /// answered nor read.
-    pub(crate) rests_until_ms: u64,
+    pub(crate) waits_until_ms: u64,
 }
 
 impl Session {
@@ -189,7 +189,7 @@ impl Session {
             timed_alone: 0,
             timed_alone_us: 0,
             needs_token,
-            rests_until_ms: 0,
+            waits_until_ms: 0,
         };
         session.leave(view);
         session
@@ -287,65 +287,65 @@ impl Session {
     /// Whether the next command may be carried out.
     #[inline]
     pub(crate) const fn goes_on(&self) -> bool {
-        !self.closing && self.rests_until_ms == 0
+        !self.closing && self.waits_until_ms == 0
     }
 
     /// Whether it is neither answered nor read for a while.
-    pub(crate) const fn is_resting(&self) -> bool {
-        self.rests_until_ms > 0 && self.rests_until_ms < HELD_BACK
+    pub(crate) const fn backs_off(&self) -> bool {
+        self.waits_until_ms > 0 && self.waits_until_ms < HELD_BACK
     }
 
     /// The next command waits until the replies so far are gone, or others had their turn.
     pub(crate) const fn hold_back(&mut self) {
         if self.goes_on() {
-            self.rests_until_ms = HELD_BACK;
+            self.waits_until_ms = HELD_BACK;
         }
     }
 
     pub(crate) const fn is_held_back(&self) -> bool {
-        self.rests_until_ms == HELD_BACK
+        self.waits_until_ms == HELD_BACK
     }
 
     /// The next command waits for the end of a pause.
     pub(crate) fn pause(&mut self) {
-        self.rests_until_ms = PAUSED;
+        self.waits_until_ms = PAUSED;
         self.client.paused.store(true, Ordering::Relaxed);
     }
 
     /// The pause is over.
     pub(crate) fn go_on(&mut self) {
-        self.rests_until_ms = 0;
+        self.waits_until_ms = 0;
         self.client.paused.store(false, Ordering::Relaxed);
     }
 
     pub(crate) const fn is_paused(&self) -> bool {
-        self.rests_until_ms == PAUSED
+        self.waits_until_ms == PAUSED
     }
 
     /// The command that is carried out changes who looks at those that follow it.
     pub(crate) const fn look_again(&mut self) {
-        self.rests_until_ms = LOOKS_AGAIN;
+        self.waits_until_ms = LOOKS_AGAIN;
     }
 
     /// Whether a command said so.
     pub(crate) const fn is_looking_again(&self) -> bool {
-        self.rests_until_ms == LOOKS_AGAIN
+        self.waits_until_ms == LOOKS_AGAIN
     }
 
     /// Whether a command said so since the last time.
     pub(crate) const fn looks_again(&mut self) -> bool {
         let looks = self.is_looking_again();
         if looks {
-            self.rests_until_ms = 0;
+            self.waits_until_ms = 0;
         }
         looks
     }
 
     /// Slows a client down that tried a wrong password.
-    pub(crate) fn rest(&mut self, shared: &Shared, view: &View) {
+    pub(crate) fn back_off(&mut self, shared: &Shared, view: &View) {
         let (now_ms, most) = (shared.clock.micros().0 / 1_000, view.settings.auth_delay_max);
         let delay_ms = shared.attempts.delay_ms(&self.client.address, now_ms, most);
-        self.rests_until_ms = if delay_ms > 0 { now_ms + delay_ms } else { 0 };
+        self.waits_until_ms = if delay_ms > 0 { now_ms + delay_ms } else { 0 };
     }
 
     /// Ends MULTI and WATCH.

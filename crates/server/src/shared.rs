@@ -8,17 +8,17 @@ use crate::acl;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
-use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, Tenant};
-use crate::departures;
+use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
 use crate::hotkeys::HotKeys;
-use crate::hub::Hub;
 use crate::memcached;
+use crate::monitors::Monitors;
 use crate::owners::{self, Origin, Owners};
 use crate::pause::Pause;
-use crate::pilot::{self, Board};
+use crate::pilot::{self, PublishedStatus};
 use crate::pubsub::PubSub;
 use crate::quiet::Quiet;
+use crate::removals;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tls;
@@ -48,7 +48,7 @@ pub(crate) struct View {
 
 impl View {
     /// The tenants in order of configuration, with their numbers.
-    pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &Tenant)> {
+    pub(crate) fn tenants(&self) -> impl Iterator<Item = (TenantId, &TenantConfig)> {
         self.settings.tenants.iter().map(|tenant| (self.numbers[&tenant.name], tenant))
     }
 
@@ -58,10 +58,12 @@ impl View {
     }
 
     /// The tenant of that number as configured; one without bounds where no line is left of it.
-    pub(crate) fn tenant(&self, number: TenantId) -> Tenant {
+    pub(crate) fn tenant(&self, number: TenantId) -> TenantConfig {
         let name = &self.names[number as usize];
         let found = self.settings.tenants.iter().find(|tenant| tenant.name == *name);
-        found.cloned().unwrap_or_else(|| Tenant { name: name.clone(), ..Tenant::fallback() })
+        found
+            .cloned()
+            .unwrap_or_else(|| TenantConfig { name: name.clone(), ..TenantConfig::fallback() })
     }
 
     /// Whose keys a client's are.
@@ -107,11 +109,11 @@ pub(crate) struct Shared {
     /// Who keeps what it has read.
     pub(crate) tracking: Tracking,
     /// Whether the store notes what leaves by itself.
-    pub(crate) departures_noted: AtomicBool,
+    pub(crate) removals_noted: AtomicBool,
     /// Whether commands wait.
     pub(crate) pause: Pause,
     /// Who watches what others do.
-    pub(crate) hub: Hub,
+    pub(crate) monitors: Monitors,
     pub(crate) slowlog: SlowLog,
     /// Commands with many bytes, and commands whose replies have many.
     pub(crate) large_requests: SlowLog,
@@ -140,7 +142,7 @@ pub(crate) struct Shared {
     /// What is dumped and loaded.
     pub(crate) transfers: Transfers,
     /// What the pilot has to show.
-    pub(crate) board: Board,
+    pub(crate) published: PublishedStatus,
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Parts of the store.
     pub(crate) shards: usize,
@@ -214,9 +216,9 @@ impl Shared {
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
             tracking: Tracking::default(),
-            departures_noted: AtomicBool::new(false),
+            removals_noted: AtomicBool::new(false),
             pause: Pause::default(),
-            hub: Hub::default(),
+            monitors: Monitors::default(),
             slowlog: SlowLog::default(),
             large_requests: SlowLog::default(),
             large_replies: SlowLog::default(),
@@ -232,7 +234,7 @@ impl Shared {
             cas: AtomicU64::new(0),
             warm: Warm::new(&settings.warm_restart_file),
             transfers: Transfers::default(),
-            board: Board::default(),
+            published: PublishedStatus::default(),
             mailboxes,
             shards,
             listening,
@@ -325,7 +327,7 @@ impl Shared {
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
         if new.settings.notify != old.settings.notify {
-            departures::tell(self);
+            removals::tell(self);
         }
         if new.settings.users != old.settings.users {
             for mailbox in &self.mailboxes {

@@ -13,9 +13,9 @@
 //!
 //! The clock is read once for the commands of one read.
 
-mod ahead;
-mod attention;
 mod group;
+mod hooks;
+mod lookahead;
 mod mail;
 mod waiting;
 
@@ -30,9 +30,9 @@ use crate::pubsub::{Place, Publication};
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats::{self, TIMED_EVERY};
-use ahead::Ahead;
-use attention::Attention;
 use group::Group;
+use hooks::Hooks;
+use lookahead::Lookahead;
 use mio::{Events, Poll, Token};
 use std::io;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub(crate) struct Worker {
     /// Connections that had more to read when their turn ended.
     again: Vec<usize>,
     /// Connections that tried a wrong password: when they go on, where they are, their ids.
-    resting: Vec<(u64, usize, u64)>,
+    backing_off: Vec<(u64, usize, u64)>,
     /// Connections whose next command waits for the end of a pause: where they are, their ids.
     paused: Vec<(usize, u64)>,
     now_ms: u64,
@@ -116,7 +116,7 @@ impl Worker {
             input: vec![0; READ_MAX].into(),
             output: Vec::with_capacity(READ_MAX),
             again: vec![],
-            resting: vec![],
+            backing_off: vec![],
             paused: vec![],
             now_ms: 0,
             ticked_ms: 0,
@@ -128,7 +128,7 @@ impl Worker {
     pub(crate) fn run(mut self) {
         let mut events = Events::with_capacity(1_024);
         while !self.shared.is_stopping() {
-            let wait = if self.again.is_empty() { self.rest_ms() } else { 0 };
+            let wait = if self.again.is_empty() { self.wait_ms() } else { 0 };
             if let Err(error) = self.poll.poll(&mut events, Some(Duration::from_millis(wait)))
                 && error.kind() != io::ErrorKind::Interrupted
             {
@@ -148,10 +148,10 @@ impl Worker {
             for at in std::mem::take(&mut self.again) {
                 self.event(at, false, false);
             }
-            if events.is_empty() || !self.resting.is_empty() || !self.paused.is_empty() {
+            if events.is_empty() || !self.backing_off.is_empty() || !self.paused.is_empty() {
                 self.now_ms = self.shared.clock.micros().0 / 1_000;
             }
-            self.wake_rested();
+            self.wake_backed_off();
             self.wake_paused();
             self.tick();
         }
@@ -244,7 +244,7 @@ impl Worker {
         let ending = connection.session.ending;
         memcached::show_connection(&self.shared, &connection.session.client, Some(ending));
         connection.session.unsubscribe_all(&self.shared);
-        self.shared.hub.leave(connection.session.client.id);
+        self.shared.monitors.leave(connection.session.client.id);
         self.shared.tracking.leave(connection.session.client.id);
         connection.deregister(self.poll.registry());
         self.shared.clients.disconnect(connection.session.client.id);
@@ -289,7 +289,7 @@ impl Worker {
             }
         }
         if connection.session.is_held_back() && connection.waiting() == 0 {
-            connection.session.rests_until_ms = 0;
+            connection.session.waits_until_ms = 0;
             self.received(at, connection, 0)?;
         }
         if !connection.session.goes_on() {
@@ -472,11 +472,11 @@ impl Worker {
     ) -> Result<usize, End> {
         self.batches += 1;
         let timed = self.batches.is_multiple_of(TIMED_EVERY);
-        let attention = Attention::of(&self.shared, &self.view, timed, self.now_ms);
-        let is_paid = attention.is_paid();
+        let hooks = Hooks::of(&self.shared, &self.view, timed, self.now_ms);
+        let is_paid = hooks.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
-        let mut ahead = Ahead::ALONE;
+        let mut ahead = Lookahead::ALONE;
         let (mut commands, large_from) = (0, self.view.settings.large_from());
         while connection.session.goes_on() {
             let session = &mut connection.session;
@@ -500,7 +500,7 @@ impl Worker {
                     let len = command.consumed;
                     let mut call = Call { args: command, out, session, shared, view, now };
                     if is_paid {
-                        if !attention.execute(&mut call, counters, len) {
+                        if !hooks.execute(&mut call, counters, len) {
                             call.session.pause();
                             consumed -= len;
                             break;
@@ -546,7 +546,7 @@ impl Worker {
         self.shared.tracking.tell_pending(&self.shared);
         // Whoever began to track meanwhile may have read what was overwritten here. If it was this
         // client, it has read nothing yet.
-        if !attention.tracked {
+        if !hooks.tracked {
             let session = &connection.session;
             let began = session.is_looking_again().then_some(session.client.id);
             self.shared.tracking.forget_all(&self.shared, began);
@@ -559,10 +559,10 @@ impl Worker {
         if self.output.is_empty() {
             return Ok(());
         }
-        if connection.session.is_resting() {
+        if connection.session.backs_off() {
             connection.held.append(&mut self.output);
-            let (until, id) = (connection.session.rests_until_ms, connection.session.client.id);
-            self.resting.push((until, at, id));
+            let (until, id) = (connection.session.waits_until_ms, connection.session.client.id);
+            self.backing_off.push((until, at, id));
             return Ok(());
         }
         let sent = connection.send(&self.output, self.poll.registry(), Token(at))?;

@@ -1,13 +1,13 @@
 //! Budgets before any plan: what everybody holds, within the bounds there are.
 
-use crate::{Reading, Tenant};
+use crate::{Reading, TenantReading};
 use base::{Bytes, TenantId};
 
 /// Those of `tenants` that a plant shows.
 pub(crate) fn members<'a>(
     reading: &'a Reading,
     tenants: &'a [TenantId],
-) -> impl Iterator<Item = &'a Tenant> + Clone {
+) -> impl Iterator<Item = &'a TenantReading> + Clone {
     reading.tenants.iter().filter(|tenant| tenants.contains(&tenant.id))
 }
 
@@ -17,7 +17,8 @@ pub(crate) fn natural(reading: &Reading, tenants: &[TenantId], class: Option<u8>
     let used: Bytes = members(reading, tenants).map(|tenant| tenant.part(class).used).sum();
     let all_used: Bytes = reading.tenants.iter().map(|tenant| tenant.used).sum();
     let free = reading.limit.saturating_sub(all_used).as_f64();
-    let weights = |all: &mut dyn Iterator<Item = &Tenant>| all.map(|t| t.weight).sum::<f64>();
+    let weights =
+        |all: &mut dyn Iterator<Item = &TenantReading>| all.map(|t| t.weight).sum::<f64>();
     let (part, all) = if class.is_some() {
         (used.as_f64(), all_used.as_f64())
     } else {

@@ -36,7 +36,7 @@ pub use merged::Row;
 pub use objective::Objective;
 pub use pilot::Pilot;
 pub use plan::{Plan, Share};
-pub use plant::{Goal, Part, Plant, PoolStep, Reading, SlabClass, Step, Target, Tenant};
+pub use plant::{Goal, Part, Plant, PoolStep, Reading, SlabClass, Step, Target, TenantReading};
 pub use recipe::Recipe;
 pub use snapshot::Snapshot;
 

@@ -48,7 +48,7 @@ impl Known {
 
 /// What makes classes of the items of a tenant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Classes {
+pub enum ClassKind {
     /// Nothing: they are all of one.
     #[default]
     None,
@@ -62,7 +62,7 @@ pub enum Classes {
 #[derive(Debug)]
 pub struct Observer {
     /// What tells pools apart beside their tenants.
-    pub classes: Classes,
+    pub classes: ClassKind,
     pending: HashMap<(TenantId, u64), Micros>,
     /// The pending misses by age, and some that were filled since.
     order: VecDeque<(Micros, TenantId, u64)>,
@@ -74,7 +74,7 @@ pub struct Observer {
 impl Default for Observer {
     fn default() -> Self {
         Self {
-            classes: Classes::None,
+            classes: ClassKind::None,
             pending: HashMap::new(),
             order: VecDeque::new(),
             known: HashMap::new(),
@@ -129,11 +129,11 @@ impl Observer {
                 out(Access { penalty, ..access(sample, Op::Delete) });
             }
         }
-        self.settle(sample.time, out);
+        self.expire_pending(sample.time, out);
     }
 
     /// Gives up on fills that did not come in time.
-    pub fn settle(&mut self, now: Micros, mut out: impl FnMut(Access)) {
+    pub fn expire_pending(&mut self, now: Micros, mut out: impl FnMut(Access)) {
         while let Some(&(time, tenant, key)) = self.order.front() {
             let late = now.saturating_sub(time) > FILL_WINDOW;
             // It may have been filled, and have missed again since: then it waits at a later place.
@@ -167,9 +167,9 @@ impl Observer {
         let before = self.known.insert(number(sample.tenant, sample.key), known);
         let classes = self.classes;
         let moved = |before: &Known| match classes {
-            Classes::None => false,
-            Classes::Penalties => class_of(before.penalty()) != class_of(sample.penalty),
-            Classes::Sizes => before.size != sample.size,
+            ClassKind::None => false,
+            ClassKind::Penalties => class_of(before.penalty()) != class_of(sample.penalty),
+            ClassKind::Sizes => before.size != sample.size,
         };
         if let Some(before) = before.filter(moved) {
             let (size, penalty) = (before.size, before.penalty());
@@ -226,7 +226,9 @@ mod tests {
         for sample in samples {
             observer.see(sample, |a| accesses.push((a.op, a.key, a.size.as_u32())));
         }
-        observer.settle(Micros::from_secs(3600), |a| accesses.push((a.op, a.key, a.size.as_u32())));
+        observer.expire_pending(Micros::from_secs(3600), |a| {
+            accesses.push((a.op, a.key, a.size.as_u32()))
+        });
         assert_eq!(observer.pending(), 0);
         accesses
     }
@@ -298,13 +300,13 @@ mod tests {
     fn who_changes_class_leaves_the_old_one() {
         let dear = Sample { penalty: Micros(2_000), ..sample(9, 7, Write, 90) };
         let cheap = Sample { penalty: Micros(120), ..sample(0, 7, Write, 90) };
-        let mut observer = Observer { classes: Classes::Penalties, ..Observer::default() };
+        let mut observer = Observer { classes: ClassKind::Penalties, ..Observer::default() };
         let mut accesses = vec![];
         for sample in [cheap, sample(5, 7, Miss, 0), dear] {
             observer.see(&sample, |a| accesses.push((a.op, a.penalty.0)));
         }
         assert_eq!(accesses, [(Op::Set, 120), (Op::Delete, 120), (Op::Get, 2_000)]);
-        let mut observer = Observer { classes: Classes::Sizes, ..Observer::default() };
+        let mut observer = Observer { classes: ClassKind::Sizes, ..Observer::default() };
         let mut accesses = vec![];
         for sample in [sample(0, 7, Write, 90), sample(1, 7, Hit, 90), sample(2, 7, Write, 500)] {
             observer.see(&sample, |a| accesses.push((a.op, a.size.get())));

@@ -26,7 +26,7 @@ pub struct Reading {
     /// What the models may take beside it; as much as helps where nobody pays for it.
     pub model_memory: Option<Bytes>,
     /// Who competes for it.
-    pub tenants: Vec<Tenant>,
+    pub tenants: Vec<TenantReading>,
     /// Sampled requests, per key in the order they came.
     pub samples: Vec<Sample>,
     /// Samples lost so far because nobody took them in time.
@@ -76,7 +76,7 @@ pub enum Target {
 
 /// What a plant shows of one tenant. Counts are since the start.
 #[derive(Clone, Debug, Default)]
-pub struct Tenant {
+pub struct TenantReading {
     /// Its number.
     pub id: TenantId,
     /// Its name.
@@ -121,7 +121,7 @@ pub struct Part {
     pub penalty: Option<Micros>,
 }
 
-impl Tenant {
+impl TenantReading {
     /// The tenant's items of one class, or all of them.
     pub fn part(&self, class: Option<u8>) -> Part {
         let Some(class) = class else {

@@ -244,7 +244,7 @@ pub fn turnover(pools: &[Pool], pages_max: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plant::{Part, Tenant};
+    use crate::plant::{Part, TenantReading};
 
     /// A window is of differences, and forgets.
     #[test]
@@ -262,7 +262,7 @@ mod tests {
                 ..SlabClass::default()
             };
             windows.epoch(&Reading {
-                tenants: vec![Tenant { classes: vec![part], ..Tenant::default() }],
+                tenants: vec![TenantReading { classes: vec![part], ..TenantReading::default() }],
                 slabs: vec![slab],
                 ..Reading::default()
             });

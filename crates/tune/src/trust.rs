@@ -32,7 +32,7 @@ const WRONG_MAX: u32 = 3;
 const GOOD_MIN: u32 = 5;
 
 /// Epochs without a new plan after going back.
-const REST: u64 = 12;
+const BACKOFF: u64 = 12;
 
 type Division = Vec<(Bytes, Evictor)>;
 
@@ -46,7 +46,7 @@ pub(crate) struct Trust {
     held: u32,
     good: Option<Division>,
     on_trial: bool,
-    rests_until: u64,
+    backs_off_until: u64,
 }
 
 /// What a pool waited for, as a share of what it would wait if nothing hit.
@@ -80,8 +80,8 @@ impl Trust {
     }
 
     /// Whether nothing new is to be tried yet.
-    pub(crate) const fn rests(&self, epoch: u64) -> bool {
-        epoch < self.rests_until
+    pub(crate) const fn backs_off(&self, epoch: u64) -> bool {
+        epoch < self.backs_off_until
     }
 
     /// Holds the forecasts of the epoch that ended against its outcomes, under the division `goal`.
@@ -125,7 +125,7 @@ impl Trust {
         }
         self.on_trial = false;
         self.wrong = 0;
-        self.rests_until = epoch + REST;
+        self.backs_off_until = epoch + BACKOFF;
         self.good.clone()
     }
 }
@@ -169,7 +169,7 @@ mod tests {
             assert_eq!((verdict.forecast, verdict.outcome), (0.3, 0.5));
             assert_eq!(trust.fall_back(10), (at == 3).then(|| division(2)));
         }
-        assert!(trust.rests(21) && !trust.rests(22));
+        assert!(trust.backs_off(21) && !trust.backs_off(22));
         // Nothing is on trial now: a change of the workload is nobody's fault.
         for _ in 0..5 {
             trust.judge(&epoch(0.3, 0.9), Some(&division(2)));

@@ -1,7 +1,7 @@
 //! A pilot after a restart goes on where the one before it ended.
 
 use base::{Bytes, Micros, Prng, Sample, Sighting, hash::mix};
-use tune::{Part, Pilot, Plant, PoolStep, Reading, Step, Tenant, recipe};
+use tune::{Part, Pilot, Plant, PoolStep, Reading, Step, TenantReading, recipe};
 
 const LOOK: Micros = Micros::from_millis(100);
 const READS: u64 = 400;
@@ -46,12 +46,12 @@ impl Plant for Two {
             self.gets[usize::from(tenant)] += READS;
         }
         self.now += LOOK;
-        let tenant = |id: u16| Tenant {
+        let tenant = |id: u16| TenantReading {
             id,
             name: ["wide", "narrow"][usize::from(id)].to_owned(),
             gets: self.gets[usize::from(id)],
             weight: 1.0,
-            ..Tenant::default()
+            ..TenantReading::default()
         };
         let tenants = vec![tenant(0), tenant(1)];
         Reading { now: self.now, limit: Bytes(1_000_000), tenants, samples, ..Reading::default() }
@@ -156,16 +156,16 @@ fn another_recipe_begins_anew() {
 }
 
 /// A cache whose items come back bit by bit: so many classes of penalties are there.
-struct Classes(usize, Vec<PoolStep>);
+struct Returning(usize, Vec<PoolStep>);
 
 const CLASSES: [u8; 3] = [4, 7, 9];
 
-impl Plant for Classes {
+impl Plant for Returning {
     fn read(&mut self) -> Reading {
         let part = |&class: &u8| Part { class, used: Bytes(100_000), ..Part::default() };
         let classes: Vec<_> = CLASSES[..self.0].iter().map(part).collect();
         let used = classes.iter().map(|part| part.used).sum();
-        let tenant = Tenant { used, weight: 1.0, classes, ..Tenant::default() };
+        let tenant = TenantReading { used, weight: 1.0, classes, ..TenantReading::default() };
         Reading { limit: Bytes(1_000_000), tenants: vec![tenant], ..Reading::default() }
     }
 
@@ -179,13 +179,13 @@ impl Plant for Classes {
 fn pools_may_come_back_one_by_one() {
     let recipe = recipe::parse("predis").unwrap();
     let mut pilot = Pilot::new(recipe, 1);
-    pilot.tick(&mut Classes(3, vec![]));
+    pilot.tick(&mut Returning(3, vec![]));
     let mut known = pilot.known();
     let had = [50_000, 500_000, 350_000, 100_000];
     for (pool, budget) in known.pools.iter_mut().zip(had) {
         pool.budget = budget;
     }
-    let (mut plant, mut next) = (Classes(0, vec![]), Pilot::new(recipe, 1));
+    let (mut plant, mut next) = (Returning(0, vec![]), Pilot::new(recipe, 1));
     next.recall(known);
     for there in 0..=3 {
         plant.0 = there;

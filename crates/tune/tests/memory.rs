@@ -2,7 +2,7 @@
 
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash::mix};
 use tune::plant::Part;
-use tune::{Pilot, Plant, Reading, Recipe, Step, Tenant, recipe};
+use tune::{Pilot, Plant, Reading, Recipe, Step, TenantReading, recipe};
 
 const LOOK: Micros = Micros::from_millis(100);
 const READS_OF_A_LOOK: u64 = 250;
@@ -43,14 +43,14 @@ impl Plant for Fills {
         self.now += LOOK;
         let gets = self.at / 2;
         let part = |class| Part { class, gets: gets / 5, sets: gets / 5, ..Part::default() };
-        let tenant = |id| Tenant {
+        let tenant = |id| TenantReading {
             id,
             name: format!("tenant{id}"),
             gets,
             sets: gets,
             weight: 1.0,
             classes: PENALTIES.map(|cost| part(base::penalty::class_of(Micros(cost)))).into(),
-            ..Tenant::default()
+            ..TenantReading::default()
         };
         Reading {
             now: self.now,

@@ -2,7 +2,7 @@
 //! for the load there was.
 
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash::mix};
-use tune::{Pilot, Plant, Reading, Step, Tenant, recipe};
+use tune::{Pilot, Plant, Reading, Step, TenantReading, recipe};
 
 const LOOK: Micros = Micros::from_millis(100);
 
@@ -38,7 +38,7 @@ impl Plant for Reads {
         self.gets += reads;
         self.now += LOOK;
         self.sampled = samples.len();
-        let tenant = Tenant { gets: self.gets, weight: 1.0, ..Tenant::default() };
+        let tenant = TenantReading { gets: self.gets, weight: 1.0, ..TenantReading::default() };
         Reading {
             now: self.now,
             limit: Bytes(1 << 30),

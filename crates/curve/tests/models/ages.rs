@@ -3,7 +3,7 @@
 use base::{Access, Bytes};
 use curve::{MissRatioCurve, Params};
 
-use crate::oracles::{Mix, PLAIN, error, run, settle};
+use crate::oracles::{Mix, PLAIN, error, run, set_sizes};
 
 fn looped(keys: u64, rounds: u64) -> Vec<Access> {
     (0..keys * rounds).map(|at| Access::get(base::hash::mix(at % keys), 1)).collect()
@@ -35,7 +35,7 @@ fn eaet_follows_lru() {
     ];
     for (name, mix) in mixes {
         let mut trace = Mix { requests: 400_000, ..mix }.trace(21);
-        settle(&mut trace);
+        set_sizes(&mut trace);
         let mae = error(&*run("eaet", &Params::default(), &trace), "lru", 10, &trace);
         println!("{name}: {mae:.4}");
         assert!(mae < 0.006, "{name}: {mae}");
@@ -90,7 +90,7 @@ fn kaet_follows_the_simulator() {
     ];
     for (name, mix) in mixes {
         let mut trace = Mix { requests: 400_000, ..mix }.trace(31);
-        settle(&mut trace);
+        set_sizes(&mut trace);
         for (k, pool) in [(1, false), (2, true), (5, false), (5, true), (16, false)] {
             let model = run("kaet", &Params { k, pool, ..Params::default() }, &trace);
             let policy = if pool { format!("klru:k={k}:pool=16") } else { format!("klru:k={k}") };

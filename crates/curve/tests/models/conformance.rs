@@ -3,7 +3,7 @@
 use base::{Access, Bytes, Micros, Op};
 use curve::{Model, Params};
 
-use crate::oracles::{Mix, PLAIN, footprint, run, settle};
+use crate::oracles::{Mix, PLAIN, footprint, run, set_sizes};
 
 fn params(trace: &[Access]) -> Params {
     let all = footprint(trace);
@@ -13,7 +13,7 @@ fn params(trace: &[Access]) -> Params {
 fn trace() -> Vec<Access> {
     let mix = Mix { requests: 60_000, sets: 0.1, deletes: 0.05, ttls: 0.3, size_max: 300, ..PLAIN };
     let mut trace = Mix { resize: true, ..mix }.trace(11);
-    settle(&mut trace);
+    set_sizes(&mut trace);
     trace
 }
 

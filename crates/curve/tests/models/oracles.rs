@@ -117,7 +117,7 @@ impl Mix {
 }
 
 /// Reads see the size of the last write, as they do in a store.
-pub(crate) fn settle(trace: &mut [Access]) {
+pub(crate) fn set_sizes(trace: &mut [Access]) {
     let mut sizes = HashMap::new();
     for access in trace {
         match access.op {

@@ -1,6 +1,6 @@
 //! Models that keep a stack, against the simulator.
 
-use crate::oracles::{Mix, PLAIN, error, footprint, run, settle, simulate};
+use crate::oracles::{Mix, PLAIN, error, footprint, run, set_sizes, simulate};
 use base::{Access, Bytes, Micros, Op};
 use curve::Params;
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ fn krr_follows_the_simulator() {
     ];
     for (name, mix) in mixes {
         let mut trace = mix.trace(3);
-        settle(&mut trace);
+        set_sizes(&mut trace);
         for k in [1, 5, 16] {
             let model = run("krr", &Params { k, ..Params::default() }, &trace);
             let mae = error(&*model, &format!("klru:{k}"), 8, &trace);

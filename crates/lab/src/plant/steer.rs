@@ -3,7 +3,7 @@
 use super::{Bucket, Member, Pool, SimulatedPlant};
 use base::{Bytes, Filter, TenantId};
 use std::collections::HashMap;
-use tune::{Part, Plant, PoolStep, Reading, Step, Tenant};
+use tune::{Part, Plant, PoolStep, Reading, Step, TenantReading};
 
 impl Plant for SimulatedPlant {
     fn read(&mut self) -> Reading {
@@ -15,7 +15,7 @@ impl Plant for SimulatedPlant {
             sets: bucket.sets,
             penalty: bucket.fetches.get(),
         };
-        let tenant = |(id, member): (usize, &Member)| Tenant {
+        let tenant = |(id, member): (usize, &Member)| TenantReading {
             id: id as TenantId,
             name: member.bounds.name.clone(),
             used: member.used,

@@ -3,7 +3,7 @@
 use super::{Class, SlabPlant};
 use base::list::NIL;
 use base::{Bytes, Filter, Micros, TenantId};
-use tune::{Part, Plant, Reading, SlabClass, Step, Tenant};
+use tune::{Part, Plant, Reading, SlabClass, Step, TenantReading};
 
 /// Requests between two looks at which items are about to be evicted.
 const TAIL_EVERY: u64 = 1 << 14;
@@ -71,7 +71,7 @@ impl Plant for SlabPlant {
         let classes = self.classes.chunks(self.chunks.len());
         let tenants = self.members.iter().zip(classes).zip(0..).map(|((member, classes), id)| {
             let (counts, bounds) = (member.counts, &member.bounds);
-            Tenant {
+            TenantReading {
                 id,
                 name: bounds.name.clone(),
                 used: Bytes(page * member.pages),

@@ -1,7 +1,7 @@
 //! The server of a run: in this process, on a free port of loopback, ended when it is dropped.
 
 use super::result::Holding;
-use super::workload::Tenant;
+use super::workload::DemoTenant;
 use anyhow::{Context, anyhow};
 use base::Bytes;
 use lab::replay::{Address, Link};
@@ -17,11 +17,15 @@ pub(super) struct Cache {
 
 impl Cache {
     /// Starts an empty one that follows `recipe`.
-    pub(super) fn start(recipe: &str, memory: Bytes, tenants: &[Tenant]) -> anyhow::Result<Self> {
-        let tenant = |tenant: &Tenant| server::config::Tenant {
+    pub(super) fn start(
+        recipe: &str,
+        memory: Bytes,
+        tenants: &[DemoTenant],
+    ) -> anyhow::Result<Self> {
+        let tenant = |tenant: &DemoTenant| server::config::TenantConfig {
             name: tenant.name.clone(),
             matches: vec![Match::Prefix(tenant.prefix().into())],
-            ..server::config::Tenant::fallback()
+            ..server::config::TenantConfig::fallback()
         };
         let settings = Settings {
             port: 0,

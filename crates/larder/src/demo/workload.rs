@@ -54,7 +54,7 @@ const BUILT_IN: [(&str, u64, u64, &str); 5] = [
 
 /// One tenant of the demo.
 #[derive(Clone, Debug)]
-pub(super) struct Tenant {
+pub(super) struct DemoTenant {
     /// Its name, and the prefix of its keys.
     pub(super) name: String,
     /// What its misses cost on top of the query.
@@ -69,7 +69,7 @@ pub(super) struct Tenant {
 #[derive(Clone, Debug)]
 pub(super) struct Workload {
     /// The tenants in order.
-    pub(super) tenants: Vec<Tenant>,
+    pub(super) tenants: Vec<DemoTenant>,
     /// Requests in all.
     pub(super) requests: u64,
     /// Bytes of all objects that are asked for, as the store charges them.
@@ -86,7 +86,7 @@ impl Workload {
                 let requests = (requests * share / 100).max(1);
                 // Seeds of the tenants lie far apart, so that those of two runs never meet.
                 let seed = base::hash::mix(seed ^ base::hash::mix(at)) >> 16;
-                Tenant {
+                DemoTenant {
                     name: name.to_owned(),
                     penalty: Duration::from_micros(penalty_us),
                     trace: format!("synth:{generator}:requests={requests}:seed={seed}"),
@@ -99,7 +99,7 @@ impl Workload {
     /// A tenant for each trace, with `requests` requests in all or as many as there are.
     pub(super) fn traces(traces: &[String], requests: u64) -> Self {
         let each = (requests / traces.len() as u64).max(1);
-        let tenants = traces.iter().enumerate().map(|(at, trace)| Tenant {
+        let tenants = traces.iter().enumerate().map(|(at, trace)| DemoTenant {
             name: name_of(trace, traces, at),
             penalty: Duration::from_micros(PENALTIES_US[at % PENALTIES_US.len()]),
             trace: trace.clone(),
@@ -108,7 +108,7 @@ impl Workload {
         Self::of(tenants.collect(), MEMORY_TRACES)
     }
 
-    fn of(tenants: Vec<Tenant>, memory_share: f64) -> Self {
+    fn of(tenants: Vec<DemoTenant>, memory_share: f64) -> Self {
         Self { tenants, requests: 0, footprint: Bytes(0), memory_share }
     }
 
@@ -155,7 +155,7 @@ impl Workload {
     }
 }
 
-impl Tenant {
+impl DemoTenant {
     /// What its keys begin with.
     pub(super) fn prefix(&self) -> String {
         format!("{}:", self.name)

@@ -69,7 +69,7 @@ fn admit(call: &mut Call<'_>, name: &[u8], password: &[u8]) -> Result<String, Fa
         Some(user) if user.admits(password) => Ok(user.name.clone()),
         _ => {
             super::acl::note_wrong(call, name);
-            call.session.rest(call.shared, call.view);
+            call.session.back_off(call.shared, call.view);
             Err("WRONGPASS invalid username-password pair or user is disabled.".into())
         }
     }

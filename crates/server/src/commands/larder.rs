@@ -114,7 +114,7 @@ fn document(call: &mut Call<'_>, value: &Value) {
 
 fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.shared.board.shown();
+    let shown = call.shared.published.shown();
     let recipe = pilot::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
@@ -210,7 +210,7 @@ fn decision(epoch: &Epoch) -> String {
 /// The epochs the pilot remembers, the newest last.
 fn history(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.shared.board.shown();
+    let shown = call.shared.published.shown();
     let epochs = shown.status.as_ref().map_or(&[][..], |status| &status.history);
     if as_json {
         document(call, &serde_json::to_value(epochs).unwrap_or_default());
@@ -270,7 +270,7 @@ fn curve(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 3)?;
     let name = call.text(2).into_owned();
     let number = number_of(call, &name)?;
-    let shown = call.shared.board.shown();
+    let shown = call.shared.published.shown();
     let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
     let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
     let sizes = sizes(candidates, pilot::memory(call.shared).1);
@@ -359,7 +359,7 @@ fn row(call: &Call<'_>, shown: &Shown, number: TenantId) -> Row {
 
 fn tenants(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
-    let shown = call.shared.board.shown();
+    let shown = call.shared.published.shown();
     let numbers = 0..call.view.names.len() as TenantId;
     let rows: Vec<_> = numbers.map(|number| row(call, &shown, number)).collect();
     let miss_ratio = |row: &Row| MissRatio::of(row.misses as f64, row.gets as f64).0;

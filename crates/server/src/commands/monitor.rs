@@ -15,7 +15,7 @@
 use super::flag::{ADMIN, NO_EXEC, SECRET, UNTRACED};
 use super::{Call, Command, Done, SYNTAX, find, get};
 use crate::clock::Clock;
-use crate::hub::{MONITOR, TRACE};
+use crate::monitors::{MONITOR, TRACE};
 use base::Filter;
 use std::io::Write;
 
@@ -46,7 +46,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
         at += 2;
     }
     let client = &call.session.client;
-    call.shared.hub.join(client.id, client.place, wants, filter);
+    call.shared.monitors.join(client.id, client.place, wants, filter);
     client.monitors.store(true, std::sync::atomic::Ordering::Relaxed);
     call.session.watching = true;
     call.ok()
@@ -77,9 +77,9 @@ fn quoted(line: &mut Vec<u8>, bytes: &[u8]) {
 pub(crate) fn show(call: &Call<'_>) {
     let Some(number) = find(call.arg(0)) else { return };
     let command = get(number);
-    let hub = &call.shared.hub;
+    let monitors = &call.shared.monitors;
     let now = Clock::unix_us();
-    if hub.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
+    if monitors.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
         let (db, address) = (call.session.db, &call.session.client.address);
         let (seconds, micros) = (now / 1_000_000, now % 1_000_000);
         let mut line = format!("+{seconds}.{micros:06} [{db} {address}]").into_bytes();
@@ -88,9 +88,9 @@ pub(crate) fn show(call: &Call<'_>) {
             quoted(&mut line, arg);
         }
         line.extend_from_slice(b"\r\n");
-        hub.show(call.shared, MONITOR, None, &line);
+        monitors.show(call.shared, MONITOR, None, &line);
     }
-    if hub.is_wanted(TRACE) && command.keys.first > 0 && command.accepts(call.args.len()) {
+    if monitors.is_wanted(TRACE) && command.keys.first > 0 && command.accepts(call.args.len()) {
         trace(call, command, now);
     }
 }
@@ -112,12 +112,12 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
         let held = call.shared.store.peek(&key, call.now, |item| item.value.len());
         let written = command.value.and_then(|behind| call.args.get(at + behind));
         let size = written.map_or(held.unwrap_or(0), <[u8]>::len);
-        let (seq, db, name) = (call.shared.hub.next_line(), call.session.db, command.name);
+        let (seq, db, name) = (call.shared.monitors.next_line(), call.session.db, command.name);
         let mut line = format!("+{now},{seq},{db},{name},").into_bytes();
         quoted(&mut line, bytes);
         let (hit, kind) = (u8::from(held.is_some()), "string");
         let _ = write!(line, ",{access},{hit},{kind},{},{size}\r\n", bytes.len());
-        call.shared.hub.show(call.shared, TRACE, Some(key.hash), &line);
+        call.shared.monitors.show(call.shared, TRACE, Some(key.hash), &line);
     }
 }
 

@@ -94,7 +94,7 @@ fn confirm(call: &mut Call<'_>, word: &[u8], name: Option<&[u8]>, kind: Kind) {
 }
 
 /// Shows the counts to CLIENT LIST, and forgets an empty list.
-fn settle(call: &mut Call<'_>) {
+fn update_counts(call: &mut Call<'_>) {
     let client = &call.session.client;
     let counts = match &call.session.subscriptions {
         Some(all) => [all.channels.len(), all.patterns.len(), all.sharded.len()],
@@ -118,7 +118,7 @@ fn subscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         }
         confirm(call, words(kind).0, Some(name), kind);
     }
-    settle(call);
+    update_counts(call);
     Ok(())
 }
 
@@ -140,7 +140,7 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
         }
         confirm(call, words(kind).1, Some(&name), kind);
     }
-    settle(call);
+    update_counts(call);
     Ok(())
 }
 

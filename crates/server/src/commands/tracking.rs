@@ -3,7 +3,7 @@
 
 use super::flag::{READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
-use crate::departures;
+use crate::removals;
 use crate::session::Tracks;
 use crate::tracking::Tracker;
 use std::sync::atomic::Ordering;
@@ -149,7 +149,7 @@ fn tracking(call: &mut Call<'_>) -> Done {
     let tracker = Tracker { redirect, no_loop, prefixes: prefixes.clone(), tenants };
     call.shared.tracking.join(call.session.client.id, tracker);
     // What dies from here on is noted.
-    departures::tell(call.shared);
+    removals::tell(call.shared);
     let tracks = Tracks { redirect, prefixes, opt_in, opt_out, no_loop, caching: None };
     let client = &call.session.client;
     client.redirect.store(redirect as i64, Ordering::Relaxed);
@@ -259,7 +259,7 @@ pub(crate) fn before(call: &Call<'_>) {
         let (id, key) = (call.session.client.id, call.arg(at));
         let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
         call.shared.tracking.remember(call.shared, max, id, tenant, key);
-        departures::note_death(call.shared, max, &call.key(key), call.now);
+        removals::note_death(call.shared, max, &call.key(key), call.now);
     }
 }
 
@@ -277,6 +277,6 @@ pub(crate) fn after(call: &mut Call<'_>) {
         let (id, key) = (call.session.client.id, call.arg(at));
         let max = call.view.settings.tracking_max_keys;
         call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);
-        departures::note_death(call.shared, max, &call.key(key), call.now);
+        removals::note_death(call.shared, max, &call.key(key), call.now);
     }
 }

@@ -13,7 +13,7 @@ mod value;
 
 pub(crate) use crate::acl::is_equal;
 pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
-pub use tenant::{DEFAULT, DEFAULT_NAME, Match, Tenant};
+pub use tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
 pub use value::Level;
 
 use base::{Bytes, Micros};
@@ -177,7 +177,7 @@ pub struct Settings {
     /// How pages are cut.
     pub slab: store::Slab,
     pub recipe: String,
-    pub tenants: Vec<Tenant>,
+    pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub proto_max_bulk_len: Bytes,
     pub client_query_buffer_limit: Bytes,

@@ -40,7 +40,7 @@ pub enum Match {
 
 /// A tenant as configured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tenant {
+pub struct TenantConfig {
     /// Its name in reports and configuration.
     pub name: String,
     /// What makes a key its own: any of these.
@@ -59,7 +59,7 @@ pub struct Tenant {
     pub priority: u32,
 }
 
-impl Tenant {
+impl TenantConfig {
     /// The tenant of all that matches no rule, without bounds.
     pub fn fallback() -> Self {
         Self {
@@ -176,7 +176,7 @@ fn target(word: &str) -> Result<Target, String> {
     found.ok_or_else(|| form(&format!("'{word}' {fix}")))
 }
 
-impl fmt::Display for Tenant {
+impl fmt::Display for TenantConfig {
     /// The words behind `tenant`, as they are read back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -219,8 +219,8 @@ impl fmt::Display for Tenant {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Tenant, String> {
-        Tenant::parse(&super::super::words(line).unwrap())
+    fn parse(line: &str) -> Result<TenantConfig, String> {
+        TenantConfig::parse(&super::super::words(line).unwrap())
     }
 
     #[test]

@@ -74,7 +74,7 @@ where
         if edit.remove_dead() {
             return None;
         }
-        if let Err(error) = settle(edit) {
+        if let Err(error) = tidy(edit) {
             return Some(Err(error.into()));
         }
     }
@@ -83,11 +83,11 @@ where
     Some(match kind {
         Some(HASH_TREE) => {
             let result = f(&mut Hash::Tree(edit, now_ms));
-            let settled = settle(edit);
+            let tidied = tidy(edit);
             if counted && matches!(result, Ok((true, _))) {
                 edit.written();
             }
-            result.and_then(|(_, result)| Ok(settled.map(|()| result)?))
+            result.and_then(|(_, result)| Ok(tidied.map(|()| result)?))
         }
         None | Some(HASH) => change_packed(edit, now_ms, f),
         Some(_) => Err(WRONG_TYPE.into()),
@@ -119,7 +119,7 @@ fn change_packed<R>(
 }
 
 /// An empty tree goes; the expiry of another's item is that of its key or of its last field.
-fn settle(edit: &mut Edit<'_, '_>) -> Result<(), Error> {
+fn tidy(edit: &mut Edit<'_, '_>) -> Result<(), Error> {
     let (Some(item), Some(tree)) = (edit.item(), edit.tree()) else { return Ok(()) };
     if tree.is_empty() {
         return edit.apply(&Change::Remove);

@@ -54,7 +54,7 @@ pub(super) fn text(shared: &Shared) -> String {
     traffic(shared, &mut page);
     pauses(shared, &mut page);
     tenants(shared, &mut page);
-    pilot(&shared.board.shown(), &mut page);
+    pilot(&shared.published.shown(), &mut page);
     transfers(shared, &mut page);
     page.0
 }
@@ -161,7 +161,7 @@ type Read = fn(&TenantStats) -> u64;
 
 fn tenants(shared: &Shared, page: &mut Page) {
     let view = shared.view();
-    let shown = shared.board.shown();
+    let shown = shared.published.shown();
     let all: Vec<(TenantId, String, TenantStats)> = view
         .names
         .iter()

@@ -84,7 +84,7 @@ pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
     });
     let Some(name) = known else {
         ask.count(Event::AuthErrors);
-        ask.session.rest(ask.shared, ask.view);
+        ask.session.back_off(ask.shared, ask.view);
         return Err(REFUSED);
     };
     ask.session.set_user(Some(name.to_owned()), ask.view);

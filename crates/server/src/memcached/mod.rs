@@ -122,7 +122,7 @@ impl<'a> Ask<'a> {
 
     /// Bytes of a value that is about to be removed, where somebody watches removals.
     fn removed_size(&self, key: &Key<'_>) -> usize {
-        if !self.shared.hub.is_wanted(crate::hub::DELETIONS) {
+        if !self.shared.monitors.is_wanted(crate::monitors::DELETIONS) {
             return 0;
         }
         let size = |item: &store::Item<'_>| Text::of(item).map_or(0, |text| text.data.len());

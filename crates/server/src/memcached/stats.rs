@@ -114,7 +114,7 @@ fn general(ask: &mut Ask<'_>) {
     }
     ask.stat("get_expired", totals.store.misses_expired);
     ask.stat("idle_kicks", shared.stats.idle_closed.load(Ordering::Relaxed));
-    ask.stat("log_watchers", shared.hub.watchers());
+    ask.stat("log_watchers", shared.monitors.watchers());
     ask.stat("bytes_read", totals.net_in);
     ask.stat("bytes_written", totals.net_out);
     ask.stat("limit_maxbytes", limit.0);
@@ -255,7 +255,7 @@ fn connections(ask: &mut Ask<'_>) {
         let idle = now_ms.saturating_sub(client.last_ms.load(Ordering::Relaxed)) / 1_000;
         let state = if client.id == ask.session.client.id {
             "conn_parse_cmd"
-        } else if shared.hub.has(client.id) {
+        } else if shared.monitors.has(client.id) {
             "conn_watch"
         } else if client.output.load(Ordering::Relaxed) > 0 {
             "conn_mwrite"

@@ -16,9 +16,9 @@ use super::write::Outcome;
 use super::{Ask, Done, Life};
 use crate::clients::Client;
 use crate::clock::Clock;
-use crate::departures;
-use crate::hub::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
 use crate::listen::Speaks;
+use crate::monitors::{CONNEVENTS, DELETIONS, EVICTIONS, FETCHERS, MUTATIONS};
+use crate::removals;
 use crate::shared::Shared;
 use base::Filter;
 use std::io::Write;
@@ -74,10 +74,10 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
         wants = FETCHERS;
     }
     let client = &ask.session.client;
-    ask.shared.hub.join(client.id, client.place, wants, Filter::ALL);
+    ask.shared.monitors.join(client.id, client.place, wants, Filter::ALL);
     if wants & EVICTIONS != 0 {
         // From now on they are noted.
-        departures::tell(ask.shared);
+        removals::tell(ask.shared);
     }
     ask.session.watching = true;
     ask.line("OK")
@@ -86,13 +86,13 @@ pub(super) fn watch(ask: &mut Ask<'_>) -> Done {
 /// When, the number of the line, and what happened.
 fn head(shared: &Shared, kind: &str) -> Vec<u8> {
     let now = Clock::unix_us();
-    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, shared.hub.next_line());
+    let (seconds, micros, gid) = (now / 1_000_000, now % 1_000_000, shared.monitors.next_line());
     format!("ts={seconds}.{micros:06} gid={gid} type={kind}").into_bytes()
 }
 
 /// Shows that a client has come, or has left for a reason.
 pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
-    if !shared.hub.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
+    if !shared.monitors.is_wanted(CONNEVENTS) || client.speaks != Speaks::Memcached {
         return;
     }
     let mut line = head(shared, if left.is_some() { "conn_close" } else { "conn_new" });
@@ -103,12 +103,12 @@ pub(crate) fn connection(shared: &Shared, client: &Client, left: Option<&str>) {
         let _ = write!(line, " reason={reason}");
     }
     let _ = writeln!(line, " cfd={}", client.fd);
-    shared.hub.show(shared, CONNEVENTS, None, &line);
+    shared.monitors.show(shared, CONNEVENTS, None, &line);
 }
 
 /// Shows that an item has made room for others.
 pub(crate) fn eviction(shared: &Shared, left: &Removal) {
-    if !shared.hub.is_wanted(EVICTIONS) {
+    if !shared.monitors.is_wanted(EVICTIONS) {
         return;
     }
     let mut line = head(shared, "eviction");
@@ -120,7 +120,7 @@ pub(crate) fn eviction(shared: &Shared, left: &Removal) {
     let ttl = ttl.map_or_else(|| "-1".to_owned(), |seconds| seconds.to_string());
     let (idle, size) = (Ages::at(shared, now).of(left.idle), left.size);
     let _ = writeln!(line, " fetch={fetched} ttl={ttl} la={idle} clsid=1 size={size}");
-    shared.hub.show(shared, EVICTIONS, None, &line);
+    shared.monitors.show(shared, EVICTIONS, None, &line);
 }
 
 /// The beginning of a line about a key.
@@ -132,7 +132,7 @@ fn begin(ask: &Ask<'_>, kind: &str, key: &[u8]) -> Vec<u8> {
 }
 
 pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
-    if !ask.shared.hub.is_wanted(FETCHERS) {
+    if !ask.shared.monitors.is_wanted(FETCHERS) {
         return;
     }
     let mut line = begin(ask, "item_get", key.bytes);
@@ -140,7 +140,7 @@ pub(super) fn fetch(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
     let (class, size) = (u8::from(found.is_some()), found.unwrap_or(0));
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " status={status} clsid={class} cfd={fd} size={size}");
-    ask.shared.hub.show(ask.shared, FETCHERS, None, &line);
+    ask.shared.monitors.show(ask.shared, FETCHERS, None, &line);
 }
 
 /// Shows a store, and how many bytes its value has.
@@ -152,23 +152,23 @@ pub(super) fn store(
     life: Life,
     size: usize,
 ) {
-    if !ask.shared.hub.is_wanted(MUTATIONS) {
+    if !ask.shared.monitors.is_wanted(MUTATIONS) {
         return;
     }
     let mut line = begin(ask, "item_store", key.bytes);
     let ttl = life.ends().map_or(0, |at| at.saturating_sub(ask.now.unix_ms) / 1_000);
     let (status, fd) = (status.word(), ask.session.client.fd);
     let _ = writeln!(line, " status={status} cmd={verb} ttl={ttl} clsid=1 cfd={fd} size={size}");
-    ask.shared.hub.show(ask.shared, MUTATIONS, None, &line);
+    ask.shared.monitors.show(ask.shared, MUTATIONS, None, &line);
 }
 
 /// Shows a removal of a value of `size` bytes.
 pub(super) fn deleted(ask: &Ask<'_>, key: &Key<'_>, verb: &str, size: usize) {
-    if !ask.shared.hub.is_wanted(DELETIONS) {
+    if !ask.shared.monitors.is_wanted(DELETIONS) {
         return;
     }
     let mut line = begin(ask, "deleted", key.bytes);
     let fd = ask.session.client.fd;
     let _ = writeln!(line, " cmd={verb} clsid=1 cfd={fd} size={size}");
-    ask.shared.hub.show(ask.shared, DELETIONS, None, &line);
+    ask.shared.monitors.show(ask.shared, DELETIONS, None, &line);
 }

@@ -5,12 +5,12 @@ use crate::connection::Connection;
 
 impl Worker {
     /// How long to wait for events.
-    pub(super) fn rest_ms(&self) -> u64 {
-        if self.resting.is_empty() && self.paused.is_empty() {
+    pub(super) fn wait_ms(&self) -> u64 {
+        if self.backing_off.is_empty() && self.paused.is_empty() {
             return TICK_MS;
         }
         let now_ms = self.shared.clock.micros().0 / 1_000;
-        let first = self.resting.iter().map(|(until, ..)| *until).min();
+        let first = self.backing_off.iter().map(|(until, ..)| *until).min();
         let paused = (!self.paused.is_empty()).then(|| self.shared.pause.until(now_ms));
         let first = first.into_iter().chain(paused.map(|until| until.unwrap_or(now_ms))).min();
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
@@ -43,20 +43,21 @@ impl Worker {
         }
     }
 
-    /// Lets connections go on whose rest is over: they are answered, and what they sent since is
+    /// Lets connections go on whose backoff is over: they are answered, and what they sent since is
     /// read.
-    pub(super) fn wake_rested(&mut self) {
-        if self.resting.is_empty() {
+    pub(super) fn wake_backed_off(&mut self) {
+        if self.backing_off.is_empty() {
             return;
         }
         let now_ms = self.now_ms;
-        let rested: Vec<_> = self.resting.extract_if(.., |(until, ..)| *until <= now_ms).collect();
-        for (_, at, id) in rested {
+        let over: Vec<_> =
+            self.backing_off.extract_if(.., |(until, ..)| *until <= now_ms).collect();
+        for (_, at, id) in over {
             if !self.is(at, id) {
                 continue;
             }
             let Some(mut connection) = self.connections[at].take() else { continue };
-            connection.session.rests_until_ms = 0;
+            connection.session.waits_until_ms = 0;
             self.output.append(&mut connection.held);
             // The reply is written, then the commands are carried out that came with the password.
             let result = self.reply(at, &mut connection);

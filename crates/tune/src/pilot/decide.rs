@@ -30,7 +30,7 @@ impl Pilot {
                 self.threshold = (threshold * 2.0).min(THRESHOLD_MAX);
                 return (Decision::FellBack, 0.0, threshold);
             }
-            if self.trust.rests(self.epoch) {
+            if self.trust.backs_off(self.epoch) {
                 return (Decision::Cooling, 0.0, threshold);
             }
         }

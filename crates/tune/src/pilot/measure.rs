@@ -3,7 +3,7 @@
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::Reading;
 use crate::budgets::members;
-use crate::observe::Classes;
+use crate::observe::ClassKind;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
 use base::{Bytes, Micros, MissRatio, Sample};
@@ -24,7 +24,7 @@ impl Pilot {
         let look = reading.now.saturating_sub(self.looked).max(LOOK_MIN).as_f64() / 1e6;
         self.looked = reading.now;
         let widest = self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max);
-        let is_shared = self.recipe.pools.classes() != Classes::None;
+        let is_shared = self.recipe.pools.classes() != ClassKind::None;
         let ops = |pool: &Steered| {
             let is_of = |s: &&Sample| is_shared || pool.has(s.tenant, s.penalty, s.size);
             let rate = if is_shared { widest } else { pool.filter().rate() };
@@ -66,7 +66,7 @@ impl Pilot {
         for sample in &reading.samples {
             observer.see(sample, &mut show);
         }
-        observer.settle(reading.now, &mut show);
+        observer.expire_pending(reading.now, &mut show);
         for (pool, accesses) in pools.iter_mut().zip(accesses) {
             let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
             let gets = parts.map(|part| part.gets).sum();
@@ -111,7 +111,7 @@ impl Pilot {
         let active = self.pools.iter().filter(|pool| pool.ops_per_s > 0.0).count();
         // The class of a key is not known before it is sampled, so all classes have one rate: were
         // a rare one to have a higher, the others' requests would be sampled with it.
-        let is_shared = self.recipe.pools.classes() != Classes::None;
+        let is_shared = self.recipe.pools.classes() != ClassKind::None;
         let shares = if is_shared { 1 } else { active.max(1) };
         let samples = samples_per_s(ops_per_s) / shares as f64;
         for (pool, counts) in self.pools.iter_mut().zip(counts) {

@@ -6,7 +6,7 @@ use crate::known::{KnownPool, RECALL_EPOCHS};
 use crate::recipe::Pools;
 use crate::trust::Trust;
 use crate::watch::{Watch, keys_max};
-use crate::{Reading, Tenant};
+use crate::{Reading, TenantReading};
 use base::penalty::CLASSES;
 use base::{Bytes, Micros, TenantId};
 use std::ops::RangeInclusive;
@@ -99,7 +99,7 @@ impl Pilot {
                 vec![Wanted { name, tenants: everybody(), class: None, sizes: None }]
             }
             Pools::Tenant => {
-                let single = |tenant: &Tenant| Wanted {
+                let single = |tenant: &TenantReading| Wanted {
                     name: tenant.name.clone(),
                     tenants: vec![tenant.id],
                     class: None,

@@ -3,7 +3,7 @@
 //! The loop is general; a recipe says how it is used. If one needed a branch of its own anywhere
 //! else, the loop would not be general enough.
 
-use crate::observe::Classes;
+use crate::observe::ClassKind;
 use crate::{Evictor, Objective};
 use base::Micros;
 use std::fmt;
@@ -23,11 +23,11 @@ pub enum Pools {
 
 impl Pools {
     /// What makes classes of the items of a tenant.
-    pub(crate) const fn classes(self) -> Classes {
+    pub(crate) const fn classes(self) -> ClassKind {
         match self {
-            Self::Whole | Self::Tenant => Classes::None,
-            Self::Class => Classes::Penalties,
-            Self::Slab => Classes::Sizes,
+            Self::Whole | Self::Tenant => ClassKind::None,
+            Self::Class => ClassKind::Penalties,
+            Self::Slab => ClassKind::Sizes,
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::config::directive::When::{Always, Start};
 use crate::config::directive::{Directive, number, word};
 use crate::config::value::{Value, within};
-use crate::config::{OutputLimit, Tenant};
+use crate::config::{OutputLimit, TenantConfig};
 use crate::memory_limit;
 use base::Bytes;
 
@@ -111,7 +111,7 @@ pub(super) const ALL: &[Directive] = &[
          known name replaces it.",
         |settings| settings.tenants.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
         |settings, words| {
-            let tenant = Tenant::parse(words)?;
+            let tenant = TenantConfig::parse(words)?;
             match settings.tenants.iter_mut().find(|known| known.name == tenant.name) {
                 Some(known) => *known = tenant,
                 None => settings.tenants.push(tenant),

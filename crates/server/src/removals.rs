@@ -3,8 +3,8 @@
 //! Fields of hashes die by themselves as well.
 
 use crate::hash::View;
-use crate::hub::EVICTIONS;
 use crate::memcached;
+use crate::monitors::EVICTIONS;
 use crate::notify;
 use crate::shared::Shared;
 use std::sync::atomic::Ordering;
@@ -15,14 +15,14 @@ use store::{Item, Now, RemovalCause};
 pub(crate) fn tell(shared: &Shared) {
     let (tracked, view) = (shared.tracking.is_active(), shared.view());
     let told = view.settings.notify & (notify::EXPIRED | notify::EVICTED | notify::HASH) != 0;
-    if !tracked && !told && !shared.hub.is_wanted(EVICTIONS) {
-        if shared.departures_noted.swap(false, Ordering::Relaxed) {
+    if !tracked && !told && !shared.monitors.is_wanted(EVICTIONS) {
+        if shared.removals_noted.swap(false, Ordering::Relaxed) {
             shared.store.stop_removals();
             shared.tracking.forget_deaths();
         }
         return;
     }
-    shared.departures_noted.store(true, Ordering::Relaxed);
+    shared.removals_noted.store(true, Ordering::Relaxed);
     let mut all = vec![];
     let lost = shared.store.take_removals(&mut all);
     for left in &all {

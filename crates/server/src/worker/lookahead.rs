@@ -10,12 +10,12 @@ use store::Store;
 use wire::resp::second_words;
 
 /// Commands looked at together: what they ask for fits the first cache.
-const AHEAD: usize = 16;
+const KEYS: usize = 16;
 
 /// How many of the next commands memory has been asked for.
-pub(super) struct Ahead(usize);
+pub(super) struct Lookahead(usize);
 
-impl Ahead {
+impl Lookahead {
     /// A command that comes alone is not looked at: there is no time to gain.
     pub(super) const ALONE: Self = Self(1);
 
@@ -31,7 +31,7 @@ impl Ahead {
 
 #[inline(never)]
 fn look(store: &Store, session: &Session, bytes: &[u8]) -> usize {
-    let mut keys: [(TenantId, u64); AHEAD] = Default::default();
+    let mut keys: [(TenantId, u64); KEYS] = Default::default();
     let mut seen = 0;
     for (known, word) in keys.iter_mut().zip(second_words(bytes)) {
         let key = store.key(session.owners.of(word), session.db, word);

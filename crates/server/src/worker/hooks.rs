@@ -1,19 +1,19 @@
-//! Commands that somebody looks at: MONITOR, the clock, HOTKEYS, client side caches, a pause.
+//! Hooks around commands: MONITOR, the clock, HOTKEYS, client side caches, a pause.
 //!
-//! Whether anybody does is asked once for a batch; while nobody does, a command pays one test.
+//! Whether any is set is asked once for a batch; while none is, a command pays one test.
 
 use crate::commands::{self, Call, monitor, tracking};
 use crate::hotkeys::Cost;
-use crate::hub;
+use crate::monitors;
 use crate::notify;
 use crate::shared::{Shared, View};
 use crate::stats;
 use std::time::Instant;
 
-/// Who looks at the commands of a batch.
+/// The hooks that the commands of a batch run through.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each looks for itself")]
-pub(super) struct Attention {
+pub(super) struct Hooks {
     monitored: bool,
     timed: bool,
     counted: bool,
@@ -23,11 +23,11 @@ pub(super) struct Attention {
     absent: bool,
 }
 
-impl Attention {
-    /// Who looks now; `timed` is whether this batch is one of those that are timed.
+impl Hooks {
+    /// The hooks that are set now; `timed` is whether this batch is one of those that are timed.
     pub(super) fn of(shared: &Shared, view: &View, timed: bool, now_ms: u64) -> Self {
         Self {
-            monitored: shared.hub.is_wanted(hub::MONITOR | hub::TRACE),
+            monitored: shared.monitors.is_wanted(monitors::MONITOR | monitors::TRACE),
             timed,
             counted: shared.hotkeys.is_active(),
             tracked: shared.tracking.is_active(),

@@ -1,4 +1,4 @@
-//! Who watches what others do: MONITOR, and memcached's `watch`.
+//! Monitors, clients that watch what others do: MONITOR, and memcached's `watch`.
 //!
 //! While nobody watches, a batch of commands pays one load. Otherwise each line goes through the
 //! mailbox of the worker that has the watcher, and a watcher that reads too slowly is closed at
@@ -35,16 +35,16 @@ struct Watcher {
     filter: Filter,
 }
 
-/// All who watch.
+/// All clients that watch.
 #[derive(Debug, Default)]
-pub(crate) struct Hub {
+pub(crate) struct Monitors {
     wanted: AtomicU8,
     all: Mutex<Vec<Watcher>>,
     /// Lines shown so far.
     lines: AtomicU64,
 }
 
-impl Hub {
+impl Monitors {
     fn lock(&self) -> MutexGuard<'_, Vec<Watcher>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
