@@ -22,12 +22,12 @@ pub(crate) type Make = fn(capacity: u64, overhead: u64, items: usize) -> Box<dyn
 pub(crate) const CACHES: [(&str, Make); 4] = [
     ("larder", |capacity, _, _| {
         let builder = larder::Cache::builder(capacity).slab(fine());
-        Box::new(Larder(builder.tended().build().expect("static is a recipe")))
+        Box::new(Larder(builder.maintained().build().expect("static is a recipe")))
     }),
     // Of a line of sixteen tags two leave.
     ("larder, lhd", |capacity, _, _| {
         let builder = larder::Cache::builder(capacity).slab(fine());
-        Box::new(Larder(builder.evictor(Evictor::lhd(8)).tended().build().expect("as above")))
+        Box::new(Larder(builder.evictor(Evictor::lhd(8)).maintained().build().expect("as above")))
     }),
     ("quick_cache", |capacity, overhead, items| {
         Box::new(Quick(quick_cache::sync::Cache::with_weighter(items, capacity, Weight(overhead))))

@@ -64,7 +64,7 @@ fn table(policy: &str, stripes: usize) -> Box<dyn Held> {
 
 fn store(evictor: Evictor) -> Box<dyn Held> {
     let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
-    let builder = larder::Cache::builder(capacity).evictor(evictor).shards(STRIPES).tended();
+    let builder = larder::Cache::builder(capacity).evictor(evictor).shards(STRIPES).maintained();
     let builder = builder.slab(fine());
     Box::new(Larder(builder.build().expect("static is a recipe")))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use store::{Bounds, Config, Evictor, Slab, Store};
 use tune::recipe;
 
-/// Between two looks of the thread that [`Builder::tended`] starts.
+/// Between two looks of the thread that [`Builder::maintained`] starts.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// So many that a thread seldom wants one that another holds: with half as many two threads that
@@ -47,7 +47,7 @@ pub struct Builder {
     cost: Option<Cost>,
     removal_listener: Option<Callback>,
     clock: Clock,
-    tended: bool,
+    maintained: bool,
 }
 
 impl Builder {
@@ -63,12 +63,12 @@ impl Builder {
             cost: None,
             removal_listener: None,
             clock: Clock::Real(Instant::now()),
-            tended: false,
+            maintained: false,
         }
     }
 
-    /// Who leaves when it is full; of five candidates the one idle longest, unless something else
-    /// is said. A recipe other than `static` chooses for itself.
+    /// The eviction policy when it is full; of five candidates the one idle longest, unless
+    /// something else is said. A recipe other than `static` chooses for itself.
     #[must_use]
     pub fn evictor(self, evictor: Evictor) -> Self {
         Self { evictor, ..self }
@@ -131,15 +131,16 @@ impl Builder {
     /// held, so the listener may be slow, at the cost of that call, and may call the cache; but a
     /// listener that inserts again what was evicted never comes to an end. The calls are:
     ///
-    /// - [`Evicted`](crate::RemovalCause::Evicted): one that inserts, or [`Cache::tend`].
+    /// - [`Evicted`](crate::RemovalCause::Evicted): one that inserts, or [`Cache::maintain`].
     /// - [`Expired`](crate::RemovalCause::Expired): one that reads, inserts or removes and is the
-    ///   first to meet the entry after its time was up, or [`Cache::tend`]. Until then it is not
-    ///   told.
+    ///   first to meet the entry after its time was up, or [`Cache::maintain`]. Until then it is
+    ///   not told.
     /// - [`Removed`](crate::RemovalCause::Removed): [`Cache::remove`] or [`Cache::clear`].
     /// - [`Replaced`](crate::RemovalCause::Replaced): the one that inserts another value of its
     ///   key.
     ///
-    /// In a [tended](Builder::tended) cache [`Cache::tend`] runs on the thread `larder-tend`.
+    /// In a [maintained](Builder::maintained) cache [`Cache::maintain`] runs on the thread
+    /// `larder-maintain`.
     ///
     /// **Order.** Calls on different threads are put in no order: if one thread replaces a value
     /// and another one removes the new value at once, the second may be told first. A call that
@@ -147,7 +148,7 @@ impl Builder {
     ///
     /// **Panics.** A panic of the listener reaches the caller of the cache, whose call is done by
     /// then; entries that are not told yet are told at the end of that thread's next call. The
-    /// thread `larder-tend` goes on.
+    /// thread `larder-maintain` goes on.
     ///
     /// The keys and values are copies, made while an entry leaves: a cache without a listener does
     /// not make them.
@@ -195,10 +196,11 @@ impl Builder {
         Self { clock: Clock::virtual_time(), ..self }
     }
 
-    /// Starts a thread that [tends](Cache::tend) the cache until the last handle to it is gone.
+    /// Starts a thread that [maintains](Cache::maintain) the cache until the last handle to it is
+    /// gone.
     #[must_use]
-    pub fn tended(self) -> Self {
-        Self { tended: true, ..self }
+    pub fn maintained(self) -> Self {
+        Self { maintained: true, ..self }
     }
 
     /// The cache.
@@ -239,17 +241,17 @@ impl Builder {
             flights: Box::default(),
             looping: Mutex::new(looping),
         });
-        if self.tended {
+        if self.maintained {
             let shared = Arc::downgrade(&shared);
-            let tend = move || {
+            let maintain = move || {
                 while let Some(shared) = shared.upgrade() {
                     // A listener that panicked has said so; entries go on to expire.
-                    _ = catch_unwind(AssertUnwindSafe(|| shared.tend()));
+                    _ = catch_unwind(AssertUnwindSafe(|| shared.maintain()));
                     drop(shared);
                     thread::sleep(LOOK);
                 }
             };
-            let started = thread::Builder::new().name("larder-tend".to_owned()).spawn(tend);
+            let started = thread::Builder::new().name("larder-maintain".to_owned()).spawn(maintain);
             drop(started.map_err(|error| Error::Thread(error.to_string()))?);
         }
         Ok(Cache::of(shared, 0))

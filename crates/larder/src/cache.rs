@@ -33,7 +33,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::{Key, Now, Scope, Store};
 
-/// Buckets that a call of [`Cache::tend`] sweeps at most.
+/// Buckets that a call of [`Cache::maintain`] sweeps at most.
 const SWEEP: usize = 4096;
 
 /// A key and its value.
@@ -73,7 +73,7 @@ impl fmt::Debug for Cost {
 }
 
 impl Shared {
-    pub(crate) fn tend(&self) {
+    pub(crate) fn maintain(&self) {
         self.store.sweep(self.clock.now(), SWEEP);
         if let Some(looping) = &mut *self.looping() {
             looping.tick(self);
@@ -114,7 +114,7 @@ impl Cache {
     ///
     /// ```
     /// # fn main() -> Result<(), larder::Error> {
-    /// let cache = larder::Cache::builder(64 << 20).candidates(8).tended().build()?;
+    /// let cache = larder::Cache::builder(64 << 20).candidates(8).maintained().build()?;
     /// # assert!(cache.is_empty());
     /// # Ok(())
     /// # }
@@ -347,8 +347,8 @@ impl Cache {
     /// What nobody should wait for: finds entries whose time is up, approaches a lowered capacity,
     /// and lets the recipe look and act. A bounded piece of work, to be called a few times a
     /// second where entries expire or a recipe is at work.
-    pub fn tend(&self) {
-        self.shared.tend();
+    pub fn maintain(&self) {
+        self.shared.maintain();
     }
 
     /// Moves [virtual time](Builder::virtual_time) on; a real clock takes no notice.

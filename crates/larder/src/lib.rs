@@ -33,7 +33,7 @@
 //! | nothing: what a miss costs | [`Builder::cost`] |
 //! | `invalidate`, `invalidate_all` | [`Cache::remove`], [`Cache::clear`] |
 //! | `iter` | [`Cache::iter`] |
-//! | `run_pending_tasks` | [`Cache::tend`] |
+//! | `run_pending_tasks` | [`Cache::maintain`] |
 //! | `entry_count`, `weighted_size` | [`Cache::len`], [`Cache::used`] |
 //!
 //! A cache may have [parts](Cache::part) that share its capacity. With a recipe it watches a sample
@@ -46,7 +46,7 @@
 //! let (users, pages) = (cache.part("users").unwrap(), cache.part("pages").unwrap());
 //! users.insert("1", "Ada")?;
 //! pages.insert("1", "<h1>Ada</h1>")?;
-//! cache.tend(); // a few times a second, from any thread; or Builder::tended() starts one
+//! cache.maintain(); // a few times a second, from any thread; or Builder::maintained() starts one
 //! assert_eq!(users.stats().len.items, 1);
 //! if let (Some(curve), Some(plan)) = (pages.curve(), cache.plan()) {
 //!     println!("with 32 MiB {} would miss\n{plan}", curve.at(larder::Bytes(32 << 20)));

@@ -20,7 +20,7 @@ pub enum Error {
     Recipe(String),
     /// More parts than can be told apart.
     Parts,
-    /// The thread that tends could not be started.
+    /// The thread that maintains could not be started.
     Thread(String),
 }
 
@@ -42,8 +42,8 @@ impl fmt::Display for Error {
             Self::Parts => f.write_str("a cache has at most 65535 parts: name fewer"),
             Self::Thread(error) => write!(
                 f,
-                "the thread that tends was not started ({error}): build without `tended` and call \
-                 `tend` from a thread of yours"
+                "the maintenance thread was not started ({error}): build without `maintained` and \
+                 call `maintain` from a thread of yours"
             ),
         }
     }

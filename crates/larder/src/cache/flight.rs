@@ -177,7 +177,7 @@ impl Lead<'_> {
     pub(crate) fn land(self, value: &[u8], insert: impl FnOnce()) {
         // Under the lock of the map: who changes the key meanwhile waits, and has the last word.
         self.leave(insert);
-        // Who waits holds the flight; nobody can join it any more.
+        // A thread that waits holds the flight; nobody can join it any more.
         if Arc::strong_count(&self.flight) > 1 {
             self.flight.end(State::Landed(value.to_vec()));
         }

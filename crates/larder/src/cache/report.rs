@@ -29,7 +29,7 @@ impl Cache {
     }
 
     /// Changes the capacity of the whole cache. A lower one is reached by and by: each insertion
-    /// frees a little more than it takes, and [`Cache::tend`] does the rest.
+    /// frees a little more than it takes, and [`Cache::maintain`] does the rest.
     pub fn set_capacity(&self, capacity: u64) {
         self.shared.store.set_limit(Bytes(capacity));
     }

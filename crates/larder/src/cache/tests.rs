@@ -1,4 +1,4 @@
-//! What a caller may count on, in virtual time but for the thread that tends.
+//! What a caller may count on, in virtual time but for the thread that maintains.
 
 use super::*;
 use crate::{Evictor, rank};
@@ -33,7 +33,7 @@ fn a_time_to_live_ends() {
     assert!(!cache.contains("a") && cache.contains("b"));
     cache.insert_for("c", "x", Duration::from_millis(10)).unwrap();
     cache.advance(Duration::from_secs(1));
-    cache.tend();
+    cache.maintain();
     assert_eq!((cache.len(), cache.stats().counters.expired), (1, 2), "found without being asked");
 }
 
@@ -47,7 +47,7 @@ fn the_capacity_holds_and_can_change() {
     assert!(cache.len() > 3_000, "{}", cache.len());
     cache.set_capacity(1 << 19);
     while cache.used() > Bytes(1 << 19) {
-        cache.tend();
+        cache.maintain();
     }
     let refused = cache.insert("big", vec![0; 1 << 20]);
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
@@ -113,7 +113,7 @@ fn a_recipe_divides_the_memory_by_what_it_saw() {
             }
             cache.advance(Duration::from_micros(100));
             if step % 1_000 == 999 {
-                cache.tend();
+                cache.maintain();
             }
             if step == 160_000 {
                 missed_before = users.stats().counters.misses;
@@ -132,11 +132,11 @@ fn a_recipe_divides_the_memory_by_what_it_saw() {
 
 #[test]
 fn one_thread_may_tend_for_all() {
-    let cache = Cache::builder(1 << 20).tended().build().unwrap();
+    let cache = Cache::builder(1 << 20).maintained().build().unwrap();
     cache.insert_for("a", "x", Duration::ZERO).unwrap();
     let begun = Instant::now();
     while !cache.is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nobody tends");
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody maintains");
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(cache.stats().counters.expired, 1);

@@ -50,11 +50,11 @@ fn each_cause_is_told_with_the_value_that_left() {
 }
 
 #[test]
-fn tending_tells_of_the_dead() {
+fn maintenance_tells_of_the_dead() {
     let (cache, log) = listened(cache(1 << 20));
     cache.insert_for("a", "x", Duration::from_millis(10)).unwrap();
     cache.advance(Duration::from_secs(1));
-    cache.tend();
+    cache.maintain();
     assert_eq!(take(&log)[0].3, Expired);
 }
 
@@ -101,7 +101,7 @@ fn a_lower_capacity_is_told_by_who_tends() {
     let before = cache.len();
     cache.set_capacity(1 << 19);
     while cache.used() > Bytes(1 << 19) {
-        cache.tend();
+        cache.maintain();
     }
     let told = take(&log);
     assert!(told.len() > 500 && told.iter().all(|t| t.3 == Evicted), "{}", told.len());
@@ -159,12 +159,12 @@ fn a_panic_of_the_listener_reaches_the_caller_and_loses_nothing() {
 #[test]
 fn the_thread_that_tends_outlives_a_panic() {
     let listener = |_: Removal<'_>| panic!("a listener that panics");
-    let cache = Cache::builder(1 << 20).removal_listener(listener).tended().build().unwrap();
+    let cache = Cache::builder(1 << 20).removal_listener(listener).maintained().build().unwrap();
     for _ in 0..2 {
         cache.insert_for("a", "x", Duration::ZERO).unwrap();
         let begun = Instant::now();
         while !cache.is_empty() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "nobody tends");
+            assert!(begun.elapsed() < Duration::from_secs(60), "nobody maintains");
             thread::sleep(Duration::from_millis(5));
         }
     }
