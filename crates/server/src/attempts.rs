@@ -1,4 +1,4 @@
-//! Who tried wrong passwords: guessing is slow.
+//! Clients that tried wrong passwords: guessing is slow.
 //!
 //! The answer to a wrong password is held back, longer with each one from the same host up to
 //! `auth-delay-max`, and the connection is not read meanwhile. The server and its other clients do

@@ -1,4 +1,4 @@
-//! Who is connected: what CLIENT LIST shows and CLIENT KILL reaches.
+//! The connected clients: what CLIENT LIST shows and CLIENT KILL reaches.
 //!
 //! The registry is locked when a client comes, goes or is listed. What changes with every command
 //! are atomics of the client's own, which only its worker writes.
@@ -38,7 +38,7 @@ pub(crate) struct Client {
     pub(crate) sharded: AtomicU64,
     /// Keys that WATCH was asked for.
     pub(crate) watched: AtomicU64,
-    /// Who is told what it tracks: -1 where it tracks nothing, 0 for itself.
+    /// The client told of what it tracks: -1 where it tracks nothing, 0 for itself.
     pub(crate) redirect: AtomicI64,
     /// It tracks prefixes.
     pub(crate) broadcast: AtomicBool,
@@ -58,7 +58,7 @@ pub(crate) struct Client {
     labels: Mutex<Labels>,
 }
 
-/// What a client says of itself.
+/// Fields that a client sets about itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Labels {
     pub(crate) name: String,
@@ -97,7 +97,7 @@ impl Client {
         counts.iter().any(|count| count.load(Ordering::Relaxed) > 0)
     }
 
-    /// What it is in the middle of, a letter each as in Redis.
+    /// The states that it is in, a letter each as in Redis.
     pub(crate) fn flags(&self) -> String {
         let on = |value: &AtomicBool| value.load(Ordering::Relaxed);
         let flags: String = [

@@ -67,7 +67,7 @@ impl Stream {
         if let Self::Tls(stream) = self { stream.drain() } else { Ok(()) }
     }
 
-    /// What it is watched for while no reply waits.
+    /// Events it is watched for while no reply waits.
     const fn interest(&self) -> Interest {
         match self {
             Self::Tls(_) => Interest::READABLE.add(Interest::WRITABLE),

@@ -15,7 +15,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 /// Files that are open beside connections and what each thread waits with: listeners, the log,
 /// dumps, a warm restart, certificates. As many as Redis keeps back.
 const OWN: usize = 32;
-/// What each worker waits with.
+/// Files that each worker waits with.
 const PER_WORKER: usize = 2;
 /// Connections to HTTP that are kept room for where room is scarce, and their share elsewhere.
 const HTTP_LEAST: usize = 8;
@@ -34,14 +34,14 @@ fn own(settings: &Settings) -> usize {
     OWN + PER_WORKER * settings.io_threads + ports
 }
 
-/// What the settings ask for.
+/// Connections that the settings ask for.
 const fn wanted(settings: &Settings) -> Room {
     let has_http = !matches!(settings.http_port, Some(0));
     let http = if has_http { settings.http_maxclients } else { 0 };
     Room { clients: settings.maxclients, http }
 }
 
-/// What of it `limit` files allow, beside `own`.
+/// The part of it that `limit` files allow, beside `own`.
 fn allowed(limit: usize, own: usize, wanted: Room) -> Room {
     let room = limit.saturating_sub(own);
     if wanted.clients + wanted.http <= room {

@@ -39,7 +39,7 @@ pub(crate) const PACKED_MAX: usize = 4 << 10;
 /// Fields and bytes after which a command lets go of the lock.
 pub(crate) const STEP_FIELDS: usize = 128;
 pub(crate) const STEP_BYTES: usize = 64 << 10;
-/// What Redis would keep in one piece: so many fields, of so many bytes.
+/// Limits up to which Redis would keep a hash in one piece: so many fields, of so many bytes.
 const LISTPACK_FIELDS: usize = 128;
 const LISTPACK_BYTES: usize = 64;
 
@@ -213,7 +213,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What is noted beside the number of a tree: the key's own life.
+/// The note beside the number of a tree: the key's own life.
 pub(crate) fn note(life: Option<u64>) -> [u8; 8] {
     life.unwrap_or(0).to_le_bytes()
 }

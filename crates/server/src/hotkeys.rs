@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Keys that are counted at once.
 const KEYS_MAX: usize = 8_192;
 
-/// What HOTKEYS START asks for.
+/// Options of HOTKEYS START.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) cpu: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Wanted {
     pub(crate) sample: u64,
 }
 
-/// What something cost.
+/// The cost of a command or a key.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cost {
     pub(crate) nanos: u64,
@@ -45,7 +45,7 @@ struct Session {
     keys: HashMap<Vec<u8>, Cost>,
 }
 
-/// What HOTKEYS GET shows.
+/// The reply of HOTKEYS GET.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) wanted: Wanted,
@@ -156,7 +156,7 @@ impl HotKeys {
         }
     }
 
-    /// What is known, if there is or was a session.
+    /// The counts so far, if there is or was a session.
     pub(crate) fn report(&self, cpu: (f64, f64)) -> Option<Report> {
         let mut session = self.lock();
         self.end_if_due(session.as_mut());

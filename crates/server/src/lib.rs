@@ -81,7 +81,7 @@ pub struct Stopper {
 /// Starts a server inside this process.
 ///
 /// # Errors
-/// What does not fit together in the settings, or why it cannot listen.
+/// Settings that do not fit together, or why it cannot listen.
 pub fn start(settings: Settings) -> Result<Handle, Error> {
     start_from(settings, None)
 }

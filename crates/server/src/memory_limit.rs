@@ -9,7 +9,7 @@ use base::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What `auto` means: the rest is for clients' buffers, models and the program itself.
+/// The share that `auto` means: the rest is for clients' buffers, models and the program itself.
 pub(crate) const AUTO: f64 = 0.8;
 
 /// Reads a share; `None` for what is none.

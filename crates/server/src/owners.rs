@@ -1,4 +1,4 @@
-//! Whose key it is: the tenants' rules, as one client meets them.
+//! The tenant that owns a key: the tenants' rules, as one client meets them.
 //!
 //! Of the rules a client's user, port and database decide most once and for all. What remains for
 //! each key is a short list of prefixes, usually empty, and who has the rest.
@@ -6,7 +6,7 @@
 use crate::config::{self, DEFAULT, Match, TenantConfig};
 use base::TenantId;
 
-/// What the rules may look at in a client.
+/// Facts of a client that the rules may look at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'a> {
     pub(crate) user: Option<&'a str>,
@@ -49,7 +49,7 @@ impl Owners {
         Self { prefixes, rest: DEFAULT }
     }
 
-    /// Whose `key` is.
+    /// The tenant that owns `key`.
     #[inline]
     pub(crate) fn of(&self, key: &[u8]) -> TenantId {
         for (prefix, tenant) in &self.prefixes {

@@ -31,7 +31,7 @@ const LOOK_MAX: Duration = Duration::from_millis(200);
 /// Seeds the models: the sample is the same in every run.
 const SEED: u64 = 1;
 
-/// What the pilot last had to show.
+/// The status that the pilot published last.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedStatus(Mutex<Arc<Shown>>);
 
@@ -47,7 +47,7 @@ pub(crate) struct Shown {
 }
 
 impl PublishedStatus {
-    /// What there is to show.
+    /// The status published last.
     pub(crate) fn shown(&self) -> Arc<Shown> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -95,7 +95,7 @@ fn known(view: &View) -> Vec<Known> {
     (0..view.names.len()).map(known).collect()
 }
 
-/// What stays between two looks.
+/// The state that stays between two looks.
 #[derive(Debug)]
 struct Steering<'a> {
     shared: &'a Shared,

@@ -25,7 +25,7 @@ pub(crate) struct Publication {
     pub(crate) message: Arc<[u8]>,
     /// `smessage` for shard channels.
     pub(crate) sharded: bool,
-    /// Whose key it is about, where not every client may hear of it.
+    /// The tenant of the key that it is about, where not every client may hear of it.
     pub(crate) of: Option<TenantId>,
 }
 
@@ -38,7 +38,7 @@ struct Tables {
     sharded: BTreeMap<Vec<u8>, Listeners>,
 }
 
-/// What a subscription is to.
+/// The kind of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Channel,
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Sharded,
 }
 
-/// Who listens where.
+/// Subscribers by channel and pattern.
 #[derive(Debug, Default)]
 pub(crate) struct PubSub(Mutex<Tables>);
 

@@ -1,4 +1,5 @@
-//! What may happen a thousand times a second is told in the log once a minute, with its count.
+//! An event that may happen a thousand times a second is told in the log once a minute, with its
+//! count.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

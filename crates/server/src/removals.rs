@@ -56,7 +56,7 @@ fn tell_of_fields(shared: &Shared, view: &crate::shared::View) {
     let (now, max) = (shared.clock.now(), view.settings.tracking_max_keys);
     for (tenant, db, bytes) in shared.tracking.due(now.unix_ms) {
         let key = shared.store.key(tenant, db, &bytes);
-        // Who wrote the hash meanwhile took the dead field out, and said so.
+        // A writer of the hash meanwhile took the dead field out, and said so.
         let is_dead =
             |item: &Item<'_>| View::of(item).is_some_and(|hash| hash.has_dead(now.unix_ms));
         if shared.store.peek(&key, now, is_dead) == Some(true) {

@@ -22,7 +22,7 @@ const RESIDENT_MAX: f64 = 1.03;
 const SMALL: u64 = 16;
 /// The reserve is never more than this share of the limit: beyond that it is not the allocator.
 const RESERVE_MAX: f64 = 0.4;
-/// What is left of a reserve that is not needed, each time: half of it in five seconds.
+/// The part left of a reserve that is not needed, each time: half of it in five seconds.
 const MELT: f64 = 0.986;
 /// Resident memory that is not held against the limit: that of the empty server, and so much for
 /// models and buffers.

@@ -1,5 +1,5 @@
-//! What a write may come to, known before its value is built: a write that will be refused takes no
-//! memory, and makes nobody wait or leave.
+//! The size that a write may come to, known before its value is built: a write that will be refused
+//! takes no memory, and makes nobody wait or leave.
 //!
 //! The store refuses what does not fit as well, but it sees a value only once there is one. So a
 //! command whose result has a length that is known beforehand asks here first, and a command that

@@ -44,7 +44,7 @@ pub struct Args {
 /// Serves until it is told to end by SIGTERM, SIGINT or SHUTDOWN. SIGUSR1 saves a copy.
 ///
 /// # Errors
-/// What is wrong with the configuration, or why it cannot listen.
+/// The error in the configuration, or why it cannot listen.
 pub fn run(args: Args) -> Result<(), Error> {
     let mut rest = args.rest;
     // Behind the file these are words like any other.

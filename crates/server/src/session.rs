@@ -1,4 +1,4 @@
-//! What the server knows of a connection besides its bytes.
+//! The state of a connection besides its bytes.
 
 use crate::acl::{Denied, User};
 use crate::clients::Client;
@@ -83,7 +83,7 @@ impl Subscriptions {
         }
     }
 
-    /// What SUBSCRIBE answers as its count.
+    /// The count that SUBSCRIBE answers.
     pub(crate) fn count(&self, kind: Kind) -> usize {
         match kind {
             Kind::Sharded => self.sharded.len(),
@@ -99,13 +99,13 @@ impl Subscriptions {
 /// How a client tracks the keys it reads, as CLIENT TRACKING set it.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracks {
-    /// Who is told instead; 0 for the client itself.
+    /// The client told instead; 0 for the client itself.
     pub(crate) redirect: u64,
     pub(crate) prefixes: Option<Vec<Vec<u8>>>,
     pub(crate) opt_in: bool,
     pub(crate) opt_out: bool,
     pub(crate) no_loop: bool,
-    /// What CLIENT CACHING said of the next command.
+    /// The word of CLIENT CACHING about the next command.
     pub(crate) caching: Option<bool>,
 }
 
@@ -127,9 +127,9 @@ pub(crate) struct Session {
     pub(crate) user: Option<String>,
     /// Whether its commands must be looked at: it is not known yet, or may not do everything.
     pub(crate) limited: bool,
-    /// What the user may do.
+    /// Permissions of the user.
     rights: Option<Arc<User>>,
-    /// Whose the client's keys are.
+    /// The tenants that own the client's keys.
     pub(crate) owners: Owners,
     /// Of the settings that `owners` was made from.
     generation: u64,

@@ -1,4 +1,4 @@
-//! What all threads of a server share, and how its settings change while it runs.
+//! The state that all threads of a server share, and how its settings change while it runs.
 //!
 //! Settings are a value, replaced whole: a [`View`] is published and counted, and each worker takes
 //! the new one between two batches of commands. So a command sees one set of settings, and reading
@@ -66,7 +66,7 @@ impl View {
             .unwrap_or_else(|| TenantConfig { name: name.clone(), ..TenantConfig::fallback() })
     }
 
-    /// Whose keys a client's are.
+    /// The tenants that own a client's keys.
     pub(crate) fn owners(&self, origin: Origin<'_>) -> Owners {
         Owners::new(self.tenants(), origin)
     }
@@ -98,7 +98,7 @@ impl View {
     }
 }
 
-/// What all threads share.
+/// The state that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
@@ -106,42 +106,42 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) stats: Stats,
     pub(crate) pubsub: PubSub,
-    /// Who keeps what it has read.
+    /// Clients that keep what they have read.
     pub(crate) tracking: Tracking,
     /// Whether the store notes what leaves by itself.
     pub(crate) removals_noted: AtomicBool,
     /// Whether commands wait.
     pub(crate) pause: Pause,
-    /// Who watches what others do.
+    /// Clients that watch what others do.
     pub(crate) monitors: Monitors,
     pub(crate) slowlog: SlowLog,
     /// Commands with many bytes, and commands whose replies have many.
     pub(crate) large_requests: SlowLog,
     pub(crate) large_replies: SlowLog,
     pub(crate) hotkeys: HotKeys,
-    /// What was refused to whom.
+    /// The log of refusals.
     pub(crate) acl_log: acl::Log,
-    /// Who tried wrong passwords.
+    /// Addresses that tried wrong passwords.
     pub(crate) attempts: Attempts,
-    /// What memcached's `stats detail` counts.
+    /// Counts of memcached's `stats detail`.
     pub(crate) detail: memcached::Detail,
     /// From which memcached's clients are told how old items are.
     pub(crate) accesses: memcached::Accesses,
-    /// Who came with memcached's binary protocol.
+    /// Addresses that came with memcached's binary protocol.
     pub(crate) binary: memcached::Binary,
     /// Connections that the machine refused.
     unaccepted: Quiet,
     /// Passwords of memcached's protocol.
     pub(crate) tokens: memcached::Tokens,
-    /// What memcached's clients want to be flushed later: when, and whose.
+    /// Flushes that memcached's clients want later: when, and of which tenant.
     flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
     /// The last number given to a written value (memcached's cas).
     cas: AtomicU64,
-    /// What an earlier run left, and what this one leaves.
+    /// The warm-restart file of an earlier run, and of this one.
     pub(crate) warm: Warm,
-    /// What is dumped and loaded.
+    /// Dumps and loads.
     pub(crate) transfers: Transfers,
-    /// What the pilot has to show.
+    /// The status that the pilot publishes.
     pub(crate) published: PublishedStatus,
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Parts of the store.
@@ -396,7 +396,7 @@ impl Shared {
         self.cas.fetch_max(last, Ordering::Relaxed);
     }
 
-    /// What is to be emptied later.
+    /// The flushes that are still to come.
     pub(crate) fn flushes(&self) -> Vec<(u64, Vec<TenantId>)> {
         self.lock_flushes().clone()
     }

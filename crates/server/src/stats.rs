@@ -1,4 +1,4 @@
-//! What the server counts, each worker for itself.
+//! Counters of the server, each worker for itself.
 //!
 //! A counter has one writer, so counting is a load and a store without a locked instruction, and no
 //! two workers share a cache line. Readers add the workers up.
@@ -31,7 +31,7 @@ impl Counter {
     }
 }
 
-/// What is counted of one command.
+/// Counters of one command.
 #[derive(Debug, Default)]
 pub(crate) struct PerCommand {
     pub(crate) calls: Counter,
@@ -41,7 +41,7 @@ pub(crate) struct PerCommand {
     pub(crate) timed_us: Counter,
 }
 
-/// What one worker counts.
+/// Counters of one worker.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Worker {
@@ -51,7 +51,7 @@ pub(crate) struct Worker {
     pub(crate) reads: Counter,
     pub(crate) writes: Counter,
     pub(crate) polls: Counter,
-    /// What memcached counts, by [`memcached::Event`](crate::memcached::Event).
+    /// Memcached's counters, by [`memcached::Event`](crate::memcached::Event).
     pub(crate) events: [Counter; crate::memcached::EVENTS],
     /// Times of commands in microseconds, by command; filled by the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
@@ -82,7 +82,7 @@ impl Worker {
     }
 }
 
-/// What the whole server counts.
+/// Counters of the whole server.
 #[derive(Debug)]
 pub(crate) struct Stats {
     pub(crate) workers: Vec<Worker>,
@@ -105,7 +105,7 @@ pub(crate) struct Stats {
     pub(crate) per_second: [AtomicU64; 3],
     /// Error replies by their first word.
     errors: Mutex<BTreeMap<String, u64>>,
-    /// What CONFIG RESETSTAT takes off.
+    /// Counts that CONFIG RESETSTAT takes off.
     pub(crate) baseline: Mutex<Totals>,
 }
 

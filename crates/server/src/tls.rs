@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// Bytes encrypted at once.
 const CHUNK: usize = 64 << 10;
 
-/// What the settings say of TLS, its files read; `None` where no port speaks it.
+/// The settings of TLS, with their files read; `None` where no port speaks it.
 pub(crate) fn load(settings: &Settings) -> Result<Option<Arc<ServerConfig>>, Error> {
     if settings.tls_port == 0 && !settings.memcached_tls {
         return Ok(None);

@@ -34,19 +34,19 @@ pub(crate) struct Tracker {
     pub(crate) no_loop: bool,
     /// It is told of every key with one of these prefixes.
     pub(crate) prefixes: Option<Vec<Vec<u8>>>,
-    /// Whose keys it can come by.
+    /// The tenants whose keys it can come by.
     pub(crate) tenants: Vec<TenantId>,
 }
 
-/// Whose key, in which database.
+/// The tenant of a key, and its database.
 type Whole = (TenantId, u8, Vec<u8>);
 
 #[derive(Debug, Default)]
 struct Inner {
     trackers: BTreeMap<u64, Tracker>,
-    /// Who has read a key.
+    /// Clients that have read a key.
     readers: HashMap<(TenantId, Vec<u8>), Vec<u64>>,
-    /// What clients of BCAST are told at the end of a batch: by client and prefix, the keys.
+    /// Keys that clients of BCAST are told at the end of a batch: by client and prefix, the keys.
     pending: BTreeMap<(u64, usize), BTreeSet<Vec<u8>>>,
     /// The next death of a field in each hash that was read or written, in Unix milliseconds; and
     /// the same by time.

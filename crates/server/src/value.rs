@@ -1,4 +1,4 @@
-//! What an item's value means.
+//! The layout of an item's value.
 //!
 //! The store keeps bytes and, with them, a number of four bits: the *kind*. Plain strings are of
 //! kind 0 and are stored as they are. What memcached's clients write has a head before the data:
@@ -36,7 +36,7 @@ const TOKEN_SENT: u8 = 4;
 /// The head has the reads of the values before this one.
 const HAS_READS: u8 = 8;
 
-/// What a command on strings answers where the key holds a hash.
+/// The reply of a command on strings where the key holds a hash.
 pub(crate) const WRONG_TYPE: &str =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -171,7 +171,7 @@ pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
     if is_hash(item) { crate::hash::live_until(item, at) } else { Change::Expire(at) }
 }
 
-/// What TYPE answers.
+/// The reply of TYPE.
 pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
     if is_hash(item) { "hash" } else { "string" }
 }

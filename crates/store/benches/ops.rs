@@ -87,7 +87,7 @@ fn time<T>(keys: &[T], mut op: impl FnMut(&T)) -> f64 {
     (0..3).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// What a limit must be for `items` items of the bench to fit.
+/// The limit that it takes for `items` items of the bench to fit.
 const fn room(items: usize) -> u64 {
     items as u64 * 175
 }

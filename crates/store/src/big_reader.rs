@@ -1,7 +1,7 @@
 //! A big-reader lock: for what is read far more often than written, by threads that must not wait
 //! for each other.
 //!
-//! What is guarded has a few *reader slots*, each with a lock of its own [1]. A reader takes one,
+//! The guarded value has a few *reader slots*, each with a lock of its own [1]. A reader takes one,
 //! that of its thread; a writer takes them all, in order. So two threads that read write no line in
 //! common, and a reader waits only for a writer, or for a thread of the same slot.
 //!
@@ -16,7 +16,7 @@
 //!                   publish, unlock   publish, unlock
 //! ```
 //!
-//! What a reader would have to write, its counts above all, it records in the *read buffer* of its
+//! A reader records what it would have to write, its counts above all, in the *read buffer* of its
 //! slot. A writer drains the buffer of its own slot before anything else, so that a thread always
 //! sees what it did before: where one thread does all, it is as if there were no slots. Those of
 //! other slots it only counts, and leaves them to their threads, in whose caches they are; unless
@@ -45,7 +45,7 @@ pub(crate) const READER_SLOTS_MAX: usize = 4;
 
 /// A value whose readers buffer what they would have to write to it.
 pub(crate) trait Buffered {
-    /// What readers of one slot recorded.
+    /// The records of the readers of one slot.
     type Buffer: Default;
 
     /// Takes in the buffer of a slot, and leaves it empty.
@@ -69,7 +69,7 @@ struct ReaderSlot<N> {
 /// A value with reader slots.
 pub(crate) struct BigReaderLock<T: Buffered> {
     all: [Padded<ReaderSlot<T::Buffer>>; READER_SLOTS_MAX],
-    /// Those in use, a power of two, less one.
+    /// The slots in use, a power of two, less one.
     mask: usize,
     value: UnsafeCell<T>,
     witness: Witness,
@@ -196,7 +196,7 @@ impl<T: Buffered> BigReaderLock<T> {
 }
 
 impl<'a, T: Buffered> Exclusive<'a, T> {
-    /// What is guarded, and the buffer of the thread's slot. A caller that changes what
+    /// The guarded value, and the buffer of the thread's slot. A caller that changes what
     /// [`Buffered::publish`] publishes makes this a [`Write`] first.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&mut T, &mut T::Buffer) {
@@ -223,7 +223,7 @@ impl<'a, T: Buffered> Exclusive<'a, T> {
         Write(self)
     }
 
-    /// What is guarded, and the buffer of a slot.
+    /// The guarded value, and the buffer of a slot.
     #[inline]
     fn parts_at(&mut self, at: usize) -> (&mut T, &mut T::Buffer) {
         // SAFETY: all slots are locked by this thread, and the guard is borrowed alone.
@@ -247,7 +247,7 @@ impl<'a, T: Buffered> Read<'a, T> {
         Some(lock.all_held(own))
     }
 
-    /// What is guarded, and the buffer of the slot.
+    /// The guarded value, and the buffer of the slot.
     #[inline]
     pub(crate) fn parts(&mut self) -> (&T, &mut T::Buffer) {
         // SAFETY: the slot is locked by this thread, so nobody has them all, and nobody but this

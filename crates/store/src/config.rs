@@ -1,10 +1,10 @@
-//! What a store is made with, and what the pilot may change while it runs.
+//! The configuration that a store is made with, and what the pilot may change while it runs.
 
 use crate::slab::Slab;
 use base::{Bytes, TenantId};
 use policy::Evictor;
 
-/// What a store is made with.
+/// The configuration of a new store.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Bytes it may take for items and tables; 0 for no limit.
@@ -59,12 +59,13 @@ pub struct Bounds {
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// Whose items. A tenant belongs to the first pool that names it, or to those of all classes.
+    /// The tenants that own its items. A tenant belongs to the first pool that names it, or to
+    /// those of all classes.
     pub tenants: Vec<TenantId>,
     /// Only items whose penalties are of this class. Either every pool is of a class, or none is.
     pub class: Option<u8>,
     /// The share of memory it may keep when all is in use.
     pub budget: Bytes,
-    /// Who leaves.
+    /// The eviction policy.
     pub evictor: Evictor,
 }

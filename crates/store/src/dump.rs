@@ -45,14 +45,14 @@ const ITEM_MAX: u64 = 256 << 10;
 /// Buckets a step looks at.
 const BUCKETS: usize = 32;
 
-/// What a step copies.
+/// A step of a dump, and its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Dump {
-    /// Whose items.
+    /// The tenant that owns the items.
     pub tenant: TenantId,
     /// Only those unused for so many accesses to their part of the store.
     pub idle_min: u32,
-    /// What the caller will find the copies by; a later dump has a higher one.
+    /// The number that the caller will find the copies by; a later dump has a higher one.
     pub block: u64,
     /// Bytes after which the step ends, more or less.
     pub most: usize,
@@ -60,7 +60,7 @@ pub struct Dump {
     pub again: bool,
 }
 
-/// What became of a copy.
+/// The outcome of bringing a copy back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loaded {
     /// It is an item again.
@@ -146,7 +146,7 @@ impl Shard {
         Ok(())
     }
 
-    /// What becomes of a copy in this block that is not wanted back; none of one that is. In any
+    /// The outcome for a copy in this block that is not wanted back; none of one that is. In any
     /// case the item is away no more.
     pub(crate) fn is_wanted_back(
         &mut self,

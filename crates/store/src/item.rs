@@ -40,7 +40,7 @@ const LONG: u8 = 2;
 /// The upper half of the flags is the caller's *kind*: what the value means to it.
 const KIND_SHIFT: u32 = 4;
 
-/// What follows the stamps.
+/// The header behind the stamps.
 #[repr(C, packed)]
 #[derive(Clone, Copy)]
 struct Header {
@@ -83,7 +83,7 @@ const fn is_long(key_len: usize, value_len: usize) -> bool {
     key_len > u8::MAX as usize || value_len > u16::MAX as usize
 }
 
-/// What an item is made of.
+/// The parts of an item.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts<'a> {
     pub(crate) db: u8,
@@ -91,7 +91,7 @@ pub(crate) struct Parts<'a> {
     /// The value, in two pieces that are stored as one.
     pub(crate) value: [&'a [u8]; 2],
     pub(crate) expires: Option<u64>,
-    /// What the value means to the caller, below 16.
+    /// The caller's kind of value, below 16.
     pub(crate) kind: u8,
 }
 

@@ -1,4 +1,4 @@
-//! Who is asked for what, and when: the words of every call to the store.
+//! Keys, scopes and times: the words of every call to the store.
 
 use base::{Micros, TenantId, hash};
 
@@ -16,7 +16,7 @@ pub struct Now {
 /// A key, whose it is and where it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// Whose key; a number that [`Config::tenants`](crate::Config::tenants) or
+    /// The tenant that owns it: a number that [`Config::tenants`](crate::Config::tenants) or
     /// [`Store::add_tenant`](crate::Store::add_tenant) gave.
     pub tenant: TenantId,
     /// The database.

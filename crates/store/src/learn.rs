@@ -1,12 +1,12 @@
 //! Learning in the background: lifetimes counted by the shards become a new table of ranks.
 //!
-//! Who holds a shard alone counts what ended, at which age, in which class; hits were noted by who
-//! read (`read.rs`). Counted is by reader slot, as threads are spread over those, and for all
-//! shards together: so a thread has its counters to itself, and in its caches. The sweep asks now
-//! and then whether it is time to look; then it draws a few items in one shard after the other for
-//! the lifetimes that still last, takes the counts, learns without any shard's lock, and swaps the
-//! table of ranks whole, as a change of the pools is swapped. While no pool's rank learns, the
-//! shards hold no counters and a request pays one look at a null pointer.
+//! The thread that holds a shard alone counts what ended, at which age, in which class; hits were
+//! noted by who read (`read.rs`). Counted is by reader slot, as threads are spread over those, and
+//! for all shards together: so a thread has its counters to itself, and in its caches. The sweep
+//! asks now and then whether it is time to look; then it draws a few items in one shard after the
+//! other for the lifetimes that still last, takes the counts, learns without any shard's lock, and
+//! swaps the table of ranks whole, as a change of the pools is swapped. While no pool's rank
+//! learns, the shards hold no counters and a request pays one look at a null pointer.
 //!
 //! Ages are in requests to a shard, and so are those of other shards: each has the same share of
 //! the requests, near enough.
@@ -28,7 +28,7 @@ const DRAWS: usize = 512;
 /// The part of the limit that lessons are charged for, as a divisor.
 const LESSONS_PART: u64 = 32;
 
-/// What was learnt from lifetimes.
+/// Ranks learnt from lifetimes.
 #[derive(Debug)]
 pub(crate) struct Lifetimes {
     learner: Learner,
@@ -47,7 +47,7 @@ impl Lifetimes {
         Self { learner, ranks, lived, tenants, bytes }
     }
 
-    /// What a shard counts with.
+    /// The counters for a shard.
     pub(crate) fn lives(&self) -> Lives {
         Lives(Arc::clone(&self.lived))
     }
@@ -58,7 +58,7 @@ impl Lifetimes {
 pub(crate) struct Lives(Arc<[Lived]>);
 
 impl Lives {
-    /// Those of a reader slot.
+    /// The counters of one reader slot.
     #[inline]
     pub(crate) fn of(&self, reader_slot: usize) -> &Lived {
         // Reader slots are a power of two.
@@ -133,7 +133,7 @@ impl Store {
         self.learns.store(lifetimes || watched, Relaxed);
     }
 
-    /// What is charged for lessons of so many bytes: in a small cache a part of the limit, and what
+    /// Bytes charged for lessons of so many bytes: in a small cache a part of the limit, and what
     /// they take beyond it is the process' own, as its code is.
     pub(crate) fn charged_for_lessons(&self, bytes: u64) -> u64 {
         match self.memory.limit() {
@@ -142,7 +142,7 @@ impl Store {
         }
     }
 
-    /// What was learnt so far.
+    /// The ranks learnt so far.
     pub(crate) fn learnt(admin: &Admin) -> Learnt {
         Learnt {
             lifetimes: admin.lifetimes.as_ref().map(|known| Arc::clone(&known.ranks)),

@@ -64,7 +64,7 @@ impl Memory {
         self.effective.store(effective, Relaxed);
     }
 
-    /// What may be in use.
+    /// The bytes that may be in use.
     #[inline]
     pub(crate) fn effective(&self) -> u64 {
         self.effective.load(Relaxed)

@@ -27,7 +27,7 @@ pub struct Spike {
     pub nanos: u64,
 }
 
-/// What operations took to make room.
+/// Time that operations took to make room.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses {
     /// Operations by the nanoseconds they took, in the buckets of [`base::histogram`]; empty or
@@ -86,8 +86,8 @@ impl Pauses {
         counts.take_while(|(at, _)| left_edge(*at) <= nanos).map(|(_, count)| count).sum()
     }
 
-    /// What a victim has taken since `before` was, in nanoseconds: the median operation's time, by
-    /// the victims that operations have in the mean; none where there were none.
+    /// Time that a victim has taken since `before` was, in nanoseconds: the median operation's
+    /// time, by the victims that operations have in the mean; none where there were none.
     pub fn of_a_victim_since(&self, before: &Self) -> Option<f64> {
         let operations = self.count.checked_sub(before.count)?;
         let victims = self.victims.checked_sub(before.victims).filter(|&more| more > 0)?;
@@ -125,7 +125,7 @@ fn bound(spikes: &mut VecDeque<Spike>) {
     spikes.drain(..spikes.len().saturating_sub(SPIKES_MAX));
 }
 
-/// What one operation has taken so far.
+/// Time that one operation has taken so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pause {
     /// The operation, by the shard's count of accesses.
@@ -191,7 +191,7 @@ impl Shard {
 }
 
 impl Store {
-    /// What operations took to make room, since the store was made.
+    /// Time that operations took to make room, since the store was made.
     pub fn pauses(&self) -> Pauses {
         let mut sum = Pauses::default();
         for shard in &self.shards {

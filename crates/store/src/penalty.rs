@@ -1,4 +1,4 @@
-//! What a miss costs: the time from a GET that misses to the SET of the same key [1].
+//! The penalty, what a miss costs: the time from a GET that misses to the SET of the same key [1].
 //!
 //! Misses under way are kept in a small table by hash, one to a place: a newcomer takes the place
 //! of whatever stood there. So a fetch may go untimed when another key's miss falls into its

@@ -34,7 +34,7 @@ const BYTES_PER_PLACE: u64 = 512;
 /// Places of all shards together.
 const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
-/// What the items of one class of a tenant hold and do, in one shard.
+/// Bytes and requests of the items of one class of a tenant, in one shard.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     used: u64,
@@ -61,7 +61,7 @@ impl PenaltyClassCounts {
         count.misses += reads;
     }
 
-    /// What an item that nobody measured is taken for.
+    /// The class that an item nobody measured is taken for.
     fn usual(&self) -> u8 {
         usual(self.counts.iter().map(|count| count.misses))
     }
@@ -339,7 +339,7 @@ impl Store {
         result
     }
 
-    /// What the classes of a tenant hold and do; empty while no pool is of a class.
+    /// Bytes and requests of the penalty classes of a tenant; empty while no pool is of a class.
     pub fn penalty_class_stats(&self, tenant: TenantId) -> Vec<PenaltyClassStats> {
         let (account, counts) = {
             let admin = lock(&self.admin);

@@ -1,4 +1,4 @@
-//! Who gives when memory is full: pools, their budgets, and the order in which they lose items.
+//! Pools: their budgets, and the order in which they lose items when memory is full.
 //!
 //! A pool is above its budget by its *overdraft*, a share of the budget. The pool with the largest
 //! overdraft gives first; where it has nothing that may leave, the next with an overdraft does,
@@ -23,7 +23,7 @@ const GOOD_FOR: usize = 16;
 /// Pools at the head of an order that are asked whether they are still above their budgets.
 const HEAD: usize = 8;
 
-/// What room is needed for.
+/// The write that room is needed for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want {
     /// The tenant that writes; `None` for the sweep.
@@ -79,7 +79,7 @@ impl Members {
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     sorted: Vec<(usize, f64)>,
-    /// What all pools hold beside all budgets.
+    /// The bytes that all pools hold, as a share of all budgets.
     mean: f64,
     /// Evictions that the order is good for.
     good_for: usize,

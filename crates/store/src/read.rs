@@ -58,7 +58,7 @@ const NONE: u8 = 0;
 /// The size class in a record of no item that was read: a value was replaced.
 const REPLACED: u16 = u16::MAX;
 
-/// What the threads of a reader slot did, not yet in the counters of the shard.
+/// The accesses of the threads of a reader slot, not yet in the counters of the shard.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ReadBuffer {
@@ -91,7 +91,7 @@ impl ReadBuffer {
     }
 }
 
-/// What came of a read that holds a reader slot.
+/// The outcome of a read that holds a reader slot.
 pub(crate) enum Glance<'a> {
     /// There is such an item.
     Hit(Item<'a>),

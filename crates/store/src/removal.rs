@@ -35,7 +35,7 @@ pub type RemovalListener = dyn Fn(TenantId, &[u8], &[u8], RemovalCause) + Send +
 /// An item that left by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Whose it was.
+    /// The tenant that owned it.
     pub tenant: TenantId,
     /// Its database.
     pub db: u8,

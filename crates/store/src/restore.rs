@@ -20,7 +20,7 @@ use base::{Micros, TenantId};
 /// Bits of all shards together, as a power of two: four megabytes.
 const CHANGED_KEYS: u32 = 25;
 
-/// What was written or removed since the store was made.
+/// Keys written or removed since the store was made.
 #[derive(Debug)]
 pub(crate) struct ChangedKeys {
     bits: Box<[u64]>,
@@ -87,7 +87,7 @@ impl Shard {
 pub struct Saved<'a> {
     /// The value.
     pub value: &'a [u8],
-    /// What the value means to the caller, below 16.
+    /// The caller's kind of value, below 16.
     pub kind: u8,
     /// When it dies, in Unix milliseconds.
     pub expires: Option<u64>,

@@ -37,7 +37,7 @@ pub(crate) struct Shard {
     pub(crate) tenants: Vec<TenantShard>,
     pub(crate) tap: Tap,
     pub(crate) stopwatch: Stopwatch,
-    /// What a rank learns from, if one does.
+    /// The lessons that a rank learns from, if one does.
     pub(crate) lessons: Option<Lessons>,
     /// Counts lifetimes while a rank learns from them.
     pub(crate) lives: Option<Lives>,
@@ -51,7 +51,7 @@ pub(crate) struct Shard {
     pub(crate) at: usize,
     pub(crate) pools: Arc<Pools>,
     pub(crate) nanos: fn() -> u64,
-    /// What was written or removed, while items of an earlier run come back.
+    /// Keys written or removed, while items of an earlier run come back.
     pub(crate) changed: Option<Box<ChangedKeys>>,
     /// Remembers penalties of keys, while pools are made of their classes.
     pub(crate) penalty_table: Option<Box<PenaltyTable>>,
@@ -68,7 +68,7 @@ pub(crate) struct Shard {
     /// When ranks were last balanced.
     pub(crate) balanced: u64,
     pub(crate) prng: Prng,
-    /// What operations took to make room.
+    /// Time that operations took to make room.
     pub(crate) pausing: Pausing,
     /// Up to this time no wheel has an entry.
     pub(crate) quiet_until: u64,

@@ -1,4 +1,4 @@
-//! What the store counts.
+//! Counters of the store.
 
 use base::{Bytes, Micros};
 use std::ops::AddAssign;
@@ -66,7 +66,7 @@ impl AddAssign for Len {
     }
 }
 
-/// What fetching costs a tenant, as measured from a GET miss to the SET of the same key.
+/// Cost of the fetches of a tenant, as measured from a GET miss to the SET of the same key.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PenaltyStats {
     /// Fetches timed, faded ones counted by their weight.
@@ -79,7 +79,7 @@ pub struct PenaltyStats {
     pub abandoned: u64,
 }
 
-/// What the items of a tenant whose penalties are of one class hold and do, at one moment.
+/// Bytes and requests of a tenant's items whose penalties are of one class, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PenaltyClassStats {
     /// The class ([`base::penalty`]); 0 for items of which nobody knows what they cost.
@@ -92,7 +92,7 @@ pub struct PenaltyClassStats {
     pub misses: u64,
     /// Writes.
     pub sets: u64,
-    /// What its misses cost.
+    /// Cost of its misses.
     pub penalty: PenaltyStats,
 }
 
@@ -105,11 +105,11 @@ pub struct TenantStats {
     pub len: Len,
     /// Events.
     pub counters: Counters,
-    /// What its misses cost.
+    /// Cost of its misses.
     pub penalty: PenaltyStats,
 }
 
-/// What [`Store::sweep`](crate::Store::sweep) did.
+/// The outcome of [`Store::sweep`](crate::Store::sweep).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Entries of the timing wheels and buckets of the tables looked at.

@@ -70,8 +70,8 @@ const SWEEP_STEP: usize = 32;
 
 /// The live engine. Threads share it.
 ///
-/// What a call shows to a closure is shown under a lock, which others may share while they read:
-/// the closure should be short, and must not call the store.
+/// An item that a call shows to a closure is shown under a lock, which others may share while they
+/// read: the closure should be short, and must not call the store.
 pub struct Store {
     pub(crate) shards: Box<[BigReaderLock<Shard>]>,
     pub(crate) memory: Memory,
@@ -104,9 +104,9 @@ const _: () = {
 pub(crate) struct Admin {
     pub(crate) accounts: Vec<Arc<Account>>,
     pub(crate) pools: Vec<Pool>,
-    /// What was learnt from lifetimes, while a rank does.
+    /// Ranks learnt from lifetimes, while a rank does.
     pub(crate) lifetimes: Option<Lifetimes>,
-    /// What was learnt from watched keys, while a rank does.
+    /// Ranks learnt from watched keys, while a rank does.
     pub(crate) watching: Option<Watching>,
     /// Charged for counting classes.
     pub(crate) class_bytes: u64,

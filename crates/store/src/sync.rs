@@ -1,4 +1,4 @@
-//! What the threads share memory by: the standard library's, or loom's under
+//! The primitives that threads share memory by: the standard library's, or loom's under
 //! `--cfg loom`, which plays every order in which threads may come (`tests/loom.rs`). The layouts
 //! stay those of production.
 

@@ -1,5 +1,5 @@
-//! Who owns items: an [`Account`] shared by all shards, and in each shard a [`Tenant`] with its
-//! dictionary.
+//! Tenants, who own items: an [`Account`] shared by all shards, and in each shard a [`TenantShard`]
+//! with its dictionary.
 
 use crate::Bounds;
 use crate::dump::Away;
@@ -137,11 +137,11 @@ pub(crate) struct TenantShard {
     pub(crate) table: Table,
     /// The pages that the table's items stand in.
     pub(crate) pages: Pages,
-    /// Those of its items that are collections.
+    /// The collections among its items.
     pub(crate) trees: Trees,
     pub(crate) counters: Counters,
     pub(crate) account: Arc<Account>,
-    /// What its classes of penalties hold and do, while pools are made of them.
+    /// Counts of its penalty classes, while pools are made of them.
     pub(crate) classes: Option<Box<PenaltyClassCounts>>,
     /// When its items die, once it has items that do.
     pub(crate) wheel: Option<Box<Wheel>>,

@@ -62,7 +62,7 @@ pub(crate) struct Trees {
     vacant: Vec<u32>,
     /// Bytes of those that have a place.
     held: u64,
-    /// Those whose items are gone.
+    /// Trees whose items are gone.
     dying: Vec<Tree>,
     /// Changes to any of them.
     changes: u64,

@@ -1,4 +1,4 @@
-//! What a caller sees of an item, and what it may ask to become of it.
+//! The view of an item that a caller gets, and the changes that it may ask for.
 
 use crate::slab::SizeClasses;
 use crate::tree::Tree;
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 pub struct Item<'a> {
     /// The value.
     pub value: &'a [u8],
-    /// What the value means to the caller, who gave this number with it; 0 unless one was given.
+    /// The caller's kind of value, a number given with it; 0 unless one was given.
     pub kind: u8,
     /// When it dies, in Unix milliseconds; it is alive at that very millisecond still.
     pub expires: Option<u64>,
@@ -65,7 +65,7 @@ impl<'a> Item<'a> {
 /// [`Store::random_key`](crate::Store::random_key).
 #[derive(Clone, Copy, Debug)]
 pub struct ScanItem<'a> {
-    /// Whose it is.
+    /// The tenant that owns it.
     pub tenant: TenantId,
     /// Its database.
     pub db: u8,
@@ -75,7 +75,7 @@ pub struct ScanItem<'a> {
     pub item: Item<'a>,
 }
 
-/// What becomes of an item after [`Store::update`](crate::Store::update) showed it.
+/// The change of an item after [`Store::update`](crate::Store::update) showed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<'v> {
     /// It stays, or stays absent.
@@ -84,7 +84,7 @@ pub enum Change<'v> {
     Set {
         /// The new value.
         value: Cow<'v, [u8]>,
-        /// What it means to the caller, below 16.
+        /// The caller's kind of value, below 16.
         kind: u8,
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,
@@ -94,7 +94,7 @@ pub enum Change<'v> {
     Hold {
         /// The new value.
         value: Cow<'v, [u8]>,
-        /// What it means to the caller, below 16.
+        /// The caller's kind of value, below 16.
         kind: u8,
         /// The new expiry, in Unix milliseconds.
         expires: Option<u64>,

@@ -3,7 +3,7 @@
 use crate::{Reading, TenantReading};
 use base::{Bytes, TenantId};
 
-/// Those of `tenants` that a plant shows.
+/// The tenants, of `tenants`, that a plant shows.
 pub(crate) fn members<'a>(
     reading: &'a Reading,
     tenants: &'a [TenantId],

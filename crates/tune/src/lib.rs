@@ -1,4 +1,4 @@
-//! Who should get the memory, and under which policy, now.
+//! The division of memory: who should get it, and under which policy, now.
 //!
 //! ```text
 //!             read                                       apply

@@ -7,7 +7,7 @@ use curve::Bytes;
 use serde::Serialize;
 use std::fmt;
 
-/// Who gets what, and what is expected of it.
+/// A division of the memory, and what is expected of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// Which planner made it.

@@ -25,7 +25,7 @@ pub struct Reading {
     pub limit: Bytes,
     /// What the models may take beside it; as much as helps where nobody pays for it.
     pub model_memory: Option<Bytes>,
-    /// Who competes for it.
+    /// The tenants that compete for it.
     pub tenants: Vec<TenantReading>,
     /// Sampled requests, per key in the order they came.
     pub samples: Vec<Sample>,

@@ -29,7 +29,7 @@ pub const UNITS_MAX: usize = 1024;
 /// What a plant shows of a tenant's items of one size class. Counts are since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlabClass {
-    /// Whose items.
+    /// The tenant that owns the items.
     pub tenant: TenantId,
     /// Number of the class, as in [`crate::Part::class`].
     pub class: u8,

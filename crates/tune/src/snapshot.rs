@@ -23,7 +23,7 @@ pub struct Snapshot {
     /// cost, and by what chance makes of its curve at least: of several noisy curves the lowest
     /// looks better than it is.
     pub switch_margin: f64,
-    /// Who competes.
+    /// The pools that compete.
     pub pools: Vec<Pool>,
     /// What was promised to whom.
     pub goals: Vec<Promise>,

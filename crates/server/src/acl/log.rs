@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Refusals further apart are entries of their own.
 const SAME_MS: u64 = 60_000;
 
-/// What is known of a refusal.
+/// A refusal, as the log keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct What {
     /// `command`, `database`, `key`, `channel` or `auth`.

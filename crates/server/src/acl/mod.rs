@@ -1,4 +1,4 @@
-//! Who may come in, by which password, and what they may do.
+//! Users: who may come in, by which password, and what they may do.
 //!
 //! ```text
 //!   user NAME on|off  >PASSWORD  nopass  ~KEYS  %R~KEYS  &CHANNELS  +COMMAND  -@CATEGORY  db=N …
@@ -46,7 +46,7 @@ pub struct User {
 pub struct WordError {
     /// The word.
     pub word: String,
-    /// What is wrong with it.
+    /// The error in it.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a user may do: commands, keys, channels, databases.
+//! Permissions of a user: commands, keys, channels, databases.
 //!
 //! Commands are a bit for each, worked out from the rules when those are given, in their order:
 //! `-@all +@read -keys`. The rules themselves are kept as well, to be shown.
@@ -386,7 +386,7 @@ fn databases(command: &Command, args: &[&[u8]], db: u8) -> Vec<u32> {
         Databases::Nothing => vec![],
         Databases::Current => vec![db.into()],
         Databases::All => (0..256).collect(),
-        // What is no number is refused by the command itself.
+        // An argument that is no number is refused by the command itself.
         Databases::Enters(at) => named(at).into_iter().collect(),
         Databases::Also(find) => {
             std::iter::once(db.into()).chain(find(args).and_then(named)).collect()

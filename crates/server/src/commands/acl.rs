@@ -43,7 +43,7 @@ const ACL: &[Command] = &[
 ];
 
 impl Denied {
-    /// What of a call was refused.
+    /// The part of a call that was refused.
     fn object(self, number: u16, args: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Command => get(number).name.into(),
@@ -52,7 +52,7 @@ impl Denied {
         }
     }
 
-    /// What a client is told, without naming what it tried.
+    /// The error text for a client, without naming what it tried.
     fn text(self, user: &str, number: u16) -> String {
         match self {
             Self::Command => {

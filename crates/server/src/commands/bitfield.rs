@@ -27,7 +27,7 @@ fn bitfield_access(args: &[&[u8]], _: usize) -> Access {
     if args.iter().skip(2).any(writes) { access::BOTH } else { access::READS }
 }
 
-/// What becomes of a number that does not fit.
+/// Overflow: what becomes of a number that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Overflow {
     Wrap,

@@ -5,7 +5,7 @@ use crate::clients::Client;
 use std::sync::atomic::Ordering;
 use wire::resp::parse_integer;
 
-/// What an option looks at.
+/// The field that an option looks at.
 #[derive(Clone, Debug)]
 enum What {
     Ids(Vec<i64>),

@@ -288,7 +288,7 @@ impl Command {
         places.step_by(self.keys.step.max(1) as usize)
     }
 
-    /// What a call does to the key at a place among its arguments.
+    /// The access of a call to the key at a place among its arguments.
     pub(crate) fn access_at(&self, args: &[&[u8]], at: usize) -> Access {
         match self.accesses {
             Accesses::Same(access) => access,

@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
         .doc(GROUP, SINCE, "Sets fields and their lives."),
 ];
 
-/// What becomes of the life of a field.
+/// The change of the life of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     /// It stays as it is.
@@ -48,7 +48,7 @@ enum Only {
     IfAll,
 }
 
-/// What stands before FIELDS, and where that is.
+/// Options before FIELDS, and where that is.
 struct Options {
     then: Option<Then>,
     only: Option<Only>,

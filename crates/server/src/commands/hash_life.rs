@@ -37,7 +37,7 @@ const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -
     Command::new(name, -5, READ | FAST | UNTRACED, run).keys(ONE_KEY).doc(GROUP, SINCE, summary)
 }
 
-/// What is answered for a field that does not exist, that has no life, whose life a condition
+/// Replies for a field that does not exist, that has no life, whose life a condition
 /// kept, that was changed, that was removed.
 const ABSENT: i64 = -2;
 const ENDLESS: i64 = -1;

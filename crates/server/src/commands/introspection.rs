@@ -1,4 +1,4 @@
-//! What the server says of its commands, and that it has no modules.
+//! Commands that describe the server's commands, and say that it has no modules.
 
 use super::flag::{self, ADMIN};
 use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
@@ -60,7 +60,8 @@ fn list_all(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-/// What COMMAND INFO says: name, arity, flags, keys, categories, and what is not used here.
+/// Writes the reply of COMMAND INFO: name, arity, flags, keys, categories, and what is not used
+/// here.
 fn describe(call: &mut Call<'_>, command: &Command) {
     let out = &mut call.out;
     out.array(10);

@@ -177,7 +177,7 @@ fn cumulative(buckets: &[(u64, u64)], scale: f64) -> Vec<(u64, u64)> {
     edges
 }
 
-/// What the events say, and what would make them fewer.
+/// Advice: what the events say, and what would make them fewer.
 fn doctor(call: &mut Call<'_>) -> Done {
     let spikes = spikes(call);
     let threshold_ms = call.view.settings.latency_threshold_ms;

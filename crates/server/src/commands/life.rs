@@ -13,7 +13,7 @@ pub(super) enum Life {
 }
 
 impl Life {
-    /// What `EX`, `PX`, `EXAT` and `PXAT` mean.
+    /// Meaning of `EX`, `PX`, `EXAT` and `PXAT`.
     pub(super) fn named(word: &[u8]) -> Option<Self> {
         match word.to_ascii_lowercase().as_slice() {
             b"ex" => Some(Self::Seconds),

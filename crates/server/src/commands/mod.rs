@@ -132,7 +132,7 @@ impl From<store::Error> for Failure {
     }
 }
 
-/// What a handler returns: its one reply is written, or this is why not.
+/// The result of a handler: its one reply is written, or this is why not.
 pub(crate) type Done = Result<(), Failure>;
 
 pub(crate) const SYNTAX: &str = "ERR syntax error";
@@ -456,7 +456,7 @@ impl Refused {
         }
     }
 
-    /// What the client is told, and the ACL log with it.
+    /// The error text for the client, and the ACL log with it.
     #[cold]
     fn tell(self, call: &Call<'_>) -> Failure {
         let name = self.number().map_or("", name_of);

@@ -59,14 +59,14 @@ fn copy_database(args: &[&[u8]]) -> Option<usize> {
 
 const SAME: &str = "ERR source and destination objects are the same";
 
-/// What a key holds.
+/// The contents of a key.
 struct Held {
     value: Vec<u8>,
     kind: u8,
     expires: Option<u64>,
 }
 
-/// What a key holds, to be written at `to`, if there is room for it there.
+/// The contents of a key, to be written at `to`, if there is room for it there.
 fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Failure> {
     let store = &call.shared.store;
     let len = store.peek(key, call.now, |item| item.value.len()).unwrap_or(0);

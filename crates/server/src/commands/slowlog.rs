@@ -54,7 +54,7 @@ const COMMANDLOG: &[Command] = &[
     ),
 ];
 
-/// What a log keeps.
+/// Entries of a log.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Slow,

@@ -100,7 +100,7 @@ fn set_access(args: &[&[u8]], _: usize) -> Access {
     if asks { access::BOTH } else { access::SETS }
 }
 
-/// What StackExchange.Redis asks for on every connect, to choose among masters: no workload.
+/// A key that StackExchange.Redis asks for on every connect, to choose among masters: no workload.
 const TIE_BREAKER: &[u8] = b"__Booksleeve_TieBreak";
 
 /// Reads a value into the reply, as a read or, for a client that asked to leave no trace, without
@@ -152,7 +152,7 @@ fn change(value: &[u8], expires: Option<u64>, now_ms: u64) -> Change<'_> {
     }
 }
 
-/// What SET is asked for besides its value.
+/// Options of SET besides its value.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options<'a> {
@@ -161,7 +161,7 @@ struct Options<'a> {
     keep_ttl: bool,
     persist: bool,
     get: bool,
-    /// What a miss costs, in microseconds.
+    /// Cost of a miss, in microseconds: a hint.
     cost: Option<Micros>,
     life: Option<(Life, &'a [u8])>,
 }

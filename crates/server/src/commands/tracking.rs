@@ -30,7 +30,7 @@ pub(super) const GETREDIR: Command = Command::new("client|getredir", 2, 0, getre
     "Which connection is told instead of this one.",
 );
 
-/// What CLIENT TRACKING was asked for.
+/// Options of CLIENT TRACKING.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]
 struct Options {
@@ -76,7 +76,7 @@ impl Options {
         Ok(options)
     }
 
-    /// What does not fit together, or does not fit how the client tracks already.
+    /// Refuses options that do not fit together, or do not fit how the client tracks already.
     fn check(&self, old: Option<&Tracks>) -> Result<(), &'static str> {
         if !self.bcast && !self.prefixes.is_empty() {
             return Err("ERR PREFIX option requires BCAST mode to be enabled");

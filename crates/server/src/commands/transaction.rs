@@ -194,7 +194,7 @@ fn discard(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// What a key holds, as a hash; `None` for nothing. Dead fields are none.
+/// The contents of a key, as a hash; `None` for nothing. Dead fields are none.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
     call.shared.store.peek(key, call.now, |item| {
         let print = View::of(item).map_or(0, |hash| hash.print(call.now.unix_ms));

@@ -24,7 +24,7 @@ pub enum When {
     Always,
 }
 
-/// What stands behind the name of a directive, and how it is set.
+/// The value behind the name of a directive, and how it is set.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Word(fn(&mut Settings, &str) -> Result<(), String>),
@@ -43,11 +43,11 @@ pub struct Directive {
     pub name: &'static str,
     /// When it may be set.
     pub when: When,
-    /// What it means; the value it has before anybody sets it is [`Settings::default`]'s.
+    /// Its meaning; the value it has before anybody sets it is [`Settings::default`]'s.
     pub doc: &'static str,
     show: Show,
     shape: Shape,
-    /// What a file is to say, where that is not what is shown; `None` for nothing.
+    /// The text for a file, where that is not what is shown; `None` for nothing.
     in_file: Option<fn(&Settings) -> Option<String>>,
     /// Setting it, also to what it was, reads the files of TLS anew.
     renews_tls: bool,
@@ -132,7 +132,7 @@ impl Directive {
     /// Sets it to the words of one line. A line of several words may also come as one.
     ///
     /// # Errors
-    /// What is wrong with the value.
+    /// The error in the value.
     pub fn apply(&self, settings: &mut Settings, given: &[String]) -> Result<(), String> {
         let split = match (self.shape, given) {
             (Shape::Word(_), _) => None,
@@ -154,7 +154,7 @@ impl Directive {
     /// Sets it to a text, in which each line is one of the file where there may be several.
     ///
     /// # Errors
-    /// What is wrong with the value.
+    /// The error in the value.
     pub fn apply_text(&self, settings: &mut Settings, text: &str) -> Result<(), String> {
         if matches!(self.shape, Shape::Word(_) | Shape::Words(_)) {
             return self.apply(settings, &[text.to_owned()]);

@@ -63,7 +63,7 @@ impl Settings {
     /// Reads `--directive word… --directive word…` over what is set.
     ///
     /// # Errors
-    /// What is wrong, and what would mend it.
+    /// The error, and what would mend it.
     pub fn read_arguments(&mut self, arguments: &[String]) -> Result<(), Error> {
         let mut rest = arguments;
         while let Some((flag, tail)) = rest.split_first() {
@@ -117,7 +117,7 @@ impl Settings {
     /// Sets one directive.
     ///
     /// # Errors
-    /// What is wrong with its value, or that it is not known.
+    /// The error in its value, or that it is not known.
     pub fn apply(&mut self, name: &str, words: &[String]) -> Result<(), String> {
         if let Some(directive) = Directive::find(name) {
             return directive.apply(self, words).map_err(|error| explained(directive, &error));

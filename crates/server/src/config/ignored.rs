@@ -6,7 +6,7 @@
 
 use super::directive::When;
 
-/// Those that CONFIG SET takes.
+/// Names that CONFIG SET takes.
 const ALWAYS: &[(&str, &str)] = &[
     ("active-defrag-cycle-max", "25"),
     ("active-defrag-cycle-min", "1"),
@@ -161,7 +161,7 @@ const ALWAYS: &[(&str, &str)] = &[
     ("zset-max-ziplist-value", "64"),
 ];
 
-/// Those that stand in the file or on the command line only.
+/// Names that stand in the file or on the command line only.
 const START: &[(&str, &str)] = &[
     ("always-show-logo", "no"),
     ("aof-rewrite-cpulist", ""),

@@ -24,12 +24,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::Evictor;
 
-/// What is wrong with a configuration, and what would mend it.
+/// An error in a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(pub String);
 
-/// Who leaves when memory is full.
+/// The eviction policy when memory is full.
 #[derive(Clone, Copy, Debug)]
 pub enum Policy {
     /// Whoever the recipe chooses.
@@ -40,7 +40,7 @@ pub enum Policy {
     AllKeys(&'static policy::Spec),
 }
 
-/// What Redis calls K-LRU of `maxmemory-samples` with a pool of candidates.
+/// Redis' name for K-LRU of `maxmemory-samples` with a pool of candidates.
 const LRU: &str = "lru";
 const ALL_KEYS: &str = "allkeys-";
 
@@ -170,7 +170,7 @@ pub struct Settings {
     pub acl_pubsub_default: String,
     pub databases: u32,
     pub maxmemory: Bytes,
-    /// What `maxmemory` is of the machine's or the container's memory, if it is a share.
+    /// The share that `maxmemory` is of the machine's or the container's memory, if it is a share.
     pub maxmemory_share: Option<f64>,
     pub maxmemory_policy: Policy,
     pub maxmemory_samples: u8,
@@ -321,7 +321,7 @@ impl Settings {
     /// Reads the users of the aclfile, if there is one.
     ///
     /// # Errors
-    /// What is wrong with it, or that users stand elsewhere as well.
+    /// The error in it, or that users stand elsewhere as well.
     pub(crate) fn read_users(&mut self) -> Result<(), Error> {
         if self.aclfile.is_empty() {
             return Ok(());
@@ -379,7 +379,7 @@ impl Settings {
     /// Checks what no single directive can see.
     ///
     /// # Errors
-    /// What does not fit together, and which directive to change.
+    /// Settings that do not fit together, and which directive to change.
     pub fn check(&self) -> Result<(), Error> {
         let floors: Bytes = self.tenants.iter().map(|tenant| tenant.min).sum();
         if self.maxmemory.0 > 0 && floors > self.maxmemory {

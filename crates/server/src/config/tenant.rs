@@ -25,7 +25,7 @@ pub const DEFAULT: TenantId = 0;
 /// Its name.
 pub const DEFAULT_NAME: &str = "default";
 
-/// What makes a key, or a client, a tenant's.
+/// A rule by which a key, or a client, is a tenant's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
     /// Keys of a database.
@@ -43,19 +43,19 @@ pub enum Match {
 pub struct TenantConfig {
     /// Its name in reports and configuration.
     pub name: String,
-    /// What makes a key its own: any of these.
+    /// Rules that make a key its own: any of these.
     pub matches: Vec<Match>,
     /// Bytes that no other tenant may take from it.
     pub min: Bytes,
     /// Bytes it never exceeds.
     pub max: Option<Bytes>,
-    /// What a miss of it counts against a miss of others.
+    /// Weight of a miss of it against a miss of others.
     pub weight: f64,
     /// Whether its penalties are of the classes that its clients tell, and not of those measured.
     pub hinted: bool,
-    /// What it is promised.
+    /// The hit ratio that it is promised.
     pub target: Option<Target>,
-    /// Whose promises are kept first: the higher.
+    /// Priority: promises of the higher are kept first.
     pub priority: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Who may see what HTTP shows: whoever may call INFO.
+//! Access to what HTTP shows: for whoever may call INFO.
 //!
 //! Without a name it is the user `default`, if that needs no password. Otherwise name and password
 //! of a user come by HTTP's Basic authentication, and a wrong one is answered as late as by the

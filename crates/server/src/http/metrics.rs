@@ -133,7 +133,7 @@ fn traffic(shared: &Shared, page: &mut Page) {
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
 }
 
-/// What operations took to make room, all of them, by either protocol.
+/// Time that operations took to make room, all of them, by either protocol.
 fn pauses(shared: &Shared, page: &mut Page) {
     /// Upper ends of the buckets, in nanoseconds.
     const ENDS: [u64; 12] = [
@@ -259,7 +259,7 @@ fn pages(shown: &Shown, page: &mut Page) {
     }
 }
 
-/// What half, all and twice the memory would give, by the curve of the best policy.
+/// Miss ratios that half, all and twice the memory would give, by the curve of the best policy.
 fn predictions(shown: &Shown, all: &[(TenantId, String, TenantStats)], page: &mut Page) {
     page.metric(
         "predicted_miss_ratio",
@@ -314,7 +314,7 @@ fn pilot(shown: &Shown, page: &mut Page) {
 /// Reads a number of what is shown of a tenant's transfers.
 type Show = fn(&transfer::Shown) -> u64;
 
-/// What is dumped and loaded, where anything may be.
+/// Dumps and loads, where anything may be.
 fn transfers(shared: &Shared, page: &mut Page) {
     let view = shared.view();
     if view.settings.dump_max == Bytes(0) {

@@ -1,4 +1,4 @@
-//! Who may come in: memcached's tokens.
+//! Authentication by memcached's tokens.
 //!
 //! A client authenticates by storing: `set KEY 0 0 LENGTH` with `USER PASSWORD` as the value, the
 //! key being anything. The pairs are those of a file, or the users of the configuration; so a

@@ -1,4 +1,4 @@
-//! What memcached counts, under its own names.
+//! Memcached's counters, under its own names.
 
 macro_rules! events {
     ($($event:ident $name:literal),* $(,)?) => {

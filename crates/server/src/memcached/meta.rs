@@ -1,4 +1,4 @@
-//! What the replies of the meta commands are made of.
+//! Parts of the replies of the meta commands.
 //!
 //! Flags that ask for something are answered in the order they were asked.
 
@@ -34,7 +34,7 @@ impl Answer<'_, '_> {
         }
     }
 
-    /// What a flag asks for of the request.
+    /// Writes what a flag asks for of the request.
     pub(super) fn of_request(&self, out: &mut Vec<u8>, word: &[u8]) {
         match word.first() {
             Some(b'O') => {
@@ -52,7 +52,7 @@ impl Answer<'_, '_> {
         }
     }
 
-    /// What a flag asks for of the request or the item.
+    /// Writes what a flag asks for of the request or the item.
     pub(super) fn of_item(&self, out: &mut Vec<u8>, word: &[u8], shown: &Shown<'_>) {
         let (text, item) = (&shown.text, shown.item);
         // Writing to a Vec does not fail.

@@ -11,13 +11,13 @@ use super::{Ask, Done, Event, Life, refused, retrieve};
 use crate::value::{FRESH, Text};
 use store::{Change, Item};
 
-/// What was read.
+/// The outcome of a read.
 struct Read {
     size: Option<usize>,
     won: bool,
 }
 
-/// What a read needs besides its flags.
+/// The context of a read besides its flags.
 struct Reading<'a, 'b> {
     answer: Answer<'a, 'b>,
     /// The number of a value that the read makes.

@@ -9,7 +9,7 @@ use crate::notify;
 use crate::value::{FRESH, Text};
 use store::Change;
 
-/// What became of it.
+/// The outcome of a change.
 enum Outcome {
     /// The number now, its expiry before the request, its cas, whether the request made it.
     Number(u64, Option<u64>, u64, bool),

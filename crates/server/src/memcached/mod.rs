@@ -66,7 +66,7 @@ const UNKNOWN: &str = "ERROR";
 /// Why a connection ends that sent what is no request.
 const ERROR: &str = "error";
 
-/// What a handler returns: its reply is written, or this is the error's line.
+/// The result of a handler: its reply is written, or this is the error's line.
 type Done = Result<(), &'static str>;
 
 /// A request being answered.

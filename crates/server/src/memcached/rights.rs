@@ -1,4 +1,5 @@
-//! What a limited user may do here: whatever it may do by the command of Redis that does the same.
+//! Permissions of a limited user: it may do here what it may do by the command of Redis that does
+//! the same.
 //!
 //! The list of the verbs says which command that is. Where it says nothing, nothing is allowed.
 
@@ -45,7 +46,7 @@ fn keys<'a>(ask: &Ask<'a>, verb: &Verb) -> Vec<Cow<'a, [u8]>> {
         Keys::At(at) => (at, 1),
         Keys::From(first) => (first, usize::MAX),
     };
-    // What is no key in base64 is refused later, as such.
+    // A word that is no key in base64 is refused later, as such.
     let in_base64 = given(ask, verb).any(|flag| flag.letter == b'b');
     let key = |word: &'a [u8]| match decode_key(word).filter(|_| in_base64) {
         Some(key) => Cow::Owned(key),

@@ -2,7 +2,7 @@
 //!
 //! The names are memcached's. Where it tells of slab classes there is one class here, number 1: all
 //! of memory, in chunks of the mean size of an item, because any item can make room for any other.
-//! What is left out has no meaning here.
+//! Fields that are left out have no meaning here.
 
 use super::admin::MEMCACHED_VERSION;
 use super::count::{Event, NAMES};
@@ -41,7 +41,7 @@ const ABSENT: &[&str] = &[
     "time_in_listen_disabled_us",
 ];
 
-/// What memcached counts of a class, and of its hot, warm, cold and temporary lists, which are not
+/// Memcached's counts of a class, and of its hot, warm, cold and temporary lists, which are not
 /// here: victims are drawn from all items.
 const ABSENT_OF_ITEMS: &[&str] = &[
     "age",

@@ -7,7 +7,7 @@ use crate::value::Text;
 use base::Micros;
 use store::{Change, Item, Key, Now};
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Stored,
@@ -88,7 +88,7 @@ pub(super) struct Write<'a> {
     pub(super) invalidate: bool,
     /// The life of an item that is made by joining to nothing.
     pub(super) vivify: Option<Life>,
-    /// What a miss costs, where the client says it.
+    /// Cost of a miss, where the client says it: a hint.
     pub(super) cost: Option<Micros>,
 }
 

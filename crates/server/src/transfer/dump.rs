@@ -143,7 +143,7 @@ impl Dumping {
         (payload, items, None)
     }
 
-    /// What came of it, and the file, unless that is empty.
+    /// The outcome, and the file, unless that is empty.
     pub(super) fn end(mut self) -> (Transfer, Option<DumpFile>) {
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();
         (self.transfer, (!self.file.is_empty()).then_some(self.file))

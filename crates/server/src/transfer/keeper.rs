@@ -37,7 +37,7 @@ struct Tracked {
     reads: u64,
     files: Vec<DumpFile>,
     work: Option<Work>,
-    /// What is to follow it.
+    /// The dump or load that is to follow it.
     next: Option<(Turn, &'static str)>,
     shown: Shown,
 }
@@ -90,7 +90,7 @@ pub(crate) fn run(shared: &Shared) {
 }
 
 impl Keeper<'_> {
-    /// What is due now; returns for how long nothing is.
+    /// Does what is due now; returns for how long nothing is.
     fn round(&mut self) -> Duration {
         if let Some(view) = self.shared.newer(&self.view) {
             self.view = view;

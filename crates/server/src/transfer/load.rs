@@ -74,7 +74,7 @@ impl Loading {
         });
     }
 
-    /// What came of it. What is left of the tenant's files is gone.
+    /// The outcome. The rest of the tenant's files is gone.
     pub(super) fn end(mut self, shared: &Shared) -> Transfer {
         shared.store.forget_away(self.tenant);
         self.transfer.seconds = self.begun.elapsed().as_secs_f64();

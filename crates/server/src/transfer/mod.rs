@@ -34,10 +34,10 @@ use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tune::periodic::Turn;
 
-/// What threads tell each other about transfers.
+/// Messages between threads about transfers.
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
-    /// What operators want, until it is begun.
+    /// Transfers that operators want, until they are begun.
     asked: Mutex<Vec<(TenantId, Turn)>>,
     /// Valleys and peaks that began, until the pilot has seen it.
     turned: Mutex<Vec<(TenantId, Turn)>>,
@@ -60,7 +60,7 @@ impl Transfers {
         std::mem::take(&mut lock(&self.turned))
     }
 
-    /// What there is to show of a tenant.
+    /// The status of a tenant.
     pub(crate) fn shown(&self, tenant: TenantId) -> Shown {
         lock(&self.shown).get(usize::from(tenant)).cloned().unwrap_or_default()
     }
@@ -69,7 +69,7 @@ impl Transfers {
 /// A tenant's periodic load, and its transfers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Shown {
-    /// What is being done: nothing, `dumping` or `loading`.
+    /// The work under way: nothing, `dumping` or `loading`.
     pub(crate) doing: &'static str,
     /// From one peak to the next, where its load has a period.
     pub(crate) period_s: Option<f64>,

@@ -20,12 +20,12 @@ use std::path::Path;
 
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
-/// What this program writes, and the only thing it reads.
+/// The version that this program writes, and the only thing it reads.
 const VERSION: u32 = 4;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
-/// What a block holds.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Head = 1,

@@ -36,7 +36,7 @@ use std::sync::{Mutex, PoisonError};
 use store::{Saved, ScanItem, TREE};
 use tune::Known;
 
-/// What a server knows of its file.
+/// The state of a server's file.
 #[derive(Debug, Default)]
 pub(crate) struct Warm {
     /// Where it is; `None` where no setting names one.
@@ -45,9 +45,9 @@ pub(crate) struct Warm {
     restoring: AtomicBool,
     /// Items that came back.
     restored: AtomicU64,
-    /// What an earlier pilot knew, until this one takes it.
+    /// The knowledge of an earlier pilot, until this one takes it.
     known: Mutex<Option<Known>>,
-    /// What this one knows, once it was asked or has ended.
+    /// The knowledge of this one, once it was asked or has ended.
     left: Mutex<Option<Known>>,
     asked: AtomicBool,
     /// Nothing is to be saved at the end.
@@ -94,7 +94,7 @@ impl Warm {
         self.asked.store(false, Ordering::Release);
     }
 
-    /// What the pilot has said; once.
+    /// The knowledge that the pilot has handed over; once.
     fn take_left(&self) -> Option<Known> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -109,13 +109,13 @@ impl Warm {
         self.forget.store(true, Ordering::Release);
     }
 
-    /// What an earlier pilot knew; once.
+    /// The knowledge of an earlier pilot; once.
     pub(crate) fn take_known(&self) -> Option<Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// What stands first in the file.
+/// The header of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     /// Parts of the store: idleness is counted in accesses to one of them.
@@ -173,7 +173,7 @@ impl<'a> Entry<'a> {
         Self { value, kind: found.item.kind & !TREE, ..Self::of(found) }
     }
 
-    /// What the store takes back, as idle as that.
+    /// The item that the store takes back, as idle as that.
     pub(crate) const fn saved(&self, idle: u32) -> Saved<'a> {
         Saved {
             value: self.value,
@@ -186,7 +186,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// What stands last in the file.
+/// The trailer of the file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Tail {
     items: u64,

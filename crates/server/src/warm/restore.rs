@@ -26,7 +26,7 @@ pub(crate) struct Opened {
     head: Head,
 }
 
-/// What became of the items.
+/// Counts of what became of the items.
 #[derive(Debug, Default)]
 struct Counts {
     restored: u64,

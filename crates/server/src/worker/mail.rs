@@ -1,4 +1,4 @@
-//! What a worker is told by others: its mailbox.
+//! The mailbox of a worker: messages from others.
 
 use super::MAIL;
 use crate::clients::Peer;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-/// What a worker is told.
+/// A message to a worker.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A new connection.

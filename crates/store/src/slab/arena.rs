@@ -86,9 +86,10 @@ impl Front {
 struct State {
     pages: Front,
     runs: Front,
-    /// What was given back, by order.
+    /// Runs that were given back, by order.
     free: Vec<Vec<Run>>,
-    /// What was given back and has its memory, by order, its bytes, and how many there may be.
+    /// Runs that were given back and have their memory, by order, their bytes, and how many there
+    /// may be.
     warm: Vec<Vec<Run>>,
     warm_bytes: usize,
     warm_max: usize,
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// What stands at the beginning of a page; nothing if its memory is gone.
+    /// The bytes at the beginning of a page; nothing if its memory is gone.
     fn first(base: NonNull<u8>) -> u8 {
         // SAFETY: the address stays mapped as long as the arena is there.
         unsafe { base.read() }

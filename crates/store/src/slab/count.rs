@@ -1,4 +1,4 @@
-//! What is asked of each class of sizes, while a pilot divides pages among them.
+//! Requests to each size class, while a pilot divides pages among them.
 //!
 //! A read that hits is of the class of its item. A miss knows its key, not the size of what it did
 //! not find: it counts when the fetch that it began ends in a write, for the class of what was
@@ -13,7 +13,7 @@ use base::TenantId;
 use std::ops::AddAssign;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What was asked of a class of sizes. Counts are since the start.
+/// Requests to a size class. Counts are since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SizeCounts {
     /// Reads; those that missed count once it is known of which class.

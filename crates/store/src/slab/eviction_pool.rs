@@ -10,11 +10,11 @@
 //!                                                 draw ── tags ──▶ …
 //! ```
 //!
-//! What is brought is used half a round later: that is time enough for it to come, and too little
-//! for it to go again, and no step holds its shard for long. In the meantime an item may be used,
-//! or leave, and another take its place. So each step ranks what stands there then, which goes on
-//! if it is no better than what was not pooled. Where nobody is queued, the victim is drawn there
-//! and then.
+//! A line that is brought is used half a round later: that is time enough for it to come, and too
+//! little for it to go again, and no step holds its shard for long. In the meantime an item may be
+//! used, or leave, and another take its place. So each step ranks what stands there then, which
+//! goes on if it is no better than what was not pooled. Where nobody is queued, the victim is drawn
+//! there and then.
 //!
 //! Each reader slot of a shard, that is nearly each thread, has rounds of its own: what a thread
 //! has brought from memory is in the cache of its processor, and far from the others.
@@ -46,7 +46,7 @@ struct Next {
     at: At,
     /// Of its key.
     hash: u64,
-    /// What its rank is to be no higher than.
+    /// The bound that its rank is to be no higher than.
     bound: f32,
 }
 

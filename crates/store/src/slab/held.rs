@@ -59,7 +59,7 @@ impl Held {
         (0..self.list.len()).map(|at| &self[at])
     }
 
-    /// Those that are there.
+    /// The classes that are there.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Class> {
         self.list.iter_mut().flatten().map(|class| &mut **class)
     }

@@ -11,7 +11,7 @@ const LEN: usize = if cfg!(miri) { 1 << 20 } else { 64 << 30 };
 #[cfg(not(miri))]
 const LEN_MIN: usize = 64 << 20;
 
-/// What Linux calls it. The C libraries do not all have it.
+/// Linux' number for this advice. The C libraries do not all have it.
 #[cfg(not(miri))]
 const MADV_COLLAPSE: libc::c_int = 25;
 

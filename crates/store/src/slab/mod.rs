@@ -60,7 +60,7 @@ pub struct Slab {
     pub page: u64,
     /// Bytes of the smallest chunk.
     pub chunk_min: u64,
-    /// What each class is larger by than the last.
+    /// The factor by which each class is larger than the last.
     pub factor: f64,
 }
 
@@ -130,7 +130,7 @@ impl Slab {
 #[derive(Debug, Default)]
 struct Class {
     pages: Vec<Page>,
-    /// Those with a free slot, in no order; the last is filled first.
+    /// The pages with a free slot, in no order; the last is filled first.
     open: Vec<u32>,
     items: u64,
     bytes: u64,

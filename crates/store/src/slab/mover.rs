@@ -44,7 +44,7 @@ const TENANTS_MAX: usize = 16;
 /// A class of sizes, of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeClass {
-    /// Whose items.
+    /// The tenant that owns the items.
     pub tenant: TenantId,
     /// Its index in what [`Store::size_class_stats`] tells.
     pub class: usize,
@@ -78,16 +78,16 @@ pub struct SizeClassStats {
     pub free: u64,
     /// Items that left to make room.
     pub evicted: u64,
-    /// What left lately, or would leave: what a byte is worth where ranks tell, else ages, below
+    /// Victims of late, or to come: what a byte is worth where ranks tell, else ages, below
     /// zero.
     pub victims: Victims,
     /// Chunks of a page.
     pub slots: u64,
-    /// What was asked of it, while [`Store::count_sizes`] is on.
+    /// Requests to it, while [`Store::count_sizes`] is on.
     pub counts: SizeCounts,
 }
 
-/// What is still to be moved, and the shard whose turn it is: were it always the first that the
+/// The moves still to be made, and the shard whose turn it is: were it always the first that the
 /// sweep comes by, one shard would change and the others would stay as they are.
 #[derive(Debug, Default)]
 pub(crate) struct Moves(Mutex<(Vec<Move>, usize)>);
@@ -104,8 +104,8 @@ impl Store {
         self.sizes.of_charge(charge.0)
     }
 
-    /// What the item of a sample takes of a page, where it has one with others; 0 where the sample
-    /// does not tell.
+    /// Bytes that the item of a sample takes of a page, where it has one with others; 0 where the
+    /// sample does not tell.
     pub fn share_of(&self, sample: &Sample) -> u32 {
         let charge = u64::from(sample.size).saturating_sub(SHARE);
         if charge == 0 {
@@ -355,7 +355,7 @@ impl Shard {
         (all, evict)
     }
 
-    /// What is known of a class, which is asked what would leave it where that is little.
+    /// The stats of a class, which is asked what would leave it where that is little.
     fn asked(&mut self, of: SizeClass, evicts: bool, now: Now) -> Class {
         for _ in 0..FAKES {
             let known = self.known(of, evicts);

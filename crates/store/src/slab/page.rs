@@ -138,7 +138,7 @@ impl Page {
         unsafe { self.run.base.add((HEAD + u64::from(slot) * TAG) as usize).cast() }
     }
 
-    /// What the tag of a slot says; none if it holds no item.
+    /// The tag of a slot; none if it holds no item.
     #[inline]
     pub(super) fn tag(&self, slot: u32) -> Option<Tag> {
         // SAFETY: `new` cleared the tags, and only this page writes them.

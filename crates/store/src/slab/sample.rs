@@ -1,4 +1,4 @@
-//! Who leaves a class: the lowest rank among tags drawn.
+//! The victim of a class: the lowest rank among tags drawn.
 //!
 //! Where fewer than eight candidates are asked for they are drawn one by one. From there on,
 //! sixteen that lie side by side come for the cost of one: they were written at about the same
@@ -149,19 +149,19 @@ impl Draws {
     }
 }
 
-/// What a choice goes by.
+/// The context of a choice.
 pub(crate) struct Choice<'a> {
     pub(crate) evictor: &'a Evictor,
     pub(crate) tenant: TenantId,
     /// The class of penalties that the item is to be of, where pools are such classes.
     pub(crate) only: Option<u8>,
     pub(crate) tick: u64,
-    /// Whose rounds of evictions go on: the shard's.
+    /// The reader slot whose rounds of evictions go on: the shard's.
     pub(crate) reader_slot: usize,
     pub(crate) unix_ms: u64,
     /// Where the item stands that is being written, which is spared.
     pub(crate) spare: usize,
-    /// What keys are hashed with.
+    /// The seed that keys are hashed with.
     pub(crate) seed: u64,
 }
 
@@ -282,7 +282,7 @@ impl Pages {
         choice.rank(stamps, charge(&self.classes, class, page))
     }
 
-    /// What stands in a slot, chosen by its rank, if it may leave.
+    /// The item in a slot, chosen by its rank, if it may leave.
     pub(super) fn take(&self, class: usize, at: At, rank: f32, choice: &Choice) -> Option<Chosen> {
         if rank == f32::INFINITY {
             return None;
@@ -354,7 +354,7 @@ impl Class {
     }
 }
 
-/// What an item of the page is charged.
+/// Bytes that an item of the page is charged.
 fn charge(classes: &SizeClasses, class: usize, page: &Page) -> u32 {
     saturated(match classes.chunk(class) {
         0 => page.bytes,

@@ -11,7 +11,7 @@ use super::page::{HEAD, STEP, TAG, chunk_of};
 /// Bytes of a small item: a collection with a key of usual length.
 const SMALL: u64 = 128;
 
-/// What the system gives memory by: an OS page.
+/// Bytes of an OS page: the system gives memory by these.
 pub(crate) const OS_PAGE: u64 = 4 << 10;
 /// Sizes up to this many steps find their class in a table.
 const STEPS: u64 = 1024;
@@ -75,7 +75,7 @@ impl SizeClasses {
         self.cuts.get(class).map_or(self.page, |cut| cut.page)
     }
 
-    /// What an item of a class takes of its page: its chunk, its tag, its part of the head.
+    /// Bytes that an item of a class takes of its page: its chunk, its tag, its part of the head.
     pub(crate) fn share(&self, class: usize) -> u64 {
         self.page_of(class) / u64::from(self.slots(class))
     }

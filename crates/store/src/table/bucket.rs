@@ -147,7 +147,7 @@ impl Bucket {
         self.entries[NEXT] = link(id);
     }
 
-    /// What links to this overflow bucket; [`NIL`] in a primary one.
+    /// The bucket that links to this overflow bucket; [`NIL`] in a primary one.
     pub(super) fn prev(&self) -> u32 {
         linked(self.entries[PREV])
     }

@@ -42,7 +42,7 @@ fn the_tap_tells_what_a_model_must_know() {
     assert_eq!((store.drain(&mut samples), samples.len()), (0, 4));
 }
 
-/// Who leaves by itself is told while somebody asks, each once.
+/// Items that leave by themselves are reported while somebody asks, each once.
 #[test]
 fn removals_are_reported() {
     let store = limited(1 << 20, 2);

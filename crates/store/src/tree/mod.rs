@@ -43,11 +43,11 @@ const NEVER: u64 = u64::MAX;
 /// An entry of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it is ordered by first.
+    /// The key it is ordered by first.
     pub rank: u32,
     /// When it dies, in Unix milliseconds; no more alive at that very millisecond.
     pub dies: Option<u64>,
-    /// What it holds.
+    /// The value.
     pub body: &'a [u8],
 }
 

@@ -99,7 +99,7 @@ impl Table {
         self.least[total]
     }
 
-    /// Who gets what of `total` units. The sum may be less: what is left gains nothing.
+    /// The division of `total` units. The sum may be less: what is left gains nothing.
     pub fn units(&self, total: usize) -> Vec<usize> {
         let mut left = total;
         let mut units: Vec<_> = self

@@ -1,4 +1,4 @@
-//! What concerns memcached's protocol.
+//! Directives about memcached's protocol.
 
 use super::not_empty;
 use crate::config::directive::When::Start;

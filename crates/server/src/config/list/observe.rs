@@ -1,4 +1,4 @@
-//! What is noted and told.
+//! Directives about logs and notifications.
 
 use crate::config::directive::When::Always;
 use crate::config::directive::{Directive, join, number, word};

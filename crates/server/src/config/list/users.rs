@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Directives about users.
 
 use crate::config::directive::When::Always;
 use crate::config::directive::{Directive, choice, number, word};

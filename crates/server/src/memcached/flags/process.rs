@@ -1,4 +1,4 @@
-//! What memcached's flags ask of the process: another user, the background, its memory.
+//! Memcached's flags about the process: another user, the background, its memory.
 //!
 //! It is done before a thread, a port or a file is opened, as there: so the port and the files are
 //! that user's to open.
