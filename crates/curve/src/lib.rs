@@ -111,6 +111,10 @@ pub trait Model: Debug + Send {
     fn groups(&self) -> Option<[f64; GROUPS]> {
         None
     }
+    /// What the same misses cost, in microseconds, where the requests say it.
+    fn waits(&self) -> Option<[f64; GROUPS]> {
+        None
+    }
     /// The share of the keys it watches now.
     fn rate(&self) -> f64 {
         1.0

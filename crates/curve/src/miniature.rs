@@ -131,6 +131,10 @@ impl Model for Miniature {
         self.grid.groups()
     }
 
+    fn waits(&self) -> Option<[f64; GROUPS]> {
+        self.grid.waits()
+    }
+
     fn rate(&self) -> f64 {
         self.sampler.rate()
     }

@@ -8,6 +8,7 @@ pub mod open;
 mod output;
 pub mod plan_command;
 pub mod plant;
+mod product;
 pub mod replay;
 pub mod report;
 mod requests;

@@ -421,7 +421,7 @@ fn simulate(
             evictor,
             filter: Filter::NONE,
         });
-        plant.apply(&Step { pools: pools.collect() });
+        plant.apply(&Step { pools: pools.collect(), prices: vec![] });
         plant
     };
     let equal: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();

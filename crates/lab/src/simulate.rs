@@ -16,7 +16,7 @@ mod outcome;
 #[cfg(test)]
 mod peers;
 mod play;
-mod product;
+mod player;
 mod recipe;
 mod show;
 mod size;
@@ -45,7 +45,8 @@ Examples:
 
 A size in per cent is of the footprint: the sum over all keys of the largest size each had.
 `--policy list` names the policies and their parameters; `--policy all` takes every one.
-`store:lhd` is the live store itself under that policy, with all that it takes beside its items."
+`store:lhd` is the live store itself under that policy, with all that it takes beside its items;
+`store:kredis` as a recipe has the pilot steer it."
 )]
 pub struct Args {
     /// Traces: files in any known format, or generators
@@ -170,7 +171,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-/// What names the live store under a policy begins with.
+/// What names the live store under a policy, or a recipe, begins with.
 const LIVE: &str = "store:";
 
 /// The policies, each under the name it was asked for by.

@@ -29,6 +29,8 @@ pub trait Store: Plant {
     fn used_by(&self, tenant: TenantId) -> Bytes;
     /// How items of a tenant are evicted.
     fn evictor(&self, tenant: TenantId) -> Evictor;
+    /// An epoch ended.
+    fn ended_epoch(&mut self) {}
     /// The store, if it is one that can dump and load.
     fn offloads(&mut self) -> Option<&mut SimulatedPlant> {
         None
@@ -149,7 +151,9 @@ impl<S: Store> Simulation<S> {
     fn look(&mut self, access: &Access) {
         if access.time >= self.next_look || self.unseen >= LOOK_REQUESTS {
             self.plant.advance(access.time);
-            self.pilot.tick(&mut self.plant);
+            if self.pilot.tick(&mut self.plant) {
+                self.plant.ended_epoch();
+            }
             if let (Some(offload), Some(plant)) = (&mut self.offload, self.plant.offloads()) {
                 offload.look(access.time, plant, &mut self.pilot);
             }

@@ -10,7 +10,7 @@ mod pages;
 mod plant;
 
 pub use evictor::evictor;
-pub use plant::{Known, Live, Look, tick};
+pub use plant::{Known, Live, Look, PENALTY_KEEP, tick};
 
 use base::{Bytes, Micros, TenantId};
 use store::{PenaltyClassStats, PenaltyStats, Store, TenantStats};

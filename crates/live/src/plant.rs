@@ -179,6 +179,7 @@ impl Plant for Look<'_> {
     fn apply(&mut self, step: &Step) {
         let Self { live, store, .. } = self;
         live.set_pools(store, step);
+        store.set_prices(&step.prices.iter().map(|&price| price as f32).collect::<Vec<_>>());
         let evictors = |pools: &[PoolStep]| pools.iter().map(|p| p.evictor).collect::<Vec<_>>();
         if evictors(&live.pools) != evictors(&step.pools) {
             // What comes from here on is another eviction's time.
@@ -214,4 +215,4 @@ pub fn tick(pilot: &mut tune::Pilot, look: &mut Look<'_>) -> bool {
 }
 
 /// What penalties measured until an epoch ago weigh against those since.
-const PENALTY_KEEP: f64 = 0.95;
+pub const PENALTY_KEEP: f64 = 0.95;

@@ -15,7 +15,9 @@
 //! SoCC '19.
 
 use crate::stats::PenaltyStats;
+use crate::classes::SLOTS;
 use base::histogram::{Histogram, left_edge, width};
+use base::penalty::class_of;
 use base::{Micros, TenantId};
 
 /// A fetch that takes longer has been given up.
@@ -130,6 +132,8 @@ impl Stopwatch {
 pub(crate) struct Measured {
     /// Of microseconds; none until the first.
     times: Option<Box<Histogram>>,
+    /// The sum, in microseconds, and the number of those of a class; none until the first.
+    sums: Option<Box<[(f64, f64); SLOTS]>>,
     waiters: f64,
     abandoned: u64,
     /// Of microseconds, by class, as far as any was counted.
@@ -147,6 +151,9 @@ impl Measured {
         match fetched {
             Fetched::In(took, waiters) => {
                 self.times.get_or_insert_default().add(took.0, 1.0);
+                let sums = self.sums.get_or_insert_default();
+                let (sum, count) = &mut sums[usize::from(class_of(took))];
+                (*sum, *count) = (*sum + took.as_f64(), *count + 1.0);
                 self.waiters += f64::from(waiters);
             }
             Fetched::Abandoned => self.abandoned += 1,
@@ -165,12 +172,22 @@ impl Measured {
         for times in self.classes.iter_mut().chain([&mut self.times]).flatten() {
             times.scale(factor);
         }
+        for (sum, count) in self.sums.iter_mut().flat_map(|sums| sums.iter_mut()) {
+            (*sum, *count) = (*sum * factor, *count * factor);
+        }
         self.waiters *= factor;
     }
 
     pub(crate) fn stats(&self) -> PenaltyStats {
         let (waiters, abandoned) = (self.waiters, self.abandoned);
         PenaltyStats { waiters, abandoned, ..stats_of(self.times.as_deref()) }
+    }
+
+    /// The mean of the fetches that took as long as a class has it, in microseconds; 0 where there
+    /// were none.
+    pub(crate) fn means(&self) -> [f32; SLOTS] {
+        let mean = |(sum, count): (f64, f64)| if count > 0.0 { (sum / count) as f32 } else { 0.0 };
+        self.sums.as_ref().map_or([0.0; SLOTS], |sums| sums.map(mean))
     }
 
     /// Of the fetches counted for a class.

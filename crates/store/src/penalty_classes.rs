@@ -260,6 +260,9 @@ impl Shard {
             (Fetched::Abandoned, Some(table)) => table.class(key.tenant, key.hash),
             (Fetched::Abandoned, None) => present,
         };
+        if matches!(fetched, Fetched::In(..)) {
+            self.tap.see_fetched(key, self.tick, class);
+        }
         let mut measured = tenant.account.measured.lock().unwrap_or_else(PoisonError::into_inner);
         measured.add(fetched, tenant.classes.is_some().then_some(class));
         drop(measured);

@@ -108,6 +108,8 @@ pub(crate) struct Admin {
     pub(crate) lifetimes: Option<Lifetimes>,
     /// Ranks learnt from watched keys, while a rank does.
     pub(crate) watching: Option<Watching>,
+    /// By tenant, how much its waiting counts.
+    pub(crate) prices: Vec<f32>,
     /// Charged for counting classes.
     pub(crate) class_bytes: u64,
 }
@@ -182,6 +184,7 @@ impl Store {
                 pools: vec![pool],
                 lifetimes: None,
                 watching: None,
+                prices: vec![],
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),

@@ -20,7 +20,15 @@ pub(crate) struct Watched {
     /// Accesses to the shard so far.
     pub(crate) tick: u64,
     pub(crate) tenant: TenantId,
-    pub(crate) sighting: Sighting,
+    pub(crate) what: What,
+}
+
+/// What happened to a watched key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Seen(Sighting),
+    /// A fetch ended, whose cost is of this class.
+    Fetched(u8),
 }
 
 /// What a request found or left.
@@ -117,22 +125,24 @@ impl Tap {
     /// Notes that the item of a key was found dead: what a rank learns of it ends there, and not in
     /// the read that found it.
     pub(crate) fn see_dead(&mut self, key: &Key, tick: u64) {
+        self.watch(key, tick, What::Seen(Sighting::Delete));
+    }
+
+    /// Notes that a fetch ended, whose cost is of this class.
+    pub(crate) fn see_fetched(&mut self, key: &Key, tick: u64, class: u8) {
+        self.watch(key, tick, What::Fetched(class));
+    }
+
+    fn watch(&mut self, key: &Key, tick: u64, what: What) {
         if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
-            self.watched.push(Watched {
-                key: key.hash,
-                tick,
-                tenant: key.tenant,
-                sighting: Sighting::Delete,
-            });
+            self.watched.push(Watched { key: key.hash, tick, tenant: key.tenant, what });
         }
     }
 
     #[cold]
     fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
         let tenant = key.tenant;
-        if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
-            self.watched.push(Watched { key: key.hash, tick, tenant, sighting });
-        }
+        self.watch(key, tick, What::Seen(sighting));
         if !self.filters.get(usize::from(tenant)).is_some_and(|of| of.keeps(key.hash)) {
             return;
         }

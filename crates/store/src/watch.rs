@@ -18,12 +18,12 @@ use crate::learn::classify;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
-use crate::tap::Watched;
+use crate::tap::{Watched, What};
 use crate::tenant::Account;
 use crate::{Key, Store};
 use base::{Filter, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::gittins::{Indices, Kind, Learner, Memory, Past, Table};
+use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
 use std::sync::Arc;
 
 /// Keys that are all watched as long as there are no more.
@@ -72,11 +72,15 @@ impl Watching {
     /// Takes in what happened to watched keys of one shard.
     fn take(&mut self, watched: &[Watched]) {
         for seen in watched {
-            let kind = match seen.sighting {
-                Sighting::Hit => Kind::Read,
-                Sighting::Miss => Kind::Missed,
-                Sighting::Write => Kind::Write,
-                Sighting::Delete => Kind::Gone,
+            let kind = match seen.what {
+                What::Seen(Sighting::Hit) => Kind::Read,
+                What::Seen(Sighting::Miss) => Kind::Missed,
+                What::Seen(Sighting::Write) => Kind::Write,
+                What::Seen(Sighting::Delete) => Kind::Gone,
+                What::Fetched(class) => {
+                    self.learner.fetched(seen.key, class);
+                    continue;
+                }
             };
             self.learner.access(seen.tenant, seen.key, kind, seen.tick);
         }
@@ -131,11 +135,40 @@ impl Shard {
     }
 }
 
+/// What a miss of each tenant costs, and how much its waiting counts.
+fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
+    let cost = |(at, account): (usize, &Arc<Account>)| {
+        let measured = lock(&account.measured);
+        let (mean, means) = (measured.stats().mean, measured.means());
+        drop(measured);
+        Cost {
+            mean: mean.as_f64() as f32,
+            by_class: learner.expected(at as TenantId, &means),
+            factor: prices.get(at).copied().unwrap_or(1.0),
+        }
+    };
+    accounts.iter().enumerate().map(cost).collect()
+}
+
 impl Store {
+    /// How much the waiting of each tenant counts, by its number; 1 where none is named. A rank
+    /// that goes by what misses cost multiplies it by that.
+    pub fn set_prices(&self, prices: &[f32]) {
+        let mut admin = lock(&self.admin);
+        if admin.prices == prices {
+            return;
+        }
+        admin.prices = prices.to_vec();
+        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
+        let costs = costs(&watching.learner, accounts, prices);
+        watching.indices = Arc::new(watching.indices.with_costs(&costs));
+        self.publish(&mut admin);
+    }
+
     /// Takes the queues of the taps, and looks when it is time.
     pub(crate) fn watch(&self) {
         let mut admin = lock(&self.admin);
-        let Admin { watching: Some(watching), accounts, .. } = &mut *admin else { return };
+        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
         let (mut tick, mut items) = (0, 0);
         for shard in &self.shards {
             let watched = {
@@ -155,10 +188,8 @@ impl Store {
         }
         if is_due {
             let table = watching.learner.learn(tick, by_shard);
-            // What misses cost where no fetch was timed.
-            let mean = |account: &Arc<Account>| lock(&account.measured).stats().mean;
-            let means: Vec<_> = accounts.iter().map(mean).collect();
-            watching.indices = Arc::new(Indices::new(table, by_shard, &means));
+            let costs = costs(&watching.learner, accounts, prices);
+            watching.indices = Arc::new(Indices::new(table, by_shard, &costs));
             self.size_pasts(part / self.shards.len() as u64);
         }
         self.charge_watching(&mut admin);

@@ -35,6 +35,20 @@ impl Evictor {
         Self { policy: "lhd", k, pool: false }
     }
 
+    /// Of `k` items drawn, the one goes whose bytes earn the least waiting for their time.
+    pub const fn gittins(k: u8) -> Self {
+        Self { policy: "gittins", k, pool: false }
+    }
+
+    /// LFU: the item goes that was used least for its time. Who is drawn is the plant's choice.
+    pub const LFU: Self = Self { policy: "lfu", k: 0, pool: false };
+
+    /// Whether it goes by what misses cost.
+    pub fn is_priced(self) -> bool {
+        let live = policy::parse(&self.to_string()).and_then(|choice| choice.evictor());
+        live.is_ok_and(|live| live.rank.is_priced())
+    }
+
     /// What a write that evicts takes, in microseconds: candidates lie in no cache of the
     /// processor, and every one takes about the same.
     pub fn overhead_us(self) -> f64 {
@@ -71,7 +85,9 @@ mod tests {
     /// The simulator and the store read what a plan prints.
     #[test]
     fn its_name_is_a_policy() {
-        for evictor in [Evictor::klru(1), Evictor::klru_pool(5), Evictor::LRU, Evictor::lhd(64)] {
+        let lfu = Evictor::LFU;
+        let sampled = [Evictor::klru(1), Evictor::klru_pool(5), Evictor::lhd(64), Evictor::gittins(64)];
+        for evictor in sampled.into_iter().chain([Evictor::LRU, lfu]) {
             let choice = policy::parse(&evictor.to_string()).unwrap();
             assert_eq!(choice.spec.name, evictor.policy);
         }

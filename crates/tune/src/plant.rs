@@ -139,6 +139,9 @@ pub struct Step {
     /// Every pool, with the tenants that share it. Budgets sum to the limit at most, and differ
     /// from those of the step before by a bounded number of bytes.
     pub pools: Vec<PoolStep>,
+    /// How much the waiting of each tenant counts, by its number; 1 where none is named. For
+    /// policies that go by what misses cost, where tenants share a pool.
+    pub prices: Vec<f64>,
 }
 
 /// One pool of a [`Step`].

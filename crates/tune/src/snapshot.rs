@@ -101,6 +101,8 @@ pub struct Candidate {
     pub curve: MissRatioCurve,
     /// Misses of the sample by group of keys, where the model counts them so.
     pub groups: Option<[f64; GROUPS]>,
+    /// What those misses cost, in microseconds, where the model counts it.
+    pub waits: Option<[f64; GROUPS]>,
     /// Reads the curve rests on; infinite where no chance is in it.
     pub reads: f64,
 }
@@ -108,7 +110,7 @@ pub struct Candidate {
 impl Candidate {
     /// A policy of which only the curve is known.
     pub const fn new(evictor: Evictor, curve: MissRatioCurve) -> Self {
-        Self { evictor, curve, groups: None, reads: f64::INFINITY }
+        Self { evictor, curve, groups: None, waits: None, reads: f64::INFINITY }
     }
 
     /// How much of its misses at a size may be chance: of `n` misses the standard error is `√n`.

@@ -176,6 +176,7 @@ impl Watch {
             (self.spec.build)(&Params {
                 k: u32::from(evictor.k),
                 pool: evictor.pool,
+                policy: policy::parse(&evictor.to_string()).ok(),
                 rate,
                 keys_max: self.keys_max,
                 seed: self.seed,
@@ -288,9 +289,8 @@ impl Watch {
         let ended = keep > 0.0 || self.reads >= READS_MIN;
         if self.age >= self.warm && is_enough {
             let known = self.evictors.iter().zip(&self.models).map(|(&evictor, model)| {
-                let groups = model.groups();
-                let reads = self.reads;
-                Candidate { groups, reads, ..Candidate::new(evictor, model.curve()) }
+                let (groups, waits, reads) = (model.groups(), model.waits(), self.reads);
+                Candidate { groups, waits, reads, ..Candidate::new(evictor, model.curve()) }
             });
             self.curves = known.collect();
         } else if keep == 0.0 && ended {

@@ -16,6 +16,8 @@ struct Cell {
     cache: Cache,
     /// Misses by group of keys.
     misses: [f64; GROUPS],
+    /// What they cost, in microseconds.
+    waits: [f64; GROUPS],
 }
 
 impl Cell {
@@ -24,7 +26,8 @@ impl Cell {
     }
 
     fn scale(&mut self, factor: f64) {
-        self.misses.iter_mut().for_each(|misses| *misses *= factor);
+        let counts = self.misses.iter_mut().chain(&mut self.waits);
+        counts.for_each(|count| *count *= factor);
     }
 }
 
@@ -38,7 +41,7 @@ impl Grid {
     pub(crate) fn new(choice: &Choice, sizes: &[Bytes], rate: f64, seed: u64) -> Self {
         let cell = |&size: &Bytes| {
             let cache = Cache::new(choice, scaled(size, rate), seed);
-            Cell { size, cache, misses: [0.0; GROUPS] }
+            Cell { size, cache, misses: [0.0; GROUPS], waits: [0.0; GROUPS] }
         };
         Self { cells: sizes.iter().map(cell).collect() }
     }
@@ -50,7 +53,9 @@ impl Grid {
             for access in accesses {
                 if cell.cache.access(access) == Outcome::Miss {
                     // The low bits of a hash have nothing to do with its being watched.
-                    cell.misses[access.key as usize % GROUPS] += 1.0;
+                    let group = access.key as usize % GROUPS;
+                    cell.misses[group] += 1.0;
+                    cell.waits[group] += access.penalty.as_f64();
                 }
             }
         };
@@ -113,6 +118,11 @@ impl Grid {
     /// Misses of the first cache by group of keys.
     pub(crate) fn groups(&self) -> Option<[f64; GROUPS]> {
         self.cells.first().map(|cell| cell.misses)
+    }
+
+    /// What the misses of the first cache cost by group of keys, in microseconds.
+    pub(crate) fn waits(&self) -> Option<[f64; GROUPS]> {
+        self.cells.first().map(|cell| cell.waits)
     }
 
     /// The curve through the sizes, if so many reads were to be expected.

@@ -28,7 +28,7 @@ fn one_pool_misses_as_the_simulator_does() {
             evictor,
             filter: Filter::NONE,
         }];
-        plant.apply(&Step { pools });
+        plant.apply(&Step { pools, prices: vec![] });
         let choice = policy::parse(&evictor.to_string()).unwrap();
         let mut cache = policy::Cache::new(&choice, limit, 1);
         let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
@@ -56,7 +56,7 @@ fn budgets_bind_only_when_memory_is_full() {
         evictor: Evictor::klru(5),
         filter: Filter::NONE,
     };
-    plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)] });
+    plant.apply(&Step { pools: vec![pool(0, 30), pool(1, 70)], prices: vec![] });
     fill(&mut plant, 0, 100);
     assert_eq!(plant.used_by(0), Bytes(100));
     fill(&mut plant, 1, 1000);
@@ -126,7 +126,7 @@ fn classes_of_penalties_are_pools() {
         evictor: Evictor::klru(5),
         filter: Filter::ALL,
     };
-    plant.apply(&Step { pools: vec![pool(0, 0), pool(4, 30), pool(7, 70)] });
+    plant.apply(&Step { pools: vec![pool(0, 0), pool(4, 30), pool(7, 70)], prices: vec![] });
     let read = |plant: &mut SimulatedPlant, tenant, key, penalty| {
         plant.access(&Access { penalty: Micros(penalty), ..get(tenant, key, 1) })
     };
@@ -165,7 +165,7 @@ fn samples_say_what_happened() {
         evictor: Evictor::klru(5),
         filter: Filter::ALL,
     };
-    plant.apply(&Step { pools: vec![step] });
+    plant.apply(&Step { pools: vec![step], prices: vec![] });
     let miss = Access { penalty: Micros(500), time: Micros(10), ..get(0, 1, 7) };
     assert_eq!(plant.access(&miss), Outcome::Miss);
     assert_eq!(plant.access(&Access { time: Micros(600), ..miss }), Outcome::Hit);

@@ -2,7 +2,8 @@
 
 use super::feed::{Chunk, Feed, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
-use super::product::{Player, Product};
+use super::player::Player;
+use crate::product::Product;
 use super::size::Size;
 use super::{LIVE, ReadSize};
 use anyhow::{Result, anyhow};

@@ -3,9 +3,10 @@
 //! The traces are the tenants, or the clients of a single one. They are read once for their
 //! footprint and their spans, and once more for each recipe and size.
 
-use super::Args;
+use super::{Args, LIVE};
 use super::size::Size;
 use crate::plant::{Bounds, SimulatedPlant};
+use crate::product::Steered;
 use crate::report::{Table, json};
 use crate::requests::{Footprint, Requests, duration};
 use crate::simulation::{Simulation, Store};
@@ -76,14 +77,22 @@ pub(super) fn run(args: &Args) -> Result<()> {
 
 /// Every recipe at every size.
 pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
-    let parse = |text: &String| recipe::parse(text).map_err(|error| anyhow!(error));
+    let parse = |text: &String| {
+        let live = text.trim().strip_prefix(LIVE);
+        let recipe = recipe::parse(live.unwrap_or(text)).map_err(|error| anyhow!(error))?;
+        Ok((recipe, live.is_some()))
+    };
     let recipes = args.recipe.iter().map(parse).collect::<Result<Vec<_>>>()?;
     let survey = survey(args)?;
     let penalties = penalties(&args.penalty, &survey)?;
     let mut flown = vec![];
-    for recipe in recipes {
+    for (recipe, is_live) in recipes {
         for size in &args.size {
-            flown.push(fly(args, &survey, &penalties, recipe, size)?);
+            let mut one = fly(args, &survey, &penalties, recipe, is_live, size)?;
+            if is_live {
+                one.recipe.insert_str(0, LIVE);
+            }
+            flown.push(one);
         }
     }
     Ok(flown)
@@ -138,10 +147,15 @@ fn fly(
     survey: &Survey,
     penalties: &[Option<Micros>],
     recipe: Recipe,
+    is_live: bool,
     size: &Size,
 ) -> Result<Flown> {
     let memory = size.of(survey.footprint);
     let bounds: Vec<_> = survey.names.iter().map(|name| Bounds::none(name)).collect();
+    if is_live {
+        let plant = Steered::new(&recipe, memory, &bounds, args.seed);
+        return fly_over(plant, args, survey, penalties, recipe, size);
+    }
     if recipe.pools == Pools::Slab {
         let slabs = Slabs::within(memory);
         ensure!(

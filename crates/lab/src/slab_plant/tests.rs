@@ -20,7 +20,7 @@ fn step(budgets: &[(u8, u64)]) -> Step {
         evictor: Evictor::LRU,
         filter: Filter::ALL,
     };
-    Step { pools: budgets.iter().map(pool).collect() }
+    Step { pools: budgets.iter().map(pool).collect(), prices: vec![] }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::budgets::members;
 use crate::observe::ClassKind;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
-use base::{Bytes, Micros, MissRatio, Sample};
+use base::{Bytes, Micros, MissRatio, Sample, TenantId};
 
 /// More samples in a look than this many times what the models may see are an overrun: the load has
 /// risen since their rates were chosen, and they are not to wait for the end of the epoch.
@@ -54,13 +54,19 @@ impl Pilot {
         reading.samples.sort_by_key(|sample| sample.time);
         self.samples += reading.samples.len() as u64;
         self.dropped = reading.dropped;
-        let Self { observer, pools, recipe, .. } = self;
+        let Self { observer, pools, recipe, prices, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
+        // What misses cost where no fetch of the key was timed, and what waiting counts.
+        let mean = |at: TenantId| reading.tenants.iter().find(|known| known.id == at)?.penalty;
+        let price = |at: TenantId| prices.in_force().get(usize::from(at)).copied().unwrap_or(1.0);
         let mut show = |access: base::Access| {
             let of = |pool: &Steered| pool.has(access.tenant, access.penalty, access.size.as_u32());
             if let Some(at) = pools.iter().position(of) {
-                accesses[at].push(access);
+                let usual = || mean(access.tenant).unwrap_or(Micros(PENALTY_DEFAULT_US as u64));
+                let penalty = if access.penalty.0 > 0 { access.penalty } else { usual() };
+                let counts = price(access.tenant) * penalty.as_f64();
+                accesses[at].push(base::Access { penalty: Micros(counts as u64), ..access });
             }
         };
         for sample in &reading.samples {

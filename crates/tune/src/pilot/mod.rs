@@ -25,6 +25,7 @@ mod decide;
 mod handover;
 mod measure;
 mod pools;
+mod price;
 mod snapshot;
 
 use crate::budgets::fit;
@@ -36,6 +37,7 @@ use crate::slab::{self, Windows};
 use crate::snapshot::Candidate;
 use crate::trust::Trust;
 use crate::watch::Watch;
+use price::Prices;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
 use base::{Bytes, Filter, Micros, TenantId};
 use std::collections::{HashMap, VecDeque};
@@ -83,6 +85,8 @@ pub struct Pilot {
     windows: Windows,
     /// Requests that the pools take to turn over, where that is known.
     turnover: Option<u64>,
+    /// What the waiting of tenants counts, where they share a pool.
+    prices: Prices,
 }
 
 /// A pool as the pilot sees it.
@@ -161,6 +165,7 @@ impl Pilot {
             recalled: None,
             windows: Windows::default(),
             turnover: None,
+            prices: Prices::default(),
         }
     }
 
@@ -273,13 +278,14 @@ impl Pilot {
             evictor: pool.evictor,
             filter: if self.limit == Bytes(0) { Filter::NONE } else { pool.filter() },
         });
-        Step { pools: pools.collect() }
+        Step { pools: pools.collect(), prices: self.prices.in_force().to_vec() }
     }
 
     /// Measures, plans, decides and walks. True if the plant has to be told.
     fn end_epoch(&mut self, reading: &Reading, length: Micros) -> bool {
         let before = self.step();
         self.measure(reading, length);
+        self.set_prices(reading);
         self.lend_idle(reading);
         self.windows.epoch(reading);
         if self.is_first_come() {

@@ -74,11 +74,17 @@ fn choose(pool: &Pool) -> Evictor {
 /// counted groups.
 fn chance(one: &Candidate, best: &Candidate) -> Option<f64> {
     let (one, best) = (one.groups?, best.groups?);
+    Some(chance_of(&one, &best))
+}
+
+/// By what share of the second the difference between two may be chance, which are counts of the
+/// same groups.
+pub(super) fn chance_of(one: &[f64; GROUPS], best: &[f64; GROUPS]) -> f64 {
     let differences: Vec<_> = one.iter().zip(best).map(|(one, best)| one - best).collect();
     let n = GROUPS as f64;
     let mean = differences.iter().sum::<f64>() / n;
     let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Some(SURE * (variance * n).sqrt() / best.iter().sum::<f64>().max(f64::MIN_POSITIVE))
+    SURE * (variance * n).sqrt() / best.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
 #[cfg(test)]

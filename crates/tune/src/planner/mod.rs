@@ -26,7 +26,7 @@ macro_rules! planners {
 }
 
 planners! {
-    adapt_k, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa, facebook,
+    adapt_k, guard, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa, facebook,
     twemcache, cachelib, rank_balance, bound,
 }
 

@@ -86,6 +86,12 @@ impl Recipe {
         self.planner == crate::planner::rank_balance::SPEC.name
     }
 
+    /// Whether tenants that share its pool pay for their waiting: what it counts is a factor of
+    /// the rank.
+    pub fn has_prices(&self) -> bool {
+        self.pools == Pools::Whole && self.evictors[0].is_priced()
+    }
+
     /// What recipes have in common, so that each says only what sets it apart.
     const COMMON: Self = Self {
         name: "",
@@ -115,7 +121,7 @@ macro_rules! recipes {
     };
 }
 
-recipes! { r#static, dlru, kredis, predis, lama, rankcache }
+recipes! { auto, r#static, dlru, kredis, predis, lama, rankcache }
 
 impl fmt::Display for Recipe {
     /// The shortest text that [`parse`] reads back.

@@ -18,6 +18,7 @@ use super::index::{Hazards, Lifetimes, with_neighbours};
 use super::table::{Row, TENANTS, Table, app};
 use base::Filter;
 use base::hash::KeyMap;
+use base::penalty;
 
 /// Requests before the first look.
 const FIRST_LOOK: u64 = 1 << 12;
@@ -29,6 +30,11 @@ const LOOK_SHARE: u64 = 8;
 const DECAY: f32 = 0.9;
 /// Requests by resident after which an idle key is forgotten.
 const PATIENCE: u64 = 64;
+
+/// Classes of penalties, the unknown first.
+pub const PENALTIES: usize = 1 + penalty::CLASSES as usize;
+/// Fetches that the mean of a class weighs against what came after fetches of that class.
+const FETCHES: f32 = 20.0;
 
 /// What happened to a watched key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +57,8 @@ struct Watched {
     last: u32,
     past: Past,
     app: u8,
+    /// The class of its last fetch, 0 where none was timed.
+    penalty: u8,
     /// Whether it is about to be filled.
     missed: bool,
 }
@@ -83,6 +91,8 @@ pub struct Learner {
     watched: KeyMap<Watched>,
     /// By tenant and class, as far as any was seen.
     lived: Vec<Box<[Lifetimes]>>,
+    /// By tenant: after a fetch of a class, of which class the next of the same key was.
+    fetches: Vec<Box<[[f32; PENALTIES]; PENALTIES]>>,
     tenants: usize,
     look_at: u64,
 }
@@ -96,7 +106,7 @@ impl Learner {
     /// The same, without some parts.
     pub fn with(tenants: usize, options: Options) -> Self {
         let tenants = tenants.clamp(1, TENANTS);
-        Self { options, watched: KeyMap::default(), lived: vec![], tenants, look_at: FIRST_LOOK }
+        Self { options, watched: KeyMap::default(), lived: vec![], fetches: vec![], tenants, look_at: FIRST_LOOK }
     }
 
     /// Keys that are watched at present.
@@ -109,7 +119,8 @@ impl Learner {
         // A byte of the map beside each place.
         let place = size_of::<(u64, Watched)>() + 1;
         let counts = self.lived.len() * CLASSES * size_of::<Lifetimes>();
-        self.watched.capacity() * 8 / 7 * place + counts
+        let fetches = self.fetches.len() * PENALTIES * PENALTIES * size_of::<f32>();
+        self.watched.capacity() * 8 / 7 * place + counts + fetches
     }
 
     /// Something happened to a watched key, after so many requests.
@@ -143,8 +154,42 @@ impl Learner {
         while self.lived.len() <= app {
             self.lived.push(vec![Lifetimes::NONE; CLASSES].into());
         }
-        let watched = Watched { last: now as u32, past: Past::new(now), app: app as u8, missed };
+        let (last, past) = (now as u32, Past::new(now));
+        let watched = Watched { last, past, app: app as u8, penalty: 0, missed };
         self.watched.insert(key, watched);
+    }
+
+    /// A watched key was fetched at a cost of this class.
+    pub fn fetched(&mut self, key: u64, class: u8) {
+        let Some(known) = self.watched.get_mut(&key) else { return };
+        let before = std::mem::replace(&mut known.penalty, class);
+        if class == 0 || before == 0 {
+            return;
+        }
+        let app = known.app as usize;
+        while self.fetches.len() <= app {
+            self.fetches.push(Box::new([[0.0; PENALTIES]; PENALTIES]));
+        }
+        self.fetches[app][before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
+    }
+
+    /// What the next fetch of a key is to cost whose last was of a class, where `means` are those
+    /// of all fetches of each class. Where penalties are a matter of the key it is the same; where
+    /// they are a matter of chance, all classes have one.
+    pub fn expected(&self, tenant: u16, means: &[f32; PENALTIES]) -> [f32; PENALTIES] {
+        let mut expected = *means;
+        let Some(fetches) = self.fetches.get(app(tenant).min(self.tenants - 1)) else {
+            return expected;
+        };
+        for (expected, next) in expected.iter_mut().zip(fetches.iter()).skip(1) {
+            let (mut sum, mut count) = (FETCHES * *expected, FETCHES);
+            for (mean, fetches) in means.iter().zip(next) {
+                sum += mean * fetches;
+                count += fetches;
+            }
+            *expected = sum / count;
+        }
+        expected
     }
 
     /// Watches fewer keys from now on.
@@ -165,6 +210,9 @@ impl Learner {
         self.look_at = now + (now / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
         for lived in self.lived.iter_mut().flatten() {
             lived.forget(DECAY);
+        }
+        for fetches in self.fetches.iter_mut().flat_map(|of| of.iter_mut().flatten()) {
+            *fetches *= DECAY;
         }
         let idle_max = (residents as u64 * PATIENCE).max(FIRST_LOOK);
         let lived = &mut self.lived;
@@ -285,6 +333,30 @@ mod tests {
             learner.lived[0].iter().flat_map(|lived| lived.ends).sum::<f32>()
         };
         assert_eq!([Kind::Missed, Kind::Read].map(ends), [0.0, 3_000.0]);
+    }
+
+    /// Two kinds of keys, of 1 and of 4: each costs again what it cost. Fetches that are of 1 or of
+    /// 4 by chance: each is to cost 2.5, whatever the last one did.
+    #[test]
+    fn a_penalty_is_what_the_next_one_is_to_be() {
+        let expected = |is_chance: bool| {
+            let mut learner = Learner::new(1);
+            for now in 1..=60_000u64 {
+                let key = mix(now % 1_000);
+                let says = if is_chance { mix(now) } else { key };
+                learner.access(0, key, Kind::Missed, now);
+                learner.fetched(key, if says.is_multiple_of(2) { 1 } else { 3 });
+                learner.access(0, key, Kind::Write, now);
+            }
+            let means = std::array::from_fn(|class| [0.0, 1.0, 2.0, 4.0].get(class).map_or(9.0, |m| *m));
+            let [_, one, two, three, ..] = learner.expected(0, &means);
+            assert_eq!(two, 2.0, "nothing is known");
+            (one, three)
+        };
+        let (one, three) = expected(false);
+        assert!(one < 1.1 && three > 3.9, "{one} {three}");
+        let (one, three) = expected(true);
+        assert!((one - 2.5).abs() < 0.1 && (three - 2.5).abs() < 0.1, "{one} {three}");
     }
 
     #[test]

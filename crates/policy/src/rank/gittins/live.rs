@@ -5,21 +5,39 @@
 //! ([`hit_class`](crate::rank::lhd::hit_class)), two octaves a class. So tags rank by the mean of
 //! two interval classes, and those that come out lowest are looked at and ranked by their stamps.
 //!
-//! A penalty is known by its class. Of an item of which no fetch was timed it is taken to be its
-//! tenant's mean.
+//! A penalty is known by its class, and the price is what the next fetch of such a key is to cost
+//! ([`Learner::expected`](super::Learner::expected)). Of an item of which no fetch was timed it is
+//! the tenant's mean.
 
 use super::class::{AGES, bucket, interval_class};
+use super::learner::PENALTIES;
 use super::table::{Table, app};
 use crate::rank::lhd::octaves;
 use crate::rank::stamps::BORN_STEP;
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
-use base::{Micros, TenantId, Tick, penalty};
+use base::{TenantId, Tick, penalty};
 use std::sync::Arc;
 
 /// Classes that fit into a tag.
 const KEPT: usize = 8;
-/// By class of penalties, the unknown first.
-const PENALTIES: usize = 1 + penalty::CLASSES as usize;
+
+/// What a miss of a tenant costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// In the mean, in microseconds; 0 where no fetch was timed.
+    pub mean: f32,
+    /// By class of the last fetch, in microseconds; 0 where there was none of it.
+    pub by_class: [f32; PENALTIES],
+    /// How much its waiting counts.
+    pub factor: f32,
+}
+
+impl Default for Cost {
+    /// Of a tenant of which nothing is known.
+    fn default() -> Self {
+        Self { mean: 0.0, by_class: [0.0; PENALTIES], factor: 1.0 }
+    }
+}
 
 /// What is known of one moment: indices, and prices.
 #[derive(Debug)]
@@ -32,21 +50,9 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// A table with the classes of tags, where a shard holds so many items, and with the mean cost
-    /// of a miss by tenant, zero where no fetch was timed.
-    pub fn new(table: Table, objects: usize, means: &[Micros]) -> Self {
-        let mean_of = |at: usize| means.get(at).map_or(0.0, |mean| mean.as_f64());
-        let timed = || means.iter().filter(|mean| mean.0 > 0).map(|mean| mean.as_f64());
-        let usual = timed().sum::<f64>().max(1.0) / timed().count().max(1) as f64;
-        let price = |at: usize| {
-            std::array::from_fn(|class| {
-                let known = match class {
-                    0 => mean_of(at),
-                    class => penalty::of_class(class as u8).as_f64(),
-                };
-                if known > 0.0 { known as f32 } else { usual as f32 }
-            })
-        };
+    /// A table with the classes of tags, where a shard holds so many items, and with what a miss
+    /// costs by tenant.
+    pub fn new(table: Table, objects: usize, costs: &[Cost]) -> Self {
         let of_tenant = |at: usize| {
             std::array::from_fn(|class| {
                 let [one, other] = classes_of_tag(class, objects);
@@ -58,9 +64,15 @@ impl Indices {
         };
         Self {
             by_tag: (0..table.len()).map(of_tenant).collect(),
-            prices: (0..means.len().max(1)).map(price).collect(),
+            prices: prices(costs),
             table,
         }
+    }
+
+    /// The same indices, where misses cost something else.
+    pub fn with_costs(&self, costs: &[Cost]) -> Self {
+        let (table, by_tag) = (self.table.clone(), self.by_tag.clone());
+        Self { table, by_tag, prices: prices(costs) }
     }
 
     /// Bytes that it takes.
@@ -73,6 +85,22 @@ impl Indices {
     fn prices(&self, tenant: TenantId) -> &[f32; PENALTIES] {
         &self.prices[(tenant as usize).min(self.prices.len() - 1)]
     }
+}
+
+/// By tenant and class of penalties. A tenant of which no fetch was timed has the mean of the
+/// others.
+fn prices(costs: &[Cost]) -> Box<[[f32; PENALTIES]]> {
+    let timed = || costs.iter().map(|cost| cost.mean).filter(|mean| *mean > 0.0);
+    let usual = timed().sum::<f32>().max(1.0) / timed().count().max(1) as f32;
+    let known = |known: f32, otherwise: f32| if known > 0.0 { known } else { otherwise };
+    let of = |cost: &Cost| {
+        let of_class = |class: usize| match class {
+            0 => known(cost.mean, usual),
+            _ => known(cost.by_class[class], penalty::of_class(class as u8).as_f64() as f32),
+        };
+        std::array::from_fn(|class| cost.factor * of_class(class))
+    };
+    if costs.is_empty() { [of(&Cost::default())].into() } else { costs.iter().map(of).collect() }
 }
 
 /// The interval classes of a tag's class.
@@ -181,8 +209,8 @@ mod tests {
     #[test]
     fn a_tag_ranks_as_its_item() {
         let table = Table::default();
-        let means = [Micros(210), Micros(70), Micros(0)];
-        let indices = Arc::new(Indices::new(table, 1 << 12, &means));
+        let costs = [210.0, 70.0, 0.0].map(|mean| Cost { mean, ..Cost::default() });
+        let indices = Arc::new(Indices::new(table, 1 << 12, &costs));
         let rank = Gittins { indices, has_price: true };
         let tick = 1 << 28;
         for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {
@@ -207,5 +235,12 @@ mod tests {
             [0, 1, 2].map(|tenant| rank.rank_in(tenant, 0, &meta, Tick(tick)));
         assert!((dear / cheap - 3.0).abs() < 1e-3, "each has its own mean");
         assert!((untimed / cheap - 2.0).abs() < 1e-3, "or that of all");
+        let mut costs = costs;
+        (costs[1].factor, costs[1].by_class[3]) = (3.0, 50.0);
+        let again = Gittins { indices: Arc::new(rank.indices.with_costs(&costs)), ..rank };
+        assert!((again.rank_in(1, 0, &meta, Tick(tick)) / dear - 1.0).abs() < 1e-3);
+        let meta = Stamps::aged(tick, 5_000, 0, 3).meta(500, tick);
+        let of_class = again.rank_in(1, 0, &meta, Tick(tick));
+        assert!((of_class / cheap - 150.0 / 70.0).abs() < 1e-3, "the measured mean of a class");
     }
 }

@@ -42,8 +42,8 @@ mod simulated;
 mod table;
 
 pub use class::{AGES, CLASSES, Past, bucket, interval_class};
-pub use learner::{Kind, Learner, Options};
-pub use live::{Gittins as LiveRank, Indices};
+pub use learner::{Kind, Learner, Options, PENALTIES};
+pub use live::{Cost, Gittins as LiveRank, Indices};
 pub use memory::Memory;
 pub use table::{TENANTS, Table};
 

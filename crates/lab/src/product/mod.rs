@@ -1,0 +1,114 @@
+//! The product in virtual time: the live store itself, instead of a model of it.
+//!
+//! `store:lhd` plays the trace to a [`Store`] whose `maxmemory` is the size asked for. Values are
+//! as long as it takes for an item to be charged what its object is in the simulator; what the
+//! store takes beside it, its table and the rest of its pages, comes out of the same memory.
+//! `store:kredis` as a recipe has it steered too (`steered.rs`).
+
+mod steered;
+
+pub(crate) use steered::Steered;
+
+use base::{Access, Bytes, Micros, Op, TenantId};
+use policy::{Evictor, Outcome, Stats};
+use store::{Bounds, Config, Now, Scope, Store, charge};
+
+/// Accesses between two sweeps.
+const SWEEP_EVERY: u64 = 512;
+/// Buckets that one looks at.
+const SWEEP: usize = 64;
+
+/// A store that is played a trace.
+#[derive(Debug)]
+pub(crate) struct Product {
+    pub(crate) store: Store,
+    /// What values are cut from.
+    bytes: Vec<u8>,
+    stats: Stats,
+    accesses: u64,
+}
+
+impl Product {
+    /// An empty store of so many bytes.
+    pub(crate) fn new(evictor: Evictor, maxmemory: Bytes, seed: u64) -> Self {
+        let config = Config { maxmemory, evictor, seed, reader_slots: 1, ..Config::default() };
+        Self { store: Store::new(config), bytes: vec![], stats: Stats::default(), accesses: 0 }
+    }
+
+    /// Bytes that it may hold.
+    pub(crate) fn limit(&self) -> Bytes {
+        self.store.limit()
+    }
+
+    /// Bytes that it holds, with all that it takes beside its items.
+    pub(crate) fn used(&self) -> Bytes {
+        self.store.used()
+    }
+
+    /// Items that it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.store.len(Scope::default()).items as usize
+    }
+
+    /// What happened so far, of all tenants.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.stats;
+        for at in 0..self.store.tenants() {
+            let counters = self.store.tenant_stats(at as TenantId).counters;
+            stats.evictions += counters.evicted;
+            stats.expirations += counters.expired;
+        }
+        stats
+    }
+
+    /// Serves one request.
+    pub(crate) fn access(&mut self, access: &Access) -> Outcome {
+        let now = at(access.time);
+        self.accesses += 1;
+        if self.accesses.is_multiple_of(SWEEP_EVERY) {
+            self.store.sweep(now, SWEEP);
+        }
+        while usize::from(access.tenant) >= self.store.tenants() {
+            self.store.add_tenant(Bounds::default());
+        }
+        let bytes = access.key.to_ne_bytes();
+        let key = self.store.key(access.tenant, 0, &bytes);
+        if access.op == Op::Delete {
+            self.store.delete(&key, now);
+            return Outcome::Done;
+        }
+        let is_get = access.op == Op::Get;
+        if is_get {
+            let size = access.size.get();
+            let penalty = access.penalty.as_f64();
+            self.stats.gets += 1;
+            self.stats.get_bytes += size;
+            self.stats.get_penalty_us += penalty;
+            if self.store.get(&key, now, |_| ()).is_some() {
+                return Outcome::Hit;
+            }
+            self.stats.misses += 1;
+            self.stats.miss_bytes += size;
+            self.stats.miss_penalty_us += penalty;
+        }
+        let expires = (access.ttl > Micros(0)).then(|| now.unix_ms + access.ttl.0.div_ceil(1_000));
+        let beside = charge(bytes.len(), 0, expires.is_some());
+        let len = access.size.get().saturating_sub(beside) as usize;
+        if self.bytes.len() < len {
+            self.bytes.resize(len, 0);
+        }
+        let (value, penalty) = (&self.bytes[..len], access.penalty);
+        let written = if is_get && penalty > Micros(0) {
+            self.store.set_priced(&key, value, expires, penalty, now)
+        } else {
+            self.store.set(&key, value, expires, now)
+        };
+        self.stats.refusals += u64::from(written.is_err());
+        if is_get { Outcome::Miss } else { Outcome::Done }
+    }
+}
+
+/// A moment of virtual time on the store's clocks.
+pub(crate) const fn at(time: Micros) -> Now {
+    Now { unix_ms: time.0 / 1_000, micros: time }
+}

@@ -1,0 +1,103 @@
+//! The product under the pilot: the live plant over the live store, in virtual time.
+//!
+//! Nothing here is a model: what the server and a cache in process do with a store, they do with
+//! this one. So a recipe that flies on the simulated plant and here shows what the one has and the
+//! other has not.
+
+use super::{Product, at};
+use crate::simulation::Store;
+use crate::plant::{Bounds, Counts};
+use base::{Access, Bytes, Micros, Op, TenantId};
+use live::{Known, Live};
+use policy::Outcome;
+use tune::{Evictor, Plant, Reading, Recipe, Step};
+
+/// A store with the tenants that share it, and what steers it between two looks.
+#[derive(Debug)]
+pub(crate) struct Steered {
+    product: Product,
+    live: Live,
+    known: Vec<Known>,
+    counts: Vec<Counts>,
+    now: Micros,
+}
+
+impl Steered {
+    /// An empty store of so many bytes for these tenants, numbered in their order.
+    pub(crate) fn new(recipe: &Recipe, maxmemory: Bytes, tenants: &[Bounds], seed: u64) -> Self {
+        let product = Product::new(live::evictor(recipe.evictors[0]), maxmemory, seed);
+        for (at, tenant) in tenants.iter().enumerate() {
+            let bounds = store::Bounds { min: tenant.min, max: tenant.max };
+            if at < product.store.tenants() {
+                product.store.set_bounds(at as TenantId, bounds);
+            } else {
+                product.store.add_tenant(bounds);
+            }
+        }
+        let mut live = Live::default();
+        live.follow(&product.store, recipe);
+        let known = |tenant: &Bounds| Known {
+            min: tenant.min,
+            max: tenant.max,
+            weight: tenant.weight,
+            ..Known::named(&tenant.name)
+        };
+        Self {
+            product,
+            live,
+            known: tenants.iter().map(known).collect(),
+            counts: vec![Counts::default(); tenants.len()],
+            now: Micros(0),
+        }
+    }
+}
+
+impl Plant for Steered {
+    fn read(&mut self) -> Reading {
+        self.live.on(&self.product.store, &self.known, at(self.now)).read()
+    }
+
+    fn apply(&mut self, step: &Step) {
+        self.live.on(&self.product.store, &self.known, at(self.now)).apply(step);
+    }
+}
+
+impl Store for Steered {
+    fn access(&mut self, access: &Access) -> Outcome {
+        self.now = self.now.max(access.time);
+        let outcome = self.product.access(access);
+        let counts = &mut self.counts[usize::from(access.tenant)];
+        counts.gets += u64::from(access.op == Op::Get);
+        counts.sets += u64::from(access.op == Op::Set || outcome == Outcome::Miss);
+        if outcome == Outcome::Miss {
+            counts.misses += 1;
+            counts.waited += access.penalty;
+        }
+        outcome
+    }
+
+    fn advance(&mut self, now: Micros) {
+        self.now = self.now.max(now);
+    }
+
+    fn counts(&self, tenant: TenantId) -> Counts {
+        self.counts[usize::from(tenant)]
+    }
+
+    fn used(&self) -> Bytes {
+        self.product.used()
+    }
+
+    fn used_by(&self, tenant: TenantId) -> Bytes {
+        self.product.store.tenant_stats(tenant).used
+    }
+
+    fn evictor(&self, tenant: TenantId) -> Evictor {
+        let pool = self.live.pools().iter().find(|pool| pool.tenants.contains(&tenant));
+        pool.map_or(Evictor::klru_pool(5), |pool| pool.evictor)
+    }
+
+    fn ended_epoch(&mut self) {
+        self.product.store.fade_penalties(live::PENALTY_KEEP);
+    }
+}

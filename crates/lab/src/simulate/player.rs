@@ -1,0 +1,99 @@
+//! Who plays a trace: a policy in the simulator, or the live store under it.
+
+use crate::product::Product;
+use base::{Access, Bytes};
+use policy::{Cache, Outcome, Stats};
+
+/// Who plays a trace.
+#[derive(Debug)]
+pub(super) enum Player {
+    /// A policy in the simulator.
+    Simulated(Box<Cache>),
+    /// A policy in the live store.
+    Product(Box<Product>),
+}
+
+impl Player {
+    /// Serves one request.
+    #[inline]
+    pub(super) fn access(&mut self, access: &Access) -> Outcome {
+        match self {
+            Self::Simulated(cache) => cache.access(access),
+            Self::Product(product) => product.access(access),
+        }
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        match self {
+            Self::Simulated(cache) => *cache.stats(),
+            Self::Product(product) => product.stats(),
+        }
+    }
+
+    pub(super) fn capacity(&self) -> Bytes {
+        match self {
+            Self::Simulated(cache) => cache.capacity(),
+            Self::Product(product) => product.limit(),
+        }
+    }
+
+    pub(super) fn used(&self) -> Bytes {
+        match self {
+            Self::Simulated(cache) => cache.used(),
+            Self::Product(product) => product.used(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Simulated(cache) => cache.len(),
+            Self::Product(product) => product.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open::Options;
+    use crate::simulate::feed::Feed;
+
+    const TRACES: [&str; 2] = [
+        "synth:zipf:keys=30000:skew=0.9:size=const/1000:requests=300000",
+        "synth:zipf:keys=30000:skew=0.7:size=lognormal/1000/0.8:requests=300000",
+    ];
+    const MAXMEMORY: Bytes = Bytes(6 << 20);
+    /// Misses that the store may have more than the simulator with as many bytes of objects.
+    const MORE: f64 = 0.02;
+
+    fn misses(feed: &Feed, mut player: Player) -> (f64, usize) {
+        for access in feed.held().unwrap().iter().flat_map(|chunk| &chunk.accesses) {
+            player.access(access);
+        }
+        assert!(player.used() <= player.capacity());
+        (player.stats().miss_ratio(), player.len())
+    }
+
+    /// Every policy with a live form: what it misses in the store is what it misses in the
+    /// simulator, with as much memory for objects.
+    #[test]
+    fn the_store_misses_as_simulated() {
+        for trace in TRACES {
+            let feed = Feed::read(trace, &Options::default(), false).unwrap();
+            // The table, the rest of pages and what is learnt take the others.
+            let room = Bytes(MAXMEMORY.0 * 17 / 20);
+            for name in policy::live_names() {
+                let evictor = policy::parse(name).unwrap().evictor().unwrap();
+                // The store keeps no order of uses, and goes by uses in an item's time.
+                let rank = if name == "lfu" { "hyperbolic:size=0" } else { name };
+                let choice = policy::parse(rank).unwrap();
+                let product = Product::new(evictor, MAXMEMORY, 1);
+                let (live, items) = misses(&feed, Player::Product(Box::new(product)));
+                let cache = Cache::new(&choice, room, 1);
+                let (simulated, of) = misses(&feed, Player::Simulated(Box::new(cache)));
+                println!("{name}: {live:.4} of {items} live, {simulated:.4} of {of} simulated");
+                assert!(live < simulated + MORE, "{name}, {trace}: {live:.4} {simulated:.4}");
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the waiting of each tenant counts where all share one pool: its weight, and more where it
+//! was promised something that it has not got.
+//!
+//! A promise is a bound of a problem whose aim is the least waiting of all. Its multiplier says by
+//! how much the waiting of the tenant is to count more for the bound to hold, and is found by dual
+//! ascent: it rises while the bound is broken, and falls to zero while it holds.
+//!
+//! ```text
+//!   price = weight · (1 + μ)        μ ← max(0, μ + η · (measured - target) / target)   an epoch
+//! ```
+//!
+//! No curve is needed: what is asked for is measured, and no memory is set aside.
+
+use super::Pilot;
+use crate::plant::{Goal, Target};
+use crate::{Reading, Tenant};
+use base::TenantId;
+use std::collections::HashMap;
+
+/// What an error of the whole target changes in an epoch, and what one may change at most.
+const STEP: f64 = 0.2;
+const STEP_MAX: f64 = 0.5;
+/// A promise that would need more is beyond what memory can do.
+const MULTIPLIER_MAX: f64 = 1_000.0;
+/// Reads on which a measurement rests at least.
+const READS_MIN: u64 = 200;
+
+/// What tenants pay, between two epochs.
+#[derive(Debug, Default)]
+pub(super) struct Prices {
+    multipliers: HashMap<TenantId, Multiplier>,
+    /// By tenant.
+    in_force: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Multiplier {
+    mu: f64,
+    /// As of the last measurement.
+    gets: u64,
+    misses: u64,
+}
+
+impl Multiplier {
+    /// Takes what was measured since the last time, if it is enough.
+    fn rise(&mut self, tenant: &Tenant, target: Target) {
+        let gets = tenant.gets.saturating_sub(self.gets);
+        if gets < READS_MIN {
+            return;
+        }
+        let ratio = tenant.misses.saturating_sub(self.misses) as f64 / gets as f64;
+        (self.gets, self.misses) = (tenant.gets, tenant.misses);
+        let (measured, target) = match target {
+            Target::MissRatio(target) => (ratio, target),
+            Target::MeanUs(target) => match tenant.penalty {
+                Some(penalty) => (ratio * penalty.as_f64(), target),
+                None => return,
+            },
+        };
+        let off = (measured - target) / target.max(1e-6);
+        self.mu += (STEP * off).clamp(-STEP_MAX, STEP_MAX);
+        self.mu = self.mu.clamp(0.0, MULTIPLIER_MAX);
+    }
+}
+
+impl Prices {
+    /// By tenant, as they are now.
+    pub(super) fn in_force(&self) -> &[f64] {
+        &self.in_force
+    }
+
+    /// At the end of an epoch.
+    fn set(&mut self, reading: &Reading) {
+        self.multipliers.retain(|id, _| reading.goals.iter().any(|goal| goal.tenant == *id));
+        for &Goal { tenant, target, .. } in &reading.goals {
+            let Some(tenant) = reading.tenants.iter().find(|known| known.id == tenant) else {
+                continue;
+            };
+            let Tenant { gets, misses, .. } = *tenant;
+            let new = Multiplier { mu: 0.0, gets, misses };
+            self.multipliers.entry(tenant.id).or_insert(new).rise(tenant, target);
+        }
+        let price = |tenant: &Tenant| {
+            tenant.weight * (1.0 + self.multipliers.get(&tenant.id).map_or(0.0, |known| known.mu))
+        };
+        let known = |at: TenantId| reading.tenants.iter().find(|tenant| tenant.id == at);
+        let most = reading.tenants.iter().map(|tenant| tenant.id + 1).max().unwrap_or_default();
+        let prices: Vec<f64> = (0..most).map(|at| known(at).map_or(1.0, price)).collect();
+        let is_plain = prices.iter().all(|price| *price == 1.0);
+        self.in_force = if is_plain { vec![] } else { prices };
+    }
+}
+
+impl Pilot {
+    /// Sets what the waiting of tenants counts, where they share a pool.
+    pub(super) fn set_prices(&mut self, reading: &Reading) {
+        if self.recipe.has_prices() {
+            self.prices.set(reading);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(gets: u64, misses: u64) -> Reading {
+        let tenant = |id, weight| Tenant { id, weight, gets, misses, ..Tenant::default() };
+        let goal = Goal { tenant: 1, target: Target::MissRatio(0.1), priority: 0 };
+        Reading { tenants: vec![tenant(0, 2.0), tenant(1, 1.0)], goals: vec![goal], ..Reading::default() }
+    }
+
+    #[test]
+    fn a_broken_promise_raises_the_price_and_a_kept_one_lowers_it() {
+        let mut prices = Prices::default();
+        prices.set(&reading(0, 0));
+        assert_eq!(prices.in_force(), [2.0, 1.0]);
+        prices.set(&reading(1_000, 150));
+        assert_eq!(prices.in_force(), [2.0, 1.1], "half of the target too many");
+        prices.set(&reading(1_100, 250));
+        assert_eq!(prices.in_force(), [2.0, 1.1], "too few reads");
+        prices.set(&reading(2_000, 1_000));
+        assert_eq!(prices.in_force(), [2.0, 1.6], "by no more than a half");
+        (3..20).for_each(|epoch| prices.set(&reading(epoch * 1_000, 1_000)));
+        assert_eq!(prices.in_force(), [2.0, 1.0]);
+        let mut plain = reading(20_000, 1_000);
+        plain.goals.clear();
+        plain.tenants[0].weight = 1.0;
+        prices.set(&plain);
+        assert!(prices.in_force().is_empty() && prices.multipliers.is_empty());
+    }
+}

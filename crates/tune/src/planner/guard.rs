@@ -1,0 +1,82 @@
+//! A guard: the policy in force stays until miniature caches show that another waits less.
+//!
+//! Every policy of the recipe is played by a miniature of its own, all of the same keys. What their
+//! misses cost is counted in groups of keys, so that the difference of two is known with its chance
+//! ([`super::adapt_k`]). The first policy is the one to have; another takes its place where it is
+//! better beyond chance and by more than a little, and leaves it again by the same rule. So this is
+//! no tuner: where nothing is shown, nothing changes.
+
+use super::{Spec, adapt_k};
+use crate::snapshot::{Candidate, Pool};
+use crate::{Evictor, Plan, Snapshot};
+
+/// The registry entry.
+pub const SPEC: Spec = Spec { name: "guard", by_curves: true, plan };
+
+/// A difference of less, as a share of what is waited, is none.
+const NONE: f64 = 0.02;
+
+fn plan(snapshot: &Snapshot) -> Plan {
+    let division: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, choose(pool))).collect();
+    let mut notes = vec![];
+    for (pool, (_, evictor)) in snapshot.pools.iter().zip(&division) {
+        if *evictor != pool.evictor {
+            notes.push(format!("{}: {evictor} is shown to wait less than {}", pool.name, pool.evictor));
+        }
+    }
+    Plan::of(SPEC.name, snapshot, &division, notes)
+}
+
+fn choose(pool: &Pool) -> Evictor {
+    let waited = |one: &Candidate| one.waits.map(|waits| waits.iter().sum::<f64>());
+    let present = pool.candidates.iter().find(|one| one.evictor == pool.evictor);
+    let Some((present, now)) = present.and_then(|one| Some((one.waits?, waited(one)?))) else {
+        return pool.evictor;
+    };
+    let known = pool.candidates.iter().filter_map(|one| Some((one, one.waits?, waited(one)?)));
+    let best = known.min_by(|(.., a), (.., b)| a.total_cmp(b));
+    match best {
+        Some((best, waits, least)) => {
+            let gain = (now - least) / now.max(f64::MIN_POSITIVE);
+            let is_shown = gain > NONE && now - least > least * adapt_k::chance_of(&present, &waits);
+            if is_shown { best.evictor } else { pool.evictor }
+        }
+        None => pool.evictor,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use curve::{Bytes, GROUPS, MissRatioCurve};
+
+    fn chosen(present: Evictor, waits: [[f64; GROUPS]; 2]) -> Evictor {
+        let candidate = |(evictor, waits)| Candidate {
+            waits: Some(waits),
+            ..Candidate::new(evictor, MissRatioCurve::new([]))
+        };
+        let evictors = [Evictor::gittins(64), Evictor::klru_pool(5)];
+        choose(&Pool {
+            candidates: evictors.into_iter().zip(waits).map(candidate).collect(),
+            budget: Bytes(100),
+            evictor: present,
+            ..Pool::default()
+        })
+    }
+
+    fn spread(mean: f64, by: f64) -> [f64; GROUPS] {
+        std::array::from_fn(|group| mean + if group % 2 == 0 { by } else { -by })
+    }
+
+    #[test]
+    fn what_is_not_shown_changes_nothing() {
+        let [auto, plain] = [Evictor::gittins(64), Evictor::klru_pool(5)];
+        let (even, less) = (spread(1000.0, 0.0), spread(900.0, 0.0));
+        assert_eq!(chosen(auto, [even, less]), plain, "a tenth less in all groups");
+        assert_eq!(chosen(plain, [even, less]), plain);
+        assert_eq!(chosen(plain, [less, even]), auto, "and back again");
+        assert_eq!(chosen(auto, [even, spread(900.0, 400.0)]), auto, "it may be chance");
+        assert_eq!(chosen(auto, [even, spread(990.0, 0.0)]), auto, "next to nothing");
+        assert_eq!(choose(&Pool::default()), Pool::default().evictor, "nothing is known");
+    }
+}
