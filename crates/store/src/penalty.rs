@@ -14,8 +14,8 @@
 //! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //! SoCC '19.
 
+use crate::penalty_classes::SLOTS;
 use crate::stats::PenaltyStats;
-use crate::classes::SLOTS;
 use base::histogram::{Histogram, left_edge, width};
 use base::penalty::class_of;
 use base::{Micros, TenantId};

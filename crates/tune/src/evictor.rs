@@ -86,7 +86,8 @@ mod tests {
     #[test]
     fn its_name_is_a_policy() {
         let lfu = Evictor::LFU;
-        let sampled = [Evictor::klru(1), Evictor::klru_pool(5), Evictor::lhd(64), Evictor::gittins(64)];
+        let sampled =
+            [Evictor::klru(1), Evictor::klru_pool(5), Evictor::lhd(64), Evictor::gittins(64)];
         for evictor in sampled.into_iter().chain([Evictor::LRU, lfu]) {
             let choice = policy::parse(&evictor.to_string()).unwrap();
             assert_eq!(choice.spec.name, evictor.policy);

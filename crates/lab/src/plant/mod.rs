@@ -9,6 +9,7 @@
 
 mod counts;
 mod disk;
+mod gittins;
 mod penalty_table;
 mod room;
 mod steer;
@@ -18,8 +19,10 @@ pub use counts::{Bounds, Counts};
 use base::penalty::{of_class, usual};
 use base::{Access, Bytes, Filter, Micros, Op, Prng, Sample, Sighting, TenantId, Tick};
 use disk::Disk;
+use gittins::Watching;
 use penalty_table::{Mean, PenaltyTable};
 use policy::Outcome;
+use policy::rank::gittins::{Kind, Past};
 use room::Candidate;
 use std::collections::HashMap;
 use tune::PoolStep;
@@ -38,6 +41,12 @@ pub struct SimulatedPlant {
     pools: Vec<Pool>,
     penalty_table: PenaltyTable,
     disk: Disk,
+    /// While a pool's rank learns.
+    watching: Option<Box<Watching>>,
+    /// What the waiting of each tenant counts, where it is not 1.
+    prices: Vec<f64>,
+    /// The squares of the items' sizes, summed.
+    squares: f64,
     samples: Vec<Sample>,
     dropped: u64,
     prng: Prng,
@@ -97,6 +106,7 @@ struct Item {
     born: Tick,
     expires: Micros,
     penalty: Micros,
+    past: Past,
 }
 
 #[derive(Debug)]
@@ -136,6 +146,9 @@ impl SimulatedPlant {
             pools: vec![Pool { step, used: Bytes(0), kept: vec![] }],
             penalty_table: PenaltyTable::default(),
             disk: Disk::default(),
+            watching: None,
+            prices: vec![],
+            squares: 0.0,
             samples: vec![],
             dropped: 0,
             prng: Prng::new(seed),
@@ -153,6 +166,7 @@ impl SimulatedPlant {
         self.tick += Tick(1);
         let at = usize::from(access.tenant);
         let found = self.find(at, access.key);
+        self.watch(at, access);
         match access.op {
             Op::Delete => {
                 if found.is_some() {
@@ -177,6 +191,7 @@ impl SimulatedPlant {
                     let item = &mut bucket.items[place];
                     item.last = self.tick;
                     item.hits = item.hits.saturating_add(1);
+                    item.past.hit(self.tick.0);
                     self.tap(access, Sighting::Hit, self.now, class);
                     return Outcome::Hit;
                 }
@@ -190,6 +205,18 @@ impl SimulatedPlant {
                 Outcome::Miss
             }
         }
+    }
+
+    /// Shows a request to whoever learns of them.
+    fn watch(&mut self, at: usize, access: &Access) {
+        let Some(watching) = &mut self.watching else { return };
+        let kind = match access.op {
+            Op::Get => Kind::Read,
+            Op::Set => Kind::Write,
+            Op::Delete => Kind::Gone,
+        };
+        let residents = self.members.iter().map(|member| member.places.len()).sum();
+        watching.see(at, access.key, kind, self.tick, residents);
     }
 
     /// Counts a miss for its tenant and the class in which its fill is measured.
@@ -277,7 +304,12 @@ impl SimulatedPlant {
             Micros(0) => Micros(u64::MAX),
             ttl => later(done, ttl),
         };
+        let past = match &mut self.watching {
+            Some(watching) => watching.enters(at, access.key, access.op == Op::Get, self.tick),
+            None => Past::new(self.tick.0),
+        };
         let item = Item {
+            past,
             key: access.key,
             size: access.size.as_u32(),
             hits: 0,
@@ -299,6 +331,7 @@ impl SimulatedPlant {
         member.used += size;
         self.pools[member.pools[usize::from(class)]].used += size;
         self.used += size;
+        self.squares += size.as_f64().powi(2);
     }
 
     fn remove(&mut self, at: usize, key: u64) {
@@ -314,6 +347,7 @@ impl SimulatedPlant {
         member.used -= size;
         self.pools[member.pools[usize::from(class)]].used -= size;
         self.used -= size;
+        self.squares -= size.as_f64().powi(2);
     }
 
     fn tap(&mut self, access: &Access, sighting: Sighting, time: Micros, class: u8) {

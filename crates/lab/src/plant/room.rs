@@ -6,7 +6,10 @@ use super::{Pool, SimulatedPlant};
 use base::{Bytes, TenantId, Tick};
 use policy::rank::klru::Klru;
 use policy::{Meta, Rank};
-use tune::{POOL, PoolStep};
+use tune::{Evictor, POOL, PoolStep};
+
+/// Candidates of a policy that names no number: those of the live store.
+const K_DEFAULT: u8 = 64;
 
 /// Draws from tenants that are no victims, before another way to make room is taken.
 const DRAWS_MAX: u32 = 64;
@@ -16,7 +19,8 @@ pub(super) struct Candidate {
     member: usize,
     key: u64,
     last: Tick,
-    rank: f32,
+    pub(super) size: u32,
+    pub(super) rank: f32,
 }
 
 impl SimulatedPlant {
@@ -57,7 +61,10 @@ impl SimulatedPlant {
     /// The item of a pool that leaves for a write of tenant `asker`.
     fn victim(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
         let evictor = self.pools[pool].step.evictor;
-        let k = usize::from(evictor.k.max(1));
+        let k = usize::from(if evictor.k > 0 { evictor.k } else { K_DEFAULT });
+        if evictor == Evictor::gittins(evictor.k) {
+            return self.lowest_of(pool, asker, k);
+        }
         if !evictor.pool {
             let draws: Vec<_> = (0..k).filter_map(|_| self.draw(pool, asker)).collect();
             return draws.into_iter().min_by(|a, b| a.rank.total_cmp(&b.rank));
@@ -84,12 +91,12 @@ impl SimulatedPlant {
         self.draw(pool, asker)
     }
 
-    fn may_lose(&self, member: usize, asker: usize) -> bool {
+    pub(super) fn may_lose(&self, member: usize, asker: usize) -> bool {
         member == asker || self.members[member].used > self.members[member].bounds.min
     }
 
     /// An item of a pool at random, of a tenant that may lose it.
-    fn draw(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
+    pub(super) fn draw(&mut self, pool: usize, asker: usize) -> Option<Candidate> {
         let PoolStep { tenants, class, .. } = &self.pools[pool].step;
         let class = *class;
         let items = |at: &TenantId| self.members[usize::from(*at)].len(class) as u64;
@@ -123,7 +130,16 @@ impl SimulatedPlant {
             left = left.wrapping_sub(bucket.items.len());
             found
         });
-        let item = item.expect("drawn below the number of items");
+        let key = item.expect("drawn below the number of items").key;
+        self.candidate(at, key).expect("it was just drawn")
+    }
+
+    /// An item as its pool ranks it.
+    pub(super) fn candidate(&self, at: usize, key: u64) -> Option<Candidate> {
+        let member = &self.members[at];
+        let &(class, place) = member.places.get(&key)?;
+        let item = &member.buckets[usize::from(class)].items[place];
+        let evictor = self.pools[member.pools[usize::from(class)]].step.evictor;
         let meta = Meta {
             age: self.tick.since(item.last),
             life: self.tick.since(item.born),
@@ -131,13 +147,27 @@ impl SimulatedPlant {
             size: item.size,
             penalty: item.penalty,
         };
-        let rank = Klru.rank(&meta, self.tick);
-        Candidate { member: at, key: item.key, last: item.last, rank }
+        let rank = match &self.watching {
+            Some(watching) if evictor == Evictor::gittins(evictor.k) => {
+                let price = self.prices.get(at).copied().unwrap_or(1.0);
+                watching.rank(at, item, price, self.tick)
+            }
+            _ if evictor == Evictor::LFU => {
+                (f64::from(meta.hits + 1) / meta.life.max(1) as f64) as f32
+            }
+            _ => Klru.rank(&meta, self.tick),
+        };
+        Some(Candidate { member: at, key, last: item.last, size: item.size, rank })
     }
 
     fn evict(&mut self, victim: Candidate) {
         let (class, _) = self.members[victim.member].places[&victim.key];
         self.penalty_table.leave(victim.member, victim.key, class);
+        if let (Some(watching), Some(item)) =
+            (&mut self.watching, self.members[victim.member].item(victim.key))
+        {
+            watching.leaves(victim.member, item);
+        }
         self.remove(victim.member, victim.key);
     }
 }

@@ -1,9 +1,10 @@
 //! The simulated store as the pilot reads and sets it.
 
+use super::gittins::Watching;
 use super::{Bucket, Member, Pool, SimulatedPlant};
 use base::{Bytes, Filter, TenantId};
 use std::collections::HashMap;
-use tune::{Part, Plant, PoolStep, Reading, Step, TenantReading};
+use tune::{Evictor, Part, Plant, PoolStep, Reading, Step, TenantReading};
 
 impl Plant for SimulatedPlant {
     fn read(&mut self) -> Reading {
@@ -49,6 +50,15 @@ impl Plant for SimulatedPlant {
             Pool { step: step.clone(), used: Bytes(0), kept }
         };
         self.pools = step.pools.iter().map(pool).collect();
+        self.prices.clone_from(&step.prices);
+        let learns = |pool: &PoolStep| pool.evictor == Evictor::gittins(pool.evictor.k);
+        match step.pools.iter().any(learns) {
+            false => self.watching = None,
+            true => {
+                let tenants = self.members.len();
+                self.watching.get_or_insert_with(|| Box::new(Watching::new(tenants)));
+            }
+        }
         for (member, tenant) in self.members.iter_mut().zip(0..) {
             for ((home_of, bucket), class) in member.pools.iter_mut().zip(&member.buckets).zip(0..)
             {

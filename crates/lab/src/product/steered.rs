@@ -5,8 +5,8 @@
 //! other has not.
 
 use super::{Product, at};
-use crate::simulation::Store;
 use crate::plant::{Bounds, Counts};
+use crate::simulation::Store;
 use base::{Access, Bytes, Micros, Op, TenantId};
 use live::{Known, Live};
 use policy::Outcome;

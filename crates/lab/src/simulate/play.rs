@@ -3,9 +3,9 @@
 use super::feed::{Chunk, Feed, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
 use super::player::Player;
-use crate::product::Product;
 use super::size::Size;
 use super::{LIVE, ReadSize};
+use crate::product::Product;
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
 use indicatif::ProgressBar;

@@ -3,8 +3,8 @@
 //! The traces are the tenants, or the clients of a single one. They are read once for their
 //! footprint and their spans, and once more for each recipe and size.
 
-use super::{Args, LIVE};
 use super::size::Size;
+use super::{Args, LIVE};
 use crate::plant::{Bounds, SimulatedPlant};
 use crate::product::Steered;
 use crate::report::{Table, json};

@@ -37,9 +37,9 @@ use crate::slab::{self, Windows};
 use crate::snapshot::Candidate;
 use crate::trust::Trust;
 use crate::watch::Watch;
-use price::Prices;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
 use base::{Bytes, Filter, Micros, TenantId};
+use price::Prices;
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 

@@ -13,7 +13,7 @@
 
 use super::Pilot;
 use crate::plant::{Goal, Target};
-use crate::{Reading, Tenant};
+use crate::{Reading, TenantReading};
 use base::TenantId;
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ struct Multiplier {
 
 impl Multiplier {
     /// Takes what was measured since the last time, if it is enough.
-    fn rise(&mut self, tenant: &Tenant, target: Target) {
+    fn rise(&mut self, tenant: &TenantReading, target: Target) {
         let gets = tenant.gets.saturating_sub(self.gets);
         if gets < READS_MIN {
             return;
@@ -76,11 +76,11 @@ impl Prices {
             let Some(tenant) = reading.tenants.iter().find(|known| known.id == tenant) else {
                 continue;
             };
-            let Tenant { gets, misses, .. } = *tenant;
+            let TenantReading { gets, misses, .. } = *tenant;
             let new = Multiplier { mu: 0.0, gets, misses };
             self.multipliers.entry(tenant.id).or_insert(new).rise(tenant, target);
         }
-        let price = |tenant: &Tenant| {
+        let price = |tenant: &TenantReading| {
             tenant.weight * (1.0 + self.multipliers.get(&tenant.id).map_or(0.0, |known| known.mu))
         };
         let known = |at: TenantId| reading.tenants.iter().find(|tenant| tenant.id == at);
@@ -105,9 +105,14 @@ mod tests {
     use super::*;
 
     fn reading(gets: u64, misses: u64) -> Reading {
-        let tenant = |id, weight| Tenant { id, weight, gets, misses, ..Tenant::default() };
+        let tenant =
+            |id, weight| TenantReading { id, weight, gets, misses, ..TenantReading::default() };
         let goal = Goal { tenant: 1, target: Target::MissRatio(0.1), priority: 0 };
-        Reading { tenants: vec![tenant(0, 2.0), tenant(1, 1.0)], goals: vec![goal], ..Reading::default() }
+        Reading {
+            tenants: vec![tenant(0, 2.0), tenant(1, 1.0)],
+            goals: vec![goal],
+            ..Reading::default()
+        }
     }
 
     #[test]

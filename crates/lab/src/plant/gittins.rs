@@ -1,0 +1,136 @@
+//! The Gittins rank on the simulated store: what is learnt of watched keys, what is remembered of
+//! evicted ones, and who of a pool is worth least.
+//!
+//! It is the policy of `policy::rank::gittins` with the store's bounds: candidates are drawn among
+//! the items of tenants that may lose one, half of them by their bytes, and the newest always; and
+//! what the waiting of a tenant counts is a factor of its price.
+
+use super::room::Candidate;
+use super::{Item, SimulatedPlant};
+use base::hash::mix;
+use base::{Filter, Prng, Tick};
+use policy::rank::gittins::{Kind, Learner, Memory, Past, Table};
+use std::collections::VecDeque;
+
+/// The newest items, that are candidates of every eviction.
+const NEWEST: usize = 8;
+/// How many more items are passed than drawn where one is drawn by its bytes, and at most.
+const PASSED: u64 = 8;
+const PASSED_MAX: u64 = 32;
+/// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
+const ALIKE: f64 = 0.02;
+/// Keys that are all watched as long as there are no more, and the least share of more.
+const WATCHED_ALL: usize = 12_000;
+const SHARE_MIN: f64 = 0.1;
+
+/// What is learnt while a pool goes by the rank.
+#[derive(Debug)]
+pub(super) struct Watching {
+    learner: Learner,
+    table: Table,
+    memory: Memory,
+    filter: Filter,
+    /// Tenants and keys, the newest last.
+    newest: VecDeque<(usize, u64)>,
+}
+
+/// A key of a tenant as a number.
+fn name(at: usize, key: u64) -> u64 {
+    mix(key ^ mix(at as u64))
+}
+
+impl Watching {
+    pub(super) fn new(tenants: usize) -> Self {
+        Self {
+            learner: Learner::new(tenants),
+            table: Table::default(),
+            memory: Memory::default(),
+            filter: Filter::ALL,
+            newest: VecDeque::new(),
+        }
+    }
+
+    /// Something happened to a key, where there are so many residents.
+    pub(super) fn see(&mut self, at: usize, key: u64, kind: Kind, now: Tick, residents: usize) {
+        let name = name(at, key);
+        if self.filter.keeps(name) {
+            self.learner.access(at as u16, name, kind, now.0);
+            if self.learner.watched() > WATCHED_ALL && self.filter.rate() > SHARE_MIN {
+                self.filter = Filter::with_rate((self.filter.rate() * 0.75).max(SHARE_MIN));
+                self.learner.narrow(self.filter);
+            }
+        }
+        if self.learner.is_due(now.0, residents) {
+            self.table = self.learner.learn(now.0, residents);
+            self.memory.resize(residents);
+        }
+    }
+
+    /// An item is new here, or comes back by a read or a write.
+    pub(super) fn enters(&mut self, at: usize, key: u64, is_read: bool, now: Tick) -> Past {
+        if self.newest.len() == NEWEST {
+            self.newest.pop_front();
+        }
+        self.newest.push_back((at, key));
+        let Some(mut past) = self.memory.take(name(at, key)) else { return Past::new(now.0) };
+        if is_read {
+            past.hit(now.0);
+        }
+        past
+    }
+
+    /// An item was evicted.
+    pub(super) fn leaves(&mut self, at: usize, item: &Item) {
+        self.memory.insert(name(at, item.key), item.past);
+    }
+
+    /// What the bytes of an item earn for their time, where its waiting counts so much.
+    pub(super) fn rank(&self, at: usize, item: &Item, price: f64, now: Tick) -> f32 {
+        let age = now.since(item.last).min(u64::from(u32::MAX)) as u32;
+        let class = item.past.class(item.last.0 as u32);
+        let price = price * item.penalty.as_f64().max(1.0);
+        price as f32 * self.table.index(at as u16, class, age) / item.size.max(1) as f32
+    }
+}
+
+impl SimulatedPlant {
+    /// The candidate of a pool that is worth least, of `k` for a write of `asker`.
+    pub(super) fn lowest_of(&mut self, pool: usize, asker: usize, k: usize) -> Option<Candidate> {
+        let items: usize = self.members.iter().map(|member| member.places.len()).sum();
+        let mean = self.used.as_f64() / items.max(1) as f64;
+        let differ = self.squares / items.max(1) as f64 > (1.0 + ALIKE) * mean * mean;
+        let by_bytes = if differ { k / 2 } else { 0 };
+        let mut lowest: Option<Candidate> = None;
+        let mut consider = |candidate: Candidate| {
+            if lowest.as_ref().is_none_or(|known| candidate.rank < known.rank) {
+                lowest = Some(candidate);
+            }
+        };
+        for _ in by_bytes..k {
+            consider(self.draw(pool, asker)?);
+        }
+        for _ in 0..by_bytes {
+            for _ in 0..PASSED_MAX {
+                let candidate = self.draw(pool, asker)?;
+                if is_drawn(&mut self.prng, f64::from(candidate.size) / mean) {
+                    consider(candidate);
+                    break;
+                }
+            }
+        }
+        let newest = self.watching.as_ref().map(|watching| watching.newest.clone());
+        for (at, key) in newest.into_iter().flatten() {
+            if self.may_lose(at, asker)
+                && let Some(candidate) = self.candidate(at, key)
+            {
+                consider(candidate);
+            }
+        }
+        lowest
+    }
+}
+
+/// Whether an item of so many times the mean size is drawn, in proportion to it.
+fn is_drawn(prng: &mut Prng, size: f64) -> bool {
+    prng.below(1 << 20) as f64 * PASSED as f64 <= size * f64::from(1 << 20)
+}
