@@ -23,6 +23,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         ("predis+dictionaries", "kredis:model=eaet:k=5"),
         ("kredis", "kredis"),
         ("kredis hits", "kredis:objective=hits"),
+        ("auto", "auto"),
     ];
     for &seed in &setting.seeds {
         let load = Load::open(&tenants(setting, seed), &penalties())?;

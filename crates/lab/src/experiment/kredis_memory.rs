@@ -18,7 +18,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for &seed in &setting.seeds {
         let load = Load::open(&four(setting, seed)?, &PENALTIES)?;
         for (name, share, _) in sizes {
-            let recipes = [("static", "static"), ("kredis", "kredis")];
+            let recipes = [("static", "static"), ("kredis", "kredis"), ("auto", "auto")];
             fly_all(findings, &recipes, (&load, name), share, seed)?;
         }
     }

@@ -44,11 +44,12 @@ const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
 /// Shares of the working set; `--quick` has time for the last alone.
 const SHARES: [(&str, f64); 2] = [("50 %", 0.5), ("25 %", 0.25)];
 
-const RECIPES: [(&str, &str); 4] = [
+const RECIPES: [(&str, &str); 5] = [
     ("static", "static"),
     ("predis", "predis"),
     ("kredis", "kredis"),
     ("kredis hits", "kredis:objective=hits"),
+    ("auto", "auto"),
 ];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

@@ -18,6 +18,7 @@ const ABLATION: &[(&str, &str)] = &[
     ("predis+dictionaries", "kredis:model=eaet:k=5"),
     ("predis+krr", "kredis:k=5"),
     ("kredis", "kredis"),
+    ("auto", "auto"),
     ("kredis:model=kaet", "kredis:model=kaet"),
 ];
 

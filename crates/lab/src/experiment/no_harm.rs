@@ -28,7 +28,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             compare(findings, &name, &load, seed)?;
         }
     }
-    for name in ["dlru", "kredis", "predis"] {
+    for name in ["dlru", "kredis", "predis", "auto"] {
         let worse = findings.workloads().into_iter().map(|workload| {
             let mean = |row| findings.mean(row, Some(&workload), "mean_us");
             (100.0 * (mean(name) / mean("static") - 1.0), workload)
@@ -50,6 +50,7 @@ fn compare(findings: &mut Findings, workload: &str, load: &Load, seed: u64) -> R
         ("dlru", dlru.as_str()),
         ("kredis", "kredis"),
         ("predis", "predis"),
+        ("auto", "auto"),
     ];
     for (name, recipe) in recipes {
         let simulation = load.simulate(recipe, load.share(0.25), seed)?;

@@ -72,8 +72,10 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             }
             let (all, late) = play_hinted(&load, &hint, memory, seed)?;
             note(findings, "hyperbolic-told", name, seed, all, late);
-            for (row, hint) in [("predis-auto", None), ("predis-hint", Some(&hint))] {
-                let (all, late) = simulate(&load, hint, memory, seed)?;
+            let recipes =
+                [("predis-auto", "predis", None), ("predis-hint", "predis", Some(&hint)), ("auto", "auto", None)];
+            for (row, recipe, hint) in recipes {
+                let (all, late) = simulate(&load, recipe, hint, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
             let errors = [1.0, RATE].map(|rate| curve_error(&load, &hint, rate, seed));
@@ -177,11 +179,12 @@ fn curve_error(load: &Load, hint: &[u8], rate: f64, seed: u64) -> f64 {
 
 fn simulate(
     load: &Load,
+    recipe: &str,
     hint: Option<&Vec<u8>>,
     memory: Bytes,
     seed: u64,
 ) -> Result<(Counts, Counts)> {
-    let recipe = recipe::parse("predis").map_err(|error| anyhow!(error))?;
+    let recipe = recipe::parse(recipe).map_err(|error| anyhow!(error))?;
     let mut simulation = Simulation::new(recipe, memory, &[Bounds::none("ycsb")], seed);
     Ok(count(load, |access, at| simulation.access_with_hint(access, hint.map(|hint| hint[at]))))
 }

@@ -288,7 +288,9 @@ impl SimulatedPlant {
     }
 
     fn write(&mut self, at: usize, access: &Access, done: Micros, class: u8) {
-        if self.members[at].places.contains_key(&access.key) {
+        // A value that replaces another goes on with its past.
+        let known = self.members[at].item(access.key).map(|item| item.past);
+        if known.is_some() {
             self.remove(at, access.key);
         }
         self.disk.items.remove(&(at, access.key));
@@ -304,9 +306,12 @@ impl SimulatedPlant {
             Micros(0) => Micros(u64::MAX),
             ttl => later(done, ttl),
         };
-        let past = match &mut self.watching {
-            Some(watching) => watching.enters(at, access.key, access.op == Op::Get, self.tick),
-            None => Past::new(self.tick.0),
+        let past = match (known, &mut self.watching) {
+            (Some(past), _) => past,
+            (None, Some(watching)) => {
+                watching.enters(at, access.key, access.op == Op::Get, self.tick)
+            }
+            (None, None) => Past::new(self.tick.0),
         };
         let item = Item {
             past,
