@@ -39,9 +39,9 @@ const SHARD_MIN: u64 = 256 << 10;
 pub struct Builder {
     capacity: Bytes,
     parts: Vec<String>,
-    evictor: Evictor,
+    evictor: Option<Evictor>,
     slab: Slab,
-    recipe: String,
+    recipe: Option<String>,
     seed: u64,
     shards: Option<usize>,
     cost: Option<Cost>,
@@ -55,9 +55,9 @@ impl Builder {
         Self {
             capacity: Bytes(capacity),
             parts: vec![],
-            evictor: Evictor::default(),
+            evictor: None,
             slab: Slab::default(),
-            recipe: "static".to_owned(),
+            recipe: None,
             seed: 0,
             shards: None,
             cost: None,
@@ -67,11 +67,11 @@ impl Builder {
         }
     }
 
-    /// The eviction policy when it is full; of five candidates the one idle longest, unless
-    /// something else is said. A recipe other than `static` chooses for itself.
+    /// The eviction policy when it is full, in place of what the recipe `auto` does. Another recipe
+    /// than `static` chooses for itself.
     #[must_use]
     pub fn evictor(self, evictor: Evictor) -> Self {
-        Self { evictor, ..self }
+        Self { evictor: Some(evictor), ..self }
     }
 
     /// How memory is cut into pages, and pages into chunks.
@@ -81,11 +81,11 @@ impl Builder {
     }
 
     /// Candidates drawn for an eviction: more come closer to the policy that is sampled, and each
-    /// costs a look at an item.
+    /// costs a look at an item. The one idle longest goes, unless another policy was named.
     #[must_use]
-    pub fn candidates(mut self, k: u8) -> Self {
-        self.evictor.k = k.max(1);
-        self
+    pub fn candidates(self, k: u8) -> Self {
+        let evictor = Evictor { k: k.max(1), ..self.evictor.clone().unwrap_or_default() };
+        self.evictor(evictor)
     }
 
     /// Parts that share the capacity, each with keys of its own. Without any there is one.
@@ -94,12 +94,13 @@ impl Builder {
         Self { parts: names.into_iter().map(str::to_owned).collect(), ..self }
     }
 
-    /// How it tunes itself: `static` (not at all), `dlru` (the number of candidates), `kredis` (the
-    /// memory of each part and its number of candidates). With settings, as in the server:
+    /// How it tunes itself: `auto` (each byte goes where it saves the most waiting; the default
+    /// unless a policy was named), `static` (not at all), `kredis` (the memory of each part and its
+    /// number of candidates), and the others of the server. With settings, as there:
     /// `kredis:objective=hits:epoch=10`.
     #[must_use]
     pub fn recipe(self, recipe: &str) -> Self {
-        Self { recipe: recipe.to_owned(), ..self }
+        Self { recipe: Some(recipe.to_owned()), ..self }
     }
 
     /// Says what missing an entry would cost, by its key and value, for every entry that is
@@ -208,7 +209,9 @@ impl Builder {
     /// # Errors
     /// If the recipe is not one, or more parts are wanted than can be told apart.
     pub fn build(self) -> Result<Cache, Error> {
-        let recipe = recipe::parse(&self.recipe).map_err(Error::Recipe)?;
+        let default = if self.evictor.is_some() { "static" } else { "auto" };
+        let recipe =
+            recipe::parse(self.recipe.as_deref().unwrap_or(default)).map_err(Error::Recipe)?;
         let names = if self.parts.is_empty() { vec!["main".to_owned()] } else { self.parts };
         if names.len() > usize::from(u16::MAX) {
             return Err(Error::Parts);
@@ -224,7 +227,7 @@ impl Builder {
             seed: self.seed,
             tenants: vec![Bounds::default(); names.len()],
             max_item: Bytes(u64::from(u32::MAX)),
-            evictor: self.evictor,
+            evictor: self.evictor.unwrap_or_default(),
             slab: self.slab,
             nanos: self.clock.nanos(),
         });

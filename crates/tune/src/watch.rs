@@ -279,8 +279,27 @@ impl Watch {
     /// forgets a little, and looks whether the rate still fits the samples it may see. To be called
     /// only where there were requests: in a lull nothing is learned or forgotten.
     pub(crate) fn epoch(&mut self, ops_per_s: f64, samples_per_s: f64, keep: f64) {
-        self.age += 1;
         self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
+        self.take_curves(keep);
+        let lower = self.lower_rate(ops_per_s, samples_per_s);
+        if let Some(rate) = lower.or_else(|| self.higher_rate(samples_per_s)) {
+            self.rate_is_known = true;
+            self.warm = WARM_EPOCHS;
+            self.begin(rate);
+        }
+    }
+
+    /// Watches at the rate of somebody else, who samples for it: at once where that is lower, for
+    /// of other keys nothing is heard; and where it is far higher.
+    pub(crate) fn follow(&mut self, rate: f64) {
+        if rate < 0.999 * self.filter().rate() || rate >= 4.0 * self.rate {
+            self.begin(rate);
+        }
+    }
+
+    /// Ends an epoch as far as the curves go: takes them, and forgets a little.
+    pub(crate) fn take_curves(&mut self, keep: f64) {
+        self.age += 1;
         let enough_keys = self.keys.len() >= KEYS_MIN || self.filter() == Filter::ALL;
         if self.age > RECALL_EPOCHS || self.recalled.is_some_and(|reads| self.reads >= reads) {
             self.recalled = None;
@@ -309,12 +328,6 @@ impl Watch {
             if keep == 0.0 {
                 self.keys.clear();
             }
-        }
-        let lower = self.lower_rate(ops_per_s, samples_per_s);
-        if let Some(rate) = lower.or_else(|| self.higher_rate(samples_per_s)) {
-            self.rate_is_known = true;
-            self.warm = WARM_EPOCHS;
-            self.begin(rate);
         }
     }
 
@@ -374,7 +387,7 @@ impl Watch {
 }
 
 /// The whole octave below a rate: one that followed every wobble would never be warm.
-fn octave(rate: f64) -> f64 {
+pub(crate) fn octave(rate: f64) -> f64 {
     rate.min(1.0).log2().floor().exp2().max(RATE_MIN)
 }
 

@@ -61,9 +61,9 @@ impl Cache {
             let rows = rows.as_array().into_iter().flatten();
             let row = rows.into_iter().find(|row| row["name"] == *name.as_str());
             let number = |key: &str| row.and_then(|row| row[key].as_u64());
-            let (bytes, k) = (number("used"), number("k"));
-            let both = bytes.zip(k).ok_or_else(|| anyhow!("LARDER TENANTS lacks tenant {name}"))?;
-            Ok(Holding { bytes: both.0, k: both.1 as u8 })
+            let bytes = number("used");
+            let bytes = bytes.ok_or_else(|| anyhow!("LARDER TENANTS lacks tenant {name}"))?;
+            Ok(Holding { bytes })
         };
         self.names.iter().map(holding).collect()
     }

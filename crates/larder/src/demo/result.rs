@@ -13,7 +13,7 @@ pub(super) struct Answer {
     /// The plain cache.
     pub(super) r#static: Run,
     /// The tuned one.
-    pub(super) kredis: Run,
+    pub(super) auto: Run,
 }
 
 /// One run: what was measured behind the warm-up.
@@ -34,8 +34,6 @@ struct TenantRun {
     mean_us: f64,
     /// Memory at the end.
     bytes: u64,
-    /// Candidates an eviction draws, at the end.
-    k: u8,
 }
 
 /// What a tenant has in the cache.
@@ -43,8 +41,6 @@ struct TenantRun {
 pub(super) struct Holding {
     /// Memory it uses.
     pub(super) bytes: u64,
-    /// Candidates an eviction from its pool draws.
-    pub(super) k: u8,
 }
 
 impl Run {
@@ -56,7 +52,6 @@ impl Run {
             miss_ratio: tenant.miss_ratio,
             mean_us: tenant.latency_us.mean,
             bytes: holding.bytes,
-            k: holding.k,
         });
         Self {
             requests: report.requests,
@@ -70,7 +65,7 @@ impl Run {
 impl Answer {
     /// By which share the mean latency of the tuned run is below that of the plain one.
     fn saved(&self) -> f64 {
-        1.0 - self.kredis.latency_us.mean / self.r#static.latency_us.mean
+        1.0 - self.auto.latency_us.mean / self.r#static.latency_us.mean
     }
 }
 
@@ -88,20 +83,17 @@ impl fmt::Display for Answer {
             "static misses",
             "mean",
             "memory",
-            "K",
-            "kredis misses",
+            "auto misses",
             "mean",
             "memory",
-            "K",
             "change",
         ]);
-        for (plain, tuned) in self.r#static.tenants.iter().zip(&self.kredis.tenants) {
+        for (plain, tuned) in self.r#static.tenants.iter().zip(&self.auto.tenants) {
             let half = |run: &TenantRun| {
                 [
                     format!("{:.3}", run.miss_ratio),
                     us(run.mean_us),
                     Format::Bytes.show(run.bytes as f64),
-                    run.k.to_string(),
                 ]
             };
             let head = [plain.name.clone(), plain.requests.to_string()];
@@ -114,23 +106,22 @@ impl fmt::Display for Answer {
                 format!("{:.3}", run.miss_ratio),
                 us(run.latency_us.mean),
                 Format::Bytes.show(bytes as f64),
-                String::new(),
             ]
         };
         let head = ["all".to_owned(), self.r#static.requests.to_string()];
-        let last = [change(self.r#static.latency_us.mean, self.kredis.latency_us.mean)];
-        table.row(head.into_iter().chain(all(&self.r#static)).chain(all(&self.kredis)).chain(last));
+        let last = [change(self.r#static.latency_us.mean, self.auto.latency_us.mean)];
+        table.row(head.into_iter().chain(all(&self.r#static)).chain(all(&self.auto)).chain(last));
         writeln!(f, "{table}")?;
-        for (name, run) in [("static", &self.r#static), ("kredis", &self.kredis)] {
+        for (name, run) in [("static", &self.r#static), ("auto", &self.auto)] {
             let Latency { p50, p99, p999, .. } = run.latency_us;
             writeln!(f, "{name}: p50 {}, p99 {}, p999 {}", us(p50), us(p99), us(p999))?;
         }
-        let (plain, tuned) = (us(self.r#static.latency_us.mean), us(self.kredis.latency_us.mean));
+        let (plain, tuned) = (us(self.r#static.latency_us.mean), us(self.auto.latency_us.mean));
         let (saved, word) =
             (self.saved() * 100.0, if self.saved() < 0.0 { "more" } else { "less" });
         write!(
             f,
-            "\nWith the same memory and the same requests, recipe kredis takes {tuned} a request \
+            "\nWith the same memory and the same requests, recipe auto takes {tuned} a request \
              in the mean instead of {plain}: {:.1} % {word}.",
             saved.abs()
         )
@@ -149,7 +140,6 @@ mod tests {
             miss_ratio: 0.25,
             mean_us: mean,
             bytes: 1 << 20,
-            k: 5,
         };
         Run { requests: 10, miss_ratio: 0.25, latency_us, tenants: vec![tenant] }
     }
@@ -157,22 +147,22 @@ mod tests {
     /// Programs read this: its keys are a promise.
     #[test]
     fn the_json_has_the_documented_keys() {
-        let answer = Answer { seed: 3, r#static: run(400.0), kredis: run(300.0) };
+        let answer = Answer { seed: 3, r#static: run(400.0), auto: run(300.0) };
         let value = serde_json::to_value(&answer).unwrap();
         let keys = |value: &serde_json::Value| {
             value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(keys(&value), "kredis seed static");
+        assert_eq!(keys(&value), "auto seed static");
         assert_eq!(keys(&value["static"]), "latency_us miss_ratio requests tenants");
         assert_eq!(keys(&value["static"]["latency_us"]), "mean p50 p99 p999");
-        let tenant = &value["kredis"]["tenants"][0];
-        assert_eq!(keys(tenant), "bytes k mean_us miss_ratio name requests");
+        let tenant = &value["auto"]["tenants"][0];
+        assert_eq!(keys(tenant), "bytes mean_us miss_ratio name requests");
     }
 
     #[test]
     fn the_sentence_says_which_way_it_went() {
         let text =
-            |plain, tuned| Answer { seed: 1, r#static: run(plain), kredis: run(tuned) }.to_string();
+            |plain, tuned| Answer { seed: 1, r#static: run(plain), auto: run(tuned) }.to_string();
         let better = text(400.0, 300.0);
         assert!(better.contains("25.0 % less") && better.contains("-25.0 %"), "{better}");
         let worse = text(300.0, 330.0);

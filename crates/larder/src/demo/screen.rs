@@ -86,19 +86,18 @@ fn block(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holdin
     let mut text = head(recipe, progress);
     let _ = write!(
         text,
-        "\n  {:<16} {:>9} {:>10} {:>10} {:>10} {:>4}",
-        "tenant", "requests", "miss ratio", "mean", "memory", "K"
+        "\n  {:<16} {:>9} {:>10} {:>10} {:>10}",
+        "tenant", "requests", "miss ratio", "mean", "memory"
     );
     for ((name, recent), holding) in names.iter().zip(&progress.tenants).zip(holdings) {
         let short: String = name.chars().take(16).collect();
         let _ = write!(
             text,
-            "\n  {short:<16} {:>9} {:>10.3} {:>10} {:>10} {:>4}",
+            "\n  {short:<16} {:>9} {:>10.3} {:>10} {:>10}",
             recent.requests,
             recent.miss_ratio,
             Format::Micros.show(recent.mean_us),
-            Format::Bytes.show(holding.bytes as f64),
-            holding.k
+            Format::Bytes.show(holding.bytes as f64)
         );
     }
     text
@@ -109,11 +108,10 @@ fn line(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holding
     for ((name, recent), holding) in names.iter().zip(&progress.tenants).zip(holdings) {
         let _ = write!(
             text,
-            " · {name} misses {:.3}, {}, {}, K {}",
+            " · {name} misses {:.3}, {}, {}",
             recent.miss_ratio,
             Format::Micros.show(recent.mean_us),
-            Format::Bytes.show(holding.bytes as f64),
-            holding.k
+            Format::Bytes.show(holding.bytes as f64)
         );
     }
     text
@@ -135,14 +133,14 @@ mod tests {
             tenants: vec![recent; 2],
         };
         let names = ["web".to_owned(), "a name of more than sixteen".to_owned()];
-        let holdings = [Holding { bytes: 2 << 20, k: 16 }; 2];
-        let text = block("kredis", &names, &progress, &holdings);
+        let holdings = [Holding { bytes: 2 << 20 }; 2];
+        let text = block("auto", &names, &progress, &holdings);
         assert_eq!(text.lines().count(), 4, "{text}");
-        assert!(text.starts_with("kredis  25 %, warming up"), "{text}");
+        assert!(text.starts_with("auto  25 %, warming up"), "{text}");
         let web = text.lines().nth(2).unwrap();
         let words: Vec<_> = web.split_whitespace().collect();
-        assert_eq!(words, ["web", "7", "0.250", "400", "µs", "2", "MiB", "16"]);
-        let text = line("kredis", &names, &progress, &holdings);
-        assert!(text.contains("web misses 0.250, 400 µs, 2 MiB, K 16"), "{text}");
+        assert_eq!(words, ["web", "7", "0.250", "400", "µs", "2", "MiB"]);
+        let text = line("auto", &names, &progress, &holdings);
+        assert!(text.contains("web misses 0.250, 400 µs, 2 MiB"), "{text}");
     }
 }

@@ -254,7 +254,7 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             slab: store::Slab::default(),
-            recipe: "kredis".into(),
+            recipe: "auto".into(),
             tenants: vec![],
             io_threads: cores.clamp(1, 8),
             proto_max_bulk_len: Bytes(512 << 20),

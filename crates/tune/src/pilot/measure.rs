@@ -54,7 +54,7 @@ impl Pilot {
         reading.samples.sort_by_key(|sample| sample.time);
         self.samples += reading.samples.len() as u64;
         self.dropped = reading.dropped;
-        let Self { observer, pools, recipe, prices, .. } = self;
+        let Self { observer, pools, recipe, prices, views, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
         // What misses cost where no fetch of the key was timed, and what waiting counts.
@@ -73,6 +73,9 @@ impl Pilot {
             observer.see(sample, &mut show);
         }
         observer.expire_pending(reading.now, &mut show);
+        if let ([pool], [accesses]) = (&pools[..], &accesses[..]) {
+            views.learn(reading, accesses, pool.filter());
+        }
         for (pool, accesses) in pools.iter_mut().zip(accesses) {
             let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
             let gets = parts.map(|part| part.gets).sum();

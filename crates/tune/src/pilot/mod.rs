@@ -27,6 +27,7 @@ mod measure;
 mod pools;
 mod price;
 mod snapshot;
+mod views;
 
 use crate::budgets::fit;
 use crate::known::Known;
@@ -42,6 +43,7 @@ use base::{Bytes, Filter, Micros, TenantId};
 use price::Prices;
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
+use views::Views;
 
 /// Epochs the pilot remembers.
 const HISTORY_MAX: usize = 240;
@@ -87,6 +89,8 @@ pub struct Pilot {
     turnover: Option<u64>,
     /// What the waiting of tenants counts, where they share a pool.
     prices: Prices,
+    /// A curve of each tenant, where they share a pool.
+    views: Views,
 }
 
 /// A pool as the pilot sees it.
@@ -166,6 +170,7 @@ impl Pilot {
             windows: Windows::default(),
             turnover: None,
             prices: Prices::default(),
+            views: Views::default(),
         }
     }
 
@@ -183,6 +188,7 @@ impl Pilot {
     /// epoch, so that the plant's queue of samples stays short. True if an epoch ended.
     pub fn tick(&mut self, plant: &mut dyn Plant) -> bool {
         let mut reading = plant.read();
+        self.views.form(&self.recipe, &reading, self.seed);
         if self.form_pools(&reading) {
             let step = self.step();
             plant.apply(&step);
@@ -238,6 +244,9 @@ impl Pilot {
     /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
     /// little was seen, or where each class of its sizes has its own.
     pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
+        if let Some(curves) = self.views.curves(tenant) {
+            return curves;
+        }
         let own = |pool: &&Steered| pool.tenants.contains(&tenant) && pool.sizes.is_none();
         let pool = self.pools.iter().find(own);
         pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
@@ -258,7 +267,7 @@ impl Pilot {
             rate: self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max),
             samples: self.samples,
             dropped: self.dropped,
-            model_bytes: watches.map(Watch::bytes).sum(),
+            model_bytes: watches.map(Watch::bytes).sum::<Bytes>() + self.views.bytes(),
             observer_bytes: self.observer.bytes(),
             plan: self.plan.clone(),
             history: self.history.iter().cloned().collect(),
@@ -286,6 +295,7 @@ impl Pilot {
         let before = self.step();
         self.measure(reading, length);
         self.set_prices(reading);
+        self.views.epoch(self.recipe.keep);
         self.lend_idle(reading);
         self.windows.epoch(reading);
         if self.is_first_come() {

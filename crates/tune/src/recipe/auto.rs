@@ -15,6 +15,7 @@ use crate::Evictor;
 pub(super) const RECIPE: Recipe = Recipe {
     name: "auto",
     model: Some("miniature"),
+    curves: Some("krr"),
     evictors: &[Evictor::gittins(64), Evictor::klru_pool(5), Evictor::LFU],
     planner: "guard",
     gain_min: f64::NEG_INFINITY,

@@ -41,6 +41,8 @@ pub struct Recipe {
     pub pools: Pools,
     /// Which model watches each pool, one per policy in `evictors`; none switches the tap off.
     pub model: Option<&'static str>,
+    /// Which model draws a curve of each tenant for people, where tenants share a pool.
+    pub curves: Option<&'static str>,
     /// Policies a pool may have; it begins with the first.
     pub evictors: &'static [Evictor],
     /// Who divides the memory.
@@ -97,6 +99,7 @@ impl Recipe {
         name: "",
         pools: Pools::Whole,
         model: None,
+        curves: None,
         evictors: &[Evictor::klru_pool(5)],
         planner: "nothing",
         objective: Objective::Latency,

@@ -1,0 +1,88 @@
+//! Curves for people, where tenants share a pool: what another size would give each of them.
+//!
+//! Nothing is planned by them. They are drawn from the samples that the pool's own models see: a
+//! view watches the keys of its tenant among those, at the power of two below the pool's rate, so
+//! that a rate that falls a little at a time does not begin them anew each time.
+
+use crate::snapshot::Candidate;
+use crate::watch::{Watch, keys_max, octave};
+use crate::{Evictor, Reading, Recipe};
+use base::{Access, Bytes, Filter, TenantId};
+use std::collections::HashMap;
+
+/// The policy whose curves are shown: the plain one that everybody knows.
+const EVICTORS: &[Evictor] = &[Evictor::klru_pool(5)];
+
+/// A view of each tenant, in the order of the reading.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    of: Vec<View>,
+}
+
+#[derive(Debug)]
+struct View {
+    tenant: TenantId,
+    watch: Watch,
+    /// Reads so far, as of the last look and of the last epoch.
+    seen: Option<u64>,
+    ended: u64,
+}
+
+impl Views {
+    /// Sees to it that each tenant has a view, where the recipe draws any.
+    pub(super) fn form(&mut self, recipe: &Recipe, reading: &Reading, seed: u64) {
+        let Some(name) = recipe.curves else { return };
+        let tenants = || reading.tenants.iter().map(|tenant| tenant.id);
+        if tenants().eq(self.of.iter().map(|view| view.tenant)) {
+            return;
+        }
+        let spec = curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
+        let recipe = Recipe { evictors: EVICTORS, rate: None, ..*recipe };
+        let keys = keys_max(&recipe, reading.tenants.len(), reading.model_memory);
+        let mut old = std::mem::take(&mut self.of);
+        self.of = tenants()
+            .map(|tenant| {
+                let known = old.iter().position(|view| view.tenant == tenant);
+                known.map(|at| old.swap_remove(at)).unwrap_or_else(|| {
+                    let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed);
+                    View { tenant, watch, seen: None, ended: 0 }
+                })
+            })
+            .collect();
+    }
+
+    /// Shows what was sampled since the last look at the rate of the pool.
+    pub(super) fn learn(&mut self, reading: &Reading, accesses: &[Access], filter: Filter) {
+        let rate = octave(filter.rate());
+        let mut by_tenant: HashMap<TenantId, Vec<Access>> = HashMap::new();
+        for access in accesses {
+            by_tenant.entry(access.tenant).or_default().push(*access);
+        }
+        for (view, tenant) in self.of.iter_mut().zip(&reading.tenants) {
+            view.watch.follow(rate);
+            let before = view.seen.replace(tenant.gets).unwrap_or(tenant.gets);
+            let own = by_tenant.get(&tenant.id).map_or(&[][..], |own| own);
+            view.watch.learn(own, tenant.gets.saturating_sub(before));
+        }
+    }
+
+    /// Takes the curves of those who asked for anything, and forgets a little.
+    pub(super) fn epoch(&mut self, keep: f64) {
+        for view in &mut self.of {
+            let gets = view.seen.unwrap_or_default();
+            if gets > std::mem::replace(&mut view.ended, gets) {
+                view.watch.take_curves(keep);
+            }
+        }
+    }
+
+    /// The curves of a tenant, where it has a view.
+    pub(super) fn curves(&self, tenant: TenantId) -> Option<&[Candidate]> {
+        let view = self.of.iter().find(|view| view.tenant == tenant);
+        view.map(|view| view.watch.curves())
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.of.iter().map(|view| view.watch.bytes()).sum()
+    }
+}
