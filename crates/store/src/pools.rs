@@ -14,6 +14,7 @@ use crate::tenant::Account;
 use crate::{Evictor, Now, Pool};
 use base::{Prng, TenantId};
 use policy::rank::Learnt;
+use policy::rank::Lessons;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -160,6 +161,11 @@ impl Pools {
         let accounts = if members.evictor.k > 0 { &members.accounts[..] } else { &[] };
         let first = prng.below(accounts.len().max(1) as u64) as usize;
         accounts[first..].iter().chain(&accounts[..first]).map(|(tenant, _)| *tenant)
+    }
+
+    /// What a pool's rank learns from, if it learns.
+    pub(crate) fn learns(&self, pool: usize) -> Option<Lessons> {
+        self.all[pool].evictor.rank.learns()
     }
 
     /// Whether the ranks of a pool are what a byte is worth.

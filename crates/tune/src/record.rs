@@ -97,6 +97,8 @@ pub struct Status {
     /// Memory of what joins misses with their fills for them.
     #[serde(serialize_with = "crate::bytes")]
     pub observer_bytes: Bytes,
+    /// How much the waiting of each tenant counts, by its number; 1 where none is named.
+    pub prices: Vec<f64>,
     /// The last plan, adopted or not.
     pub plan: Option<Plan>,
     /// The last epochs, oldest first.

@@ -3,6 +3,7 @@
 //! Replies are lines for people; with JSON as the last argument they are one document for programs.
 
 use super::flag::{ADMIN, FAST, READ};
+use super::price::price;
 use super::tides;
 use super::{Call, Command, Done, Failure, SYNTAX};
 use crate::pilot::{self, Shown};
@@ -118,7 +119,13 @@ fn plan(call: &mut Call<'_>) -> Done {
     let recipe = pilot::recipe_of(&call.view.settings);
     if as_json {
         let status = match &shown.status {
-            Some(status) => serde_json::to_value(status).unwrap_or_default(),
+            Some(status) => {
+                let mut value = serde_json::to_value(status).unwrap_or_default();
+                if let Some(price) = price(call) {
+                    value["price"] = price.document();
+                }
+                value
+            }
             None => json!({
                 "recipe": recipe.to_string(),
                 "epoch": 0,
@@ -142,7 +149,7 @@ fn plan(call: &mut Call<'_>) -> Done {
             text.push(if pilot::is_steered(&call.view.settings) {
                 "The loop has just been switched on.".to_owned()
             } else {
-                "CONFIG SET maxmemory-policy auto recipe kredis switches the loop on.".to_owned()
+                "CONFIG SET maxmemory-policy auto recipe auto switches the loop on.".to_owned()
             });
         }
         Some(status) => {
@@ -156,6 +163,9 @@ fn plan(call: &mut Call<'_>) -> Done {
             ));
             if status.memory == Bytes(0) {
                 text.push("There is no limit to divide: set maxmemory.".to_owned());
+            }
+            if let Some(price) = price(call) {
+                text.extend(price.lines(pilot::memory(call.shared).0));
             }
             if let Some(epoch) = status.history.last() {
                 text.push(decision(epoch));
@@ -300,7 +310,7 @@ fn curve(call: &mut Call<'_>) -> Done {
         } else if pilot::is_steered(&call.view.settings) {
             "too little was seen of this tenant: its curve needs some thousand reads"
         } else {
-            "the loop is off: CONFIG SET maxmemory-policy auto recipe kredis switches it on"
+            "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
         }));
     }
     let pairs: Vec<_> = sizes.iter().filter_map(|&s| Some((s, best(candidates, s)?.0))).collect();
@@ -424,6 +434,6 @@ fn tenants(call: &mut Call<'_>) -> Done {
     Ok(())
 }
 
-fn share(part: Bytes, whole: Bytes) -> f64 {
+pub(super) fn share(part: Bytes, whole: Bytes) -> f64 {
     if whole.0 > 0 { part.as_f64() / whole.as_f64() } else { 0.0 }
 }

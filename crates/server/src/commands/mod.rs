@@ -35,6 +35,7 @@ mod latency;
 mod lcs;
 mod life;
 pub(crate) mod monitor;
+mod price;
 mod pubsub;
 mod relocate;
 mod scan;

@@ -20,8 +20,8 @@ use crate::sync::Mutex;
 use crate::table::SHARE;
 use crate::{Now, Store};
 use base::{Bytes, Sample, TenantId};
-use policy::rank::Victims;
-use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, Class, giver, receiver};
+use policy::rank::balance::{BETTER_BY_AGE, BETTER_LEARNT, BETTER_WATCHED, Class, giver, receiver};
+use policy::rank::{Lessons, Victims};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A shard moves a page at most for so many requests to it, and for a part of the items that it
@@ -289,7 +289,11 @@ impl Shard {
 
     /// How much more the victims of a pool's class must be worth for it to get a page.
     fn better(&self, pool: usize) -> f64 {
-        if self.pools.are_worth(pool) { BETTER_LEARNT } else { BETTER_BY_AGE }
+        match self.pools.learns(pool) {
+            Some(Lessons::Watched) => BETTER_WATCHED,
+            _ if self.pools.are_worth(pool) => BETTER_LEARNT,
+            _ => BETTER_BY_AGE,
+        }
     }
 
     /// Moves a page to a class that is full from the one whose victims are worth least, if they are

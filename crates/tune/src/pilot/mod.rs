@@ -269,6 +269,7 @@ impl Pilot {
             dropped: self.dropped,
             model_bytes: watches.map(Watch::bytes).sum::<Bytes>() + self.views.bytes(),
             observer_bytes: self.observer.bytes(),
+            prices: self.prices.in_force().to_vec(),
             plan: self.plan.clone(),
             history: self.history.iter().cloned().collect(),
         }

@@ -18,13 +18,23 @@ const NONE: f64 = 0.02;
 
 fn plan(snapshot: &Snapshot) -> Plan {
     let division: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, choose(pool))).collect();
-    let mut notes = vec![];
-    for (pool, (_, evictor)) in snapshot.pools.iter().zip(&division) {
-        if *evictor != pool.evictor {
-            notes.push(format!("{}: {evictor} is shown to wait less than {}", pool.name, pool.evictor));
-        }
-    }
+    let notes = snapshot.pools.iter().flat_map(compared).collect();
     Plan::of(SPEC.name, snapshot, &division, notes)
+}
+
+/// What the other policies would have waited, in a sentence.
+fn compared(pool: &Pool) -> Option<String> {
+    let waited = |one: &Candidate| one.waits.map(|waits| waits.iter().sum::<f64>());
+    let present = pool.candidates.iter().find(|one| one.evictor == pool.evictor)?;
+    let now = waited(present).filter(|now| *now > 0.0)?;
+    let others = pool.candidates.iter().filter(|one| one.evictor != pool.evictor);
+    let others = others.filter_map(|one| {
+        let more = 100.0 * (waited(one)? / now - 1.0);
+        Some(format!("{} {more:+.1} %", one.evictor))
+    });
+    let others: Vec<_> = others.collect();
+    let than = format!("in miniature, waiting beside {}", pool.evictor);
+    (!others.is_empty()).then(|| format!("{than}: {}", others.join(", ")))
 }
 
 fn choose(pool: &Pool) -> Evictor {

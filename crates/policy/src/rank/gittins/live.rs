@@ -239,7 +239,7 @@ mod tests {
         (costs[1].factor, costs[1].by_class[3]) = (3.0, 50.0);
         let again = Gittins { indices: Arc::new(rank.indices.with_costs(&costs)), ..rank };
         assert!((again.rank_in(1, 0, &meta, Tick(tick)) / dear - 1.0).abs() < 1e-3);
-        let meta = Stamps::aged(tick, 5_000, 0, 3).meta(500, tick);
+        let meta = Stamps::aged(tick, 5_000, 3, 0).meta(500, tick);
         let of_class = again.rank_in(1, 0, &meta, Tick(tick));
         assert!((of_class / cheap - 150.0 / 70.0).abs() < 1e-3, "the measured mean of a class");
     }

@@ -1,0 +1,133 @@
+//! The price of memory where tenants share a pool: what a byte more would save, who holds how much
+//! of it, and what floors cost the others.
+//!
+//! All items compete by what their bytes save, so the ones that leave are worth the same whoever
+//! owns them, and that is the price of a byte: what they would have saved. A tenant whose victims
+//! are worth less holds more than it would get, for a floor; one whose victims are worth more is
+//! kept from taking more by its ceiling.
+
+use super::{Call, larder};
+use crate::pilot;
+use base::{Bytes, TenantId};
+use serde_json::{Value, json};
+use store::Now;
+
+/// Tenants that are told of.
+const SHOWN_MAX: usize = 64;
+/// A floor is said to bind where victims are worth less than this share of the price.
+const BELOW: f64 = 0.5;
+
+/// What a tenant holds, and what it is worth.
+struct Holding {
+    name: String,
+    used: Bytes,
+    min: Bytes,
+    /// How much its waiting counts.
+    counts: f64,
+    /// Microseconds of waiting a second that a MiB of it saves.
+    saves: Option<f64>,
+}
+
+/// What memory is worth now.
+pub(super) struct Price {
+    /// Microseconds of waiting a second that a MiB more would save.
+    per_mib: f64,
+    holdings: Vec<Holding>,
+}
+
+impl Price {
+    /// As the victims of late tell it, where so many requests come a second.
+    pub(super) fn of(call: &Call<'_>, prices: &[f64], ops_per_s: f64, now: Now) -> Option<Self> {
+        let store = &call.shared.store;
+        // Worth is of a request to a shard.
+        let scale = f64::from(1 << 20) * ops_per_s / store.shards() as f64;
+        let (mut sum, mut weight) = (0.0, 0.0);
+        let mut holdings = vec![];
+        for (at, name) in call.view.names.iter().enumerate().take(SHOWN_MAX) {
+            let tenant = call.view.tenant(at as TenantId);
+            let (mut own, mut evicted) = (0.0, 0.0);
+            for class in store.size_class_stats(at as TenantId, now) {
+                let count = class.evicted.max(class.victims.count) as f64;
+                if class.victims.count > 0 && class.victims.density > 0.0 {
+                    own += count * class.victims.density;
+                    evicted += count;
+                }
+            }
+            sum += own;
+            weight += evicted;
+            holdings.push(Holding {
+                name: name.clone(),
+                used: store.tenant_stats(at as TenantId).used,
+                min: tenant.min,
+                counts: prices.get(at).copied().unwrap_or(1.0),
+                saves: (evicted > 0.0).then(|| own / evicted * scale),
+            });
+        }
+        (weight > 0.0).then(|| Self { per_mib: sum / weight * scale, holdings })
+    }
+
+    /// In sentences and a table.
+    pub(super) fn lines(&self, used: Bytes) -> Vec<String> {
+        let mut text = vec![
+            format!("A MiB more would save about {} of waiting a second.", wait(self.per_mib)),
+            format!(
+                "{:<16} {:>10} {:>6} {:>7} {:>16}",
+                "tenant", "holds", "share", "counts", "a MiB saves"
+            ),
+        ];
+        text.extend(self.holdings.iter().map(|one| {
+            let saves = one.saves.map_or("-".to_owned(), |us| format!("{} a second", wait(us)));
+            let share = larder::share(one.used, used);
+            let short: String = one.name.chars().take(16).collect();
+            let (used, counts) = (one.used.to_string(), one.counts);
+            format!("{short:<16} {used:>10} {:>4.0} % {counts:>7.2} {saves:>16}", 100.0 * share)
+        }));
+        for one in &self.holdings {
+            let Some(saves) = one.saves.filter(|saves| *saves < BELOW * self.per_mib) else {
+                continue;
+            };
+            if one.min > Bytes(0) && one.used.0 <= one.min.0 + one.min.0 / 16 {
+                let lost = (self.per_mib - saves) * one.used.as_f64() / f64::from(1 << 20);
+                let (name, min) = (&one.name, one.min);
+                text.push(format!(
+                    "The floor of {name}, {min}, costs the others about {} of waiting a second.",
+                    wait(lost)
+                ));
+            }
+        }
+        text
+    }
+
+    pub(super) fn document(&self) -> Value {
+        let tenant = |one: &Holding| {
+            json!({
+                "name": one.name,
+                "used": one.used.0,
+                "counts": one.counts,
+                "us_per_s_per_mib": one.saves,
+            })
+        };
+        let tenants: Vec<_> = self.holdings.iter().map(tenant).collect();
+        json!({"us_per_s_per_mib": self.per_mib, "tenants": tenants})
+    }
+}
+
+/// A time as a person reads it.
+fn wait(us: f64) -> String {
+    match us {
+        us if us < 1e3 => format!("{us:.0} µs"),
+        us if us < 1e6 => format!("{:.1} ms", us / 1e3),
+        us => format!("{:.1} s", us / 1e6),
+    }
+}
+
+/// Of the recipe in force, where it has prices.
+pub(super) fn price(call: &Call<'_>) -> Option<Price> {
+    if !pilot::recipe_of(&call.view.settings).has_prices() {
+        return None;
+    }
+    let shown = call.shared.published.shown();
+    let status = shown.status.as_ref()?;
+    let reads = status.plan.as_ref()?.pools.iter().map(|pool| pool.reads_per_s).sum();
+    Price::of(call, &status.prices, reads, call.now)
+}
