@@ -403,7 +403,7 @@ fn promises_are_kept_or_refused_in_plain_words() {
 fn what_does_not_fit_together_is_refused() {
     for (recipe, tenant, fix) in [
         ("predis", "", ""),
-        ("kredis", "--tenant web match db 3 target 0.1", "set recipe lama"),
+        ("kredis", "--tenant web match db 3 target 0.1", "set recipe auto, lama"),
         ("kredis:planner=qos", "--tenant web match db 3 target 0.1", ""),
     ] {
         let mut settings = settings(recipe);

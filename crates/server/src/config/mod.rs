@@ -391,9 +391,9 @@ impl Settings {
         }
         let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
-        if let Some(tenant) = promised.filter(|_| recipe.planner != tune::planner::qos::SPEC.name) {
+        if let Some(tenant) = promised.filter(|_| !recipe.keeps_promises()) {
             return Err(Error(format!(
-                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe lama \
+                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe auto, lama \
                  or kredis:planner=qos",
                 tenant.name
             )));

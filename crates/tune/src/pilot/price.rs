@@ -3,10 +3,12 @@
 //!
 //! A promise is a bound of a problem whose aim is the least waiting of all. Its multiplier says by
 //! how much the waiting of the tenant is to count more for the bound to hold, and is found by dual
-//! ascent: it rises while the bound is broken, and falls to zero while it holds.
+//! ascent: it rises while the bound is broken, and falls to one while it holds. What is needed
+//! may be a little, or hundredfold where its misses are cheap beside the others', so the steps are
+//! those of its logarithm.
 //!
 //! ```text
-//!   price = weight · (1 + μ)        μ ← max(0, μ + η · (measured - target) / target)   an epoch
+//!   price = weight · e^μ        μ ← max(0, μ + η · (measured - target) / target)   an epoch
 //! ```
 //!
 //! No curve is needed: what is asked for is measured, and no memory is set aside.
@@ -21,7 +23,7 @@ use std::collections::HashMap;
 const STEP: f64 = 0.2;
 const STEP_MAX: f64 = 0.5;
 /// A promise that would need more is beyond what memory can do.
-const MULTIPLIER_MAX: f64 = 1_000.0;
+const MU_MAX: f64 = 12.0;
 /// Reads on which a measurement rests at least.
 const READS_MIN: u64 = 200;
 
@@ -59,7 +61,7 @@ impl Multiplier {
         };
         let off = (measured - target) / target.max(1e-6);
         self.mu += (STEP * off).clamp(-STEP_MAX, STEP_MAX);
-        self.mu = self.mu.clamp(0.0, MULTIPLIER_MAX);
+        self.mu = self.mu.clamp(0.0, MU_MAX);
     }
 }
 
@@ -81,7 +83,7 @@ impl Prices {
             self.multipliers.entry(tenant.id).or_insert(new).rise(tenant, target);
         }
         let price = |tenant: &TenantReading| {
-            tenant.weight * (1.0 + self.multipliers.get(&tenant.id).map_or(0.0, |known| known.mu))
+            tenant.weight * self.multipliers.get(&tenant.id).map_or(1.0, |known| known.mu.exp())
         };
         let known = |at: TenantId| reading.tenants.iter().find(|tenant| tenant.id == at);
         let most = reading.tenants.iter().map(|tenant| tenant.id + 1).max().unwrap_or_default();
@@ -121,11 +123,12 @@ mod tests {
         prices.set(&reading(0, 0));
         assert_eq!(prices.in_force(), [2.0, 1.0]);
         prices.set(&reading(1_000, 150));
-        assert_eq!(prices.in_force(), [2.0, 1.1], "half of the target too many");
+        let rise = |mu: f64| [2.0, mu.exp()];
+        assert_eq!(prices.in_force(), rise(0.1), "half of the target too many");
         prices.set(&reading(1_100, 250));
-        assert_eq!(prices.in_force(), [2.0, 1.1], "too few reads");
+        assert_eq!(prices.in_force(), rise(0.1), "too few reads");
         prices.set(&reading(2_000, 1_000));
-        assert_eq!(prices.in_force(), [2.0, 1.6], "by no more than a half");
+        assert_eq!(prices.in_force(), rise(0.6), "by no more than a half");
         (3..20).for_each(|epoch| prices.set(&reading(epoch * 1_000, 1_000)));
         assert_eq!(prices.in_force(), [2.0, 1.0]);
         let mut plain = reading(20_000, 1_000);

@@ -94,6 +94,11 @@ impl Recipe {
         self.pools == Pools::Whole && self.evictors[0].is_priced()
     }
 
+    /// Whether it keeps what tenants were promised: by the price of their waiting, or by memory.
+    pub fn keeps_promises(&self) -> bool {
+        self.has_prices() || self.planner == crate::planner::qos::SPEC.name
+    }
+
     /// What recipes have in common, so that each says only what sets it apart.
     const COMMON: Self = Self {
         name: "",
