@@ -227,7 +227,7 @@ mod tests {
             observer.see(sample, |a| accesses.push((a.op, a.key, a.size.as_u32())));
         }
         observer.expire_pending(Micros::from_secs(3600), |a| {
-            accesses.push((a.op, a.key, a.size.as_u32()))
+            accesses.push((a.op, a.key, a.size.as_u32()));
         });
         assert_eq!(observer.pending(), 0);
         accesses

@@ -52,12 +52,11 @@ impl Plant for SimulatedPlant {
         self.pools = step.pools.iter().map(pool).collect();
         self.prices.clone_from(&step.prices);
         let learns = |pool: &PoolStep| pool.evictor == Evictor::gittins(pool.evictor.k);
-        match step.pools.iter().any(learns) {
-            false => self.watching = None,
-            true => {
-                let tenants = self.members.len();
-                self.watching.get_or_insert_with(|| Box::new(Watching::new(tenants)));
-            }
+        if step.pools.iter().any(learns) {
+            let tenants = self.members.len();
+            self.watching.get_or_insert_with(|| Box::new(Watching::new(tenants)));
+        } else {
+            self.watching = None;
         }
         for (member, tenant) in self.members.iter_mut().zip(0..) {
             for ((home_of, bucket), class) in member.pools.iter_mut().zip(&member.buckets).zip(0..)

@@ -108,7 +108,7 @@ mod tests {
 
     fn reading(gets: u64, misses: u64) -> Reading {
         let tenant =
-            |id, weight| TenantReading { id, weight, gets, misses, ..TenantReading::default() };
+            |id, weight| TenantReading { id, gets, misses, weight, ..TenantReading::default() };
         let goal = Goal { tenant: 1, target: Target::MissRatio(0.1), priority: 0 };
         Reading {
             tenants: vec![tenant(0, 2.0), tenant(1, 1.0)],

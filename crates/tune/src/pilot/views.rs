@@ -43,10 +43,11 @@ impl Views {
         self.of = tenants()
             .map(|tenant| {
                 let known = old.iter().position(|view| view.tenant == tenant);
-                known.map(|at| old.swap_remove(at)).unwrap_or_else(|| {
+                let new = || {
                     let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed);
                     View { tenant, watch, seen: None, ended: 0 }
-                })
+                };
+                known.map_or_else(new, |at| old.swap_remove(at))
             })
             .collect();
     }

@@ -18,7 +18,7 @@ const NONE: f64 = 0.02;
 
 fn plan(snapshot: &Snapshot) -> Plan {
     let division: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, choose(pool))).collect();
-    let notes = snapshot.pools.iter().flat_map(compared).collect();
+    let notes = snapshot.pools.iter().filter_map(compared).collect();
     Plan::of(SPEC.name, snapshot, &division, notes)
 }
 

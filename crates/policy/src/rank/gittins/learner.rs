@@ -92,7 +92,7 @@ pub struct Learner {
     /// By tenant and class, as far as any was seen.
     lived: Vec<Box<[Lifetimes]>>,
     /// By tenant: after a fetch of a class, of which class the next of the same key was.
-    fetches: Vec<Box<[[f32; PENALTIES]; PENALTIES]>>,
+    fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
     tenants: usize,
     look_at: u64,
 }
@@ -168,7 +168,7 @@ impl Learner {
         }
         let app = known.app as usize;
         while self.fetches.len() <= app {
-            self.fetches.push(Box::new([[0.0; PENALTIES]; PENALTIES]));
+            self.fetches.push([[0.0; PENALTIES]; PENALTIES]);
         }
         self.fetches[app][before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
     }

@@ -70,6 +70,7 @@ impl Indices {
     }
 
     /// The same indices, where misses cost something else.
+    #[must_use]
     pub fn with_costs(&self, costs: &[Cost]) -> Self {
         let (table, by_tag) = (self.table.clone(), self.by_tag.clone());
         Self { table, by_tag, prices: prices(costs) }
