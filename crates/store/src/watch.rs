@@ -51,7 +51,7 @@ pub(crate) struct Watching {
 
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
-        let indices = Arc::new(Indices::new(Table::default(), 1, &[]));
+        let indices = Arc::new(Indices::new(Table::default(), &[1], &[]));
         Self { learner: Learner::new(tenants), indices, filter: Filter::ALL, bytes: 0 }
     }
 
@@ -169,19 +169,23 @@ impl Store {
     pub(crate) fn watch(&self) {
         let mut admin = lock(&self.admin);
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
-        let (mut tick, mut items) = (0, 0);
+        let (mut tick, mut items) = (0, vec![0; accounts.len()]);
+        watching.learner.set_tenants(accounts.len());
         for shard in &self.shards {
             let watched = {
                 let mut shard = shard.write_drained();
                 tick = tick.max(shard.tick);
-                items += shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
+                for (items, tenant) in items.iter_mut().zip(&shard.tenants) {
+                    *items += tenant.table.len();
+                }
                 shard.tap.drain_watched()
             };
             watching.take(&watched);
         }
         let part = self.memory.limit() / PART;
         let narrower = watching.narrow(part);
-        let by_shard = items / self.shards.len();
+        items.iter_mut().for_each(|items| *items /= self.shards.len());
+        let by_shard = items.iter().sum();
         let is_due = watching.learner.is_due(tick, by_shard);
         if !narrower && !is_due {
             return;
@@ -189,7 +193,7 @@ impl Store {
         if is_due {
             let table = watching.learner.learn(tick, by_shard);
             let costs = costs(&watching.learner, accounts, prices);
-            watching.indices = Arc::new(Indices::new(table, by_shard, &costs));
+            watching.indices = Arc::new(Indices::new(table, &items, &costs));
             self.size_pasts(part / self.shards.len() as u64);
         }
         self.charge_watching(&mut admin);

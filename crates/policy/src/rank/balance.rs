@@ -40,7 +40,7 @@ pub const BETTER_LEARNT: f64 = 3.5;
 /// The same by what is learnt of watched keys, resident or not. Two tenants whose victims differ
 /// threefold would else stay divided as they came: for items of 400 and 1 000 bytes that was a
 /// tenth of all misses.
-pub const BETTER_WATCHED: f64 = 2.0;
+pub const BETTER_WATCHED: f64 = 1.5;
 /// The same by age, which needs no learning: memcached's ratio.
 pub const BETTER_BY_AGE: f64 = 1.25;
 

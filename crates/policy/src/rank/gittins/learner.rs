@@ -109,6 +109,11 @@ impl Learner {
         Self { options, watched: KeyMap::default(), lived: vec![], fetches: vec![], tenants, look_at: FIRST_LOOK }
     }
 
+    /// There are so many tenants now; what was learnt of new ones until now was another's.
+    pub fn set_tenants(&mut self, tenants: usize) {
+        self.tenants = tenants.clamp(1, TENANTS);
+    }
+
     /// Keys that are watched at present.
     pub fn watched(&self) -> usize {
         self.watched.len()
@@ -284,6 +289,21 @@ mod tests {
         assert!(index(1, class, 150) > 2.0 * index(1, class, 0), "near its hit it is worth more");
         assert!(index(0, 0, 0) < 0.01 * index(1, class, 0), "{}", index(0, 0, 0));
         assert!(index(1, 31, 0) > 10.0 * index(0, 31, 0), "a class not seen is as its tenant");
+    }
+
+    /// A tenant that came later is told apart from there on.
+    #[test]
+    fn tenants_may_come_later() {
+        let mut learner = Learner::new(1);
+        for now in 1..40_000u64 {
+            learner.set_tenants(if now < 100 { 1 } else { 2 });
+            let (tenant, key) = if now % 2 == 0 { (0, now) } else { (1, (1 << 32) + now / 2 % 100) };
+            learner.access(tenant, mix(key), Kind::Read, now);
+        }
+        let table = learner.learn(40_000, 200);
+        let class = super::super::class::interval_class(200, 1);
+        assert!(table.index(1, class, 0) > 50.0 * table.index(0, 0, 0));
+        assert!(table.index(1, 0, 0) > 50.0 * table.index(0, 0, 0), "as its tenant");
     }
 
     /// Residents only, with evictions as ends: nothing is ever hit late, for all left early.

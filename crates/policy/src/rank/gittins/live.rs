@@ -50,12 +50,15 @@ pub struct Indices {
 }
 
 impl Indices {
-    /// A table with the classes of tags, where a shard holds so many items, and with what a miss
-    /// costs by tenant.
-    pub fn new(table: Table, objects: usize, costs: &[Cost]) -> Self {
+    /// A table with the classes of tags, where a shard holds so many items of each tenant, and with
+    /// what a miss costs by tenant.
+    pub fn new(table: Table, objects: &[usize], costs: &[Cost]) -> Self {
+        let all: usize = objects.iter().sum();
         let of_tenant = |at: usize| {
             std::array::from_fn(|class| {
-                let [one, other] = classes_of_tag(class, objects);
+                // Hits of a tag lie apart relative to the items of its tenant.
+                let own = objects.get(at).copied().unwrap_or(all);
+                let [one, other] = classes_of_tag(class, own);
                 std::array::from_fn(|age| {
                     let index = |class| table.at(at, class, age);
                     f32::midpoint(index(one), index(other))
@@ -119,7 +122,7 @@ pub struct Gittins {
 impl Gittins {
     /// Before anything is known; whether waiting counts, or hits.
     pub fn unlearnt(has_price: bool) -> Self {
-        let indices = Indices::new(Table::default(), 1 << 12, &[]);
+        let indices = Indices::new(Table::default(), &[1 << 12], &[]);
         Self { indices: Arc::new(indices), has_price }
     }
 }
@@ -211,7 +214,7 @@ mod tests {
     fn a_tag_ranks_as_its_item() {
         let table = Table::default();
         let costs = [210.0, 70.0, 0.0].map(|mean| Cost { mean, ..Cost::default() });
-        let indices = Arc::new(Indices::new(table, 1 << 12, &costs));
+        let indices = Arc::new(Indices::new(table, &[1 << 12; 3], &costs));
         let rank = Gittins { indices, has_price: true };
         let tick = 1 << 28;
         for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {
