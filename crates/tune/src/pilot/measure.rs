@@ -1,5 +1,6 @@
 //! What the pilot learns at every look, and measures at the end of an epoch.
 
+use super::views::find;
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::Reading;
 use crate::budgets::members;
@@ -58,7 +59,7 @@ impl Pilot {
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
         // What misses cost where no fetch of the key was timed, and what waiting counts.
-        let mean = |at: TenantId| reading.tenants.iter().find(|known| known.id == at)?.penalty;
+        let mean = |at: TenantId| find(reading, at)?.penalty;
         let price = |at: TenantId| prices.in_force().get(usize::from(at)).copied().unwrap_or(1.0);
         let mut show = |access: base::Access| {
             let of = |pool: &Steered| pool.has(access.tenant, access.penalty, access.size.as_u32());

@@ -85,9 +85,11 @@ impl Prices {
         let price = |tenant: &TenantReading| {
             tenant.weight * self.multipliers.get(&tenant.id).map_or(1.0, |known| known.mu.exp())
         };
-        let known = |at: TenantId| reading.tenants.iter().find(|tenant| tenant.id == at);
-        let most = reading.tenants.iter().map(|tenant| tenant.id + 1).max().unwrap_or_default();
-        let prices: Vec<f64> = (0..most).map(|at| known(at).map_or(1.0, price)).collect();
+        let most = reading.tenants.iter().map(|tenant| usize::from(tenant.id) + 1).max();
+        let mut prices = vec![1.0; most.unwrap_or_default()];
+        for tenant in &reading.tenants {
+            prices[usize::from(tenant.id)] = price(tenant);
+        }
         let is_plain = prices.iter().all(|price| *price == 1.0);
         self.in_force = if is_plain { vec![] } else { prices };
     }

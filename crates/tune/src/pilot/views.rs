@@ -6,14 +6,24 @@
 
 use crate::snapshot::Candidate;
 use crate::watch::{Watch, keys_max, octave};
-use crate::{Evictor, Reading, Recipe};
+use crate::{Evictor, Reading, Recipe, TenantReading};
 use base::{Access, Bytes, Filter, TenantId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The policy whose curves are shown: the plain one that everybody knows.
 const EVICTORS: &[Evictor] = &[Evictor::klru_pool(5)];
 
-/// A view of each tenant, in the order of the reading.
+/// Tenants that have a view: each is a model, that looks at its samples and takes memory.
+const VIEWS_MAX: usize = 128;
+
+/// A tenant of a reading: mostly they stand by their numbers.
+pub(super) fn find(reading: &Reading, id: TenantId) -> Option<&TenantReading> {
+    let is_it = |tenant: &&TenantReading| tenant.id == id;
+    let there = reading.tenants.get(usize::from(id)).filter(is_it);
+    there.or_else(|| reading.tenants.iter().find(is_it))
+}
+
+/// A view of each tenant that asked for anything.
 #[derive(Debug, Default)]
 pub(super) struct Views {
     of: Vec<View>,
@@ -29,27 +39,28 @@ struct View {
 }
 
 impl Views {
-    /// Sees to it that each tenant has a view, where the recipe draws any.
+    /// Gives a view to every tenant that asked for anything, while there are not too many, where
+    /// the recipe draws any.
     pub(super) fn form(&mut self, recipe: &Recipe, reading: &Reading, seed: u64) {
         let Some(name) = recipe.curves else { return };
-        let tenants = || reading.tenants.iter().map(|tenant| tenant.id);
-        if tenants().eq(self.of.iter().map(|view| view.tenant)) {
+        self.of.retain(|view| find(reading, view.tenant).is_some());
+        let known: HashSet<TenantId> = self.of.iter().map(|view| view.tenant).collect();
+        let is_new = |tenant: &&TenantReading| tenant.gets > 0 && !known.contains(&tenant.id);
+        let room = VIEWS_MAX.saturating_sub(self.of.len());
+        let new: Vec<_> = reading.tenants.iter().filter(is_new).take(room).collect();
+        if new.is_empty() {
             return;
         }
         let spec = curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
         let recipe = Recipe { evictors: EVICTORS, rate: None, ..*recipe };
-        let keys = keys_max(&recipe, reading.tenants.len(), reading.model_memory);
-        let mut old = std::mem::take(&mut self.of);
-        self.of = tenants()
-            .map(|tenant| {
-                let known = old.iter().position(|view| view.tenant == tenant);
-                let new = || {
-                    let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed);
-                    View { tenant, watch, seen: None, ended: 0 }
-                };
-                known.map_or_else(new, |at| old.swap_remove(at))
-            })
-            .collect();
+        let keys = keys_max(&recipe, self.of.len() + new.len(), reading.model_memory);
+        for view in &mut self.of {
+            view.watch.allow(keys);
+        }
+        self.of.extend(new.into_iter().map(|tenant| {
+            let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed);
+            View { tenant: tenant.id, watch, seen: Some(0), ended: 0 }
+        }));
     }
 
     /// Shows what was sampled since the last look at the rate of the pool.
@@ -59,7 +70,8 @@ impl Views {
         for access in accesses {
             by_tenant.entry(access.tenant).or_default().push(*access);
         }
-        for (view, tenant) in self.of.iter_mut().zip(&reading.tenants) {
+        for view in &mut self.of {
+            let Some(tenant) = find(reading, view.tenant) else { continue };
             view.watch.follow(rate);
             let before = view.seen.replace(tenant.gets).unwrap_or(tenant.gets);
             let own = by_tenant.get(&tenant.id).map_or(&[][..], |own| own);
