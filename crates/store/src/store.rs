@@ -703,7 +703,7 @@ impl Store {
         self.arena.maintain();
         if self.learns.load(Relaxed) {
             self.learn();
-            self.watch();
+            self.watch(now);
         }
         swept
     }

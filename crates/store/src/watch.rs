@@ -15,12 +15,13 @@
 
 use crate::key::hash_of;
 use crate::learn::classify;
+use crate::pools::Want;
 use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::table::Place;
 use crate::tap::{Watched, What};
 use crate::tenant::Account;
-use crate::{Key, Store};
+use crate::{Key, Now, Store};
 use base::{Filter, Sighting, TenantId};
 use policy::rank::Stamps;
 use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
@@ -36,6 +37,8 @@ const NARROWER: f64 = 0.7;
 const PART: u64 = 100;
 /// Bytes of a watched key.
 const BYTES_OF_A_KEY: u64 = 32;
+/// Pages of each shard that leave at most for what is to be learnt.
+const PAGES_FOR_LESSONS: usize = 64;
 /// Keys that may be watched in any case: of fewer too little is learnt.
 const WATCHED_MIN: u64 = 4_000;
 
@@ -166,7 +169,7 @@ impl Store {
     }
 
     /// Takes the queues of the taps, and looks when it is time.
-    pub(crate) fn watch(&self) {
+    pub(crate) fn watch(&self, now: Now) {
         let mut admin = lock(&self.admin);
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
         let (mut tick, mut items) = (0, vec![0; accounts.len()]);
@@ -184,7 +187,9 @@ impl Store {
         }
         let part = self.memory.limit() / PART;
         let narrower = watching.narrow(part);
-        items.iter_mut().for_each(|items| *items /= self.shards.len());
+        for items in &mut items {
+            *items /= self.shards.len();
+        }
         let by_shard = items.iter().sum();
         let is_due = watching.learner.is_due(tick, by_shard);
         if !narrower && !is_due {
@@ -194,35 +199,52 @@ impl Store {
             let table = watching.learner.learn(tick, by_shard);
             let costs = costs(&watching.learner, accounts, prices);
             watching.indices = Arc::new(Indices::new(table, &items, &costs));
-            self.size_pasts(part / self.shards.len() as u64);
+            self.size_pasts(part / self.shards.len() as u64, now);
         }
-        self.charge_watching(&mut admin);
+        self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
     }
 
     /// Charges what watching takes now.
-    fn charge_watching(&self, admin: &mut Admin) {
+    fn charge_watching(&self, admin: &mut Admin, now: Now) {
         if let Some(watching) = &mut admin.watching {
             let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
             let bytes = self.charged_for_lessons(bytes);
-            self.memory.take(bytes.saturating_sub(watching.bytes));
+            self.take_for_lessons(bytes.saturating_sub(watching.bytes), now);
             self.memory.give(watching.bytes.saturating_sub(bytes));
             watching.bytes = bytes;
         }
     }
 
+    /// Takes so many bytes, for which items leave where memory is full.
+    fn take_for_lessons(&self, bytes: u64, now: Now) {
+        let mut credit = 0;
+        for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
+            if credit >= bytes || self.memory.try_take(bytes - credit) {
+                self.memory.give(credit.saturating_sub(bytes));
+                return;
+            }
+            // What leaves stays taken, and is this memory then.
+            let want = Want { tenant: None, own: false, spare: 0, now };
+            credit += shard.write_drained().evict_page(&want);
+        }
+        self.memory.take(bytes.saturating_sub(credit));
+        self.memory.give(credit.saturating_sub(bytes));
+    }
+
     /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold.
-    fn size_pasts(&self, bytes_max: u64) {
+    fn size_pasts(&self, bytes_max: u64, now: Now) {
         for shard in &self.shards {
-            let shard = &mut *shard.write_drained();
+            let mut shard = shard.write_drained();
             let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
             let keys = items.min(bytes_max as usize / Memory::ENTRY);
             let pasts = shard.pasts.get_or_insert_default();
             pasts.memory.resize(keys);
             let bytes = pasts.memory.bytes() as u64;
-            self.memory.take(bytes.saturating_sub(pasts.bytes));
-            self.memory.give(pasts.bytes.saturating_sub(bytes));
-            pasts.bytes = bytes;
+            let before = std::mem::replace(&mut pasts.bytes, bytes);
+            drop(shard);
+            self.take_for_lessons(bytes.saturating_sub(before), now);
+            self.memory.give(before.saturating_sub(bytes));
         }
     }
 

@@ -185,8 +185,16 @@ fn what_is_not_whole_is_refused() {
 #[test]
 fn the_plan_is_there_at_once() {
     let folder = folder();
-    let tenants =
-        ["--maxmemory", "8mb", "--tenant", "wide match prefix w:", "--tenant", "narrow match db 1"];
+    let tenants = [
+        "--maxmemory",
+        "8mb",
+        "--recipe",
+        "kredis",
+        "--tenant",
+        "wide match prefix w:",
+        "--tenant",
+        "narrow match db 1",
+    ];
     let server = warm(folder.path(), &tenants);
     let mut client = Client::new(server.addr());
     let value = "x".repeat(400);
