@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("tune", &["base", "policy", "curve"]),
     ("live", &["base", "policy", "curve", "tune", "store"]),
     ("server", &["base", "policy", "curve", "tune", "store", "live", "wire"]),
-    ("lab", &["base", "trace", "policy", "curve", "tune", "store", "wire"]),
+    ("lab", &["base", "trace", "policy", "curve", "tune", "store", "live", "wire"]),
     (
         "larder",
         &["base", "trace", "policy", "curve", "tune", "store", "live", "wire", "server", "lab"],

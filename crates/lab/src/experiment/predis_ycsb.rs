@@ -72,8 +72,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             }
             let (all, late) = play_hinted(&load, &hint, memory, seed)?;
             note(findings, "hyperbolic-told", name, seed, all, late);
-            let recipes =
-                [("predis-auto", "predis", None), ("predis-hint", "predis", Some(&hint)), ("auto", "auto", None)];
+            let recipes = [
+                ("predis-auto", "predis", None),
+                ("predis-hint", "predis", Some(&hint)),
+                ("auto", "auto", None),
+            ];
             for (row, recipe, hint) in recipes {
                 let (all, late) = simulate(&load, recipe, hint, memory, seed)?;
                 note(findings, row, name, seed, all, late);

@@ -4,8 +4,8 @@
 //! memory. One follows recipe `static`, which is what Redis does: one shared pool, five candidates
 //! an eviction and sixteen kept. The other follows `auto`: one pool too, in which the item
 //! leaves whose bytes save the least waiting, by what was learnt of reuse and measured of misses.
-//! The load is a cache-aside application: a miss asks an embedded SQLite database, which is as far away
-//! as the tenant's penalty says, and writes the answer to the cache.
+//! The load is a cache-aside application: a miss asks an embedded SQLite database, which is as far
+//! away as the tenant's penalty says, and writes the answer to the cache.
 //!
 //! **Both run at the same time**, each with clients of its own. One after the other they would meet
 //! two machines: where something else takes a core for some seconds of one run, its requests wait

@@ -106,7 +106,14 @@ impl Learner {
     /// The same, without some parts.
     pub fn with(tenants: usize, options: Options) -> Self {
         let tenants = tenants.clamp(1, TENANTS);
-        Self { options, watched: KeyMap::default(), lived: vec![], fetches: vec![], tenants, look_at: FIRST_LOOK }
+        Self {
+            options,
+            watched: KeyMap::default(),
+            lived: vec![],
+            fetches: vec![],
+            tenants,
+            look_at: FIRST_LOOK,
+        }
     }
 
     /// There are so many tenants now; what was learnt of new ones until now was another's.
