@@ -393,8 +393,8 @@ impl Settings {
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
         if let Some(tenant) = promised.filter(|_| !recipe.keeps_promises()) {
             return Err(Error(format!(
-                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe auto, lama \
-                 or kredis:planner=qos",
+                "tenant {} has a target, and recipe {recipe} keeps no promises: set recipe \
+                 auto, lama or kredis:planner=qos",
                 tenant.name
             )));
         }

@@ -304,7 +304,8 @@ mod tests {
         let mut learner = Learner::new(1);
         for now in 1..40_000u64 {
             learner.set_tenants(if now < 100 { 1 } else { 2 });
-            let (tenant, key) = if now % 2 == 0 { (0, now) } else { (1, (1 << 32) + now / 2 % 100) };
+            let looped = (1 << 32) + now / 2 % 100;
+            let (tenant, key) = if now % 2 == 0 { (0, now) } else { (1, looped) };
             learner.access(tenant, mix(key), Kind::Read, now);
         }
         let table = learner.learn(40_000, 200);
@@ -375,7 +376,8 @@ mod tests {
                 learner.fetched(key, if says.is_multiple_of(2) { 1 } else { 3 });
                 learner.access(0, key, Kind::Write, now);
             }
-            let means = std::array::from_fn(|class| [0.0, 1.0, 2.0, 4.0].get(class).map_or(9.0, |m| *m));
+            let known = [0.0, 1.0, 2.0, 4.0];
+            let means = std::array::from_fn(|class| known.get(class).map_or(9.0, |mean| *mean));
             let [_, one, two, three, ..] = learner.expected(0, &means);
             assert_eq!(two, 2.0, "nothing is known");
             (one, three)
