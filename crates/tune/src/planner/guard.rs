@@ -48,7 +48,8 @@ fn choose(pool: &Pool) -> Evictor {
     match best {
         Some((best, waits, least)) => {
             let gain = (now - least) / now.max(f64::MIN_POSITIVE);
-            let is_shown = gain > NONE && now - least > least * adapt_k::chance_of(&present, &waits);
+            let chance = least * adapt_k::chance_of(&present, &waits);
+            let is_shown = gain > NONE && now - least > chance;
             if is_shown { best.evictor } else { pool.evictor }
         }
         None => pool.evictor,

@@ -26,8 +26,8 @@ macro_rules! planners {
 }
 
 planners! {
-    adapt_k, guard, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa, facebook,
-    twemcache, cachelib, rank_balance, bound,
+    adapt_k, guard, dp, hull, qos, manual, nothing, memcached, automove, automove_former, psa,
+    facebook, twemcache, cachelib, rank_balance, bound,
 }
 
 #[cfg(test)]

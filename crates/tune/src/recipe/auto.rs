@@ -3,8 +3,8 @@
 //! No memory is divided. The rank is the Gittins index by price and size (`policy::rank::gittins`):
 //! an item stays as long as what its bytes are to earn is more than what the others' would, whoever
 //! owns it. A tenant's weight is a factor of its price, and so is what it is promised: while it
-//! misses more than that its price rises, an epoch at a time (`pilot/price.rs`). Floors and ceilings
-//! say in the store whose items may leave.
+//! misses more than that its price rises, an epoch at a time (`pilot/price.rs`). Floors and
+//! ceilings say in the store whose items may leave.
 //!
 //! Miniature caches of this rank, of K-LRU and of LFU judge it by waiting; only where another is
 //! shown to be better does it take its place (`planner/guard.rs`).
