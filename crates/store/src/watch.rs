@@ -27,12 +27,8 @@ use policy::rank::Stamps;
 use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
 use std::sync::Arc;
 
-/// Keys that are all watched as long as there are no more.
-const WATCHED_ALL: usize = 12_000;
 /// The least share that is watched.
 const SHARE_MIN: f64 = 0.02;
-/// What is left of the share when watched keys are too many.
-const NARROWER: f64 = 0.7;
 /// Memory that watched keys may take, and the evicted, as a divisor of the limit.
 const PART: u64 = 100;
 /// Bytes of a watched key.
@@ -47,7 +43,6 @@ const WATCHED_MIN: u64 = 4_000;
 pub(crate) struct Watching {
     learner: Learner,
     indices: Arc<Indices>,
-    filter: Filter,
     /// Charged for all of it.
     bytes: u64,
 }
@@ -55,7 +50,8 @@ pub(crate) struct Watching {
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
         let indices = Arc::new(Indices::new(Table::default(), &[1], &[]));
-        Self { learner: Learner::new(tenants), indices, filter: Filter::ALL, bytes: 0 }
+        let learner = Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN));
+        Self { learner, indices, bytes: 0 }
     }
 
     pub(crate) fn indices(&self) -> Arc<Indices> {
@@ -64,7 +60,7 @@ impl Watching {
 
     /// The keys whose requests the taps note.
     pub(crate) const fn filter(&self) -> Filter {
-        self.filter
+        self.learner.filter()
     }
 
     /// Charged for it.
@@ -89,16 +85,10 @@ impl Watching {
         }
     }
 
-    /// Watches fewer keys where they are too many; whether it does.
+    /// Watches fewer keys where they are too many, or take more bytes; whether it does.
     fn narrow(&mut self, bytes_max: u64) -> bool {
-        let many = self.learner.watched() > WATCHED_ALL && self.filter.rate() > SHARE_MIN;
-        let most = (bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN);
-        let is_large = self.learner.watched() as u64 > most;
-        if many || is_large {
-            self.filter = Filter::with_rate(self.filter.rate() * NARROWER);
-            self.learner.narrow(self.filter);
-        }
-        many || is_large
+        self.learner.set_keys_max((bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN) as usize);
+        self.learner.narrow()
     }
 }
 

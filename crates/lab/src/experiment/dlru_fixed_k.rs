@@ -46,6 +46,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 }
                 let simulation = load.simulate(&recipe, load.share(share), seed)?;
                 note(findings, "dlru", &workload, seed, &load.counts(&simulation));
+                let simulation = load.simulate("auto", load.share(share), seed)?;
+                note(findings, "auto", &workload, seed, &load.counts(&simulation));
             }
         }
     }

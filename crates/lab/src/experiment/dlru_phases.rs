@@ -28,6 +28,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         }
         let simulation = load.simulate(&recipe(&load), load.share(0.3), seed)?;
         note(findings, "dlru", "two phases", seed, &load.counts(&simulation));
+        let simulation = load.simulate("auto", load.share(0.3), seed)?;
+        note(findings, "auto", "two phases", seed, &load.counts(&simulation));
 
         let alike = Load::paced(&format!("synth:uniform:keys=40000:{rest}"), None, PENALTY)?;
         let simulation = alike.simulate(&recipe(&alike), alike.share(0.3), seed)?;

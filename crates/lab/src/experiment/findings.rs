@@ -109,11 +109,14 @@ impl Findings {
         let of = |cell: &&Cell| workload.is_none_or(|workload| cell.workload == workload);
         let names = distinct(self.cells.iter().filter(of).map(|cell| &cell.name));
         let row = |name: String| {
-            let first = self.cells.iter().filter(of).find(|cell| cell.name == name);
-            let figures = first.iter().flat_map(|cell| &cell.figures.0);
-            let mean =
-                |&(figure, _): &(&'static str, f64)| (figure, self.mean(&name, workload, figure));
-            let figures = Figures(figures.map(mean).collect());
+            let mut figures: Vec<(&'static str, f64)> = vec![];
+            let cells = self.cells.iter().filter(of).filter(|cell| cell.name == name);
+            for &(figure, _) in cells.flat_map(|cell| &cell.figures.0) {
+                if figures.iter().all(|&(known, _)| known != figure) {
+                    figures.push((figure, self.mean(&name, workload, figure)));
+                }
+            }
+            let figures = Figures(figures);
             Row { name, figures }
         };
         names.into_iter().map(row).collect()

@@ -45,6 +45,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 let counts = load.between(lama(settings, scale)?, memory, MARKS, seed);
                 note(findings, row, &name, seed, counts.miss_ratio());
             }
+            let counts = load.auto_between(memory, MARKS, seed)?;
+            note(findings, "auto", &name, seed, counts.miss_ratio());
             note(findings, "bound", &name, seed, bound.miss_ratio(memory)?);
         }
     }

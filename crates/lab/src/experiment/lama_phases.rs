@@ -76,6 +76,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 let counts = load.between(lama(settings, scale)?, memory, marks, seed);
                 note(findings, row, &name, seed, counts.miss_ratio());
             }
+            let counts = load.auto_between(memory, marks, seed)?;
+            note(findings, "auto", &name, seed, counts.miss_ratio());
             note(findings, "bound", &name, seed, bound.miss_ratio(memory)?);
         }
     }
@@ -85,7 +87,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let shares = sizes.iter().map(|size| hits(row, size) / hits("bound", size));
         100.0 * shares.sum::<f64>() / sizes.len() as f64
     };
-    let rows = [("lama", "99.2 %"), ("psa", "behind"), ("facebook", "behind"), ("memcached", "")];
+    let rows = [("lama", "99.2 %"), ("auto", ""), ("psa", "behind"), ("facebook", "behind"), ("memcached", "")];
     let shares = rows.map(|(row, paper)| (row, hits(row), paper));
     for (row, share, paper) in shares {
         findings.claim(&format!("{row}: hits, of the bound's"), format!("{share:.1} %"), paper);

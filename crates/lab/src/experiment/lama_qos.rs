@@ -10,7 +10,8 @@
 use super::lama_phases::phases;
 use super::slabs::{Load, lama, less, open};
 use super::{Experiment, Findings, Setting};
-use crate::simulation::Store;
+use crate::plant::Counts;
+use crate::simulation::{Simulation, Store};
 use anyhow::Result;
 use tune::{Goal, Target};
 
@@ -49,38 +50,51 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         for (name, misses) in targets {
             let goal = Goal { tenant: 0, target: Target::MissRatio(misses), priority: 1 };
             let recipe = lama(":interval=400000:move=0.125:keep=0.8:rate=1", scale)?;
-            let (counts, simulation) =
-                load.simulate(recipe, load.memory(MEMORY), (&marks, vec![goal]), seed);
-            let ratio = |window: usize| {
-                less(&counts[window], &counts[window - 1]).miss_ratio()
-            };
-            let off: Vec<_> = (SETTLED..WINDOWS).map(|at| 100.0 * (ratio(at) - misses)).collect();
-            let all = less(&counts[WINDOWS - 1], &counts[SETTLED - 1]);
-            let most = off.iter().fold(0.0, |most: f64, off| most.max(off.abs()));
-            let mean = off.iter().map(|off| off.abs()).sum::<f64>() / off.len() as f64;
-            let memory = simulation.plant.used_by(0).as_f64() / simulation.plant.used().as_f64();
-            findings.cell(
-                "lama",
-                name,
-                seed,
-                &[
-                    ("miss_ratio", all.miss_ratio()),
-                    ("off_mean_points", mean),
-                    ("off_most_points", most),
-                    ("memory_share", memory),
-                ],
-            );
+            let memory = load.memory(MEMORY);
+            let (counts, flown) =
+                load.simulate(recipe, memory, (&marks, vec![goal.clone()]), seed);
+            note(findings, ("lama", name, seed), &counts, misses, share(&flown));
+            let (counts, flown) = load.fly_auto(memory, (&marks, vec![goal]), seed)?;
+            note(findings, ("auto", name, seed), &counts, misses, share(&flown));
         }
     }
     for (name, _) in targets {
-        for (figure, what, paper) in [
-            ("off_mean_points", "mean distance from the promise", ""),
-            ("off_most_points", "greatest distance in a window", "1.3 points"),
+        for (row, figure, what, paper) in [
+            ("lama", "off_mean_points", "mean distance from the promise", ""),
+            ("lama", "off_most_points", "greatest distance in a window", "1.3 points"),
+            ("lama", "broken_most_points", "most misses beyond it in a window", ""),
+            ("auto", "broken_most_points", "most misses beyond it in a window", ""),
         ] {
-            let points = findings.mean("lama", Some(name), figure);
-            let what = format!("{name} hits: {what}");
+            let points = findings.mean(row, Some(name), figure);
+            let what = format!("{row}, {name} hits: {what}");
             findings.claim(&what, format!("{points:.2} points"), paper);
         }
     }
     Ok(())
+}
+
+/// The share of the memory that the tenant with the promise holds.
+fn share(flown: &Simulation<impl Store>) -> f64 {
+    flown.plant.used_by(0).as_f64() / flown.plant.used().as_f64()
+}
+
+/// How far the windows that count are from the promise, and above it.
+fn note(
+    findings: &mut Findings,
+    (row, name, seed): (&str, &str, u64),
+    counts: &[Counts],
+    misses: f64,
+    memory_share: f64,
+) {
+    let ratio = |window: usize| less(&counts[window], &counts[window - 1]).miss_ratio();
+    let off: Vec<_> = (SETTLED..WINDOWS).map(|at| 100.0 * (ratio(at) - misses)).collect();
+    let all = less(&counts[WINDOWS - 1], &counts[SETTLED - 1]);
+    let figures = [
+        ("miss_ratio", all.miss_ratio()),
+        ("off_mean_points", off.iter().map(|off| off.abs()).sum::<f64>() / off.len() as f64),
+        ("off_most_points", off.iter().fold(0.0, |most: f64, off| most.max(off.abs()))),
+        ("broken_most_points", off.iter().copied().fold(0.0, f64::max)),
+        ("memory_share", memory_share),
+    ];
+    findings.cell(row, name, seed, &figures);
 }

@@ -19,15 +19,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Rows and policies; LHD first.
-const POLICIES: [(&str, &str); 6] = [
+/// Rows and policies; LHD first, and last the recipe.
+const POLICIES: [(&str, &str); 7] = [
     ("lhd", "lhd:k=64"),
     ("lru", "lru"),
     ("hyperbolic", "hyperbolic"),
     ("gdsf", "gdsf"),
     ("gittins", "gittins"),
     ("adaptsize", "lru+adaptsize"),
+    (AUTO, AUTO),
 ];
+
+/// The row that is a recipe.
+const AUTO: &str = "auto";
 
 /// How much less memory than LHD a better policy may be found to need.
 const LESS_MAX: f64 = 0.125;
@@ -76,6 +80,9 @@ fn compare(
     for (row, policy) in POLICIES {
         let misses = |by: f64| -> Result<f64> {
             let size = Bytes((size.as_f64() * by).round() as u64);
+            if row == AUTO {
+                return Ok(load.counts(&load.simulate(AUTO, size, seed)?).miss_ratio());
+            }
             Ok(load.play(policy, size, seed)?.miss_ratio())
         };
         let (miss_ratio, by) = if row == "lhd" {

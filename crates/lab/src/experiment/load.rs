@@ -3,7 +3,7 @@
 use crate::open::{Options, open};
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
@@ -45,7 +45,12 @@ impl Load {
     /// Reads `traces` (files or generators): each is a tenant, spread over the same span. A read
     /// that misses costs a tenant what `penalties` say, or the trace where they say nothing.
     pub(super) fn open(traces: &[String], penalties: &[u64]) -> Result<Self> {
-        let mut source = Requests::open(traces, &Options::default(), &[])?;
+        Self::first(None, traces, penalties)
+    }
+
+    /// As [`Load::open`], of the first `limit` requests of each trace.
+    pub(super) fn first(limit: Option<u64>, traces: &[String], penalties: &[u64]) -> Result<Self> {
+        let mut source = Requests::open(traces, &Options { limit, ..Options::default() }, &[])?;
         let mut requests = vec![];
         let mut ends: Vec<Micros> = vec![];
         let mut sizes = Sizes::default();
@@ -118,7 +123,7 @@ impl Load {
     }
 
     /// What all tenants of a simulation got.
-    pub(super) fn counts(&self, simulation: &Simulation) -> Counts {
+    pub(super) fn counts<S: Store>(&self, simulation: &Simulation<S>) -> Counts {
         simulation.counts(0..self.tenants as TenantId)
     }
 

@@ -53,7 +53,7 @@ pub(super) fn four(setting: &Setting, seed: u64) -> Result<Vec<String>> {
 }
 
 /// The named traces in a folder, in this order.
-fn recorded(folder: &Path, names: &[&str]) -> Result<Vec<String>> {
+pub(super) fn recorded(folder: &Path, names: &[&str]) -> Result<Vec<String>> {
     let known = traces(folder)?;
     let mut found = vec![];
     for name in names {

@@ -35,11 +35,13 @@ const LEAD: Micros = Micros::from_secs(6);
 const UNSEEN: u64 = 4;
 
 /// Row names, recipes, and whether items are dumped and loaded.
-const ROWS: [(&str, &str, bool); 4] = [
+const ROWS: [(&str, &str, bool); 6] = [
     ("lru", "static", false),
     ("lru+dump", "static", true),
     ("predis", "predis", false),
     ("predis+dump", "predis", true),
+    ("auto", "auto", false),
+    ("auto+dump", "auto", true),
 ];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
@@ -65,7 +67,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             note(findings, row, recipe, dumps, &load, seed)?;
         }
     }
-    for row in ["lru", "predis"] {
+    for row in ["lru", "predis", "auto"] {
         let with = format!("{row}+dump");
         for (figure, what, paper) in [
             ("mean_us", "mean wait", "8.4 %"),

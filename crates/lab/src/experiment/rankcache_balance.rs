@@ -65,6 +65,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             note("lru", load.play("lru", limit, seed)?.miss_ratio());
             note("lhd", load.play(LHD, limit, seed)?.miss_ratio());
             note("lhd in chunks", in_chunks(&load, &slabs, limit, seed)?);
+            note("auto", load.counts(&load.simulate("auto", limit, seed)?).miss_ratio());
             let held = (SHARE * load.objects as f64) as u64;
             let interval = (held / BALANCES).max(BALANCE_MIN);
             let [without, with] = ["memcached", "rank_balance"].map(|planner| {

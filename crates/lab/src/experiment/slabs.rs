@@ -137,6 +137,41 @@ impl Load {
         (counts, simulation)
     }
 
+    /// What `auto` makes of it, without pages: every item is charged what it takes of one, and all
+    /// of them share the memory.
+    pub(super) fn fly_auto(
+        &self,
+        memory: Bytes,
+        (marks, goals): (&[f64], Vec<Goal>),
+        seed: u64,
+    ) -> Result<(Vec<Counts>, Simulation)> {
+        let recipe = recipe::parse("auto").map_err(|error| anyhow!(error))?;
+        let bounds: Vec<_> = (0..self.tenants()).map(|at| Bounds::none(&at.to_string())).collect();
+        let mut simulation = Simulation::new(recipe, memory, &bounds, seed);
+        simulation.plant.promise(goals);
+        let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
+        let mut at = 0;
+        let mut counts = vec![];
+        for mark in marks {
+            let until = (mark * self.requests.len() as f64).round() as usize;
+            while at < until {
+                let access = self.access(at);
+                let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
+                let size = shares.get(class).copied().unwrap_or(u32::MAX);
+                simulation.access(&Access { size: size.into(), ..access });
+                at += 1;
+            }
+            counts.push(simulation.counts(0..1));
+        }
+        Ok((counts, simulation))
+    }
+
+    /// Counts of `auto` between two marks.
+    pub(super) fn auto_between(&self, memory: Bytes, marks: [f64; 2], seed: u64) -> Result<Counts> {
+        let (counts, _) = self.fly_auto(memory, (&marks, vec![]), seed)?;
+        Ok(less(&counts[1], &counts[0]))
+    }
+
     /// Counts between two marks.
     pub(super) fn between(
         &self,

@@ -19,8 +19,7 @@ const PASSED: u64 = 8;
 const PASSED_MAX: u64 = 32;
 /// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
 const ALIKE: f64 = 0.02;
-/// Keys that are all watched as long as there are no more, and the least share of more.
-const WATCHED_ALL: usize = 12_000;
+/// The least share of the keys that is watched.
 const SHARE_MIN: f64 = 0.1;
 
 /// What is learnt while a pool goes by the rank.
@@ -29,7 +28,6 @@ pub(super) struct Watching {
     learner: Learner,
     table: Table,
     memory: Memory,
-    filter: Filter,
     /// Tenants and keys, the newest last.
     newest: VecDeque<(usize, u64)>,
 }
@@ -42,10 +40,9 @@ fn name(at: usize, key: u64) -> u64 {
 impl Watching {
     pub(super) fn new(tenants: usize) -> Self {
         Self {
-            learner: Learner::new(tenants),
+            learner: Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN)),
             table: Table::default(),
             memory: Memory::default(),
-            filter: Filter::ALL,
             newest: VecDeque::new(),
         }
     }
@@ -53,12 +50,9 @@ impl Watching {
     /// Something happened to a key, where there are so many residents.
     pub(super) fn see(&mut self, at: usize, key: u64, kind: Kind, now: Tick, residents: usize) {
         let name = name(at, key);
-        if self.filter.keeps(name) {
+        if self.learner.filter().keeps(name) {
             self.learner.access(at as u16, name, kind, now.0);
-            if self.learner.watched() > WATCHED_ALL && self.filter.rate() > SHARE_MIN {
-                self.filter = Filter::with_rate((self.filter.rate() * 0.75).max(SHARE_MIN));
-                self.learner.narrow(self.filter);
-            }
+            self.learner.narrow();
         }
         if self.learner.is_due(now.0, residents) {
             self.table = self.learner.learn(now.0, residents);

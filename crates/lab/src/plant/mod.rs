@@ -25,7 +25,7 @@ use policy::Outcome;
 use policy::rank::gittins::{Kind, Past};
 use room::Candidate;
 use std::collections::HashMap;
-use tune::PoolStep;
+use tune::{Goal, PoolStep};
 
 /// Samples kept for the pilot; of more, the newest are dropped and counted.
 const SAMPLES_MAX: usize = 1 << 16;
@@ -43,6 +43,8 @@ pub struct SimulatedPlant {
     disk: Disk,
     /// While a pool's rank learns.
     watching: Option<Box<Watching>>,
+    /// What tenants are promised.
+    goals: Vec<Goal>,
     /// What the waiting of each tenant counts, where it is not 1.
     prices: Vec<f64>,
     /// The squares of the items' sizes, summed.
@@ -147,12 +149,18 @@ impl SimulatedPlant {
             penalty_table: PenaltyTable::default(),
             disk: Disk::default(),
             watching: None,
+            goals: vec![],
             prices: vec![],
             squares: 0.0,
             samples: vec![],
             dropped: 0,
             prng: Prng::new(seed),
         }
+    }
+
+    /// Promises the tenants something.
+    pub fn promise(&mut self, goals: Vec<Goal>) {
+        self.goals = goals;
     }
 
     /// Serves a request of a known tenant. A read that misses waits for its penalty and writes.

@@ -34,6 +34,7 @@ impl Plant for SimulatedPlant {
             now: self.now,
             limit: self.limit,
             tenants: self.members.iter().enumerate().map(tenant).collect(),
+            goals: self.goals.clone(),
             samples: std::mem::take(&mut self.samples),
             dropped: self.dropped,
             ..Reading::default()

@@ -1,6 +1,7 @@
 //! Learning: lifetimes of watched keys, whether they are in the cache or not.
 //!
-//! A share of the keys, chosen by hash, is watched. Of each the time of its last use is kept and
+//! A share of the keys, chosen by hash, is watched: all while they are few, then ever fewer, and
+//! more again when they are few. Of each the time of its last use is kept and
 //! its past, which tell its class. The next use ends that lifetime, by a hit or otherwise; those
 //! that still last are censored at their present age when the indices are computed. To learn from
 //! residents only and count an eviction as an end would be circular: what is evicted early would
@@ -30,6 +31,11 @@ const LOOK_SHARE: u64 = 8;
 const DECAY: f32 = 0.9;
 /// Requests by resident after which an idle key is forgotten.
 const PATIENCE: u64 = 64;
+
+/// Keys that are all watched as long as there are no more.
+const WATCHED_ALL: usize = 12_000;
+/// The share grows again where so few keys are watched, as a divisor of as many as may be.
+const FEW: usize = 3;
 
 /// Classes of penalties, the unknown first.
 pub const PENALTIES: usize = 1 + penalty::CLASSES as usize;
@@ -89,6 +95,11 @@ impl Default for Options {
 pub struct Learner {
     options: Options,
     watched: KeyMap<Watched>,
+    filter: Filter,
+    /// The least share that is watched, however many keys that are.
+    least: Filter,
+    /// Keys that may be watched in any case.
+    keys_max: usize,
     /// By tenant and class, as far as any was seen.
     lived: Vec<Box<[Lifetimes]>>,
     /// By tenant: after a fetch of a class, of which class the next of the same key was.
@@ -109,11 +120,30 @@ impl Learner {
         Self {
             options,
             watched: KeyMap::default(),
+            filter: Filter::ALL,
+            least: Filter::ALL,
+            keys_max: usize::MAX,
             lived: vec![],
             fetches: vec![],
             tenants,
             look_at: FIRST_LOOK,
         }
+    }
+
+    /// Watches a share of many keys, down to the least.
+    #[must_use]
+    pub fn watching(self, least: Filter) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Watches so many keys at most, and below the least share for that.
+    pub const fn set_keys_max(&mut self, keys_max: usize) {
+        self.keys_max = keys_max;
+    }
+
+    /// The keys that are watched.
+    pub const fn filter(&self) -> Filter {
+        self.filter
     }
 
     /// There are so many tenants now; what was learnt of new ones until now was another's.
@@ -204,10 +234,34 @@ impl Learner {
         expected
     }
 
-    /// Watches fewer keys from now on.
-    pub fn narrow(&mut self, filter: Filter) {
+    /// Watches fewer keys where they are too many; whether it does.
+    #[inline]
+    pub fn narrow(&mut self) -> bool {
+        let watched = self.watched.len();
+        let many = watched > WATCHED_ALL && self.filter.threshold() > self.least.threshold();
+        let narrows = many || watched > self.keys_max;
+        if narrows {
+            self.watch_fewer();
+        }
+        narrows
+    }
+
+    #[cold]
+    fn watch_fewer(&mut self) {
+        let fewer = self.filter.threshold() / 4 * 3;
+        let is_large = self.watched.len() > self.keys_max;
+        let least = if is_large { 0 } else { self.least.threshold() };
+        self.filter = Filter::below(fewer.max(least));
+        let filter = self.filter;
         self.watched.retain(|&key, _| filter.keeps(key));
         self.watched.shrink_to_fit();
+    }
+
+    /// Watches more keys where they have become few.
+    fn widen(&mut self) {
+        if self.watched.len() < self.keys_max.min(WATCHED_ALL) / FEW {
+            self.filter = Filter::with_rate((self.filter.rate() * 4.0 / 3.0).min(1.0));
+        }
     }
 
     /// Whether it is time to look, after so many requests. Of a cache that holds nothing there is
@@ -236,6 +290,7 @@ impl Learner {
             censored[bucket(age)] += 1.0;
             stays
         });
+        self.widen();
         self.table()
     }
 
@@ -397,7 +452,30 @@ mod tests {
             }
         }
         assert!((4_500..5_500).contains(&learner.watched()));
-        learner.narrow(Filter::with_rate(0.1));
-        assert!((800..1_200).contains(&learner.watched()));
+        learner.set_keys_max(1_000);
+        while learner.narrow() {}
+        assert!((700..=1_000).contains(&learner.watched()), "{}", learner.watched());
+    }
+
+    /// A load of many keys, and then one of few: of the few all are watched in the end.
+    #[test]
+    fn the_share_follows_the_keys() {
+        let mut learner = Learner::new(1).watching(Filter::with_rate(0.02));
+        let (mut rates, mut now) = (vec![], 0);
+        for keys in [200_000, 1_000] {
+            for _ in 0..400_000 {
+                now += 1;
+                let key = mix(mix(now) % keys);
+                if learner.filter().keeps(key) {
+                    learner.access(0, key, Kind::Read, now);
+                    learner.narrow();
+                }
+                if learner.is_due(now, 100) {
+                    learner.learn(now, 100);
+                }
+            }
+            rates.push(learner.filter().rate());
+        }
+        assert!(rates[0] < 0.5 && rates[1] > 0.9, "{rates:?}");
     }
 }

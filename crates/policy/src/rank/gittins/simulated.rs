@@ -21,8 +21,6 @@ const PASSED: usize = 8;
 const APART: u32 = 44;
 /// Sizes that vary less than this, as the square of their deviation by their mean, are all alike.
 const ALIKE: f64 = 0.02;
-/// Keys that are all watched as long as there are no more.
-const WATCHED_ALL: usize = 12_000;
 
 /// With its slot 24 bytes, so that a run of eight is three cache lines.
 #[derive(Clone, Copy, Debug)]
@@ -94,19 +92,19 @@ pub(super) struct Gittins {
     has_price: bool,
     by_tenant: bool,
     by_bytes: bool,
-    /// The keys that are watched, and the fewest that they may become; none where residents are.
-    watch: Filter,
-    watch_min: Option<Filter>,
+    /// Whether evicted keys stay watched, or only residents are.
+    watches: bool,
     remembered: f64,
 }
 
 impl Gittins {
     pub(super) fn new(params: &Params) -> Self {
         let is = |name| params.get(name) > 0.0;
+        let least = if is("watch") { Filter::with_rate(params.get("watch")) } else { Filter::ALL };
         let options = Options { tail: is("tail"), stops: is("stop") };
         Self {
             table: Table::default(),
-            learner: Learner::with(TENANTS, options),
+            learner: Learner::with(TENANTS, options).watching(least),
             memory: Memory::default(),
             dense: Dense::default(),
             sizes: Sizes::default(),
@@ -117,8 +115,7 @@ impl Gittins {
             has_price: is("cost"),
             by_tenant: is("tenants"),
             by_bytes: is("bytes"),
-            watch: Filter::ALL,
-            watch_min: is("watch").then(|| Filter::with_rate(params.get("watch"))),
+            watches: is("watch"),
             remembered: params.get("memory"),
         }
     }
@@ -130,26 +127,13 @@ impl Gittins {
     /// Learns from a request, and looks when it is time.
     #[inline]
     fn see(&mut self, access: &Access, now: Tick) {
-        if self.watch.keeps(access.key) {
+        if self.learner.filter().keeps(access.key) {
             let kind = if access.op == Op::Set { Kind::Write } else { Kind::Read };
             self.learner.access(self.tenant(access), access.key, kind, now.0);
-            if self.learner.watched() > WATCHED_ALL {
-                self.narrow();
-            }
+            self.learner.narrow();
         }
         if self.learner.is_due(now.0, self.dense.len()) {
             self.table = self.learner.learn(now.0, self.dense.len());
-        }
-    }
-}
-
-impl Gittins {
-    #[cold]
-    fn narrow(&mut self) {
-        let (most, least) = (self.watch.threshold(), self.watch_min.map(Filter::threshold));
-        if let Some(least) = least.filter(|&least| most > least) {
-            self.watch = Filter::below((most / 4 * 3).max(least));
-            self.learner.narrow(self.watch);
         }
     }
 }
@@ -227,7 +211,7 @@ impl Policy for Gittins {
         if evicted {
             self.memory.insert(mix(key), entry.past);
         }
-        if (!evicted || self.watch_min.is_none()) && self.watch.keeps(key) {
+        if (!evicted || !self.watches) && self.learner.filter().keeps(key) {
             self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0);
         }
     }
