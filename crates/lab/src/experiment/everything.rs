@@ -26,8 +26,10 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 const ALONE: [f64; 2] = [0.01, 0.1];
 const TOGETHER: [f64; 2] = [0.03, 0.2];
 
-/// Virtual time between two looks of the pilot, where memory is in pages.
-const LOOK: Micros = Micros::from_millis(100);
+/// Virtual time between two looks of the pilot where memory is in pages, and how many those are at
+/// least.
+const LOOK: Micros = Micros::from_millis(500);
+const PAGES: u64 = 128;
 
 /// Policies that know the future, or need no memory.
 const BOUNDS: [&str; 3] = ["belady", "belady-size", "unbounded"];
@@ -79,12 +81,14 @@ fn play(load: &Load, share: f64, seed: u64, told: bool) -> Result<Vec<(String, C
     names.map(|name| Ok((name.clone(), load.play(&name, load.share(share), seed)?))).collect()
 }
 
-/// What a recipe makes of a load; one that divides pages has pages.
+/// What a recipe makes of a load; one that divides pages has some, and few enough to be planned in
+/// no time.
 fn fly(load: &Load, recipe: &Recipe, share: f64, seed: u64) -> Result<Counts> {
     let memory = load.share(share);
     if recipe.pools == Pools::Slab {
-        let flown = load.fly_slabs((*recipe, LOOK), Slabs::within(memory), memory, seed);
-        return Ok(load.counts(&flown));
+        let page = (memory.0 / PAGES).next_power_of_two().clamp(1 << 12, 1 << 20) as u32;
+        let slabs = Slabs { page, factor: 2.0, ..Slabs::default() };
+        return Ok(load.counts(&load.fly_slabs((*recipe, LOOK), slabs, memory, seed)));
     }
     Ok(load.counts(&load.simulate(recipe.name, memory, seed)?))
 }
@@ -125,7 +129,9 @@ fn mixes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Load)>> {
     let limit = setting.pick(None, Some(40_000));
     let open = |(name, tenants): (&'static str, [(&str, u64); 3])| {
         let traces = recorded(folder, &tenants.map(|(trace, _)| trace))?;
-        Ok((name, Load::first(limit, &traces, &tenants.map(|(_, penalty)| penalty))?))
+        let mut load = Load::first(limit, &traces, &tenants.map(|(_, penalty)| penalty))?;
+        load.pace();
+        Ok((name, load))
     };
     MIXES.into_iter().map(open).collect()
 }
