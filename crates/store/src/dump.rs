@@ -24,6 +24,7 @@
 use crate::evict::Exit;
 use crate::item::Parts;
 use crate::key::hash_of;
+use crate::learn::classify;
 use crate::restore::Saved;
 use crate::shard::{Shard, view};
 use crate::table::END;
@@ -33,7 +34,7 @@ use crate::{Error, Key, Now, ScanItem, Store};
 use base::hash::KeyMap;
 use base::penalty::CLASSES;
 use base::{Bytes, TenantId};
-use policy::rank::Stamps;
+use policy::rank::{Lessons, Stamps};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of a place of the index.
@@ -180,8 +181,13 @@ impl Shard {
         }
         // Each is an operation for itself, though it is no access.
         self.pausing.close();
-        let stamps =
-            Stamps::aged(self.tick, saved.idle, saved.penalty_class.min(CLASSES), saved.hits);
+        let mut stamps =
+            Stamps::aged(self.tick, saved.idle, saved.penalty_class.min(CLASSES), saved.hits)
+                .used_for(saved.in_use);
+        if self.lessons == Some(Lessons::Watched) {
+            let items = self.tenants[usize::from(key.tenant)].table.about();
+            classify(self.lessons, &mut stamps, 0, items.max(saved.beside));
+        }
         let parts = Parts::of(key, saved.value, saved.kind, saved.expires);
         self.insert(store, key, &parts, stamps, now)
     }

@@ -70,6 +70,7 @@ pub use store::Store;
 pub use tree::{Entry, Probe, Tree};
 pub use trees::{SMALL_TREE, TREE};
 pub use view::{Change, Item, ScanItem};
+pub use watch::KnownKeys;
 
 #[cfg(test)]
 mod tests;

@@ -93,17 +93,29 @@ pub struct Saved<'a> {
     pub expires: Option<u64>,
     /// Its [`Item::idle`](crate::Item::idle) when it was saved.
     pub idle: u32,
+    /// Its [`Item::in_use`](crate::Item::in_use).
+    pub in_use: u32,
     /// Its [`Item::hits`](crate::Item::hits).
     pub hits: u8,
     /// Its [`Item::penalty_class`](crate::Item::penalty_class).
     pub penalty_class: u8,
+    /// Items of its tenant in a shard, at least.
+    pub beside: usize,
 }
 
 impl Store {
+    /// Accesses to a shard so far, of the one with most.
+    pub fn tick(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.write_drained().tick).max().unwrap_or_default()
+    }
+
     /// From here on what clients write and remove is remembered. To be called before there are any.
-    pub fn begin_restore(&self) {
+    /// Accesses to a shard are counted on from `tick`, where the earlier run stopped.
+    pub fn begin_restore(&self, tick: u64) {
         for shard in &self.shards {
-            shard.write_drained().changed = Some(Box::new(ChangedKeys::new(self.shards.len())));
+            let mut shard = shard.write_drained();
+            shard.changed = Some(Box::new(ChangedKeys::new(self.shards.len())));
+            shard.tick = shard.tick.max(tick);
         }
     }
 

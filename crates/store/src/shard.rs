@@ -102,6 +102,7 @@ pub(crate) fn view<'a>(
         expires: item.expires(),
         key_len: item.key().len(),
         idle,
+        in_use: stamps.in_use(),
         hits: stamps.hits,
         penalty_class: stamps.penalty_class(),
         contents: item.contents(),

@@ -19,6 +19,8 @@ pub struct Item<'a> {
     pub key_len: usize,
     /// Accesses to the item's shard since the last one to the item.
     pub idle: u32,
+    /// Accesses to the shard from the first to the item to the last, to a thousand.
+    pub in_use: u32,
     /// Reads and overwrites since it became resident, up to 255.
     pub hits: u8,
     /// The penalty class, 1 to 16, or 0 where no fetch of the key was timed.
@@ -38,6 +40,7 @@ impl<'a> Item<'a> {
             expires,
             key_len: 0,
             idle: 0,
+            in_use: 0,
             hits: 0,
             penalty_class: 0,
             contents: 0,

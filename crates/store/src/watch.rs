@@ -24,7 +24,8 @@ use crate::tenant::Account;
 use crate::{Key, Now, Store};
 use base::{Filter, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
+use policy::rank::gittins::{Cost, Indices, Kind, Known, Learner, Memory, Past, Table};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The least share that is watched.
@@ -92,12 +93,22 @@ impl Watching {
     }
 }
 
+/// What was learnt from watched keys, for another run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnownKeys {
+    pub(crate) learnt: Known,
+    /// Items of each tenant in a shard.
+    items: Vec<usize>,
+    /// What each shard remembers of evicted keys.
+    evicted: Vec<Vec<u8>>,
+}
+
 /// What a shard remembers of evicted keys.
 #[derive(Debug, Default)]
 pub(crate) struct Pasts {
     memory: Memory,
     /// Charged for it.
-    bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Shard {
@@ -155,6 +166,55 @@ impl Store {
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
         let costs = costs(&watching.learner, accounts, prices);
         watching.indices = Arc::new(watching.indices.with_costs(&costs));
+        self.publish(&mut admin);
+    }
+
+    /// What was learnt from watched keys, where a rank learns from such.
+    pub fn known_keys(&self) -> Option<KnownKeys> {
+        let learnt = lock(&self.admin).watching.as_ref()?.learner.known();
+        let mut known = KnownKeys { learnt, ..KnownKeys::default() };
+        for shard in &self.shards {
+            let shard = shard.write_drained();
+            let pasts = shard.pasts.as_ref();
+            known.evicted.push(pasts.map_or(vec![], |pasts| pasts.memory.to_bytes()));
+            known.items.resize(shard.tenants.len(), 0);
+            for (items, tenant) in known.items.iter_mut().zip(&shard.tenants) {
+                *items += tenant.table.len();
+            }
+        }
+        known.items.iter_mut().for_each(|items| *items /= self.shards.len());
+        Some(known)
+    }
+
+    /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of
+    /// that run has the number here that `number_of` says. Evicted keys are remembered where the
+    /// store has as many shards as it had then.
+    pub fn recall_keys(
+        &self,
+        known: &KnownKeys,
+        number_of: impl Fn(TenantId) -> Option<TenantId>,
+        now: Now,
+    ) {
+        let mut admin = lock(&self.admin);
+        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
+        watching.learner.set_tenants(accounts.len());
+        watching.learner.recall(&known.learnt, &number_of);
+        let mut items = vec![0; accounts.len()];
+        for (then, of) in (0..).zip(&known.items) {
+            if let Some(now) = number_of(then).and_then(|now| items.get_mut(usize::from(now))) {
+                *now = *of;
+            }
+        }
+        let costs = costs(&watching.learner, accounts, prices);
+        watching.indices = Arc::new(Indices::new(watching.learner.table(), &items, &costs));
+        if known.evicted.len() == self.shards.len() {
+            for (shard, evicted) in self.shards.iter().zip(&known.evicted) {
+                let pasts = &mut shard.write_drained().pasts;
+                pasts.get_or_insert_default().memory.recall(evicted);
+            }
+            self.size_pasts(self.memory.limit() / PART / self.shards.len() as u64, now);
+        }
+        self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
     }
 

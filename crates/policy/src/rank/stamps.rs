@@ -95,6 +95,19 @@ impl Stamps {
         Self { last, born, hits, ..Self::new(tick, penalty_class) }
     }
 
+    /// The same, used for so many accesses before the last.
+    #[must_use]
+    pub fn used_for(self, accesses: u32) -> Self {
+        let steps = (accesses >> BORN_STEP).min(u32::from(LIFE_MAX)) as u16;
+        Self { born: self.last_step().wrapping_sub(steps), ..self }
+    }
+
+    /// Accesses from the first to the last, to a step.
+    #[inline]
+    pub const fn in_use(self) -> u32 {
+        (self.steps_in_use() as u32) << BORN_STEP
+    }
+
     /// Used at `tick`; counted once, however often a command asks for it.
     #[inline]
     pub const fn hit(&mut self, tick: u64) {

@@ -64,7 +64,7 @@ impl Loading {
                 transfer.outdated += 1;
                 return;
             }
-            let saved = entry.saved(entry.idle);
+            let saved = entry.saved(0, |accesses| accesses);
             match bring_back(shared, key, number, &saved) {
                 Ok(Loaded::Back) => transfer.items += 1,
                 Ok(Loaded::Here) => transfer.here += 1,

@@ -21,7 +21,7 @@ use std::path::Path;
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// The version that this program writes, and the only thing it reads.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
@@ -32,11 +32,12 @@ pub(crate) enum Kind {
     Known = 2,
     Items = 3,
     Tail = 4,
+    Keys = 5,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Head, Self::Known, Self::Items, Self::Tail]
+        [Self::Head, Self::Known, Self::Items, Self::Tail, Self::Keys]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

@@ -120,6 +120,8 @@ impl Warm {
 struct Head {
     /// Parts of the store: idleness is counted in accesses to one of them.
     shards: u64,
+    /// Accesses to one of them so far.
+    tick: u64,
     /// The last number given to a written value.
     cas: u64,
     /// By the numbers that items name.
@@ -131,6 +133,8 @@ struct Head {
 #[derive(Debug, Serialize, Deserialize)]
 struct TenantHead {
     name: String,
+    /// Items in a part of the store.
+    items: u64,
     /// Fetches timed, and their mean in microseconds.
     fetches: f64,
     penalty_us: u64,
@@ -145,6 +149,7 @@ pub(crate) struct Entry<'a> {
     penalty_class: u8,
     hits: u8,
     pub(crate) idle: u32,
+    pub(crate) in_use: u32,
     expires: Option<u64>,
     #[serde(borrow, with = "serde_bytes")]
     pub(crate) key: &'a [u8],
@@ -162,6 +167,7 @@ impl<'a> Entry<'a> {
             penalty_class: found.item.penalty_class,
             hits: found.item.hits,
             idle: found.item.idle,
+            in_use: found.item.in_use,
             expires: found.item.expires,
             key: found.key,
             value: found.item.value,
@@ -173,13 +179,16 @@ impl<'a> Entry<'a> {
         Self { value, kind: found.item.kind & !TREE, ..Self::of(found) }
     }
 
-    /// The item that the store takes back, as idle as that.
-    pub(crate) const fn saved(&self, idle: u32) -> Saved<'a> {
+    /// The item that the store takes back, of a tenant with so many in a shard at least. Idleness
+    /// is counted in accesses to one, which `by` turns into those here.
+    pub(crate) fn saved(&self, beside: usize, by: impl Fn(u32) -> u32) -> Saved<'a> {
         Saved {
             value: self.value,
             kind: self.kind,
             expires: self.expires,
-            idle,
+            idle: by(self.idle),
+            in_use: by(self.in_use),
+            beside,
             hits: self.hits,
             penalty_class: self.penalty_class,
         }

@@ -59,7 +59,8 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
         Ok(Opened { reader, head })
     });
     let opened = opened.inspect_err(|why| refuse(path, why)).ok()?;
-    shared.store.begin_restore();
+    let goes_on = opened.head.shards == shared.shards as u64;
+    shared.store.begin_restore(if goes_on { opened.head.tick } else { 0 });
     shared.warm.restoring.store(true, Ordering::Release);
     shared.begin_cas(opened.head.cas.saturating_add(CAS_AHEAD));
     let view = shared.view();
@@ -109,6 +110,14 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                 let known = postcard::from_bytes::<Known>(payload).ok();
                 *shared.warm.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
             }
+            (Kind::Keys, payload) if head.shards == shared.shards as u64 => {
+                if let Ok(known) = postcard::from_bytes(payload) {
+                    let _unchanged = shared.lock_changes();
+                    let numbers = numbers(shared, &head);
+                    let number_of = |then| numbers.get(usize::from(then)).copied().flatten();
+                    shared.store.recall_keys(&known, number_of, shared.clock.now());
+                }
+            }
             (Kind::Items, payload) => restore_items(shared, &head, payload, &mut counts),
             (Kind::Tail, payload) => {
                 let is_whole = postcard::from_bytes::<Tail>(payload).is_ok_and(|tail| {
@@ -120,7 +129,7 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                 }
                 break;
             }
-            (Kind::Head, _) => {}
+            (Kind::Head | Kind::Keys, _) => {}
         }
     }
     Ok(counts)
@@ -151,15 +160,23 @@ fn restore_penalties(shared: &Shared, head: &Head) {
     }
 }
 
+/// The number here of each tenant there.
+fn numbers(shared: &Shared, head: &Head) -> Vec<Option<TenantId>> {
+    let view = shared.view();
+    head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect()
+}
+
 /// Brings back the items of a block. No setting changes meanwhile, so that no item comes back under
 /// a rule that has ceased to hold.
 fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut Counts) {
     let _unchanged = shared.lock_changes();
     let view = shared.view();
     let tenants: Vec<_> = view.tenants().collect();
-    let numbers: Vec<Option<TenantId>> =
-        head.tenants.iter().map(|tenant| view.number(&tenant.name)).collect();
-    let scale = shared.shards as u64;
+    let numbers = numbers(shared, head);
+    let (before, here) = (head.shards.max(1), shared.shards as u64);
+    let by = |accesses: u32| {
+        u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX)
+    };
     while !payload.is_empty() {
         // A block whose checksum is right was written so.
         let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };
@@ -172,8 +189,8 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
             counts.homeless += 1;
             continue;
         };
-        let idle = u64::from(entry.idle) * head.shards.max(1) / scale;
-        let saved = entry.saved(idle.min(u64::from(u32::MAX)) as u32);
+        let of = &head.tenants[usize::from(entry.tenant)];
+        let saved = entry.saved((of.items * before / here) as usize, by);
         let key = shared.store.key(number, entry.db, entry.key);
         match bring_back(shared, &key, &saved) {
             Ok(true) => {

@@ -87,6 +87,9 @@ fn write_part(
     if let Some(known) = shared.warm.take_left() {
         writer.block(Kind::Known, &encode(&known)?)?;
     }
+    if let Some(known) = shared.store.known_keys() {
+        writer.block(Kind::Keys, &encode(&known)?)?;
+    }
     let (mut block, mut items, mut cursor) = (vec![], 0, 0);
     let (mut step, mut asked) = (1, Instant::now());
     loop {
@@ -142,6 +145,7 @@ struct Large {
     key: Vec<u8>,
     hits: u8,
     idle: u32,
+    in_use: u32,
     penalty_class: u8,
     expires: Option<u64>,
 }
@@ -149,17 +153,18 @@ struct Large {
 impl Large {
     fn of(found: &ScanItem<'_>) -> Self {
         let ScanItem { tenant, db, key, item } = *found;
-        let Item { hits, idle, penalty_class, expires, .. } = item;
-        Self { tenant, db, key: key.to_vec(), hits, idle, penalty_class, expires }
+        let Item { hits, idle, in_use, penalty_class, expires, .. } = item;
+        Self { tenant, db, key: key.to_vec(), hits, idle, in_use, penalty_class, expires }
     }
 
     /// Shows it in one piece, if it is still there.
     fn gather(&self, shared: &Shared, now: Now, add: &mut impl FnMut(&ScanItem<'_>, &[u8])) {
-        let Self { tenant, db, hits, idle, penalty_class, expires, .. } = *self;
+        let Self { tenant, db, hits, idle, in_use, penalty_class, expires, .. } = *self;
         let key = shared.store.key(tenant, db, &self.key);
         let Some(value) = hash::gather(&shared.store, &key, now) else { return };
         let mut item = Item::outside(&value, HASH, expires);
-        (item.hits, item.idle, item.penalty_class) = (hits, idle, penalty_class);
+        (item.hits, item.idle, item.in_use) = (hits, idle, in_use);
+        item.penalty_class = penalty_class;
         add(&ScanItem { tenant, db, key: &self.key, item }, &value);
     }
 }
@@ -167,11 +172,17 @@ impl Large {
 fn head(shared: &Shared) -> Head {
     let view = shared.view();
     let tenant = |(number, name): (usize, &String)| {
-        let penalty = shared.store.tenant_stats(number as base::TenantId).penalty;
-        TenantHead { name: name.clone(), fetches: penalty.count, penalty_us: penalty.mean.0 }
+        let stats = shared.store.tenant_stats(number as base::TenantId);
+        TenantHead {
+            name: name.clone(),
+            items: stats.len.items / shared.shards as u64,
+            fetches: stats.penalty.count,
+            penalty_us: stats.penalty.mean.0,
+        }
     };
     Head {
         shards: shared.shards as u64,
+        tick: shared.store.tick(),
         cas: shared.last_cas(),
         tenants: view.names.iter().enumerate().map(tenant).collect(),
         flushes: shared.flushes(),

@@ -31,8 +31,10 @@ impl Copy {
             kind: *kind,
             expires: *expires,
             idle: *idle,
+            in_use: 0,
             hits: *hits,
             penalty_class: 3,
+            beside: 0,
         };
         store.load(&self.key(store), self.block, &saved, at(ms)).unwrap()
     }

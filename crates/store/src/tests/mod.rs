@@ -15,7 +15,9 @@ mod trees;
 
 use crate::key::hash_of;
 use crate::table::END;
+use crate::store::lock;
 use crate::tenant::TenantShard;
+use crate::watch::Watching;
 use crate::{Config, Key, Now, Store};
 use base::{Bytes, Micros, TenantId};
 use std::collections::HashMap;
@@ -72,5 +74,7 @@ fn audit(store: &Store) {
         assert_eq!(store.tenant_stats(tenant as TenantId).used, Bytes(bytes), "tenant {tenant}");
         sum += bytes;
     }
+    sum += lock(&store.admin).watching.as_ref().map_or(0, Watching::bytes);
+    store.each_shard(|shard| sum += shard.pasts.as_ref().map_or(0, |pasts| pasts.bytes));
     assert_eq!(store.used(), Bytes(sum));
 }

@@ -1,12 +1,12 @@
 //! What comes back from an earlier run, and what must not.
 
 use super::{at, audit, key, limited};
-use crate::{Change, Saved, Scope, Store};
-use base::{Micros, Prng};
+use crate::{Change, Config, Saved, Scope, Store};
+use base::{Bytes, Micros, Prng};
 use std::collections::{HashMap, HashSet};
 
 fn saved(value: &[u8]) -> Saved<'_> {
-    Saved { value, kind: 0, expires: None, idle: 0, hits: 0, penalty_class: 0 }
+    Saved { value, kind: 0, expires: None, idle: 0, in_use: 0, hits: 0, penalty_class: 0, beside: 0 }
 }
 
 fn value(store: &Store, name: &[u8]) -> Option<Vec<u8>> {
@@ -16,14 +16,22 @@ fn value(store: &Store, name: &[u8]) -> Option<Vec<u8>> {
 #[test]
 fn an_item_is_as_it_was() {
     let store = limited(0, 2);
-    store.begin_restore();
+    store.begin_restore(0);
     let expires = Some(at(500).unix_ms);
-    let old = Saved { kind: 2, expires, idle: 77_000, hits: 9, penalty_class: 5, ..saved(b"v") };
+    let old = Saved {
+        kind: 2,
+        expires,
+        idle: 77_000,
+        in_use: 90 << 10,
+        hits: 9,
+        penalty_class: 5,
+        ..saved(b"v")
+    };
     assert_eq!(store.restore(&key(&store, 0, b"a"), &old, at(0)), Ok(true));
     let seen = store.peek(&key(&store, 0, b"a"), at(500), |item| {
-        (item.kind, item.expires, item.idle, item.hits, item.penalty_class)
+        (item.kind, item.expires, item.idle, item.in_use, item.hits, item.penalty_class)
     });
-    assert_eq!(seen, Some((2, expires, 77_000, 9, 5)));
+    assert_eq!(seen, Some((2, expires, 77_000, 90 << 10, 9, 5)));
     assert_eq!(store.restore(&key(&store, 0, b"dead"), &old, at(501)), Ok(false));
     let counters = store.tenant_stats(0).counters;
     assert_eq!((counters.sets, counters.hits, counters.misses), (0, 0, 0), "it is no request");
@@ -37,7 +45,7 @@ fn an_item_is_as_it_was() {
 #[test]
 fn what_clients_did_meanwhile_wins() {
     let store = limited(0, 4);
-    store.begin_restore();
+    store.begin_restore(0);
     let now = at(0);
     store.set(&key(&store, 0, b"written"), b"new", None, now).unwrap();
     store.delete(&key(&store, 0, b"deleted"), now);
@@ -61,7 +69,7 @@ fn what_clients_did_meanwhile_wins() {
 #[test]
 fn of_two_the_second_stays() {
     let store = limited(0, 1);
-    store.begin_restore();
+    store.begin_restore(0);
     for name in [&b"first"[..], b"second"] {
         assert_eq!(store.restore(&key(&store, 0, b"a"), &saved(name), at(0)), Ok(true));
     }
@@ -87,7 +95,7 @@ fn no_old_value_is_ever_read() {
         let mut prng = Prng::new(seed);
         let limit = if seed % 2 == 0 { 0 } else { 100_000 };
         let store = limited(limit, 4);
-        store.begin_restore();
+        store.begin_restore(0);
         let (mut model, mut touched) = (HashMap::new(), HashSet::new());
         let keys = 2_000;
         let mut order: Vec<u64> = (0..keys).collect();
@@ -123,4 +131,68 @@ fn no_old_value_is_ever_read() {
         }
         audit(&store);
     }
+}
+
+/// Popular keys beside a loop too long to be held: `reads` of them, and how many missed.
+fn read(store: &Store, prng: &mut Prng, from: u64, reads: u64) -> f64 {
+    let mut misses = 0;
+    for step in from..from + reads {
+        let now = at(step / 10);
+        let popular = (40_000.0 * prng.unit().powi(6)) as u64;
+        let number = if step % 2 == 0 { popular } else { 1 << 40 | step / 2 % 20_000 };
+        let name = number.to_le_bytes();
+        let key = key(store, 0, &name);
+        if store.get(&key, now, |_| ()).is_none() {
+            misses += 1;
+            store.set(&key, &[7; 100], None, now).unwrap();
+        }
+        if step % 512 == 0 {
+            store.sweep(now, 64);
+        }
+    }
+    f64::from(misses) / reads as f64
+}
+
+/// A store that comes back goes on as if it had never been away: items are of the classes they were
+/// of, what was learnt is known, and keys that were evicted are remembered.
+#[test]
+fn what_was_learnt_comes_back() {
+    let made = || {
+        let evictor = policy::parse("gittins").unwrap().evictor().unwrap();
+        let maxmemory = Bytes(4 << 20);
+        Store::new(Config { maxmemory, shards: 2, evictor, ..Config::default() })
+    };
+    let store = made();
+    let reads = 200_000;
+    read(&store, &mut Prng::new(1), 0, reads);
+    let again = made();
+    again.begin_restore(store.tick());
+    let now = at(reads / 10);
+    again.recall_keys(&store.known_keys().unwrap(), Some, now);
+    let beside = store.len(Scope::ALL).items as usize / store.shards();
+    let mut cursor = 0;
+    loop {
+        cursor = store.scan(Scope::ALL, cursor, 64, now, |found| {
+            let item = found.item;
+            let saved = Saved {
+                idle: item.idle,
+                in_use: item.in_use,
+                hits: item.hits,
+                penalty_class: item.penalty_class,
+                beside,
+                ..saved(item.value)
+            };
+            again.restore(&key(&again, 0, found.key), &saved, now).unwrap();
+        });
+        if cursor == 0 {
+            break;
+        }
+    }
+    again.end_restore();
+    let [learnt, known] = [&store, &again].map(|store| store.known_keys().unwrap().learnt);
+    assert!(learnt == known, "all that was learnt");
+    let parts = [&store, &again].map(|store| read(store, &mut Prng::new(2), reads, reads / 10));
+    let [on, anew] = parts;
+    assert!(anew < on + 0.01, "{on} went on, {anew} came back");
+    audit(&again);
 }

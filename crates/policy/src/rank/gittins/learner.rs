@@ -58,15 +58,15 @@ pub enum Kind {
 
 /// Twelve bytes with the padding, by key.
 #[derive(Clone, Copy, Debug)]
-struct Watched {
+pub(super) struct Watched {
     /// Wrapping.
-    last: u32,
-    past: Past,
-    app: u8,
+    pub(super) last: u32,
+    pub(super) past: Past,
+    pub(super) app: u8,
     /// The class of its last fetch, 0 where none was timed.
-    penalty: u8,
+    pub(super) penalty: u8,
     /// Whether it is about to be filled.
-    missed: bool,
+    pub(super) missed: bool,
 }
 
 impl Watched {
@@ -94,18 +94,18 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Learner {
     options: Options,
-    watched: KeyMap<Watched>,
-    filter: Filter,
+    pub(super) watched: KeyMap<Watched>,
+    pub(super) filter: Filter,
     /// The least share that is watched, however many keys that are.
     least: Filter,
     /// Keys that may be watched in any case.
     keys_max: usize,
     /// By tenant and class, as far as any was seen.
-    lived: Vec<Box<[Lifetimes]>>,
+    pub(super) lived: Vec<Box<[Lifetimes]>>,
     /// By tenant: after a fetch of a class, of which class the next of the same key was.
-    fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
-    tenants: usize,
-    look_at: u64,
+    pub(super) fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
+    pub(super) tenants: usize,
+    pub(super) look_at: u64,
 }
 
 impl Learner {
@@ -193,12 +193,25 @@ impl Learner {
 
     fn meet(&mut self, tenant: u16, key: u64, missed: bool, now: u64) {
         let app = app(tenant).min(self.tenants - 1);
-        while self.lived.len() <= app {
-            self.lived.push(vec![Lifetimes::NONE; CLASSES].into());
-        }
+        self.make_room(app);
         let (last, past) = (now as u32, Past::new(now));
         let watched = Watched { last, past, app: app as u8, penalty: 0, missed };
         self.watched.insert(key, watched);
+    }
+
+    /// Counts of a tenant, as of those before it.
+    pub(super) fn make_room(&mut self, app: usize) {
+        while self.lived.len() <= app {
+            self.lived.push(vec![Lifetimes::NONE; CLASSES].into());
+        }
+    }
+
+    /// The fetches of a tenant.
+    pub(super) fn fetches_of(&mut self, app: usize) -> &mut [[f32; PENALTIES]; PENALTIES] {
+        while self.fetches.len() <= app {
+            self.fetches.push([[0.0; PENALTIES]; PENALTIES]);
+        }
+        &mut self.fetches[app]
     }
 
     /// A watched key was fetched at a cost of this class.
@@ -209,10 +222,7 @@ impl Learner {
             return;
         }
         let app = known.app as usize;
-        while self.fetches.len() <= app {
-            self.fetches.push([[0.0; PENALTIES]; PENALTIES]);
-        }
-        self.fetches[app][before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
+        self.fetches_of(app)[before as usize % PENALTIES][class as usize % PENALTIES] += 1.0;
     }
 
     /// What the next fetch of a key is to cost whose last was of a class, where `means` are those
@@ -294,7 +304,8 @@ impl Learner {
         self.table()
     }
 
-    fn table(&self) -> Table {
+    /// The indices of what is known.
+    pub fn table(&self) -> Table {
         let sum = |classes: &[Lifetimes]| {
             let mut all = Lifetimes::NONE;
             for lived in classes {

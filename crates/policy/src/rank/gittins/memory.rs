@@ -115,6 +115,33 @@ impl Memory {
         Some(past)
     }
 
+    /// All that is remembered, for [`Memory::recall`].
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.buckets.len() * size_of::<Bucket>());
+        for bucket in &self.buckets {
+            bytes.extend(bucket.prints.iter().chain(&bucket.born).flat_map(|n| n.to_le_bytes()));
+            bytes.extend(bucket.hits);
+        }
+        bytes
+    }
+
+    /// Remembers what another did, by its bytes; nothing where they are not such.
+    pub fn recall(&mut self, bytes: &[u8]) {
+        let (buckets, []) = bytes.as_chunks::<{ size_of::<Bucket>() }>() else { return };
+        if !buckets.len().is_power_of_two() {
+            return;
+        }
+        let bucket = |bytes: &[u8; size_of::<Bucket>()]| {
+            let number = |at: usize| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+            Bucket {
+                prints: std::array::from_fn(number),
+                born: std::array::from_fn(|way| number(WAYS + way)),
+                hits: std::array::from_fn(|way| bytes[4 * WAYS + way]),
+            }
+        };
+        (self.buckets, self.ways) = (buckets.iter().map(bucket).collect(), WAYS);
+    }
+
     /// Bytes that it takes.
     pub const fn bytes(&self) -> usize {
         self.buckets.capacity() * size_of::<Bucket>()
@@ -161,6 +188,20 @@ mod tests {
         memory.resize(0);
         memory.insert(mix(1), past(1));
         assert_eq!(memory.take(mix(1)), None);
+    }
+
+    #[test]
+    fn another_run_remembers() {
+        let (mut memory, mut other) = (Memory::default(), Memory::default());
+        memory.resize(1_000);
+        (0..500).for_each(|key| memory.insert(mix(key), past(key)));
+        other.recall(&memory.to_bytes()[1..]);
+        assert_eq!(other.take(mix(499)), None, "that is nothing");
+        other.recall(&memory.to_bytes());
+        other.resize(1_000);
+        for key in 0..500 {
+            assert_eq!(other.take(mix(key)), memory.take(mix(key)));
+        }
     }
 
     const _: () = assert!(Memory::ENTRY == 5);

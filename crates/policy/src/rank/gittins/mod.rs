@@ -35,6 +35,7 @@
 
 mod class;
 mod index;
+mod known;
 mod learner;
 mod live;
 mod memory;
@@ -42,6 +43,7 @@ mod simulated;
 mod table;
 
 pub use class::{AGES, CLASSES, Past, bucket, interval_class};
+pub use known::Known;
 pub use learner::{Kind, Learner, Options, PENALTIES};
 pub use live::{Cost, Gittins as LiveRank, Indices};
 pub use memory::Memory;

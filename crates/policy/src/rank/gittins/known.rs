@@ -1,0 +1,156 @@
+//! What was learnt, for another run: lifetimes, fetches and watched keys as plain numbers.
+//!
+//! Times are in requests as they were counted, so whoever recalls it goes on counting where the
+//! other stopped. Of the counts only those that are not zero are kept.
+
+use super::class::{AGES, CLASSES, Past};
+use super::index::Lifetimes;
+use super::learner::{Learner, PENALTIES, Watched};
+use super::table::app;
+use base::Filter;
+use serde::{Deserialize, Serialize};
+
+/// What a [`Learner`] knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Known {
+    /// The keys that are watched, as the threshold of a filter.
+    threshold: u64,
+    look_at: u64,
+    tenants: Vec<KnownTenant>,
+    keys: Vec<KnownKey>,
+}
+
+/// What is known of a tenant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct KnownTenant {
+    /// Class, bucket of ages, and how many were hit, ended and were lost there.
+    lifetimes: Vec<(u8, u8, [f32; 3])>,
+    /// Class of a fetch, that of the next, and how often it was that.
+    fetches: Vec<(u8, u8, f32)>,
+}
+
+/// A watched key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct KnownKey {
+    key: u64,
+    last: u32,
+    born: u16,
+    hits: u8,
+    tenant: u8,
+    penalty: u8,
+}
+
+const _: () = assert!(AGES <= 1 << u8::BITS, "a bucket is a byte");
+
+impl Learner {
+    /// All that was learnt.
+    pub fn known(&self) -> Known {
+        let tenant = |at: usize| {
+            let lifetimes = self.lived.get(at).into_iter().flat_map(|classes| {
+                let of = |(class, lived): (usize, &Lifetimes)| {
+                    let counts = move |age: usize, lived: &Lifetimes| {
+                        let counts = [lived.hits[age], lived.ends[age], lived.lost[age]];
+                        (class as u8, age as u8, counts)
+                    };
+                    (0..AGES).map(|age| counts(age, lived)).collect::<Vec<_>>()
+                };
+                classes.iter().enumerate().flat_map(of)
+            });
+            let fetches = self.fetches.get(at).into_iter().flat_map(|fetches| {
+                let of = |(class, next): (usize, &[f32; PENALTIES])| {
+                    let count = |(to, &count): (usize, &f32)| (class as u8, to as u8, count);
+                    next.iter().enumerate().map(count).collect::<Vec<_>>()
+                };
+                fetches.iter().enumerate().flat_map(of)
+            });
+            KnownTenant {
+                lifetimes: lifetimes.filter(|(.., counts)| *counts != [0.0; 3]).collect(),
+                fetches: fetches.filter(|(.., count)| *count != 0.0).collect(),
+            }
+        };
+        let key = |(&key, known): (&u64, &Watched)| {
+            let Watched { last, past: Past { born, hits }, app: tenant, penalty, .. } = *known;
+            KnownKey { key, last, born, hits, tenant, penalty }
+        };
+        let mut keys: Vec<_> = self.watched.iter().map(key).collect();
+        // So that the same knowledge is the same bytes.
+        keys.sort_by_key(|known| known.key);
+        Known {
+            threshold: self.filter.threshold(),
+            look_at: self.look_at,
+            tenants: (0..self.lived.len()).map(tenant).collect(),
+            keys,
+        }
+    }
+
+    /// Goes on with what another run knew. A tenant of that run has the number that `number_of`
+    /// says here, if any: what was known of others is forgotten.
+    pub fn recall(&mut self, known: &Known, number_of: impl Fn(u16) -> Option<u16>) {
+        self.filter = Filter::below(known.threshold);
+        self.look_at = known.look_at;
+        let app_of = |at: usize| {
+            let number = number_of(u16::try_from(at).ok()?)?;
+            Some(app(number).min(self.tenants - 1))
+        };
+        let apps: Vec<Option<usize>> = (0..known.tenants.len()).map(app_of).collect();
+        for (tenant, app) in known.tenants.iter().zip(&apps) {
+            let Some(app) = *app else { continue };
+            self.make_room(app);
+            for &(class, age, [hits, ends, lost]) in &tenant.lifetimes {
+                let (class, age) = (usize::from(class) % CLASSES, usize::from(age) % AGES);
+                let lived = &mut self.lived[app][class];
+                lived.hits[age] += hits;
+                lived.ends[age] += ends;
+                lived.lost[age] += lost;
+            }
+            for &(class, next, count) in &tenant.fetches {
+                let (class, next) = (usize::from(class) % PENALTIES, usize::from(next) % PENALTIES);
+                self.fetches_of(app)[class][next] += count;
+            }
+        }
+        for known in &known.keys {
+            let Some(&Some(app)) = apps.get(usize::from(known.tenant)) else { continue };
+            let KnownKey { key, last, born, hits, penalty, .. } = *known;
+            let past = Past { born, hits };
+            let watched = Watched { last, past, app: app as u8, penalty, missed: false };
+            self.watched.entry(key).or_insert(watched);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, Learner};
+    use super::*;
+    use base::hash::mix;
+
+    /// Two tenants change their numbers between two runs, and a third is gone: the tables are those
+    /// of before, and a lifetime that began in the first run ends in the second.
+    #[test]
+    fn another_run_goes_on() {
+        let mut before = Learner::new(3);
+        for now in 1..60_000u64 {
+            let key = (now % 3, now / 3 % [100, 700, 5_000][now as usize % 3]);
+            before.access(key.0 as u16, mix(key.1 << 2 | key.0), Kind::Read, now);
+            before.fetched(mix(key.1 << 2 | key.0), 4);
+        }
+        before.learn(60_000, 500);
+        let known = before.known();
+        let mut after = Learner::new(2);
+        after.recall(&known, |number| [Some(1), Some(0), None][usize::from(number)]);
+        assert!(after.watched() > 700 && after.watched() < before.watched());
+        assert!(!after.is_due(60_001, 500));
+        let (old, new) = (before.learn(61_000, 500), after.learn(61_000, 500));
+        for (number, then, class, age) in [(1, 0, 9, 200), (0, 1, 12, 1_500)] {
+            let off = new.index(number, class, age) / old.index(then, class, age);
+            assert!((off - 1.0).abs() < 0.1, "{number} {class} {age}: {off}");
+        }
+        let mut means = [1.0; PENALTIES];
+        means[4] = 50.0;
+        assert!(after.expected(0, &means)[4] > 45.0);
+        let again = after.known();
+        let mut third = Learner::new(2);
+        third.recall(&again, Some);
+        assert_eq!(third.known().tenants, again.tenants, "nothing is lost on the way");
+    }
+}
