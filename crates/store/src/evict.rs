@@ -110,6 +110,9 @@ impl Shard {
             Exit::Deleted => tenant.counters.deletes += 1,
             Exit::Flushed | Exit::Dumped => {}
         }
+        if matches!(exit, Exit::Expired | Exit::Flushed | Exit::Dumped) {
+            self.sweeper.emptied = true;
+        }
         (item, bytes)
     }
 

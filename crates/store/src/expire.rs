@@ -28,6 +28,8 @@ use base::TenantId;
 /// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
 /// 2^26.
 const STAMPS_EVERY: u64 = 1 << 24;
+/// Accesses after which a walk may find a table that became sparse.
+const WALK_EVERY: u64 = 1 << 10;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.
 const LOOKS: usize = 128;
 /// Tenants whose wheels are looked at together: what a write waits for must not grow with the
@@ -51,6 +53,8 @@ pub(crate) struct Sweeper {
     stamped: u64,
     /// The tenant whose dead items are removed first.
     first: usize,
+    /// Whether items left without an access since the last walk ended.
+    pub(crate) emptied: bool,
     /// How often [`LOOKS`] entries were looked at, and then something alive may have been evicted.
     #[cfg(test)]
     pub(crate) gave_up: u64,
@@ -74,6 +78,7 @@ impl Shard {
         let TenantShard { wheel, .. } = &mut self.tenants[tenant as usize];
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
+        self.has_wheels = true;
         wheel.reserve();
         let rest = before + cost - wheel.bytes();
         self.give(&store.memory, tenant, rest);
@@ -236,12 +241,17 @@ impl Shard {
     /// Finds out up to when no wheel has an entry.
     fn update_quiet(&mut self) {
         let wheels = self.tenants.iter().filter_map(|tenant| tenant.wheel.as_ref());
-        self.quiet_until = wheels.map(|wheel| wheel.quiet_until()).min().unwrap_or(u64::MAX);
+        let quiet = wheels.map(|wheel| wheel.quiet_until()).min();
+        self.has_wheels = quiet.is_some();
+        self.quiet_until = quiet.unwrap_or(u64::MAX);
     }
 
     /// Expires what is due, tenant by tenant, by up to `budget` entries, and maintains the wheels.
     fn sweep_wheels(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
+        if !self.has_wheels {
+            return swept;
+        }
         let count = self.tenants.len();
         let looked_at = count.min(TENANTS_MAX);
         // Of many tenants each round has some, the next ones.
@@ -278,6 +288,9 @@ impl Shard {
     /// end of the last table.
     pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = self.sweep_wheels(memory, now, budget);
+        if !self.walks() {
+            return swept;
+        }
         // Where always something is due the tables have their turn too.
         let budget = if budget == 0 { 0 } else { budget.max(swept.buckets + 1) };
         while swept.buckets < budget {
@@ -313,26 +326,34 @@ impl Shard {
         swept
     }
 
+    /// Whether a walk goes on, or a new one may find something to do.
+    fn walks(&self) -> bool {
+        let Sweeper { tenant, position, begun, for_stamps, emptied, .. } = self.sweeper;
+        let is_under_way = tenant > 0 || position > 0 || for_stamps;
+        is_under_way || emptied || self.tick - begun >= WALK_EVERY
+    }
+
     fn end_of_walk(&mut self) {
         let Sweeper { begun, for_stamps, stamped, first, .. } = self.sweeper;
         let stamped = if for_stamps { begun } else { stamped };
         let for_stamps = self.tick - stamped >= STAMPS_EVERY;
-        let next = Sweeper { begun: self.tick, for_stamps, stamped, first, ..Sweeper::default() };
-        self.sweeper = next;
+        let begun = self.tick;
+        self.sweeper = Sweeper { begun, for_stamps, stamped, first, ..Sweeper::default() };
     }
 
-    /// Evicts a page if the store or a tenant has more than it may. Whether it did: a page is
-    /// enough for one time that the shard is locked.
-    pub(crate) fn trim(&mut self, memory: &Memory, now: Now) -> bool {
-        let above = self.tenants.iter().position(|tenant| tenant.account.excess() > 0);
+    /// Evicts a page if the store has more than it may, or `above` is a tenant that has. Whether it
+    /// did: a page is enough for one time that the shard is locked.
+    pub(crate) fn trim(&mut self, memory: &Memory, above: Option<TenantId>, now: Now) -> bool {
+        let is_above = |at: &TenantId| self.tenants[usize::from(*at)].account.excess() > 0;
         let want = Want { tenant: None, own: false, spare: 0, now };
-        let want = match above {
-            Some(tenant) => Want { tenant: Some(tenant as TenantId), own: true, ..want },
+        let want = match above.filter(is_above) {
+            Some(tenant) => Want { tenant: Some(tenant), own: true, ..want },
             None if memory.excess() > 0 => want,
             None => return false,
         };
         let freed = self.evict_page(&want);
         memory.give(freed);
+        self.sweeper.emptied |= freed > 0;
         freed > 0
     }
 }

@@ -171,10 +171,13 @@ impl Store {
     pub(crate) fn learn(&self) {
         let mut admin = lock(&self.admin);
         let Some(lessons) = &mut admin.lifetimes else { return };
-        let (mut requests, mut evictions, mut items) = (0, 0, 0);
+        let requests = self.shards.iter().map(|shard| shard.write_drained().tick).sum();
+        if !lessons.learner.is_time(requests) {
+            return;
+        }
+        let (mut evictions, mut items) = (0, 0);
         for shard in &self.shards {
             let shard = shard.write_drained();
-            requests += shard.tick;
             for tenant in &shard.tenants {
                 evictions += tenant.counters.evicted;
                 items += tenant.table.len();

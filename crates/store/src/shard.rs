@@ -72,6 +72,8 @@ pub(crate) struct Shard {
     pub(crate) pausing: Pausing,
     /// Up to this time no wheel has an entry.
     pub(crate) quiet_until: u64,
+    /// Whether a tenant has a wheel.
+    pub(crate) has_wheels: bool,
     /// The class that the item of the write under way is hinted to be of; 0 for none.
     pub(crate) cost_hint: u8,
     /// The order in which pools give.

@@ -152,6 +152,7 @@ impl Store {
             pools: Arc::clone(&pools),
             order: Order::default(),
             quiet_until: u64::MAX,
+            has_wheels: false,
             sweeper: Sweeper::default(),
             pausing: Pausing::default(),
             nanos: config.nanos,
@@ -681,6 +682,8 @@ impl Store {
     pub fn sweep(&self, now: Now, budget: usize) -> Swept {
         let mut swept = Swept::default();
         let rounds = budget.div_ceil(SWEEP_STEP).max(self.shards.len());
+        let above = lock(&self.admin).accounts.iter().position(|account| account.excess() > 0);
+        let above = above.map(|at| at as TenantId);
         for _ in 0..rounds {
             let left = budget - swept.buckets.min(budget);
             let trims = budget - swept.evicted.min(budget);
@@ -692,7 +695,7 @@ impl Store {
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
             swept.buckets += step.buckets;
             swept.expired += step.expired;
-            swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, now));
+            swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, above, now));
             swept.moved += usize::from(self.move_page(&mut shard, now));
             let dying = shard.take_dying();
             drop(shard);

@@ -172,18 +172,12 @@ impl Store {
     /// What was learnt from watched keys, where a rank learns from such.
     pub fn known_keys(&self) -> Option<KnownKeys> {
         let learnt = lock(&self.admin).watching.as_ref()?.learner.known();
-        let mut known = KnownKeys { learnt, ..KnownKeys::default() };
-        for shard in &self.shards {
+        let evicted = self.shards.iter().map(|shard| {
             let shard = shard.write_drained();
-            let pasts = shard.pasts.as_ref();
-            known.evicted.push(pasts.map_or(vec![], |pasts| pasts.memory.to_bytes()));
-            known.items.resize(shard.tenants.len(), 0);
-            for (items, tenant) in known.items.iter_mut().zip(&shard.tenants) {
-                *items += tenant.table.len();
-            }
-        }
-        known.items.iter_mut().for_each(|items| *items /= self.shards.len());
-        Some(known)
+            shard.pasts.as_ref().map_or(vec![], |pasts| pasts.memory.to_bytes())
+        });
+        let evicted = evicted.collect();
+        Some(KnownKeys { learnt, items: self.items_by_shard(self.tenants()), evicted })
     }
 
     /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of
@@ -222,30 +216,26 @@ impl Store {
     pub(crate) fn watch(&self, now: Now) {
         let mut admin = lock(&self.admin);
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
-        let (mut tick, mut items) = (0, vec![0; accounts.len()]);
+        let mut tick = 0;
         watching.learner.set_tenants(accounts.len());
         for shard in &self.shards {
             let watched = {
                 let mut shard = shard.write_drained();
                 tick = tick.max(shard.tick);
-                for (items, tenant) in items.iter_mut().zip(&shard.tenants) {
-                    *items += tenant.table.len();
-                }
                 shard.tap.drain_watched()
             };
             watching.take(&watched);
         }
         let part = self.memory.limit() / PART;
         let narrower = watching.narrow(part);
-        for items in &mut items {
-            *items /= self.shards.len();
-        }
-        let by_shard = items.iter().sum();
-        let is_due = watching.learner.is_due(tick, by_shard);
+        let is_due = watching.learner.is_due(tick, 1);
         if !narrower && !is_due {
             return;
         }
-        if is_due {
+        // Of many tenants it takes a while to ask each, so that is asked last.
+        let items = self.items_by_shard(accounts.len());
+        let by_shard = items.iter().sum();
+        if is_due && by_shard > 0 {
             let table = watching.learner.learn(tick, by_shard);
             let costs = costs(&watching.learner, accounts, prices);
             watching.indices = Arc::new(Indices::new(table, &items, &costs));
@@ -253,6 +243,18 @@ impl Store {
         }
         self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
+    }
+
+    /// Items of each tenant in a shard, in the mean.
+    fn items_by_shard(&self, tenants: usize) -> Vec<usize> {
+        let mut items = vec![0; tenants];
+        for shard in &self.shards {
+            for (items, tenant) in items.iter_mut().zip(&shard.write_drained().tenants) {
+                *items += tenant.table.len();
+            }
+        }
+        items.iter_mut().for_each(|items| *items /= self.shards.len());
+        items
     }
 
     /// Charges what watching takes now.

@@ -258,10 +258,15 @@ impl Learner {
         }
     }
 
+    /// Whether it may be time to look, after so many requests.
+    pub const fn is_time(&self, requests: u64) -> bool {
+        requests >= self.look_at
+    }
+
     /// Whether it is time to look: after so many requests and evictions, among so many items.
     pub const fn is_due(&self, requests: u64, evictions: u64, objects: u64) -> bool {
         let turned_over = 4 * evictions >= 3 * objects || requests >= PATIENCE * objects;
-        requests >= self.look_at && turned_over
+        self.is_time(requests) && turned_over
     }
 
     /// Bytes that it and its ranks take, for so many tenants.
