@@ -104,14 +104,19 @@ pub struct Saved<'a> {
 }
 
 impl Store {
-    /// Accesses to a shard so far, of the one with most.
+    /// Accesses to a shard so far, of the one with most, where a rank learns from watched keys: for
+    /// what it knows they must go on.
     pub fn tick(&self) -> u64 {
+        if lock(&self.admin).watching.is_none() {
+            return 0;
+        }
         self.shards.iter().map(|shard| shard.write_drained().tick).max().unwrap_or_default()
     }
 
     /// From here on what clients write and remove is remembered. To be called before there are any.
-    /// Accesses to a shard are counted on from `tick`, where the earlier run stopped.
+    /// Accesses to a shard are counted on from [`Store::tick`] of the earlier run.
     pub fn begin_restore(&self, tick: u64) {
+        let tick = if lock(&self.admin).watching.is_some() { tick } else { 0 };
         for shard in &self.shards {
             let mut shard = shard.write_drained();
             shard.changed = Some(Box::new(ChangedKeys::new(self.shards.len())));

@@ -65,8 +65,9 @@ pub(crate) struct Shard {
     /// The number of the thread that wrote last, up to
     /// [`READER_SLOTS_MAX`](crate::big_reader::READER_SLOTS_MAX): its rounds of evictions go on.
     pub(crate) reader_slot: usize,
-    /// When ranks were last balanced.
+    /// When ranks were last balanced, and are to be again at the earliest.
     pub(crate) balanced: u64,
+    pub(crate) balance_at: u64,
     pub(crate) prng: Prng,
     /// Time that operations took to make room.
     pub(crate) pausing: Pausing,

@@ -162,6 +162,7 @@ impl Store {
             is_watched: false,
             counts_sizes: false,
             balanced: 0,
+            balance_at: 0,
             penalty_table: None,
             has_trees: false,
             pasts: None,

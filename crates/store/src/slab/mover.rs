@@ -257,8 +257,14 @@ impl Shard {
     /// Moves pages from the class whose victims are worth least to the one whose victims are worth
     /// most, as many as it is time for. Whether any moved.
     fn balance(&mut self, store: &Store, now: Now) -> bool {
+        // Before any tenant is asked, of which there may be thousands.
+        if self.tick < self.balance_at {
+            return false;
+        }
         let items = self.tenants.iter().map(|tenant| tenant.table.len() as u64).sum::<u64>();
-        let due = (self.tick - self.balanced) / BALANCE_EVERY.max(items / BALANCE_PART);
+        let every = BALANCE_EVERY.max(items / BALANCE_PART);
+        let due = (self.tick - self.balanced) / every;
+        self.balance_at = if due == 0 { self.balanced } else { self.tick } + every;
         if due == 0 {
             return false;
         }
