@@ -1,10 +1,17 @@
 //! The tenant that owns a key: the tenants' rules, as one client meets them.
 //!
 //! Of the rules a client's user, port and database decide most once and for all. What remains for
-//! each key is a short list of prefixes, usually empty, and who has the rest.
+//! each key is a list of prefixes, usually short or empty, and who has the rest. A long list, of
+//! a tenant for each customer, is looked up by the hash of a key's first bytes, for each length
+//! that a prefix has.
 
-use crate::config::{self, DEFAULT, Match, TenantConfig};
+use crate::config::{DEFAULT, Match, TenantConfig};
 use base::TenantId;
+use base::hash::{self, KeyMap};
+use std::collections::{HashMap, HashSet};
+
+/// Prefixes that are tried one after the other: hashing takes as long as some comparisons.
+const TRIED: usize = 8;
 
 /// Facts of a client that the rules may look at.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +24,10 @@ pub(crate) struct Origin<'a> {
 /// The rules left for a client's keys in its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Owners {
-    /// Tried in order.
+    /// Of those that match the first counts.
     prefixes: Vec<(Vec<u8>, TenantId)>,
+    /// Where there are many: by length, the places of the prefixes with a hash.
+    by_hash: Vec<(usize, KeyMap<Vec<u32>>)>,
     rest: TenantId,
 }
 
@@ -38,7 +47,7 @@ impl Owners {
                 Match::Listener(port) => *port == origin.listener,
             });
             if always {
-                return Self { prefixes, rest: id };
+                return Self::of_prefixes(prefixes, id);
             }
             for rule in &tenant.matches {
                 if let Match::Prefix(prefix) = rule {
@@ -46,18 +55,37 @@ impl Owners {
                 }
             }
         }
-        Self { prefixes, rest: DEFAULT }
+        Self::of_prefixes(prefixes, DEFAULT)
+    }
+
+    fn of_prefixes(prefixes: Vec<(Vec<u8>, TenantId)>, rest: TenantId) -> Self {
+        let mut by_hash: Vec<(usize, KeyMap<Vec<u32>>)> = vec![];
+        let many = if prefixes.len() > TRIED { prefixes.as_slice() } else { &[] };
+        for ((prefix, _), place) in many.iter().zip(0..) {
+            let known = by_hash.iter().position(|(length, _)| *length == prefix.len());
+            let at = known.unwrap_or_else(|| {
+                by_hash.push((prefix.len(), KeyMap::default()));
+                by_hash.len() - 1
+            });
+            by_hash[at].1.entry(hash::bytes(0, prefix)).or_default().push(place);
+        }
+        Self { prefixes, by_hash, rest }
     }
 
     /// The tenant that owns `key`.
     #[inline]
     pub(crate) fn of(&self, key: &[u8]) -> TenantId {
-        for (prefix, tenant) in &self.prefixes {
-            if key.starts_with(prefix) {
-                return *tenant;
-            }
-        }
-        self.rest
+        let matches = |(prefix, _): &&(Vec<u8>, TenantId)| key.starts_with(prefix);
+        let found = if self.by_hash.is_empty() {
+            self.prefixes.iter().find(matches)
+        } else {
+            let places = self.by_hash.iter().filter_map(|(length, places)| {
+                let places = places.get(&hash::bytes(0, key.get(..*length)?))?;
+                places.iter().copied().find(|&at| matches(&&self.prefixes[at as usize]))
+            });
+            places.min().map(|first| &self.prefixes[first as usize])
+        };
+        found.map_or(self.rest, |(_, tenant)| *tenant)
     }
 
     /// The one tenant of all keys, if there is but one.
@@ -75,20 +103,31 @@ impl Owners {
     }
 }
 
-/// Whether an item that `tenant` holds may still be found by some client. Items become unfindable
-/// when the rules change.
-pub(crate) fn is_findable(
-    tenants: &[(TenantId, &config::TenantConfig)],
-    tenant: TenantId,
-    db: u8,
-    key: &[u8],
-) -> bool {
-    let private = |known: &&(TenantId, &TenantConfig)| known.0 == tenant && known.1.is_private();
-    if tenants.iter().any(|known| private(&known)) {
-        return true;
+/// Who may still find an item that a tenant holds. Items become unfindable when the rules change.
+#[derive(Debug)]
+pub(crate) struct Finders<'a> {
+    tenants: Vec<(TenantId, &'a TenantConfig)>,
+    /// Tenants whose keys are found by their user or port.
+    private: HashSet<TenantId>,
+    /// Of the databases that were asked for.
+    by_db: HashMap<u8, Owners>,
+}
+
+impl<'a> Finders<'a> {
+    pub(crate) fn new(tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>) -> Self {
+        let tenants: Vec<_> = tenants.collect();
+        let private = tenants.iter().filter(|(_, config)| config.is_private());
+        Self { private: private.map(|(id, _)| *id).collect(), tenants, by_db: HashMap::new() }
     }
-    let origin = Origin { user: None, listener: 0, db };
-    Owners::new(tenants.iter().copied(), origin).of(key) == tenant
+
+    /// Whether some client finds the item of `tenant`.
+    pub(crate) fn find(&mut self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
+        let Self { tenants, private, by_db } = self;
+        let owners = by_db.entry(db).or_insert_with(|| {
+            Owners::new(tenants.iter().copied(), Origin { user: None, listener: 0, db })
+        });
+        owners.of(key) == tenant || private.contains(&tenant)
+    }
 }
 
 #[cfg(test)]
@@ -144,9 +183,37 @@ mod tests {
     fn a_changed_rule_makes_items_unfindable() {
         let tenants = tenants(&["a match prefix a:", "b match user bob"]);
         let tenants = numbered(&tenants);
-        assert!(is_findable(&tenants, 1, 0, b"a:1"));
-        assert!(!is_findable(&tenants, 0, 0, b"a:1"));
-        assert!(!is_findable(&tenants, 1, 0, b"b:1"));
-        assert!(is_findable(&tenants, 2, 0, b"a:1"), "bob's key space is his own");
+        let mut finders = Finders::new(tenants.into_iter());
+        assert!(finders.find(1, 0, b"a:1"));
+        assert!(!finders.find(0, 0, b"a:1"));
+        assert!(!finders.find(1, 0, b"b:1"));
+        assert!(finders.find(2, 0, b"a:1"), "bob's key space is his own");
+    }
+
+    /// Of thousands of prefixes, of several lengths and one within the other, the first in the
+    /// configuration that matches counts, as of a few.
+    #[test]
+    fn many_prefixes_are_met_in_their_order() {
+        let lines: Vec<_> = (0..3_000)
+            .map(|at| match at {
+                700 => "t700 match prefix t9".to_owned(),
+                1_500 => "t1500 match prefix t1400:x match prefix t15".to_owned(),
+                at => format!("t{at} match prefix t{at}:"),
+            })
+            .collect();
+        let tenants = tenants(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let origin = Origin { user: None, listener: 1, db: 0 };
+        let owners = Owners::new(numbered(&tenants).into_iter(), origin);
+        let slowly = |key: &[u8]| {
+            let found = owners.prefixes.iter().find(|(prefix, _)| key.starts_with(prefix));
+            found.map_or(DEFAULT, |(_, tenant)| *tenant)
+        };
+        for at in 0..3_100 {
+            for key in [format!("t{at}:x"), format!("t{at}"), format!("{at}"), String::new()] {
+                assert_eq!(owners.of(key.as_bytes()), slowly(key.as_bytes()), "{key}");
+            }
+        }
+        assert_eq!(owners.of(b"t999:1"), 701);
+        assert_eq!(owners.of(b"t1400:x"), 1_401, "its own stands first");
     }
 }

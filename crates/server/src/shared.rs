@@ -13,7 +13,7 @@ use crate::files;
 use crate::hotkeys::HotKeys;
 use crate::memcached;
 use crate::monitors::Monitors;
-use crate::owners::{self, Origin, Owners};
+use crate::owners::{Finders, Origin, Owners};
 use crate::pause::Pause;
 use crate::pilot::{self, PublishedStatus};
 use crate::pubsub::PubSub;
@@ -69,12 +69,6 @@ impl View {
     /// The tenants that own a client's keys.
     pub(crate) fn owners(&self, origin: Origin<'_>) -> Owners {
         Owners::new(self.tenants(), origin)
-    }
-
-    /// Whether any client can find the item of `tenant`.
-    fn finds(&self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
-        let tenants: Vec<_> = self.tenants().collect();
-        owners::is_findable(&tenants, tenant, db, key)
     }
 
     /// The most that a tenant may use.
@@ -349,9 +343,10 @@ impl Shared {
         }
         let mut lost = vec![];
         let mut cursor = 0;
+        let mut finders = Finders::new(view.tenants());
         loop {
             cursor = self.store.scan(store::Scope::ALL, cursor, 1_000, now, |found| {
-                if !view.finds(found.tenant, found.db, found.key) {
+                if !finders.find(found.tenant, found.db, found.key) {
                     lost.push((found.tenant, found.db, found.key.to_vec()));
                 }
             });

@@ -4,7 +4,7 @@ use super::Transfer;
 use super::dump::each;
 use super::file::DumpFile;
 use crate::hash;
-use crate::owners;
+use crate::owners::Finders;
 use crate::shared::Shared;
 use base::TenantId;
 use std::time::Instant;
@@ -55,11 +55,11 @@ impl Loading {
     fn bring_back(&mut self, shared: &Shared, number: u64, payload: &[u8]) {
         let _unchanged = shared.lock_changes();
         let view = shared.view();
-        let tenants: Vec<_> = view.tenants().collect();
+        let mut finders = Finders::new(view.tenants());
         let Self { tenant, transfer, .. } = self;
         transfer.bytes += payload.len() as u64;
         each(shared, *tenant, payload, |key, entry| {
-            if !owners::is_findable(&tenants, *tenant, entry.db, entry.key) {
+            if !finders.find(*tenant, entry.db, entry.key) {
                 shared.store.revoke(key, number);
                 transfer.outdated += 1;
                 return;

@@ -3,7 +3,7 @@
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Tail};
 use crate::hash;
-use crate::owners;
+use crate::owners::Finders;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::{Micros, TenantId};
@@ -171,7 +171,7 @@ fn numbers(shared: &Shared, head: &Head) -> Vec<Option<TenantId>> {
 fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut Counts) {
     let _unchanged = shared.lock_changes();
     let view = shared.view();
-    let tenants: Vec<_> = view.tenants().collect();
+    let mut finders = Finders::new(view.tenants());
     let numbers = numbers(shared, head);
     let (before, here) = (head.shards.max(1), shared.shards as u64);
     let by = |accesses: u32| {
@@ -183,7 +183,7 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
         payload = rest;
         let number = numbers.get(usize::from(entry.tenant)).copied().flatten().filter(|&number| {
             u32::from(entry.db) < view.settings.databases
-                && owners::is_findable(&tenants, number, entry.db, entry.key)
+                && finders.find(number, entry.db, entry.key)
         });
         let Some(number) = number else {
             counts.homeless += 1;
