@@ -16,10 +16,11 @@
 //! cargo x bench evictions        valgrind must be there
 //! ```
 
-use crate::policies::{CHARGE, LESSONS, fine, fresh, random};
+use crate::policies::{fine, fresh, random, room};
 use crate::{Text, VALUE, callgrind, median};
 use base::{Prng, TenantId, Tick};
 use larder::{Evictor, Meta, Rank};
+use policy::rank::gittins::LiveRank;
 use policy::rank::lhd::Ranks;
 use std::sync::Arc;
 
@@ -28,8 +29,8 @@ const ITEMS: usize = 50_000;
 const OPS: usize = 50_000;
 const ROUNDS: usize = 5;
 
-/// By name: candidates, if by LHD.
-const EVICTORS: [(&str, fn() -> Evictor); 10] = [
+/// By name: candidates, where it draws some.
+const EVICTORS: [(&str, fn() -> Evictor); 12] = [
     ("random", random),
     ("k-lru", Evictor::default),
     ("lhd 1", || Evictor::lhd(1)),
@@ -37,6 +38,8 @@ const EVICTORS: [(&str, fn() -> Evictor); 10] = [
     ("lhd 16", || Evictor::lhd(16)),
     ("lhd 32", || Evictor::lhd(32)),
     ("lhd 64", || Evictor::lhd(64)),
+    ("gittins 32", || gittins(32)),
+    ("gittins 64", || gittins(64)),
     ("items 16", || by_items(16)),
     ("items 32", || by_items(32)),
     ("items 64", || by_items(64)),
@@ -59,6 +62,10 @@ impl Rank for ByItems {
     }
 }
 
+fn gittins(k: u8) -> Evictor {
+    Evictor { rank: Arc::new(LiveRank::unlearnt(true)), k, pool: false }
+}
+
 fn by_items(k: u8) -> Evictor {
     Evictor { rank: Arc::new(ByItems::default()), k, pool: false }
 }
@@ -66,7 +73,7 @@ fn by_items(k: u8) -> Evictor {
 fn cache(evictor: &str, sharing: &str) -> larder::Cache {
     let (_, make) = EVICTORS.iter().find(|(name, _)| *name == evictor).expect("it is in the list");
     let evictor = make();
-    let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
+    let capacity = room(ITEMS, &evictor);
     let builder = larder::Cache::builder(capacity).evictor(evictor).shards(8);
     let builder = builder.slab(fine());
     let builder = if sharing == "parts" { builder.parts(PARTS) } else { builder };
@@ -122,7 +129,7 @@ pub(crate) fn run() {
         }
     }
     println!(
-        "{:6}{:9}{:>14}{:>8}{:>12}{:>12}{:>8}{:>8}",
+        "{:6}{:11}{:>14}{:>8}{:>12}{:>12}{:>8}{:>8}",
         "", "", "instructions", "ratio", "D1 misses", "LL misses", "ns", "ratio"
     );
     let mut base = 0.0;
@@ -136,7 +143,7 @@ pub(crate) fn run() {
         let ratio = rounds[at].iter().zip(&rounds[random]).map(|(ns, random)| ns / random);
         let ns = median(rounds[at].iter().copied());
         println!(
-            "{sharing:6}{evictor:9}{instructions:>14.0}{:>8.2}{first:>12.1}{last:>12.1}{ns:>8.0}\
+            "{sharing:6}{evictor:11}{instructions:>14.0}{:>8.2}{first:>12.1}{last:>12.1}{ns:>8.0}\
              {:>8.2}",
             instructions / base,
             median(ratio),

@@ -168,15 +168,7 @@ fn round(requests: &[Request], maxmemory: u64, seed: u64) -> Misses {
 pub(crate) fn run(paths: &[String]) {
     println!(
         "{:24}{:>9}{:>11}{:>8}{:>11}{:>8}{:>8}{:>8}{:>8}",
-        "trace",
-        "requests",
-        "memory",
-        "k-lru",
-        "simulated",
-        "live",
-        "points",
-        "alone",
-        "points"
+        "trace", "requests", "memory", "k-lru", "simulated", "live", "points", "alone", "points"
     );
     for path in paths {
         let requests = requests(path);

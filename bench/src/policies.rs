@@ -22,6 +22,7 @@ use crate::table::Table;
 use crate::{KEY, Text, VALUE, median, play, text};
 use base::Prng;
 use larder::Evictor;
+use larder::rank::Lessons;
 use larder::rank::random::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -34,9 +35,20 @@ const ROUNDS: usize = 5;
 /// Locks, where an order is not one.
 const STRIPES: usize = 8;
 /// What the store charges for an entry, a little rounded up.
-pub(crate) const CHARGE: u64 = 176;
+const CHARGE: u64 = 176;
 /// What it takes to learn, with two reader slots.
-pub(crate) const LESSONS: u64 = 344 << 10;
+const LESSONS: u64 = 344 << 10;
+
+/// Memory for so many entries, with what the rank learns beside them.
+pub(crate) fn room(items: usize, evictor: &Evictor) -> u64 {
+    let bytes = items as u64 * CHARGE;
+    match evictor.rank.learns() {
+        None => bytes,
+        Some(Lessons::Lifetimes) => bytes + LESSONS,
+        // Watched keys and the evicted, a hundredth each, and tables.
+        Some(Lessons::Watched) => bytes + bytes / 32 + bytes / 100,
+    }
+}
 
 pub(crate) fn random() -> Evictor {
     Evictor { rank: Arc::new(Random), k: 1, pool: false }
@@ -63,7 +75,7 @@ fn table(policy: &str, stripes: usize) -> Box<dyn Held> {
 }
 
 fn store(evictor: Evictor) -> Box<dyn Held> {
-    let capacity = ITEMS as u64 * CHARGE + if evictor.rank.learns() { LESSONS } else { 0 };
+    let capacity = room(ITEMS, &evictor);
     let builder = larder::Cache::builder(capacity).evictor(evictor).shards(STRIPES).maintained();
     let builder = builder.slab(fine());
     Box::new(Larder(builder.build().expect("static is a recipe")))
