@@ -174,9 +174,7 @@ fn restore_items(shared: &Shared, head: &Head, mut payload: &[u8], counts: &mut 
     let mut finders = Finders::new(view.tenants());
     let numbers = numbers(shared, head);
     let (before, here) = (head.shards.max(1), shared.shards as u64);
-    let by = |accesses: u32| {
-        u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX)
-    };
+    let by = |accesses: u32| u32::try_from(u64::from(accesses) * before / here).unwrap_or(u32::MAX);
     while !payload.is_empty() {
         // A block whose checksum is right was written so.
         let Ok((entry, rest)) = postcard::take_from_bytes::<Entry<'_>>(payload) else { return };

@@ -14,8 +14,8 @@ mod threads;
 mod trees;
 
 use crate::key::hash_of;
-use crate::table::END;
 use crate::store::lock;
+use crate::table::END;
 use crate::tenant::TenantShard;
 use crate::watch::Watching;
 use crate::{Config, Key, Now, Store};

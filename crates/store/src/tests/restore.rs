@@ -6,7 +6,16 @@ use base::{Bytes, Micros, Prng};
 use std::collections::{HashMap, HashSet};
 
 fn saved(value: &[u8]) -> Saved<'_> {
-    Saved { value, kind: 0, expires: None, idle: 0, in_use: 0, hits: 0, penalty_class: 0, beside: 0 }
+    Saved {
+        value,
+        kind: 0,
+        expires: None,
+        idle: 0,
+        in_use: 0,
+        hits: 0,
+        penalty_class: 0,
+        beside: 0,
+    }
 }
 
 fn value(store: &Store, name: &[u8]) -> Option<Vec<u8>> {
