@@ -122,7 +122,7 @@ fn worst(findings: &mut Findings, row: &str, figure: &str) {
     findings.claim(&format!("{row}: {figure}, mean and worst"), ours, "");
 }
 
-fn mixes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Load)>> {
+pub(super) fn mixes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Load)>> {
     let Some(folder) = &setting.traces else {
         return Ok(vec![("four", Load::open(&four(setting, seed)?, &[200, 1_000, 5_000, 500])?)]);
     };

@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
+pub(super) const PENALTIES: [u64; 4] = [200, 2_000, 2_000, 200];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for &seed in &setting.seeds {
