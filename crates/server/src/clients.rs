@@ -126,7 +126,8 @@ impl Client {
         let output = load(&self.output);
         format!(
             "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
-             sub={} psub={} ssub={} multi={} watch={} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
+             sub={} psub={} ssub={} multi={} watch={} qbuf={} qbuf-free=0 \
+             argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
              obl={output} oll=0 omem={output} tot-mem={} events=r cmd={} user={} redir={} resp={} \
              lib-name={} lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
             self.id,

@@ -1,9 +1,9 @@
 //! Other servers' own tests, played against this one: `docs/results/suites.md`, made again.
 //!
 //! Their authors wrote down what a server must answer, and no test of ours can be as impartial.
-//! Each suite runs as it is, out of a checkout, a unit at a time against a server of its own. A list
-//! beside this file names the cases about what is not offered, each with a word that says why;
-//! everything else has to pass, or be as with the original server.
+//! Each suite runs as it is, out of a checkout, a unit at a time against a server of its own. A
+//! list beside this file names the cases about what is not offered, each with a word that says
+//! why; everything else has to pass, or be as with the original server.
 
 mod memcached;
 mod valkey;

@@ -251,6 +251,13 @@ fn questions_of_tools() {
     }
     let histogram = client.ask("LATENCY HISTOGRAM get");
     assert!(histogram.contains("calls") && histogram.contains("histogram_usec"), "{histogram}");
+    assert!(client.info("used_active_time_main_thread").parse::<f64>().unwrap() > 0.0);
+    client.ask("SET idle 1");
+    let begun = Instant::now();
+    while client.value("OBJECT IDLETIME idle").parse::<u64>().unwrap() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a quiet time counts");
+        std::thread::sleep(Duration::from_millis(100));
+    }
     assert!(!client.ask("HELLO 3").contains("availability_zone"));
     assert_eq!(client.ask("CONFIG SET availability-zone eu-1a"), "+OK\r\n");
     assert!(client.ask("HELLO 3").ends_with("$17\r\navailability_zone\r\n$5\r\neu-1a\r\n"));

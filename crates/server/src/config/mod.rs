@@ -23,6 +23,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::{Evictable, Evictor};
+use tune::{Recipe, recipe};
 
 /// An error in a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -209,7 +210,7 @@ pub struct Settings {
     pub maxmemory_samples: u8,
     /// How pages are cut.
     pub slab: store::Slab,
-    pub recipe: String,
+    pub recipe: Recipe,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub proto_max_bulk_len: Bytes,
@@ -288,7 +289,7 @@ impl Default for Settings {
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             slab: store::Slab::default(),
-            recipe: "auto".into(),
+            recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],
             io_threads: cores.clamp(1, 8),
             proto_max_bulk_len: Bytes(512 << 20),
@@ -423,7 +424,7 @@ impl Settings {
                 self.maxmemory
             )));
         }
-        let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
+        let recipe = self.recipe;
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
         if let Some(tenant) = promised.filter(|_| !recipe.keeps_promises()) {
             return Err(Error(format!(

@@ -88,21 +88,17 @@ pub(super) const ALL: &[Directive] = &[
             _ => Err("argument must be a number above 1 and at most 4".into()),
         }),
     ),
-    Directive::new(
+    word!(
         "recipe",
         Always,
+        recipe,
         "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
          follows its misses), kredis (a budget and a K for each tenant, from its curve and the \
          cost of its misses), predis (a budget for each class of penalties, whoever owns the \
          items), lama (pages for each class of sizes, from curves) and rankcache (LHD, and \
          pages where victims are worth most). Settings follow, as in \
          kredis:objective=hits:epoch=10 (seconds), dlru:interval=100000 (reads) or \
-         lama:planner=automove.",
-        |settings| settings.recipe.clone(),
-        Shape::Word(|settings, word| {
-            settings.recipe = tune::recipe::parse(&word.to_ascii_lowercase())?.to_string();
-            Ok(())
-        }),
+         lama:planner=automove."
     ),
     Directive::new(
         "tenant",
