@@ -8,6 +8,7 @@ mod bench_server;
 mod curves;
 mod race;
 mod soak;
+mod suites;
 
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -37,6 +38,9 @@ Usage: cargo x <chore>
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds and compares hits with those of fresh servers
+  suites valkey|memcached CHECKOUT [UNIT…]
+           that server's own tests against this one, out of a checkout of its source (or
+           VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); minutes
   parsers [S]
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
@@ -113,6 +117,7 @@ fn main() -> Result<()> {
             let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
             soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
         }
+        Some("suites") => suites::run(words),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

@@ -51,6 +51,8 @@ pub(crate) struct Client {
     pub(crate) paused: AtomicBool,
     pub(crate) no_evict: AtomicBool,
     pub(crate) no_touch: AtomicBool,
+    /// It said that it can be sent to another server, as a replica of Valkey would.
+    pub(crate) redirects: AtomicBool,
     /// Bytes and commands so far.
     pub(crate) net_in: Counter,
     pub(crate) net_out: Counter,
@@ -123,8 +125,9 @@ impl Client {
         let load = |value: &AtomicU64| value.load(Ordering::Relaxed);
         let output = load(&self.output);
         format!(
-            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} db={} sub={} psub={} \
-             ssub={} multi={} watch={} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
+            "id={} addr={} laddr={} fd={} name={} age={} idle={} flags={} capa={} db={} \
+             sub={} psub={} ssub={} multi={} watch={} qbuf={} qbuf-free=0 \
+             argv-mem=0 multi-mem=0 rbs=0 rbp=0 \
              obl={output} oll=0 omem={output} tot-mem={} events=r cmd={} user={} redir={} resp={} \
              lib-name={} lib-ver={} tot-net-in={} tot-net-out={} tot-cmds={}",
             self.id,
@@ -135,6 +138,7 @@ impl Client {
             now_ms.saturating_sub(self.since_ms) / 1_000,
             now_ms.saturating_sub(load(&self.last_ms)) / 1_000,
             self.flags(),
+            if self.redirects.load(Ordering::Relaxed) { "r" } else { "" },
             self.db.load(Ordering::Relaxed),
             load(&self.channels),
             load(&self.patterns),
@@ -206,6 +210,7 @@ impl Clients {
             paused: AtomicBool::new(false),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
+            redirects: AtomicBool::new(false),
             net_in: Counter::default(),
             net_out: Counter::default(),
             commands: Counter::default(),

@@ -2,6 +2,8 @@
 
 use crate::removals;
 use crate::shared::Shared;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -80,13 +82,9 @@ pub(crate) fn machine_memory() -> u64 {
 
 /// Seconds of user and system time the process has taken.
 pub(crate) fn cpu_seconds() -> (f64, f64) {
-    /// Linux counts in hundredths of a second towards programs, whatever it does inside.
-    const TICKS: f64 = 100.0;
-    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold blanks and ends with a parenthesis.
-    let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let mut times = fields.skip(11).map(|ticks| ticks.parse::<f64>().unwrap_or(0.0) / TICKS);
-    (times.next().unwrap_or(0.0), times.next().unwrap_or(0.0))
+    let seconds = |time: TimeVal| time.num_microseconds() as f64 / 1e6;
+    let used = getrusage(UsageWho::RUSAGE_SELF);
+    used.map_or((0.0, 0.0), |used| (seconds(used.user_time()), seconds(used.system_time())))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod acl;
+mod ages;
 mod attempts;
 mod clients;
 mod clock;

@@ -33,6 +33,11 @@ impl Pause {
         (until > now_ms).then_some(until)
     }
 
+    /// The milliseconds that are left, and whether reads wait too, while commands wait.
+    pub(crate) fn left(&self, now_ms: u64) -> Option<(u64, bool)> {
+        self.until(now_ms).map(|until| (until - now_ms, self.holds(false)))
+    }
+
     /// Whether a command waits that writes, or does not.
     pub(crate) fn holds(&self, writes: bool) -> bool {
         writes || self.all.load(Ordering::Relaxed)

@@ -71,8 +71,10 @@ impl Shown {
 
 /// The recipe in force: `static` unless the settings leave the policy to the recipe.
 pub(crate) fn recipe_of(settings: &Settings) -> Recipe {
-    let name = if settings.maxmemory_policy.is_auto() { &settings.recipe } else { "static" };
-    recipe::parse(name).unwrap_or(*recipe::ALL[0])
+    if settings.maxmemory_policy.is_auto() {
+        return settings.recipe;
+    }
+    recipe::parse("static").unwrap_or(*recipe::ALL[0])
 }
 
 /// Whether the recipe steers the store, or the store is a plain cache.

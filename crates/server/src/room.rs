@@ -41,7 +41,7 @@ impl Room {
         let item_max = limit.min(view.max_of(tenant).map_or(u64::MAX, |max| max.0));
         let is_large = len as u64 > item_max / LARGE;
         let kept = if is_large { shared.store.protected_from(tenant).0 } else { 0 };
-        let nothing_leaves = !view.settings.maxmemory_policy.evicts();
+        let nothing_leaves = shared.nothing_leaves(view);
         let free = nothing_leaves.then(|| limit.saturating_sub(shared.store.used().0));
         Self { value_max, item_max, left: item_max.saturating_sub(kept), free }
     }

@@ -5,6 +5,7 @@
 //! one costs nothing.
 
 use crate::acl;
+use crate::ages::Accesses;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
@@ -31,7 +32,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use store::{Bounds, Store};
+use store::{Bounds, Evictable, Scope, Store};
 
 /// The settings of a moment, and what follows from them.
 #[derive(Clone, Debug)]
@@ -120,7 +121,7 @@ pub(crate) struct Shared {
     /// Counts of memcached's `stats detail`.
     pub(crate) detail: memcached::Detail,
     /// From which memcached's clients are told how old items are.
-    pub(crate) accesses: memcached::Accesses,
+    pub(crate) accesses: Accesses,
     /// Addresses that came with memcached's binary protocol.
     pub(crate) binary: memcached::Binary,
     /// Connections that the machine refused.
@@ -199,6 +200,7 @@ impl Shared {
             slab: settings.slab,
             nanos: Clock::nanos,
         });
+        store.set_evictable(settings.maxmemory_policy.evictable());
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
         }
@@ -220,7 +222,7 @@ impl Shared {
             acl_log: acl::Log::default(),
             attempts: Attempts::default(),
             detail: memcached::Detail::new(settings),
-            accesses: memcached::Accesses::default(),
+            accesses: Accesses::default(),
             binary: memcached::Binary::default(),
             unaccepted: Quiet::default(),
             tokens,
@@ -311,6 +313,7 @@ impl Shared {
         if new.settings.maxmemory != old.settings.maxmemory {
             self.store.set_limit(new.settings.maxmemory);
         }
+        self.store.set_evictable(new.settings.maxmemory_policy.evictable());
         // Where a pilot steers, the pools are its own; it sees the change at its next look.
         if !pilot::is_steered(&new.settings) {
             self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));
@@ -345,7 +348,7 @@ impl Shared {
         let mut cursor = 0;
         let mut finders = Finders::new(view.tenants());
         loop {
-            cursor = self.store.scan(store::Scope::ALL, cursor, 1_000, now, |found| {
+            cursor = self.store.scan(Scope::ALL, cursor, 1_000, now, |found| {
                 if !finders.find(found.tenant, found.db, found.key) {
                     lost.push((found.tenant, found.db, found.key.to_vec()));
                 }
@@ -361,7 +364,7 @@ impl Shared {
     }
 
     /// Empties a part of the store.
-    pub(crate) fn flush(&self, scope: store::Scope) {
+    pub(crate) fn flush(&self, scope: Scope) {
         let flushed = self.store.flush(scope);
         self.stats.flushed.fetch_add(flushed, Ordering::Relaxed);
         self.tracking.forget_all(self, None);
@@ -419,7 +422,7 @@ impl Shared {
         let now_ms = self.clock.now().unix_ms;
         let due: Vec<_> = self.lock_flushes().extract_if(.., |(due, _)| *due <= now_ms).collect();
         for tenant in due.into_iter().flat_map(|(_, tenants)| tenants) {
-            self.flush(store::Scope::tenant(tenant));
+            self.flush(Scope::tenant(tenant));
         }
     }
 
@@ -454,5 +457,13 @@ impl Shared {
     /// Bytes of data and its metadata, and what they may be.
     pub(crate) fn memory(&self) -> (Bytes, Bytes) {
         (self.store.used(), self.store.limit())
+    }
+
+    /// Whether no item would leave for another: the policy lets none, or there is none that it
+    /// lets.
+    pub(crate) fn nothing_leaves(&self, view: &View) -> bool {
+        let policy = view.settings.maxmemory_policy;
+        let is_picky = policy.evictable() != Evictable::Any;
+        !policy.evicts() || is_picky && self.store.len(Scope::ALL).expires == 0
     }
 }

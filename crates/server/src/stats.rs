@@ -3,8 +3,9 @@
 //! A counter has one writer, so counting is a load and a store without a locked instruction, and no
 //! two workers share a cache line. Readers add the workers up.
 //!
-//! The time of commands is measured in one batch of [`TIMED_EVERY`]: two readings of the clock for
-//! each command would cost more than a GET. The sums are scaled up by what was left out.
+//! The time of commands is measured in the first [`TIMED_FIRST`] batches of a second, and in one of
+//! [`TIMED_EVERY`] beyond: two readings of the clock for each command would cost more than a GET. A
+//! quiet server so times everything; of a busy one each timed call stands for those left out.
 
 use crate::quiet::Quiet;
 use base::histogram;
@@ -12,8 +13,19 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Of so many batches the commands of one are timed.
-pub(crate) const TIMED_EVERY: u64 = 64;
+/// So many batches of each second are timed, and then one of [`TIMED_EVERY`].
+const TIMED_FIRST: u64 = 64;
+const TIMED_EVERY: u64 = 64;
+
+/// For how many batches this one of a second, counted from 1, stands if it is timed; 0 if it is
+/// not.
+pub(crate) const fn weight(batch: u64) -> u64 {
+    match batch {
+        0..=TIMED_FIRST => 1,
+        later if later.is_multiple_of(TIMED_EVERY) => TIMED_EVERY,
+        _ => 0,
+    }
+}
 
 /// A number that one thread counts up and any may read.
 #[derive(Debug, Default)]
@@ -71,14 +83,14 @@ impl Worker {
         }
     }
 
-    /// Counts the time of a command of a timed batch.
-    pub(crate) fn time(&self, command: u16, micros: u64) {
+    /// Counts the time of a command of a timed batch that stands for so many.
+    pub(crate) fn time(&self, command: u16, micros: u64, weight: u64) {
         let counted = &self.commands[command as usize];
-        counted.timed.add(1);
-        counted.timed_us.add(micros);
+        counted.timed.add(weight);
+        counted.timed_us.add(micros * weight);
         let bucket = histogram::bucket(micros) as u16;
         let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
-        *latencies.entry(command).or_default().entry(bucket).or_default() += 1;
+        *latencies.entry(command).or_default().entry(bucket).or_default() += weight;
     }
 }
 
@@ -268,9 +280,13 @@ impl Stats {
         totals
     }
 
-    /// CONFIG RESETSTAT: counts from here on.
-    pub(crate) fn reset(&self, store: store::Counters) {
-        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = self.sum(store);
+    /// CONFIG RESETSTAT: counts from here on, with the call of this command as the first.
+    pub(crate) fn reset(&self, store: store::Counters, command: Option<u16>) {
+        let mut sum = self.sum(store);
+        if let Some(counted) = command.and_then(|at| sum.commands.get_mut(usize::from(at))) {
+            counted.calls = counted.calls.saturating_sub(1);
+        }
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = sum;
         self.errors.lock().unwrap_or_else(PoisonError::into_inner).clear();
         for worker in &self.workers {
             worker.latencies.lock().unwrap_or_else(PoisonError::into_inner).clear();

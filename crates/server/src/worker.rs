@@ -29,7 +29,7 @@ use crate::memcached::{self, Ask};
 use crate::pubsub::{Place, Publication};
 use crate::session::Session;
 use crate::shared::{Shared, View};
-use crate::stats::{self, TIMED_EVERY};
+use crate::stats;
 use group::Group;
 use hooks::Hooks;
 use lookahead::Lookahead;
@@ -94,6 +94,7 @@ pub(crate) struct Worker {
     paused: Vec<(usize, u64)>,
     now_ms: u64,
     ticked_ms: u64,
+    /// Batches of commands in this second.
     batches: u64,
 }
 
@@ -471,8 +472,8 @@ impl Worker {
         now: Now,
     ) -> Result<usize, End> {
         self.batches += 1;
-        let timed = self.batches.is_multiple_of(TIMED_EVERY);
-        let hooks = Hooks::of(&self.shared, &self.view, timed, self.now_ms);
+        let weight = stats::weight(self.batches);
+        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms);
         let is_paid = hooks.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
@@ -679,6 +680,7 @@ impl Worker {
             return;
         }
         self.ticked_ms = now_ms;
+        self.batches = 0;
         if self.number == 0 {
             self.shared.flush_due();
             self.shared.accesses.note(&self.shared, now_ms);

@@ -56,6 +56,25 @@ pub struct Bounds {
     pub max: Option<Bytes>,
 }
 
+/// The items that may be evicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Evictable {
+    /// All of them.
+    #[default]
+    Any,
+    /// Those that have an expiry. Where none is left, nothing makes room, and writes are refused.
+    Volatile,
+    /// Of those drawn the one that expires first, whatever its rank.
+    NextToExpire,
+}
+
+impl Evictable {
+    /// Whether an item with this expiry stays, whoever needs its room.
+    pub(crate) fn spare(self, expires: Option<u64>) -> bool {
+        self != Self::Any && expires.is_none()
+    }
+}
+
 /// Items that compete only among themselves, for one budget, under one policy.
 #[derive(Clone, Debug)]
 pub struct Pool {

@@ -32,7 +32,7 @@ use crate::shard::Shard;
 use crate::slab::{Choice, Chosen, SizeClass};
 use crate::table::{Place, address_of};
 use crate::tenant::TenantShard;
-use crate::{Error, Key, Now, RemovalCause, Store};
+use crate::{Error, Evictable, Key, Now, RemovalCause, Store};
 use base::TenantId;
 use smallvec::SmallVec;
 
@@ -96,7 +96,7 @@ impl Shard {
             learn::ends(lived, at, item, self.tick);
             crate::removal::leaves(&mut tenant.removals, item, cause, self.tick);
         }
-        let charge = tenant.pages.classes().charge(item.contents());
+        let charge = if exit == Exit::Evicted { tenant.charge_of(item) } else { 0 };
         let (item, bytes) = tenant.take(place);
         match exit {
             Exit::Evicted => {
@@ -273,7 +273,11 @@ impl Shard {
 
     fn choose(&mut self, at: TenantId, class: usize, want: &Want) -> Option<Chosen> {
         let penalties = self.penalties(at);
-        let Self { pools, tenants, prng, tick, seed, draws, reader_slot, .. } = self;
+        let Self { pools, tenants, prng, tick, seed, draws, reader_slot, evictable, .. } = self;
+        let tenant = &mut tenants[usize::from(at)];
+        if *evictable != Evictable::Any && tenant.len(None).expires == 0 {
+            return None;
+        }
         let mut choice = Choice {
             evictor: pools.evictor(at),
             tenant: at,
@@ -283,8 +287,8 @@ impl Shard {
             unix_ms: want.now.unix_ms,
             spare: address_of(want.spare),
             seed: *seed,
+            evictable: *evictable,
         };
-        let tenant = &mut tenants[usize::from(at)];
         for (penalty, _) in penalties {
             choice.only = Some(penalty);
             let chosen = tenant.pages.choose(class, &choice, prng, draws);
@@ -439,6 +443,9 @@ impl Shard {
     pub(crate) fn take_page(&mut self, of: SizeClass, want: &Want) -> u64 {
         let Some(index) = self.victim_page(of, want) else { return 0 };
         let tenant = &self.tenants[usize::from(of.tenant)];
+        if !tenant.pages.may_go(of.class, index, self.evictable) {
+            return 0;
+        }
         let bytes = tenant.pages.bytes_of(of.class, index);
         if want.tenant == Some(of.tenant) {
             tenant.account.give(bytes);

@@ -474,6 +474,18 @@ impl Mut<'_> {
         true
     }
 
+    /// Writes into the value, if it is as long as that; says whether it did.
+    pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) -> bool {
+        let [value_len, key_len] = self.raw.lens();
+        let is_within = at.checked_add(bytes.len()).is_some_and(|end| end <= value_len);
+        if is_within {
+            let at = self.raw.key_at() + key_len + at;
+            // SAFETY: the value lies behind the key and reaches as far; `bytes` is from elsewhere.
+            unsafe { self.raw.write(at, bytes) };
+        }
+        is_within
+    }
+
     /// Replaces the expiry if the class stays the same; says whether it did.
     pub(crate) fn set_expires(&mut self, sizes: &SizeClasses, expires: Option<u64>) -> bool {
         let [value_len, key_len] = self.raw.lens();
@@ -594,6 +606,15 @@ mod tests {
         shows(&item, b"key", &vec![2; 65_538], Some(4));
     }
 
+    /// The value with these bytes behind its first, if it is as long.
+    fn patched(value: &[u8], bytes: &[u8]) -> Vec<u8> {
+        let mut value = value.to_vec();
+        if let Some(part) = value.get_mut(1..=bytes.len()) {
+            part.copy_from_slice(bytes);
+        }
+        value
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig {
             cases: if cfg!(miri) { 3 } else { 256 },
@@ -608,7 +629,7 @@ mod tests {
             value in prop::collection::vec(any::<u8>(), 0..200),
             expires: Option<u64>,
             changes in prop::collection::vec(
-                (0u8..3, prop::collection::vec(any::<u8>(), 0..200), any::<Option<u64>>()), 0..12),
+                (0u8..4, prop::collection::vec(any::<u8>(), 0..200), any::<Option<u64>>()), 0..12),
         ) {
             let mut item = made(&key, &value, expires);
             let (mut value, mut expires) = (value, expires);
@@ -617,11 +638,13 @@ mod tests {
                 let (new_value, new_expires) = match kind {
                     0 => (bytes.clone(), when),
                     1 => ([&value[..], &bytes].concat(), expires),
+                    2 => (patched(&value, &bytes), expires),
                     _ => (value.clone(), when),
                 };
                 let done = change(&mut item, |item, sizes| match kind {
                     0 => item.overwrite(sizes, &bytes, when),
                     1 => item.append(sizes, &bytes),
+                    2 => item.patch(1, &bytes) || bytes.len() >= value.len(),
                     _ => item.set_expires(sizes, when),
                 });
                 let new = contents(key.len(), new_value.len(), new_expires.is_some());

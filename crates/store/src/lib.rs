@@ -53,7 +53,7 @@ mod view;
 mod watch;
 mod wheel;
 
-pub use config::{Bounds, Config, Pool};
+pub use config::{Bounds, Config, Evictable, Pool};
 pub use dump::{Dump, Loaded};
 pub use edit::Edit;
 pub use error::Error;

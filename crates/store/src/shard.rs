@@ -21,7 +21,7 @@ use crate::tap::{Seen, Tap};
 use crate::tenant::TenantShard;
 use crate::trees::{Trees, has_tree, number};
 use crate::watch::Pasts;
-use crate::{Change, Error, Item, Key, Now, Scope, Store};
+use crate::{Change, Error, Evictable, Item, Key, Now, Scope, Store};
 use base::{Bytes, Prng, Sighting, TenantId};
 use policy::rank::{Lessons, Stamps};
 use std::sync::Arc;
@@ -57,6 +57,8 @@ pub(crate) struct Shard {
     pub(crate) penalty_table: Option<Box<PenaltyTable>>,
     /// Whether any tenant may have a collection.
     pub(crate) has_trees: bool,
+    /// The items that may be evicted.
+    pub(crate) evictable: Evictable,
     /// Remembers evicted keys, while a rank goes by the whole past of a key.
     pub(crate) pasts: Option<Box<Pasts>>,
     pub(crate) line: NewLine,
@@ -398,6 +400,15 @@ impl Shard {
         Ok(())
     }
 
+    /// Writes into a value.
+    fn patch(&mut self, key: &Key, place: Place, at: usize, bytes: &[u8], now: Now) {
+        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
+        if item.patch(at, bytes) {
+            let (contents, expires) = (item.view().contents(), item.view().expires());
+            self.written(key, now, || (contents, expires));
+        }
+    }
+
     /// Changes the expiry.
     fn set_expires(
         &mut self,
@@ -487,6 +498,10 @@ impl Shard {
                 self.set(store, key, None, &Parts::of(key, value, 0, None), now)
             }
             (Change::Append(more), Some(place)) => self.append(store, key, place, more, now),
+            (Change::Patch(at, bytes), Some(place)) => {
+                self.patch(key, place, *at, bytes, now);
+                Ok(())
+            }
             (Change::Expire(expires), Some(place)) => {
                 self.set_expires(store, key, place, *expires, now)
             }
@@ -494,7 +509,9 @@ impl Shard {
                 self.delete(&store.memory, key, place, now);
                 Ok(())
             }
-            (Change::Keep, _) | (Change::Expire(_) | Change::Remove, None) => Ok(()),
+            (Change::Keep, _) | (Change::Patch(..) | Change::Expire(_) | Change::Remove, None) => {
+                Ok(())
+            }
         }
     }
 

@@ -47,8 +47,8 @@ use crate::tap::Tap;
 use crate::tenant::{Account, TenantShard};
 use crate::watch::Watching;
 use crate::{
-    Bounds, Change, Config, Counters, Error, Evictor, Item, Key, Len, Now, Pool, ScanItem, Scope,
-    Swept, TenantStats,
+    Bounds, Change, Config, Counters, Error, Evictable, Evictor, Item, Key, Len, Now, Pool,
+    ScanItem, Scope, Swept, TenantStats,
 };
 use base::{Bytes, Filter, Micros, Prng, Sample, TenantId};
 use policy::rank::Learnt;
@@ -165,6 +165,7 @@ impl Store {
             balance_at: 0,
             penalty_table: None,
             has_trees: false,
+            evictable: Evictable::Any,
             pasts: None,
             cost_hint: 0,
         };
@@ -508,6 +509,13 @@ impl Store {
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
         self.arena.set_limit(limit.0);
+    }
+
+    /// Changes which items may be evicted.
+    pub fn set_evictable(&self, evictable: Evictable) {
+        for shard in &self.shards {
+            shard.write_drained().evictable = evictable;
+        }
     }
 
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.

@@ -206,7 +206,7 @@ impl Shard {
 
     /// The collection of a pool that is to leave, if one is.
     fn choose_tree(&mut self, pool: usize, want: &Want, often: Often) -> Option<(TenantId, Place)> {
-        let Self { pools, tenants, prng, tick, .. } = self;
+        let Self { pools, tenants, prng, tick, evictable, .. } = self;
         let may_lose = |&tenant: &TenantId| {
             let TenantShard { account, trees, .. } = &tenants[usize::from(tenant)];
             let is_own = want.tenant == Some(tenant);
@@ -227,7 +227,7 @@ impl Shard {
             let Some(place) = table.find_beside(hash, is_it) else { continue };
             let (item, bytes) = (table.get(place), trees.get(number).map_or(0, Tree::bytes));
             let is_kept = want.tenant != Some(at) && account.loose() < bytes;
-            if is_kept || table.word(place) == want.spare {
+            if is_kept || evictable.spare(item.expires()) || table.word(place) == want.spare {
                 continue;
             }
             let (stamps, size) = (item.stamps(), u32::try_from(bytes).unwrap_or(u32::MAX));

@@ -104,6 +104,9 @@ pub enum Change<'v> {
     },
     /// The bytes are added to the end of its value; without an item they are the value.
     Append(&'v [u8]),
+    /// The bytes of its value from there on become these, and nothing is copied. Nothing happens
+    /// without an item, or where they would reach beyond its end.
+    Patch(usize, Cow<'v, [u8]>),
     /// Its expiry becomes this. Nothing happens without an item.
     Expire(Option<u64>),
     /// It goes. Nothing happens without an item.

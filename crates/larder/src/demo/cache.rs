@@ -31,7 +31,7 @@ impl Cache {
             port: 0,
             bind: vec!["127.0.0.1".into()],
             maxmemory: memory,
-            recipe: recipe.to_owned(),
+            recipe: tune::recipe::parse(recipe).map_err(anyhow::Error::msg)?,
             tenants: tenants.iter().map(tenant).collect(),
             // Load and cache share the machine: of two cores one thread leaves the other.
             io_threads: 1,

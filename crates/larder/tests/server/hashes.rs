@@ -47,6 +47,12 @@ fn fields_are_read_and_written_with_their_lives() {
     assert_eq!(client.ask("HSETEX h FXX FIELDS 2 b 9 c 9"), ":0\r\n", "c does not");
     assert_eq!(client.ask("HSETEX h FXX KEEPTTL FIELDS 1 b 3"), ":1\r\n");
     assert_eq!(client.ask("HSETEX h FIELDS 1 a 4"), ":1\r\n");
+    assert_eq!(client.ask("HSETEX h NX FIELDS 1 z 1"), ":0\r\n", "there is such a key");
+    assert_eq!(client.ask("HSETEX none XX FIELDS 1 z 1"), ":0\r\n", "there is no such key");
+    assert_eq!(client.ask("HSETEX h EX 100 XX FXX FIELDS 1 b 3"), ":1\r\n");
+    assert_eq!(client.ask("HSETEX new NX FNX FIELDS 1 z 1"), ":1\r\n");
+    assert!(client.ask("HSETEX h NX XX FIELDS 1 z 1").starts_with("-ERR syntax"));
+    assert!(client.ask("HGETEX h NX FIELDS 1 z").starts_with("-ERR syntax"));
     assert_eq!(client.ask("HTTL h FIELDS 2 a b"), "*2\r\n:-1\r\n:100\r\n");
     assert_eq!(client.ask("HGETEX h FIELDS 2 a nosuch"), "*2\r\n$1\r\n4\r\n$-1\r\n");
     assert_eq!(client.ask("HTTL h FIELDS 1 a"), "*1\r\n:-1\r\n", "a plain HGETEX only reads");

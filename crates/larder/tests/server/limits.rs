@@ -23,6 +23,52 @@ fn memory_is_a_promise() {
 }
 
 #[test]
+fn volatile_policies_evict_what_has_an_expiry() {
+    for policy in ["volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"] {
+        let server = serve(&format!("--maxmemory 2mb --maxmemory-policy {policy}"));
+        let mut client = Client::new(server.addr());
+        let value = "x".repeat(1_000);
+        for i in 0..300 {
+            assert_eq!(client.ask(&format!("SET stays:{i} {value}")), "+OK\r\n");
+        }
+        for i in 0..4_000 {
+            let stored = client.ask(&format!("SET dies:{i} {value} EX 1000"));
+            assert_eq!(stored, "+OK\r\n", "{policy}: {i}");
+        }
+        assert!(client.info("evicted_keys").parse::<u64>().unwrap() > 1_500);
+        // These take the place of the others, until there are none.
+        let more = (300..4_000).map(|i| client.ask(&format!("SET stays:{i} {value}")));
+        let stored = more.take_while(|reply| reply == "+OK\r\n").count();
+        assert!((500..3_000).contains(&stored), "{policy}: {stored}");
+        let refused = client.ask(&format!("SET more {value}"));
+        assert_eq!(refused, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+        let names = (0..300 + stored).map(|i| format!("stays:{i}")).collect::<Vec<_>>().join(" ");
+        let there = client.ask(&format!("EXISTS {names}"));
+        assert_eq!(there, format!(":{}\r\n", 300 + stored), "{policy}");
+        assert_eq!(client.value("GET stays:7"), value);
+        assert_eq!(client.info("maxmemory_policy"), policy);
+    }
+}
+
+/// A bit of a long value costs what a bit costs: copied whole each time, these would take minutes.
+#[test]
+fn a_bit_of_a_long_value_is_written_in_its_place() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let last = (128 << 23) - 1;
+    assert_eq!(client.ask(&format!("SETBIT long {last} 1")), ":0\r\n");
+    let begun = std::time::Instant::now();
+    for at in 0..2_000 {
+        assert_eq!(client.ask(&format!("SETBIT long {at} 1")), ":0\r\n");
+        assert_eq!(client.ask(&format!("SETRANGE long {} ab", 1_000 + at * 2)), ":134217728\r\n");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(client.value("BITCOUNT long 0 249"), "2000");
+    assert_eq!(client.value("GETRANGE long 4996 5000"), "abab\0");
+    assert_eq!(client.value("STRLEN long"), "134217728");
+}
+
+#[test]
 fn without_eviction_writes_are_refused_and_reads_served() {
     let server = serve("--maxmemory 1mb --maxmemory-policy noeviction");
     let mut client = Client::new(server.addr());

@@ -215,6 +215,27 @@ fn maxmemory_follows_the_container() {
     server.logged("maxmemory is now 96.0 MiB");
 }
 
+/// A quiet server times each call, and shows those of a container by their own names.
+#[test]
+fn few_calls_are_all_timed() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    for line in ["CONFIG RESETSTAT", "SET a 1", "SET b 2", "CLIENT ID", "CLIENT LIST"] {
+        client.ask(line);
+    }
+    for (asked, name, calls) in [
+        ("set", "$3\r\nset", 2),
+        ("config|resetstat", "$16\r\nconfig|resetstat", 1),
+        ("client", "$9\r\nclient|id", 1),
+        ("client", "$11\r\nclient|list", 1),
+    ] {
+        let histogram = client.ask(&format!("LATENCY HISTOGRAM {asked} nosuch"));
+        let wanted = format!("{name}\r\n*4\r\n$5\r\ncalls\r\n:{calls}\r\n");
+        assert!(histogram.contains(&wanted), "{asked}: {histogram}");
+    }
+    assert_eq!(client.ask("LATENCY HISTOGRAM get"), "*0\r\n");
+}
+
 /// What tools ask that no recording has.
 #[test]
 fn questions_of_tools() {
@@ -230,7 +251,19 @@ fn questions_of_tools() {
     }
     let histogram = client.ask("LATENCY HISTOGRAM get");
     assert!(histogram.contains("calls") && histogram.contains("histogram_usec"), "{histogram}");
-    client.ask("HELLO 3");
+    assert!(client.info("used_active_time_main_thread").parse::<f64>().unwrap() > 0.0);
+    client.ask("SET idle 1");
+    let begun = Instant::now();
+    while client.value("OBJECT IDLETIME idle").parse::<u64>().unwrap() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a quiet time counts");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(!client.ask("HELLO 3").contains("availability_zone"));
+    assert_eq!(client.ask("CONFIG SET availability-zone eu-1a"), "+OK\r\n");
+    assert!(client.ask("HELLO 3").ends_with("$17\r\navailability_zone\r\n$5\r\neu-1a\r\n"));
+    assert!(client.value("CLIENT INFO").contains(" capa= "));
+    assert_eq!(client.ask("CLIENT CAPA redirect and-more"), "+OK\r\n");
+    assert!(client.value("CLIENT LIST CAPA r").contains(" capa=r "));
     assert!(client.ask("SSUBSCRIBE news").starts_with(">3\r\n$10\r\nssubscribe\r\n"));
     assert_eq!(Client::new(server.addr()).ask("SPUBLISH news 1"), ":1\r\n");
     assert!(client.reply().starts_with(b">3\r\n$8\r\nsmessage\r\n"));

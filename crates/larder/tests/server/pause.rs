@@ -62,6 +62,10 @@ fn who_waits_for_writes() {
         assert!(two.ask(line).starts_with(begin), "{line}");
     }
     assert_eq!(one.info("blocked_clients"), "0");
+    assert_eq!(one.info("paused_reason"), "client_pause");
+    assert_eq!(one.info("paused_actions"), "write");
+    let left: u64 = one.info("paused_timeout_milliseconds").parse().unwrap();
+    assert!((30_000..=60_000).contains(&left), "{left}");
     for (at, line) in ["PUBLISH a b", "FLUSHALL", "GETEX a", "DEL a"].into_iter().enumerate() {
         let mut waiting = Client::new(server.addr());
         waiting.send(format!("{line}\r\n").as_bytes());

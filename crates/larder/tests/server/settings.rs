@@ -96,7 +96,7 @@ fn every_directive_shows_and_takes_its_value() {
 fn several_settings_change_together_or_not_at_all() {
     let server = serve("");
     let mut client = Client::new(server.addr());
-    let error = client.ask("CONFIG SET timeout 7 maxmemory-policy volatile-lru");
+    let error = client.ask("CONFIG SET timeout 7 maxmemory-policy volatile-lhd");
     assert!(error.contains("maxmemory-policy") && error.contains("allkeys-lru"), "{error}");
     assert!(client.ask("CONFIG GET timeout").ends_with("$1\r\n0\r\n"));
     assert_eq!(client.ask("CONFIG SET timeout 7 maxmemory 1gb"), "+OK\r\n");

@@ -1,7 +1,7 @@
 //! Strings as rows of bits, the highest of a byte first.
 
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
-use super::string::{modify, room};
+use super::string::{room, splice};
 use super::{Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
 use crate::notify;
 use crate::value::string;
@@ -71,13 +71,10 @@ fn setbit(call: &mut Call<'_>) -> Done {
     };
     let (byte, mask) = ((offset / 8) as usize, 0x80 >> (offset % 8));
     let key = call.key_at(1);
-    let old = modify(call, &key, byte + 1, |value| {
-        if value.len() <= byte {
-            value.resize(byte + 1, 0);
-        }
-        let old = value[byte] & mask != 0;
-        value[byte] = value[byte] & !mask | if on { mask } else { 0 };
-        (true, old)
+    let (old, _) = splice(call, &key, byte..byte + 1, |part| {
+        let old = part[0] & mask != 0;
+        part[0] = part[0] & !mask | if on { mask } else { 0 };
+        old
     })?;
     call.event(notify::STRING, "setbit", call.arg(1));
     call.out.integer(i64::from(old));

@@ -49,6 +49,11 @@ const CLIENT: &[Command] = &[
         "7.2.0",
         "Lets the reads of this connection leave no trace.",
     ),
+    Command::new("client|capa", -3, 0, capa).doc(
+        "connection",
+        "8.0.0",
+        "Says what the client can do: be redirected, which nobody is.",
+    ),
     Command::new("client|reply", 3, UNEVEN, reply).doc(
         "connection",
         "3.2.0",
@@ -193,6 +198,14 @@ fn no_evict(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
+/// Words that are not known are passed over, as those of clients to come.
+fn capa(call: &mut Call<'_>) -> Done {
+    if (2..call.args.len()).any(|at| call.is(at, "redirect")) {
+        call.session.client.redirects.store(true, Ordering::Relaxed);
+    }
+    call.ok()
+}
+
 fn no_touch(call: &mut Call<'_>) -> Done {
     let on = switch(call)?;
     call.session.no_touch = on;
@@ -248,6 +261,8 @@ fn unpause(call: &mut Call<'_>) -> Done {
 fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CAPA <word> ...",
+        "    Say what this client can do.",
         "GETNAME | SETNAME <name> | ID | INFO",
         "    This connection's name, number and line.",
         "KILL <ip:port> | KILL <option> <value> ...",

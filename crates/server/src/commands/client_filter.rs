@@ -19,8 +19,8 @@ enum What {
     Flags(String),
     LibName(String),
     LibVer(String),
-    /// A client of this server has no capabilities.
-    Capabilities,
+    /// It can be sent to another server.
+    Redirects,
     Db(u8),
     AgeMin(u64),
     IdleMin(u64),
@@ -57,7 +57,7 @@ impl What {
             }
             Self::LibName(name) => client.labels().lib_name == *name,
             Self::LibVer(version) => client.labels().lib_ver == *version,
-            Self::Capabilities => false,
+            Self::Redirects => client.redirects.load(Ordering::Relaxed),
             Self::Db(db) => client.db.load(Ordering::Relaxed) == *db,
             Self::AgeMin(age) => seconds(client.since_ms) >= *age,
             Self::IdleMin(idle) => seconds(client.last_ms.load(Ordering::Relaxed)) >= *idle,
@@ -153,7 +153,7 @@ impl Filter {
                 let wrong = format!("Unknown capa found in the provided filter: {text}");
                 return Err(Failure::err(&wrong));
             }
-            "capa" => What::Capabilities,
+            "capa" => What::Redirects,
             "db" => {
                 let last = call.view.settings.databases - 1;
                 let wrong = || {

@@ -7,6 +7,7 @@ use crate::config::{self, ignored};
 use crate::glob;
 use crate::replace::replace;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
@@ -101,7 +102,8 @@ fn set(call: &mut Call<'_>) -> Done {
 
 fn resetstat(call: &mut Call<'_>) -> Done {
     call.shared.acl_log.reset_counts();
-    call.shared.stats.reset(call.shared.counters());
+    let number = call.session.client.command.load(Ordering::Relaxed);
+    call.shared.stats.reset(call.shared.counters(), Some(number));
     call.ok()
 }
 

@@ -150,8 +150,8 @@ fn hello(call: &mut Call<'_>) -> Done {
     }
     call.session.set_protocol(protocol);
     call.out.set_protocol(protocol);
-    let out = &mut call.out;
-    out.map(7);
+    let (zone, out) = (&call.view.settings.availability_zone, &mut call.out);
+    out.map(7 + usize::from(!zone.is_empty()));
     out.bulk(b"server");
     out.bulk(b"redis");
     out.bulk(b"version");
@@ -166,6 +166,10 @@ fn hello(call: &mut Call<'_>) -> Done {
     out.bulk(b"master");
     out.bulk(b"modules");
     out.array(0);
+    if !zone.is_empty() {
+        out.bulk(b"availability_zone");
+        out.bulk(zone.as_bytes());
+    }
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash_life::first_field;
-use super::hash_steps::{Trace, change, change_each, is_one_step, look_each};
+use super::hash_steps::{Trace, change, change_each, is_one_step, look, look_each};
 use super::life::{Life, ends};
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
 use crate::hash::Hash;
@@ -52,12 +52,14 @@ enum Only {
 struct Options {
     then: Option<Then>,
     only: Option<Only>,
+    /// Whether there has to be such a key, where it matters.
+    key: Option<bool>,
     fields_at: usize,
 }
 
 /// Reads the options; `keep` is the word of the command that leaves or ends lives without a time.
 fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options, Failure> {
-    let mut found = Options { then: None, only: None, fields_at: 2 };
+    let mut found = Options { then: None, only: None, key: None, fields_at: 2 };
     while !call.is(found.fields_at, "fields") && found.fields_at < call.args.len() {
         let at = found.fields_at;
         let then = match (Life::named(call.arg(at)), call.args.get(at + 1)) {
@@ -65,8 +67,8 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
             _ => None,
         };
         let words = [("fnx", Only::IfNone), ("fxx", Only::IfAll)];
-        let known = |(word, _): &(&str, Only)| command == "hsetex" && call.is(at, word);
-        let only = words.into_iter().find(known).map(|(_, only)| only);
+        let is = |word: &str| command == "hsetex" && call.is(at, word);
+        let only = words.into_iter().find(|(word, _)| is(word)).map(|(_, only)| only);
         if let (Some(until), None) = (then, found.then) {
             found.then = Some(Then::Until(until));
             found.fields_at += 1;
@@ -74,6 +76,8 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
             found.then = Some(keep.1);
         } else if only.is_some() && found.only.is_none() {
             found.only = only;
+        } else if (is("nx") || is("xx")) && found.key.is_none() {
+            found.key = Some(is("xx"));
         } else {
             return Err(SYNTAX.into());
         }
@@ -137,6 +141,7 @@ fn hsetex(call: &mut Call<'_>) -> Done {
     let now_ms = call.now.unix_ms;
     let then = options.then.unwrap_or(Then::Persist);
     let allows = |exists: bool| options.only.is_none_or(|only| exists == (only == Only::IfAll));
+    let begins = |exists: bool| options.key.is_none_or(|wanted| wanted == exists);
     let write = |hash: &mut Hash<'_, '_, '_>, at: usize| {
         hash.put(call.arg(at), call.arg(at + 1))?;
         live(hash, call.arg(at), then, now_ms)
@@ -144,14 +149,15 @@ fn hsetex(call: &mut Call<'_>) -> Done {
     let set = if is_one_step(call, first, 2) {
         change(call, |hash| {
             let pairs = || (first..call.args.len()).step_by(2);
-            let allowed = pairs().all(|at| allows(hash.get(call.arg(at)).is_some()));
+            let allowed = begins(!hash.is_empty())
+                && pairs().all(|at| allows(hash.get(call.arg(at)).is_some()));
             if allowed {
                 pairs().try_for_each(|at| write(hash, at))?;
             }
             Ok((allowed, allowed))
         })?
     } else {
-        let mut allowed = true;
+        let mut allowed = begins(look(call, Trace::None, |hash| hash.len(now_ms))? > 0);
         look_each(call, Trace::None, first, 2, |hash, at| {
             allowed &= allows(hash.find(call.arg(at), now_ms).is_some());
         })?;

@@ -117,6 +117,15 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     let listen = all.iter().filter(|client| client.listens());
     out.add("pubsub_clients", listen.count());
     out.add("clients_in_timeout_table", 0);
+    let pause = call.shared.pause.left(call.now.micros.0 / 1_000);
+    let (reason, actions) = match pause {
+        None => ("none", "none"),
+        Some((_, true)) => ("client_pause", "all"),
+        Some((_, false)) => ("client_pause", "write"),
+    };
+    out.add("paused_reason", reason);
+    out.add("paused_actions", actions);
+    out.add("paused_timeout_milliseconds", pause.map_or(0, |(left_ms, _)| left_ms));
 }
 
 /// A size as INFO's `_human` fields print it.
@@ -317,6 +326,7 @@ fn cpu(_: &Call<'_>, out: &mut Fields) {
     out.add("used_cpu_user_main_thread", format_args!("{user:.6}"));
     out.add("used_cpu_sys_children", "0.000000");
     out.add("used_cpu_user_children", "0.000000");
+    out.add("used_active_time_main_thread", format_args!("{:.6}", system + user));
 }
 
 fn commandstats(call: &Call<'_>, out: &mut Fields) {

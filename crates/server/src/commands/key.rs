@@ -3,6 +3,7 @@
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::life::{Conditions, moment};
 use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
+use crate::ages::Ages;
 use crate::hash::View;
 use crate::notify;
 use crate::value::{self, life, live_until};
@@ -290,12 +291,8 @@ fn idletime(call: &mut Call<'_>) -> Done {
         call,
         |item| item.idle,
         |call, idle| {
-            // Items age by accesses to their part of the store, so this is accesses over rate.
-            let counters = call.shared.counters();
-            let accesses = (counters.gets() + counters.sets).max(1) as f64;
-            let each = accesses / call.shared.shards as f64;
-            let seconds = call.now.micros.0 as f64 / 1e6;
-            call.out.integer((f64::from(idle) / each * seconds) as i64);
+            let age = Ages::at(call.shared, call.now).of(idle);
+            call.out.integer(age as i64);
         },
     )
 }

@@ -135,7 +135,11 @@ fn histogram(call: &mut Call<'_>) -> Done {
             by_name(name).map(|command| command.name).ok_or_else(|| wrong_number("latency"))
         });
         let chosen: Vec<&str> = chosen.filter_map(Result::ok).collect();
-        timed.retain(|number, _| chosen.contains(&get(*number).name));
+        timed.retain(|number, _| {
+            let name = get(*number).name;
+            let container = name.split_once('|').map_or(name, |(container, _)| container);
+            chosen.contains(&name) || chosen.contains(&container)
+        });
     }
     let totals = call.shared.stats.totals(call.shared.counters());
     call.out.map(timed.len());

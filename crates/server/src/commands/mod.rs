@@ -521,8 +521,7 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
 /// it, or it is larger than all there may be.
 fn is_full(call: &Call<'_>, len: usize) -> bool {
     let ((used, limit), reserve) = (call.shared.memory(), call.shared.store.reserve());
-    let nothing_leaves = !call.view.settings.maxmemory_policy.evicts();
-    let held = if nothing_leaves { used.0 + reserve.0 } else { 0 };
+    let held = if call.shared.nothing_leaves(call.view) { used.0 + reserve.0 } else { 0 };
     limit.0 > 0 && held + len as u64 > limit.0
 }
 

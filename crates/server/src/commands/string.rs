@@ -10,6 +10,7 @@ use crate::notify;
 use crate::room::Room;
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
+use std::ops::Range;
 use store::{Change, Item, Key};
 
 /// This family.
@@ -481,16 +482,42 @@ fn setrange(call: &mut Call<'_>) -> Done {
     check_len(call, offset.saturating_add(bytes.len()))?;
     let key = call.key_at(1);
     let end = offset + bytes.len();
-    let len = modify(call, &key, end, |value| {
-        if value.len() < end {
-            value.resize(end, 0);
-        }
-        value[offset..end].copy_from_slice(bytes);
-        (true, value.len())
-    })?;
+    let ((), len) = splice(call, &key, offset..end, |part| part.copy_from_slice(bytes))?;
     call.event(notify::STRING, "setrange", call.arg(1));
     call.out.integer(len as i64);
     Ok(())
+}
+
+/// Lets `f` change these bytes of a string, which is made so long if it is shorter, and counts its
+/// bytes. What is there already and has no flags is not copied, however long it is.
+pub(super) fn splice<R>(
+    call: &Call<'_>,
+    key: &Key<'_>,
+    at: Range<usize>,
+    f: impl FnOnce(&mut [u8]) -> R,
+) -> Result<(R, usize), Failure> {
+    let room = room(call, key, at.end);
+    call.shared.store.update(key, call.now, |item| {
+        let old = match item.map_or(Ok(&b""[..]), string) {
+            Ok(old) => old,
+            Err(wrong) => return (Change::Keep, Err(wrong.into())),
+        };
+        if item.is_some_and(|item| item.kind == STRING) && at.end <= old.len() {
+            let mut part = old[at.clone()].to_vec();
+            let result = f(&mut part);
+            return (Change::Patch(at.start, part.into()), Ok((result, old.len())));
+        }
+        // Before it is copied: what will be refused takes no memory.
+        if let Err(error) = room.check(old.len(), at.end) {
+            return (Change::Keep, Err(Failure::from(error)));
+        }
+        let len = old.len().max(at.end);
+        let mut value = Vec::with_capacity(len);
+        value.extend_from_slice(old);
+        value.resize(len, 0);
+        let result = f(&mut value[at]);
+        (rewrite(item, value, || call.shared.next_cas()), Ok((result, len)))
+    })?
 }
 
 /// Lets `f` change the bytes of a string, none where there is no key, which it makes so `long` if

@@ -1,7 +1,7 @@
 //! A directive: declared once, for the file, the command line, the environment, CONFIG GET, SET and
 //! REWRITE, and the documentation.
 //!
-//! Its *shape* says what stands behind its name, and all else follows from it:
+//! Its [`Shape`] says what stands behind its name, and all else follows from it:
 //!
 //! ```text
 //!   Word    timeout 7                     one word; quoted in a file where it must be
@@ -24,16 +24,16 @@ pub enum When {
     Always,
 }
 
-/// The value behind the name of a directive, and how it is set.
+/// The value behind the name of a directive, and what sets it.
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+pub(super) enum Shape {
     Word(fn(&mut Settings, &str) -> Result<(), String>),
     Words(Apply),
     Lines(Apply),
     Named(Apply),
 }
 
-type Apply = fn(&mut Settings, &[String]) -> Result<(), String>;
+pub(super) type Apply = fn(&mut Settings, &[String]) -> Result<(), String>;
 type Show = fn(&Settings) -> String;
 
 /// One directive.
@@ -54,7 +54,7 @@ pub struct Directive {
 }
 
 impl Directive {
-    const fn new(
+    pub(super) const fn new(
         name: &'static str,
         when: When,
         doc: &'static str,
@@ -62,46 +62,6 @@ impl Directive {
         shape: Shape,
     ) -> Self {
         Self { name, when, doc, show, shape, in_file: None, renews_tls: false }
-    }
-
-    pub(super) const fn word(
-        name: &'static str,
-        when: When,
-        doc: &'static str,
-        show: Show,
-        apply: fn(&mut Settings, &str) -> Result<(), String>,
-    ) -> Self {
-        Self::new(name, when, doc, show, Shape::Word(apply))
-    }
-
-    pub(super) const fn words(
-        name: &'static str,
-        when: When,
-        doc: &'static str,
-        show: Show,
-        apply: Apply,
-    ) -> Self {
-        Self::new(name, when, doc, show, Shape::Words(apply))
-    }
-
-    pub(super) const fn lines(
-        name: &'static str,
-        when: When,
-        doc: &'static str,
-        show: Show,
-        apply: Apply,
-    ) -> Self {
-        Self::new(name, when, doc, show, Shape::Lines(apply))
-    }
-
-    pub(super) const fn named(
-        name: &'static str,
-        when: When,
-        doc: &'static str,
-        show: Show,
-        apply: Apply,
-    ) -> Self {
-        Self::new(name, when, doc, show, Shape::Named(apply))
     }
 
     pub(super) const fn in_file(mut self, show: fn(&Settings) -> Option<String>) -> Self {
@@ -183,15 +143,15 @@ pub fn all() -> impl Iterator<Item = &'static Directive> {
 /// A directive of one word that is a field of the settings, with what reads and shows it.
 macro_rules! field {
     ($name:literal, $when:ident, $field:ident, $doc:literal, $parse:expr) => {
-        $crate::config::directive::Directive::word(
+        $crate::config::directive::Directive::new(
             $name,
             $crate::config::directive::When::$when,
             $doc,
             |settings| $crate::config::value::Value::show(&settings.$field),
-            |settings, word| {
+            $crate::config::directive::Shape::Word(|settings, word| {
                 settings.$field = $parse(word)?;
                 Ok(())
-            },
+            }),
         )
     };
 }

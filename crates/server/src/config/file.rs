@@ -232,7 +232,7 @@ mod tests {
             ("port high\n", &["line 1", "port", "integer"]),
             ("port 70000\n", &["between 0 and 65535"]),
             ("maxmemory 1pint\n", &["line 1", "memory value"]),
-            ("maxmemory-policy volatile-lru\n", &["allkeys-lru", "noeviction"]),
+            ("maxmemory-policy volatile-lhd\n", &["allkeys-lru", "noeviction"]),
             ("logfile \"open\n", &["line 1", "quote"]),
             ("tenant a match colour red\n", &["line 1", "write tenant"]),
             ("rename-command FLUSHALL \"\"\n", &["rename-command"]),

@@ -22,7 +22,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::Evictor;
+use store::{Evictable, Evictor};
+use tune::{Recipe, recipe};
 
 /// An error in a configuration, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,24 +39,39 @@ pub enum Policy {
     Nobody,
     /// Of all items, as a policy with a live form says.
     AllKeys(&'static policy::Spec),
+    /// The same, of those items that have an expiry.
+    Volatile(&'static policy::Spec),
+    /// Of those items that have an expiry the next to expire.
+    VolatileTtl,
 }
 
 /// Redis' name for K-LRU of `maxmemory-samples` with a pool of candidates.
 const LRU: &str = "lru";
 const ALL_KEYS: &str = "allkeys-";
+const VOLATILE: &str = "volatile-";
+/// The policies that Redis has for items with an expiry.
+const OF_VOLATILE: [&str; 3] = ["lru", "lfu", "random"];
+const VOLATILE_TTL: &str = "volatile-ttl";
 
 impl Policy {
     /// Every one there is, as a configuration names it.
     pub fn names() -> Vec<String> {
         let policies = policy::live_names().into_iter().map(|name| format!("{ALL_KEYS}{name}"));
-        policies.chain(["noeviction", "auto"].map(String::from)).collect()
+        let volatile = OF_VOLATILE.map(|name| format!("{VOLATILE}{name}"));
+        let others = [VOLATILE_TTL, "noeviction", "auto"].map(String::from);
+        policies.chain(volatile).chain(others).collect()
     }
 
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.to_ascii_lowercase();
         let choice = text.strip_prefix(ALL_KEYS).and_then(|name| policy::parse(name).ok());
+        let of_volatile = text.strip_prefix(VOLATILE).filter(|name| OF_VOLATILE.contains(name));
+        if let Some(choice) = of_volatile.and_then(|name| policy::parse(name).ok()) {
+            return Ok(Self::Volatile(choice.spec));
+        }
         match (&*text, choice) {
             ("auto", _) => Ok(Self::Auto),
+            (VOLATILE_TTL, _) => Ok(Self::VolatileTtl),
             ("noeviction", _) => Ok(Self::Nobody),
             (_, Some(choice)) if choice.evictor().is_ok() && !text.contains(':') => {
                 Ok(Self::AllKeys(choice.spec))
@@ -73,6 +89,17 @@ impl Policy {
             Self::Auto => "auto".to_owned(),
             Self::Nobody => "noeviction".to_owned(),
             Self::AllKeys(spec) => format!("{ALL_KEYS}{}", spec.name),
+            Self::Volatile(spec) => format!("{VOLATILE}{}", spec.name),
+            Self::VolatileTtl => VOLATILE_TTL.to_owned(),
+        }
+    }
+
+    /// The items that may leave.
+    pub const fn evictable(self) -> Evictable {
+        match self {
+            Self::Volatile(_) => Evictable::Volatile,
+            Self::VolatileTtl => Evictable::NextToExpire,
+            _ => Evictable::Any,
         }
     }
 
@@ -93,6 +120,12 @@ impl Policy {
         match self {
             Self::Auto => klru,
             Self::Nobody => Evictor { k: 0, pool: false, ..klru },
+            Self::VolatileTtl => Evictor { pool: false, ..klru },
+            // One that is drawn may have no expiry.
+            Self::Volatile(spec) => {
+                let live = Self::AllKeys(spec).evictor(samples);
+                Evictor { k: live.k.max(samples), ..live }
+            }
             Self::AllKeys(spec) if spec.name == LRU => klru,
             Self::AllKeys(spec) => {
                 let live = policy::Choice::of(spec).evictor().unwrap_or_default();
@@ -168,6 +201,7 @@ pub struct Settings {
     pub aclfile: String,
     pub acllog_max_len: usize,
     pub acl_pubsub_default: String,
+    pub availability_zone: String,
     pub databases: u32,
     pub maxmemory: Bytes,
     /// The share that `maxmemory` is of the machine's or the container's memory, if it is a share.
@@ -176,7 +210,7 @@ pub struct Settings {
     pub maxmemory_samples: u8,
     /// How pages are cut.
     pub slab: store::Slab,
-    pub recipe: String,
+    pub recipe: Recipe,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub proto_max_bulk_len: Bytes,
@@ -248,13 +282,14 @@ impl Default for Settings {
             aclfile: String::new(),
             acllog_max_len: 128,
             acl_pubsub_default: "resetchannels".into(),
+            availability_zone: String::new(),
             databases: 16,
             maxmemory: Bytes(0),
             maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
             slab: store::Slab::default(),
-            recipe: "auto".into(),
+            recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],
             io_threads: cores.clamp(1, 8),
             proto_max_bulk_len: Bytes(512 << 20),
@@ -389,7 +424,7 @@ impl Settings {
                 self.maxmemory
             )));
         }
-        let recipe = tune::recipe::parse(&self.recipe).map_err(Error)?;
+        let recipe = self.recipe;
         let promised = self.tenants.iter().find(|tenant| tenant.target.is_some());
         if let Some(tenant) = promised.filter(|_| !recipe.keeps_promises()) {
             return Err(Error(format!(

@@ -7,6 +7,7 @@ use base::Bytes;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use tune::Recipe;
 
 /// A typed value.
 pub(super) trait Value: Sized {
@@ -98,6 +99,16 @@ impl Value for PathBuf {
 
     fn show(&self) -> String {
         self.display().to_string()
+    }
+}
+
+impl Value for Recipe {
+    fn parse(word: &str) -> Result<Self, String> {
+        tune::recipe::parse(&word.to_ascii_lowercase())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
     }
 }
 

@@ -22,6 +22,14 @@ impl Hash<'_, '_, '_> {
         }
     }
 
+    /// Whether there is no field, and so no key.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Packed(packed) => packed.fields.is_empty(),
+            Self::Tree(edit, _) => edit.tree().is_none_or(store::Tree::is_empty),
+        }
+    }
+
     fn write(&mut self, name: &[u8], value: &[u8], dies: Option<u64>) -> Result<bool, Error> {
         match self {
             Self::Packed(packed) => Ok(packed.put(name, value.to_vec(), dies)),

@@ -65,7 +65,7 @@ fn server(shared: &Shared, page: &mut Page) {
     let labels = [
         ("version", env!("CARGO_PKG_VERSION")),
         ("policy", &view.settings.maxmemory_policy.name()),
-        ("recipe", &view.settings.recipe),
+        ("recipe", &view.settings.recipe.to_string()),
     ];
     page.sample("info", &labels, 1);
     page.gauge("uptime_seconds", "Since it started.", shared.clock.micros().0 / 1_000_000);

@@ -4,10 +4,10 @@
 //! What `mgdump` writes can be sent back as requests, and each names its item: a key that no line
 //! can hold is in base64. `metadump` writes keys as URLs do.
 
-use super::ages::Ages;
 use super::lru::{CLASSES, short};
 use super::meta::seconds_left;
 use super::{Ask, BAD_FORMAT, Done, UNKNOWN};
+use crate::ages::Ages;
 use crate::value::Text;
 use std::io::Write;
 use store::{Item, Now, ScanItem, Scope};

@@ -4,10 +4,10 @@
 //! the value anew, and others see `Z` until it has. From that moment to its `ms` is what a miss of
 //! this key costs, so the stopwatch runs, whether the key was absent, old or stale.
 
-use super::ages::Ages;
 use super::meta::{Answer, Shown, ends_before};
 use super::meta_flags::{Flags, MG};
 use super::{Ask, Done, Event, Life, refused, retrieve};
+use crate::ages::Ages;
 use crate::value::{FRESH, Text};
 use store::{Change, Item};
 

@@ -8,7 +8,6 @@
 )]
 
 mod admin;
-mod ages;
 mod auth;
 mod count;
 mod detail;
@@ -31,7 +30,6 @@ mod verbs;
 mod watch;
 mod write;
 
-pub(crate) use ages::Accesses;
 pub(crate) use auth::Tokens;
 pub(crate) use count::{EVENTS, Event};
 pub(crate) use detail::Detail;

@@ -26,19 +26,49 @@ impl Ask<'_> {
 /// Counts of things that do not happen here, which exporters ask for all the same.
 const ABSENT: &[&str] = &[
     "conn_yields",
-    "listen_disabled_num",
     "crawler_items_checked",
     "direct_reclaims",
+    "evicted_active",
+    "evicted_unfetched",
+    "expired_unfetched",
     "get_flushed",
+    "hash_bytes",
+    "hash_is_expanding",
+    "hash_power_level",
+    "listen_disabled_num",
+    "log_watcher_sent",
+    "log_watcher_skipped",
+    "log_worker_dropped",
+    "log_worker_written",
     "lru_crawler_running",
     "lru_crawler_starts",
     "lru_bumps_dropped",
     "lru_maintainer_juggles",
     "lrutail_reflocked",
+    "malloc_fails",
     "moves_to_cold",
     "moves_to_warm",
     "moves_within_lru",
+    "read_buf_bytes",
+    "read_buf_bytes_free",
+    "read_buf_count",
+    "read_buf_oom",
+    "reserved_fds",
+    "response_obj_bytes",
+    "response_obj_count",
+    "response_obj_oom",
+    "round_robin_fallback",
+    "slab_global_page_pool",
+    "slab_reassign_busy_deletes",
+    "slab_reassign_busy_items",
+    "slab_reassign_chunk_rescues",
+    "slab_reassign_evictions_nomem",
+    "slab_reassign_inline_reclaim",
+    "slab_reassign_rescues",
+    "slab_reassign_running",
+    "slabs_moved",
     "time_in_listen_disabled_us",
+    "unexpected_napi_ids",
 ];
 
 /// Memcached's counts of a class, and of its hot, warm, cold and temporary lists, which are not
@@ -77,7 +107,7 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
         Some(b"cachedump") => return dump::cachedump(ask),
         Some(b"sizes_enable" | b"sizes_disable") => ask.stat("sizes_status", "enabled"),
         Some(b"reset") => {
-            ask.shared.stats.reset(ask.shared.counters());
+            ask.shared.stats.reset(ask.shared.counters(), None);
             ask.shared.detail.reset();
             return ask.line("RESET");
         }
@@ -107,6 +137,7 @@ fn general(ask: &mut Ask<'_>) {
     ask.stat("rusage_system", format_args!("{system:.6}"));
     ask.stat("max_connections", settings.maxclients);
     ask.stat("curr_connections", shared.clients.all().len());
+    ask.stat("connection_structures", shared.clients.all().len());
     ask.stat("total_connections", totals.connections);
     ask.stat("rejected_connections", totals.rejected_connections);
     for (name, value) in NAMES.iter().zip(shared.stats.events()) {

@@ -10,10 +10,10 @@
 //! A watcher that reads too slowly stays, and lines are left out; once it has read what waits, it
 //! is told how many (`skipped=N`).
 
-use super::ages::Ages;
 use super::dump::escaped;
 use super::write::Outcome;
 use super::{Ask, Done, Life};
+use crate::ages::Ages;
 use crate::clients::Client;
 use crate::clock::Clock;
 use crate::listen::Speaks;

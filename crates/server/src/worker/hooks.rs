@@ -15,7 +15,8 @@ use std::time::Instant;
 #[allow(clippy::struct_excessive_bools, reason = "each looks for itself")]
 pub(super) struct Hooks {
     monitored: bool,
-    timed: bool,
+    /// For how many batches this one is timed; 0 if it is not.
+    timed: u64,
     counted: bool,
     pub(super) tracked: bool,
     paused: bool,
@@ -24,8 +25,8 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
-    /// The hooks that are set now; `timed` is whether this batch is one of those that are timed.
-    pub(super) fn of(shared: &Shared, view: &View, timed: bool, now_ms: u64) -> Self {
+    /// The hooks that are set now; a batch that is timed stands for `timed` of them.
+    pub(super) fn of(shared: &Shared, view: &View, timed: u64, now_ms: u64) -> Self {
         Self {
             monitored: shared.monitors.is_wanted(monitors::MONITOR | monitors::TRACE),
             timed,
@@ -37,7 +38,8 @@ impl Hooks {
     }
 
     pub(super) const fn is_paid(self) -> bool {
-        self.monitored | self.timed | self.counted | self.tracked | self.paused | self.absent
+        let timed = self.timed > 0;
+        self.monitored | timed | self.counted | self.tracked | self.paused | self.absent
     }
 
     /// Carries out a command of `len` bytes; false if it has to wait.
@@ -60,10 +62,10 @@ impl Hooks {
             let bytes = (len + call.out.mark().saturating_sub(from)) as u64;
             commands::hotkeys::note(call, Cost { nanos: elapsed.as_nanos() as u64, bytes });
         }
-        if self.timed
+        if self.timed > 0
             && let Some(number) = number
         {
-            counters.time(number, elapsed.as_micros() as u64);
+            counters.time(number, elapsed.as_micros() as u64, self.timed);
         }
         if self.tracked {
             tracking::after(call);

@@ -39,6 +39,7 @@ pub(crate) use sample::{Choice, Chosen, Draws};
 pub(crate) use size_classes::SizeClasses;
 
 use crate::big_reader::READER_SLOTS_MAX;
+use crate::config::Evictable;
 use crate::item::{Owned, Parts, Ref};
 use crate::sync::AtomicU64;
 use base::Prng;
@@ -317,6 +318,17 @@ impl Pages {
         let (held, slots) = (&self.held[class], u64::from(self.classes.slots(class)));
         let room = (held.pages.len() as u64).saturating_sub(1) * slots;
         held.items <= room || class == self.classes.large()
+    }
+
+    /// Whether a page may go: whatever is on it may leave, or finds a chunk elsewhere.
+    pub(crate) fn may_go(&self, class: usize, index: usize, evictable: Evictable) -> bool {
+        let is_small = class != self.classes.large();
+        if evictable == Evictable::Any || is_small && self.fits_a_page_less(class) {
+            return true;
+        }
+        let page = &self.held[class].pages[index];
+        let spares = |item: Ref<'_>| evictable.spare(item.expires());
+        (0..page.slots()).all(|slot| page.look(slot, spares) != Some(true))
     }
 
     /// Whether a class of several items to a page has a free chunk.

@@ -10,6 +10,7 @@ use super::lowest::{self, Sorted, least};
 use super::page::Page;
 use super::{Class, Pages, SizeClasses};
 use crate::Evictor;
+use crate::config::Evictable;
 use crate::item::Ref;
 use crate::key::hash_of;
 use base::{Prng, TenantId, Tick};
@@ -163,6 +164,7 @@ pub(crate) struct Choice<'a> {
     pub(crate) spare: usize,
     /// The seed that keys are hashed with.
     pub(crate) seed: u64,
+    pub(crate) evictable: Evictable,
 }
 
 impl Choice<'_> {
@@ -242,7 +244,8 @@ impl Pages {
         if self.held[class].items == 0 || choice.evictor.k == 0 {
             return None;
         }
-        if choice.only.is_none() && self.looks_ahead(class, choice.evictor) {
+        let is_any = choice.only.is_none() && choice.evictable == Evictable::Any;
+        if is_any && self.looks_ahead(class, choice.evictor) {
             let chosen = self.choose_next(class, choice);
             self.look_ahead(class, choice, prng, draws);
             if let Some(chosen) = chosen.or_else(|| self.choose_next(class, choice)) {
@@ -270,6 +273,16 @@ impl Pages {
         let Some((stamps, is_dead)) = page.look(at.slot, look) else { return f32::INFINITY };
         if is_dead {
             return f32::NEG_INFINITY;
+        }
+        if choice.evictable != Evictable::Any {
+            let left_ms = |item: Ref<'_>| Some(item.expires()?.saturating_sub(choice.unix_ms));
+            match page.look(at.slot, left_ms).flatten() {
+                Some(left_ms) if choice.evictable == Evictable::NextToExpire => {
+                    return left_ms as f32;
+                }
+                Some(_) => {}
+                None => return f32::INFINITY,
+            }
         }
         if choice.only.is_some_and(|only| stamps.penalty_class() != only) {
             page.set_tag(at.slot, Tag::of(stamps));
@@ -318,13 +331,15 @@ impl Pages {
         })
     }
 
-    /// The first item from a random page on: for classes with so few items that draws met none.
+    /// The first item from a random page on: for classes of which draws met none that may leave.
     fn search(&self, class: usize, choice: &Choice, prng: &mut Prng) -> Option<Chosen> {
         let held = &self.held[class];
         let first = prng.below(held.pages.len() as u64) as usize;
         let pages = (0..held.pages.len()).map(|at| (first + at) % held.pages.len());
         pages.filter(|&at| held.pages[at].used() > 0).find_map(|at| {
-            let slots = 0..held.pages[at].slots();
+            let page = &held.pages[at];
+            let spares = |item: Ref<'_>| choice.evictable.spare(item.expires());
+            let slots = (0..page.slots()).filter(|&slot| page.look(slot, spares) != Some(true));
             let mut met = slots.filter_map(|slot| held.met(at, slot, choice.seed, choice.unix_ms));
             met.find(|chosen| chosen.addr != choice.spare)
         })

@@ -12,6 +12,7 @@ mod restore;
 mod sizes;
 mod threads;
 mod trees;
+mod volatile;
 
 use crate::key::hash_of;
 use crate::store::lock;

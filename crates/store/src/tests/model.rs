@@ -13,6 +13,7 @@ enum Op {
     Get,
     Peek,
     Append { len: usize },
+    Patch { at: usize, len: usize },
     Expire { ttl: Option<u64> },
     TakeAway,
     Delete,
@@ -33,6 +34,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => Just(Op::Get),
         3 => Just(Op::Peek),
         3 => len.prop_map(|len| Op::Append { len: len / 3 }),
+        2 => (0usize..300, 0usize..40).prop_map(|(at, len)| Op::Patch { at, len }),
         2 => ttl.prop_map(|ttl| Op::Expire { ttl }),
         1 => Just(Op::TakeAway),
         4 => Just(Op::Delete),
@@ -121,6 +123,17 @@ impl Pair {
                 let mut entry = old.unwrap_or(Entry { value: vec![], expires: None });
                 entry.value.extend(more);
                 self.wrote(name, result, entry);
+            }
+            Op::Patch { at, len } => {
+                let bytes = vec![self.fill; len];
+                let change = |_: Option<&crate::Item>| (Change::Patch(at, bytes.into()), ());
+                let result = store.update(&key, now, change);
+                if let Some(mut entry) = old {
+                    if let Some(part) = entry.value.get_mut(at..at + len) {
+                        part.fill(self.fill);
+                    }
+                    self.wrote(name, result, entry);
+                }
             }
             Op::Expire { ttl } => {
                 let result = store.update(&key, now, |_| (Change::Expire(when(ttl)), ()));

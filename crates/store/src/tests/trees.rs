@@ -99,6 +99,18 @@ fn what_is_refused_leaves_it_whole() {
     audit(&store);
 }
 
+/// The bytes of what was evicted are those of its tree, too.
+#[test]
+fn evicted_trees_count_whole() {
+    let store = Store::new(Config { maxmemory: Bytes(4 * MIB), shards: 1, ..Config::default() });
+    for name in 0..40_u8 {
+        put(&store, &key(&store, 0, &[name]), 0..5_000).unwrap();
+    }
+    let counted = store.tenant_stats(0).counters;
+    assert!(counted.evicted > 5, "{counted:?}");
+    assert!(counted.evicted_bytes / counted.evicted > 100_000, "{counted:?}");
+}
+
 /// Every byte is charged to its tenant, and to its class of penalties where pools are such.
 fn charged(store: &Store, pools: bool) {
     if !pools {

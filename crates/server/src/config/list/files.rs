@@ -1,7 +1,7 @@
 //! Files that the server keeps.
 
 use crate::config::directive::When::Always;
-use crate::config::directive::{Directive, word};
+use crate::config::directive::{Directive, Shape, word};
 use crate::config::value::{Value, ratio};
 use base::{Bytes, Micros};
 
@@ -30,30 +30,30 @@ pub(super) const ALL: &[Directive] = &[
          they reach a valley, and loaded before their peak. LARDER TIDES shows what is seen and \
          done."
     ),
-    Directive::word(
+    Directive::new(
         "dump-rate",
         Always,
         "Bytes a second that are written or read at most when tenants are dumped and loaded.",
         |settings| settings.dump_rate.show(),
-        |settings, word| match Value::parse(word)? {
+        Shape::Word(|settings, word| match Value::parse(word)? {
             rate if rate >= Bytes(64 << 10) => {
                 settings.dump_rate = rate;
                 Ok(())
             }
             _ => Err("argument must be at least 64kb".into()),
-        },
+        }),
     ),
-    Directive::word(
+    Directive::new(
         "dump-bucket",
         Always,
         "Seconds for which reads are counted together, to find the period of a tenant's load: \
          periods of 8 to 682 buckets are found, once three have passed.",
         |settings| (settings.dump_bucket.as_f64() / 1e6).to_string(),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             let wrong = "argument must be a number of seconds from 0.05 to 86400";
             let seconds = ratio(word, 0.05..=86_400.0, wrong)?;
             settings.dump_bucket = Micros((seconds * 1e6).round() as u64);
             Ok(())
-        },
+        }),
     ),
 ];

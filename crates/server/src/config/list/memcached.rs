@@ -2,7 +2,7 @@
 
 use super::not_empty;
 use crate::config::directive::When::Start;
-use crate::config::directive::{Directive, join, number, word};
+use crate::config::directive::{Directive, Shape, join, number, word};
 
 pub(super) const ALL: &[Directive] = &[
     number!(
@@ -26,16 +26,16 @@ pub(super) const ALL: &[Directive] = &[
         "A file of lines user:password. With it, or with requirepass, a client of memcached's \
          protocol must first send: set KEY 0 0 LENGTH, and as the value USER PASSWORD."
     ),
-    Directive::words(
+    Directive::new(
         "memcached-bind",
         Start,
         "Where memcached's protocol is spoken, as [notls:]ADDRESS[:PORT]; without it, at the \
          memcached-port of every address of bind (memcached's -l).",
         |settings| join(&settings.memcached_bind),
-        |settings, words| {
+        Shape::Words(|settings, words| {
             settings.memcached_bind = not_empty(words);
             Ok(())
-        },
+        }),
     ),
     word!(
         "memcached-shutdown",
@@ -69,21 +69,21 @@ pub(super) const ALL: &[Directive] = &[
         "Whether values have numbers for clients of memcached's protocol to compare \
          (memcached's -C switches them off)."
     ),
-    Directive::word(
+    Directive::new(
         "memcached-delimiter",
         Start,
         "The byte that ends the prefix of a key in memcached's stats detail, which is then \
          counted from the start; empty for a colon, once stats detail on asks for it \
          (memcached's -D).",
         |settings| settings.memcached_delimiter.map_or_else(String::new, |b| char::from(b).into()),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             settings.memcached_delimiter = match word.as_bytes() {
                 [] => None,
                 [byte @ b'!'..=b'~'] => Some(*byte),
                 _ => return Err("argument must be one byte".into()),
             };
             Ok(())
-        },
+        }),
     ),
     word!(
         "memcached-tls",

@@ -1,7 +1,7 @@
 //! How much memory there is, for whom, and who leaves.
 
 use crate::config::directive::When::{Always, Start};
-use crate::config::directive::{Directive, number, word};
+use crate::config::directive::{Directive, Shape, number, word};
 use crate::config::value::{Value, within};
 use crate::config::{OutputLimit, TenantConfig};
 use crate::memory_limit;
@@ -9,21 +9,21 @@ use base::Bytes;
 
 pub(super) const ALL: &[Directive] = &[
     number!("databases", Start, databases, 1..=256, "How many databases SELECT may choose from."),
-    Directive::word(
+    Directive::new(
         "maxmemory",
         Always,
         "Bytes that data and its metadata may take; 0 sets no limit. As a share, such as 60%, \
          of the memory of the machine or the container, followed while it changes; auto is \
          80%.",
         |settings| settings.maxmemory.show(),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             settings.maxmemory_share = memory_limit::parse(word);
             settings.maxmemory = match settings.maxmemory_share {
                 Some(share) => memory_limit::bytes_of(share),
                 None => Value::parse(word)?,
             };
             Ok(())
-        },
+        }),
     )
     .in_file(|settings| {
         let share = settings.maxmemory_share.map(|share| format!("{}%", share * 100.0));
@@ -37,7 +37,8 @@ pub(super) const ALL: &[Directive] = &[
          maxmemory-samples), allkeys-lhd (who promises the fewest hits for its bytes; it \
          learns), allkeys-cost-lhd (the same, times what a miss costs), allkeys-gittins (waiting \
          saved for bytes and time, at the best age to give up), allkeys-lfu, \
-         allkeys-hyperbolic, allkeys-random, noeviction, or auto: what the recipe chooses."
+         allkeys-hyperbolic, allkeys-random, volatile-lru, volatile-lfu, volatile-random and \
+         volatile-ttl (only what has an expiry), noeviction, or auto: what the recipe chooses."
     ),
     number!(
         "maxmemory-samples",
@@ -46,13 +47,13 @@ pub(super) const ALL: &[Directive] = &[
         1..=64,
         "Candidates drawn for an eviction, where the recipe does not choose."
     ),
-    Directive::word(
+    Directive::new(
         "slab-page-size",
         Start,
         "Bytes of a page of one shard, a power of two; 0 for what suits maxmemory and the \
          number of tenants, up to 64kb. Items above half a page take whole pages.",
         |settings| settings.slab.page.to_string(),
-        |settings, word| match <Bytes as Value>::parse(word)?.0 {
+        Shape::Word(|settings, word| match <Bytes as Value>::parse(word)?.0 {
             0 => {
                 settings.slab.page = 0;
                 Ok(())
@@ -62,62 +63,58 @@ pub(super) const ALL: &[Directive] = &[
                 Ok(())
             }
             _ => Err("argument must be 0 or a power of two from 4kb to 64mb".into()),
-        },
+        }),
     ),
-    Directive::word(
+    Directive::new(
         "slab-chunk-min",
         Start,
         "Bytes of the smallest chunk that pages are cut into; an item has a header of 13.",
         |settings| settings.slab.chunk_min.to_string(),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             settings.slab.chunk_min = within(word, 32..=1024)?;
             Ok(())
-        },
+        }),
     ),
-    Directive::word(
+    Directive::new(
         "slab-growth-factor",
         Start,
         "What each size of chunk is larger by than the last.",
         |settings| settings.slab.factor.show(),
-        |settings, word| match word.parse::<f64>() {
+        Shape::Word(|settings, word| match word.parse::<f64>() {
             Ok(factor) if factor > 1.0 && factor <= 4.0 => {
                 settings.slab.factor = factor;
                 Ok(())
             }
             _ => Err("argument must be a number above 1 and at most 4".into()),
-        },
+        }),
     ),
-    Directive::word(
+    word!(
         "recipe",
         Always,
+        recipe,
         "How memory is divided: static (one pool, a plain cache), dlru (one pool, whose K \
          follows its misses), kredis (a budget and a K for each tenant, from its curve and the \
          cost of its misses), predis (a budget for each class of penalties, whoever owns the \
          items), lama (pages for each class of sizes, from curves) and rankcache (LHD, and \
          pages where victims are worth most). Settings follow, as in \
          kredis:objective=hits:epoch=10 (seconds), dlru:interval=100000 (reads) or \
-         lama:planner=automove.",
-        |settings| settings.recipe.clone(),
-        |settings, word| {
-            settings.recipe = tune::recipe::parse(&word.to_ascii_lowercase())?.to_string();
-            Ok(())
-        },
+         lama:planner=automove."
     ),
-    Directive::named(
+    Directive::new(
         "tenant",
         Always,
         "A tenant: tenant NAME match db N | prefix P | user U | listener PORT, then min SIZE, \
          max SIZE, weight W, target RATIO|TIME, priority N as needed. Repeatable; a line for a \
          known name replaces it.",
         |settings| settings.tenants.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
-        |settings, words| {
+        Shape::Named(|settings, words| {
             let tenant = TenantConfig::parse(words)?;
             match settings.tenants.iter_mut().find(|known| known.name == tenant.name) {
                 Some(known) => *known = tenant,
                 None => settings.tenants.push(tenant),
             }
             Ok(())
-        },
+        }),
     ),
     word!("proto-max-bulk-len", Always, proto_max_bulk_len, "Bytes in one argument of a command."),
     word!(
@@ -126,7 +123,7 @@ pub(super) const ALL: &[Directive] = &[
         client_query_buffer_limit,
         "Bytes of an unfinished command; a client that sends more is closed."
     ),
-    Directive::words(
+    Directive::new(
         "client-output-buffer-limit",
         Always,
         "Bytes of replies that wait for a slow reader: CLASS HARD SOFT SECONDS, for the \
@@ -136,7 +133,7 @@ pub(super) const ALL: &[Directive] = &[
             let (normal, pubsub) = (settings.output_normal, settings.output_pubsub);
             format!("normal {normal} replica 0 0 0 pubsub {pubsub}")
         },
-        |settings, words| {
+        Shape::Words(|settings, words| {
             if words.is_empty() || !words.len().is_multiple_of(4) {
                 return Err("wrong number of arguments".into());
             }
@@ -154,7 +151,7 @@ pub(super) const ALL: &[Directive] = &[
                 }
             }
             Ok(())
-        },
+        }),
     ),
     number!(
         "tracking-table-max-keys",

@@ -2,7 +2,7 @@
 
 use super::not_empty;
 use crate::config::directive::When::{Always, Start};
-use crate::config::directive::{Directive, choice, join, number, word};
+use crate::config::directive::{Directive, Shape, choice, join, number, word};
 use crate::config::value::{one_of, within};
 
 pub(super) const ALL: &[Directive] = &[
@@ -14,30 +14,30 @@ pub(super) const ALL: &[Directive] = &[
         "The TCP port. 0 with a unixsocket or a memcached-port: none; 0 without: a free one, \
          named in the log."
     ),
-    Directive::words(
+    Directive::new(
         "bind",
         Start,
         "Addresses to listen on. A leading - lets an address be missing on this machine.",
         |settings| join(&settings.bind),
-        |settings, words| {
+        Shape::Words(|settings, words| {
             settings.bind = not_empty(words);
             Ok(())
-        },
+        }),
     ),
-    Directive::lines(
+    Directive::new(
         "listener",
         Start,
         "One more TCP port, for tenants told apart by listener. Repeatable. A port that a \
          tenant matches is opened without this line.",
         |settings| settings.listeners.iter().map(u16::to_string).collect::<Vec<_>>().join("\n"),
-        |settings, words| {
+        Shape::Lines(|settings, words| {
             let [word] = words else { return Err("wrong number of arguments".into()) };
             let port = within(word, 1..=65535)?;
             if !settings.listeners.contains(&port) {
                 settings.listeners.push(port);
             }
             Ok(())
-        },
+        }),
     ),
     number!(
         "tls-port",
@@ -70,30 +70,30 @@ pub(super) const ALL: &[Directive] = &[
         "Whether clients must show a certificate; optional checks one that is shown."
     )
     .renews_tls(),
-    Directive::words(
+    Directive::new(
         "tls-protocols",
         Always,
         "Versions that are spoken: TLSv1.2, TLSv1.3 or both; empty is both.",
         |settings| settings.tls_protocols.clone(),
-        |settings, words| {
+        Shape::Words(|settings, words| {
             let known = words.iter().map(|word| one_of(&["TLSv1.2", "TLSv1.3"], word));
             settings.tls_protocols = known.collect::<Result<Vec<_>, _>>()?.join(" ");
             Ok(())
-        },
+        }),
     )
     .renews_tls(),
     word!("unixsocket", Start, unixsocket, "Path of a Unix socket to listen on."),
-    Directive::word(
+    Directive::new(
         "unixsocketperm",
         Start,
         "Permissions of the Unix sockets, octal; 0 leaves them to the umask.",
         |settings| format!("{:o}", settings.unixsocketperm),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             let mode = u32::from_str_radix(word, 8).ok().filter(|&mode| mode <= 0o777);
             let wrong = "argument must be permissions in octal, such as 770";
             settings.unixsocketperm = mode.ok_or(wrong)?;
             Ok(())
-        },
+        }),
     ),
     number!(
         "tcp-backlog",
@@ -130,16 +130,22 @@ pub(super) const ALL: &[Directive] = &[
         protected_mode,
         "Without a password, serve only clients of this machine."
     ),
-    Directive::word(
+    Directive::new(
         "http-port",
         Start,
         "The TCP port of /metrics, /healthz and /readyz; 0 for none. Unless it is set, 9379 if \
          that is free.",
         |settings| settings.http_port.unwrap_or(crate::http::PORT_DEFAULT).to_string(),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             settings.http_port = Some(within(word, 0..=65535)?);
             Ok(())
-        },
+        }),
+    ),
+    word!(
+        "availability-zone",
+        Always,
+        availability_zone,
+        "The zone of the machine, which HELLO tells clients."
     ),
     word!("http-bind", Start, http_bind, "The address that the http-port is opened at."),
     number!(

@@ -1,7 +1,7 @@
 //! Directives about logs and notifications.
 
 use crate::config::directive::When::Always;
-use crate::config::directive::{Directive, join, number, word};
+use crate::config::directive::{Directive, Shape, join, number, word};
 use crate::config::value::ratio;
 use crate::notify;
 
@@ -14,7 +14,7 @@ pub(super) const ALL: &[Directive] = &[
         "Milliseconds from which on a time spent evicting is an event of LATENCY \
          (eviction-cycle); 0 shows none."
     ),
-    Directive::word(
+    Directive::new(
         "notify-keyspace-events",
         Always,
         "What becomes of keys and is told at channels: K at __keyspace@db__:key, E at \
@@ -22,22 +22,22 @@ pub(super) const ALL: &[Directive] = &[
          (hashes), x (expired), e (evicted), m (misses), n (new keys), A (all but the last \
          two). Empty tells nothing.",
         |settings| notify::show(settings.notify),
-        |settings, word| {
+        Shape::Word(|settings, word| {
             settings.notify = notify::parse(word)?;
             Ok(())
-        },
+        }),
     ),
-    Directive::words(
+    Directive::new(
         "latency-tracking-info-percentiles",
         Always,
         "The percentiles of the times of commands that INFO latencystats shows.",
         |settings| join(&settings.latency_percentiles),
-        |settings, words| {
+        Shape::Words(|settings, words| {
             let wrong = "argument(s) must be numbers from 0 to 100";
             let all = words.iter().map(|word| ratio(word, 0.0..=100.0, wrong));
             settings.latency_percentiles = all.collect::<Result<_, _>>()?;
             Ok(())
-        },
+        }),
     ),
     word!(
         "slowlog-log-slower-than",

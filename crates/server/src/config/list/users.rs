@@ -1,11 +1,11 @@
 //! Directives about users.
 
 use crate::config::directive::When::Always;
-use crate::config::directive::{Directive, choice, number, word};
+use crate::config::directive::{Directive, Shape, choice, number, word};
 use crate::config::{DEFAULT_USER, Settings};
 
 pub(super) const ALL: &[Directive] = &[
-    Directive::word(
+    Directive::new(
         "requirepass",
         Always,
         "The password of the user default; empty lets everybody in.",
@@ -14,29 +14,29 @@ pub(super) const ALL: &[Directive] = &[
             let still = user.is_some_and(|user| user.requires(&settings.requirepass));
             if still { settings.requirepass.clone() } else { String::new() }
         },
-        |settings, word| {
+        Shape::Word(|settings, word| {
             let mut user = settings.user_or_new(DEFAULT_USER);
             settings.requirepass = word.into();
             user.require(&settings.requirepass);
             settings.set_user(user);
             Ok(())
-        },
+        }),
     )
     // Without one, the line of the user default says what lets it in.
     .in_file(|settings| Some(settings.requirepass.clone()).filter(|password| !password.is_empty())),
-    Directive::named(
+    Directive::new(
         "user",
         Always,
         "A user in the words of Redis' ACL, such as user NAME on >PASSWORD ~app:* +@read. \
          Repeatable; a line for a known name replaces it.",
         show_users,
-        |settings, words| {
+        Shape::Named(|settings, words| {
             let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
             let mut user = settings.new_user(name);
             user.apply(rest).map_err(|error| error.to_string())?;
             settings.set_user(user);
             Ok(())
-        },
+        }),
     )
     // ACL SAVE writes them where they have a file of their own.
     .in_file(|settings| settings.aclfile.is_empty().then(|| show_users(settings))),

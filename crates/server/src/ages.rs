@@ -49,7 +49,7 @@ fn push(notes: &mut Vec<Note>, note: Note) {
 }
 
 /// The ages of items at a moment.
-pub(super) struct Ages {
+pub(crate) struct Ages {
     notes: Vec<Note>,
     now: Note,
     /// Parts of the store, over which accesses are spread.
@@ -57,14 +57,14 @@ pub(super) struct Ages {
 }
 
 impl Ages {
-    pub(super) fn at(shared: &Shared, now: Now) -> Self {
+    pub(crate) fn at(shared: &Shared, now: Now) -> Self {
         let notes = shared.accesses.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let now = (now.micros.0 / 1_000_000, accesses(shared));
         Self { notes, now, shards: shared.shards as u64 }
     }
 
     /// Seconds since the last access to an item that is `idle`.
-    pub(super) fn of(&self, idle: u32) -> u64 {
+    pub(crate) fn of(&self, idle: u32) -> u64 {
         let then = self.now.1.saturating_sub(u64::from(idle) * self.shards);
         let at = self.notes.partition_point(|note| note.1 < then);
         self.notes.get(at).map_or(0, |note| self.now.0.saturating_sub(note.0))

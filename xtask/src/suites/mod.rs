@@ -1,0 +1,99 @@
+//! Other servers' own tests, played against this one: `docs/results/suites.md`, made again.
+//!
+//! Their authors wrote down what a server must answer, and no test of ours can be as impartial.
+//! Each suite runs as it is, out of a checkout, a unit at a time against a server of its own. A
+//! list beside this file names the cases about what is not offered, each with a word that says
+//! why; everything else has to pass, or be as with the original server.
+
+mod memcached;
+mod valkey;
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+/// Runs a suite out of the checkout at the path given, or at that of the environment variable.
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    const USAGE: &str = "cargo x suites valkey|memcached CHECKOUT [unit…]";
+    let suite = words.next().context(USAGE)?;
+    let (variable, needed): (_, &[&str]) = match suite.as_str() {
+        "valkey" => ("VALKEY_CHECKOUT", &["tclsh"]),
+        "memcached" => ("MEMCACHED_CHECKOUT", &["perl", "memcached"]),
+        _ => bail!("there is no suite '{suite}': {USAGE}"),
+    };
+    let given = words.next().or_else(|| std::env::var(variable).ok());
+    let Some(checkout) = given.map(PathBuf::from).filter(|path| path.is_dir()) else {
+        println!("skipped: no checkout at {variable}, and none was named: {USAGE}");
+        return Ok(());
+    };
+    let is_there = |program: &&str| {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
+    };
+    if let Some(missing) = needed.iter().find(|program| !is_there(program)) {
+        println!("skipped: {missing} is not installed");
+        return Ok(());
+    }
+    super::run("cargo build --quiet -p larder", &[])?;
+    let folder = std::env::temp_dir().join(format!("larder-suite-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let units: Vec<String> = words.collect();
+    let done = match suite.as_str() {
+        "valkey" => valkey::run(&checkout, &folder, &units),
+        _ => memcached::run(&checkout, &folder, &units),
+    };
+    fs::remove_dir_all(&folder)?;
+    done
+}
+
+/// What a list leaves out: `[unit]`, then lines of a word, which says why, and a name.
+type Lists = BTreeMap<&'static str, Vec<(&'static str, &'static str)>>;
+
+fn lists(text: &'static str) -> Lists {
+    let mut lists = Lists::new();
+    let mut unit = "";
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            unit = name;
+            lists.entry(unit).or_default();
+        } else if let Some((reason, name)) = line.split_once(' ') {
+            lists.entry(unit).or_default().push((reason, name.trim_start()));
+        }
+    }
+    lists
+}
+
+/// The server that is tried.
+fn larder() -> Result<PathBuf> {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    Ok(fs::canonicalize(Path::new(&target).join("debug/larder"))?)
+}
+
+/// A port that nobody listens on.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+/// Copies a folder, links left out.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from).with_context(|| format!("{} is missing", from.display()))? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a program of the shell.
+fn script(path: &Path, text: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, text)?;
+    Ok(fs::set_permissions(path, fs::Permissions::from_mode(0o755))?)
+}
