@@ -253,7 +253,9 @@ impl Store {
                 *items += tenant.table.len();
             }
         }
-        items.iter_mut().for_each(|items| *items /= self.shards.len());
+        for items in &mut items {
+            *items /= self.shards.len();
+        }
         items
     }
 

@@ -36,11 +36,14 @@ const BOUNDS: [&str; 3] = ["belady", "belady-size", "unbounded"];
 
 /// Recorded tenants that share a cache, with what a miss of theirs costs in microseconds.
 const MIXES: [(&str, [(&str, u64); 3]); 4] = [
-    ("web, dns, blocks", [("c2k_web07", 5_000), ("dns_domains", 1_000), ("tencent_blk_1326", 200)]),
-    ("kv, cdn, pools", [("twitter_c52_a", 1_000), ("adaptsize_req", 5_000), ("lirs_2_pools", 2_000)]),
-    ("db, llm, blocks", [("arc_oltp", 500), ("mooncake_synth", 5_000), ("tencent_blk_2706", 1_000)]),
+    ("web, dns, blocks", [("c2k_web07", 5_000), ("dns_domains", 1_000), (BLOCKS, 200)]),
+    ("kv, cdn, pools", [(KV, 1_000), ("adaptsize_req", 5_000), ("lirs_2_pools", 2_000)]),
+    ("db, llm, blocks", [("arc_oltp", 500), ("mooncake_synth", 5_000), (DISK, 1_000)]),
     ("dns, disk, bikes", [("dns_domains", 1_000), ("hp_ajw", 3_000), ("citibike", 300)]),
 ];
+const KV: &str = "twitter_c52_a";
+const BLOCKS: &str = "tencent_blk_1326";
+const DISK: &str = "tencent_blk_2706";
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     for (name, trace) in workloads(setting)? {

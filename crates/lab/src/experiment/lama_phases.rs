@@ -87,7 +87,9 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let shares = sizes.iter().map(|size| hits(row, size) / hits("bound", size));
         100.0 * shares.sum::<f64>() / sizes.len() as f64
     };
-    let rows = [("lama", "99.2 %"), ("auto", ""), ("psa", "behind"), ("facebook", "behind"), ("memcached", "")];
+    let behind = "behind";
+    let rows =
+        [("lama", "99.2 %"), ("auto", ""), ("psa", behind), ("facebook", behind), ("memcached", "")];
     let shares = rows.map(|(row, paper)| (row, hits(row), paper));
     for (row, share, paper) in shares {
         findings.claim(&format!("{row}: hits, of the bound's"), format!("{share:.1} %"), paper);

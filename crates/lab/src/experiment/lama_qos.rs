@@ -52,7 +52,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             let recipe = lama(":interval=400000:move=0.125:keep=0.8:rate=1", scale)?;
             let memory = load.memory(MEMORY);
             let (counts, flown) =
-                load.simulate(recipe, memory, (&marks, vec![goal.clone()]), seed);
+                load.simulate(recipe, memory, (&marks, vec![goal]), seed);
             note(findings, ("lama", name, seed), &counts, misses, share(&flown));
             let (counts, flown) = load.fly_auto(memory, (&marks, vec![goal]), seed)?;
             note(findings, ("auto", name, seed), &counts, misses, share(&flown));

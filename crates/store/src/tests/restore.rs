@@ -148,7 +148,7 @@ fn read(store: &Store, prng: &mut Prng, from: u64, reads: u64) -> f64 {
     for step in from..from + reads {
         let now = at(step / 10);
         let popular = (40_000.0 * prng.unit().powi(6)) as u64;
-        let number = if step % 2 == 0 { popular } else { 1 << 40 | step / 2 % 20_000 };
+        let number = if step % 2 == 0 { popular } else { (1 << 40) + step / 2 % 20_000 };
         let name = number.to_le_bytes();
         let key = key(store, 0, &name);
         if store.get(&key, now, |_| ()).is_none() {

@@ -92,15 +92,16 @@ pub(super) struct Gittins {
     has_price: bool,
     by_tenant: bool,
     by_bytes: bool,
-    /// Whether evicted keys stay watched, or only residents are.
-    watches: bool,
+    /// The least share of the keys that is watched; none where only residents are.
+    watch_min: Option<Filter>,
     remembered: f64,
 }
 
 impl Gittins {
     pub(super) fn new(params: &Params) -> Self {
         let is = |name| params.get(name) > 0.0;
-        let least = if is("watch") { Filter::with_rate(params.get("watch")) } else { Filter::ALL };
+        let watch_min = is("watch").then(|| Filter::with_rate(params.get("watch")));
+        let least = watch_min.unwrap_or(Filter::ALL);
         let options = Options { tail: is("tail"), stops: is("stop") };
         Self {
             table: Table::default(),
@@ -115,7 +116,7 @@ impl Gittins {
             has_price: is("cost"),
             by_tenant: is("tenants"),
             by_bytes: is("bytes"),
-            watches: is("watch"),
+            watch_min,
             remembered: params.get("memory"),
         }
     }
@@ -211,7 +212,7 @@ impl Policy for Gittins {
         if evicted {
             self.memory.insert(mix(key), entry.past);
         }
-        if (!evicted || !self.watches) && self.learner.filter().keeps(key) {
+        if (!evicted || self.watch_min.is_none()) && self.learner.filter().keeps(key) {
             self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0);
         }
     }
