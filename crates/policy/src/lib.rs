@@ -92,6 +92,6 @@ macro_rules! policies {
 
 policies! {
     queue::{ fifo, lru, clock, slru, two_q, arc, lirs, lru_k, s3fifo, sieve, w_tinylfu }
-    rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd, gittins }
+    rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd, gittins, lrm }
     bound::{ belady, belady_size, unbounded }
 }

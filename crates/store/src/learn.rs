@@ -152,6 +152,7 @@ impl Store {
 
     /// What a shard does for a rank that learns.
     pub(crate) fn teach(admin: &Admin, shard: &mut Shard) {
+        shard.renews = admin.pools.iter().any(|pool| pool.evictor.rank.is_of_writes());
         shard.lessons = None;
         match &admin.lifetimes {
             None => shard.lives = None,

@@ -75,6 +75,8 @@ pub(crate) struct Shard {
     pub(crate) pausing: Pausing,
     /// Up to this time no wheel has an entry.
     pub(crate) quiet_until: u64,
+    /// Whether a rank goes by the last write.
+    pub(crate) renews: bool,
     /// Whether a tenant has a wheel.
     pub(crate) has_wheels: bool,
     /// The class that the item of the write under way is hinted to be of; 0 for none.
@@ -540,6 +542,17 @@ impl Shard {
         }
     }
 
+    /// The birth of an item is its last write.
+    #[cold]
+    fn renew(&mut self, key: &Key) {
+        let table = &mut self.tenants[key.tenant as usize].table;
+        if let Some(place) = table.find(key.hash, key.db, key.bytes) {
+            let mut item = table.get_mut(place);
+            let stamps = item.view().stamps().renewed(self.tick);
+            item.set_stamps(stamps);
+        }
+    }
+
     /// Counts, taps and stops the watch after a write.
     #[inline]
     pub(crate) fn written(
@@ -549,6 +562,9 @@ impl Shard {
         item: impl FnOnce() -> (u64, Option<u64>),
     ) {
         self.tenants[key.tenant as usize].counters.sets += 1;
+        if self.renews {
+            self.renew(key);
+        }
         if self.stopwatch.is_on() {
             self.fetch_ends(key, now);
         }

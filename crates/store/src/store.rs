@@ -153,6 +153,7 @@ impl Store {
             order: Order::default(),
             quiet_until: u64::MAX,
             has_wheels: false,
+            renews: false,
             sweeper: Sweeper::default(),
             pausing: Pausing::default(),
             nanos: config.nanos,

@@ -16,6 +16,7 @@ pub mod hyperbolic;
 pub mod klru;
 pub mod lfu;
 pub mod lhd;
+pub mod lrm;
 pub mod random;
 mod sampled;
 mod stamps;
@@ -101,6 +102,11 @@ pub trait Rank: Debug + Send + Sync {
 
     /// Whether it goes by nothing but the age.
     fn is_of_age(&self) -> bool {
+        false
+    }
+
+    /// Whether it goes by the last write of an item: then the store renews its birth at each.
+    fn is_of_writes(&self) -> bool {
         false
     }
 

@@ -6,7 +6,7 @@
 //! key evicted is visible to users).
 
 use super::{Dense, Meta, Rank};
-use crate::{Access, Policy, Slot, Tick};
+use crate::{Access, Op, Policy, Slot, Tick};
 use base::{Micros, Prng, Size};
 
 /// 28 bytes, so that a draw seldom reads two cache lines.
@@ -104,6 +104,9 @@ impl<R: Rank> Policy for Sampled<R> {
         entry.last = split(now);
         entry.size = access.size;
         entry.hits = entry.hits.saturating_add(1);
+        if access.op == Op::Set && self.rank.is_of_writes() {
+            entry.born = split(now);
+        }
     }
 
     fn idle(&self, now: Tick) -> Option<Vec<(Slot, u64)>> {

@@ -102,6 +102,12 @@ impl Stamps {
         Self { born: self.last_step().wrapping_sub(steps), ..self }
     }
 
+    /// As if it was made at `tick`.
+    #[must_use]
+    pub const fn renewed(self, tick: u64) -> Self {
+        Self { born: (tick >> BORN_STEP) as u16, ..self }
+    }
+
     /// Accesses from the first to the last, to a step.
     #[inline]
     pub const fn in_use(self) -> u32 {

@@ -1,7 +1,7 @@
 //! A directive: declared once, for the file, the command line, the environment, CONFIG GET, SET and
 //! REWRITE, and the documentation.
 //!
-//! Its [`Shape`] says what stands behind its name, and all else follows from it:
+//! Its shape says what stands behind its name, and all else follows from it:
 //!
 //! ```text
 //!   Word    timeout 7                     one word; quoted in a file where it must be

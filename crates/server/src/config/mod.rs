@@ -50,7 +50,7 @@ const LRU: &str = "lru";
 const ALL_KEYS: &str = "allkeys-";
 const VOLATILE: &str = "volatile-";
 /// The policies that Redis has for items with an expiry.
-const OF_VOLATILE: [&str; 3] = ["lru", "lfu", "random"];
+const OF_VOLATILE: [&str; 4] = ["lru", "lfu", "random", "lrm"];
 const VOLATILE_TTL: &str = "volatile-ttl";
 
 impl Policy {

@@ -1,7 +1,7 @@
 //! Only items with an expiry leave.
 
 use super::{at, audit, key, limited};
-use crate::{Change, Error, Evictable, Evictor, Pool};
+use crate::{Change, Config, Error, Evictable, Evictor, Pool, Store};
 use base::Bytes;
 
 const MIB: u64 = 1 << 20;
@@ -81,4 +81,25 @@ fn the_next_to_expire_leaves_first() {
     let left = |odd: u32| (0..12_000).filter(|n| n % 2 == odd).filter(is_there).count();
     let (day, year) = (left(0), left(1));
     assert!(year > 5_500 && day < 2_500, "of a day {day}, of a year {year}");
+}
+
+/// By the last write: what is only read goes, however often, and what is written stays.
+#[test]
+fn the_longest_not_written_goes() {
+    let evictor = policy::parse("lrm:k=32").unwrap().evictor().unwrap();
+    let maxmemory = Bytes(1 << 20);
+    let store = Store::new(Config { maxmemory, shards: 1, evictor, ..Config::default() });
+    let write = |n: u32| store.set(&key(&store, 0, &name(n)), &[7; 200], None, at(0));
+    let read = |n: u32| store.get(&key(&store, 0, &name(n)), at(0), |_| ()).is_some();
+    (0..2_000).for_each(|n| write(n).unwrap());
+    for step in 0..40_000 {
+        let _ = read(step % 1_000);
+        write(1_000 + step % 1_000).unwrap();
+        if step % 4 == 0 {
+            write(1 << 20 | step).unwrap();
+        }
+    }
+    let held = |keys: std::ops::Range<u32>| keys.filter(|&n| read(n)).count();
+    let (only_read, written) = (held(0..1_000), held(1_000..2_000));
+    assert!(written > 900 && only_read < 100, "{written} written, {only_read} read");
 }

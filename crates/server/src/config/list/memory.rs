@@ -37,8 +37,8 @@ pub(super) const ALL: &[Directive] = &[
          maxmemory-samples), allkeys-lhd (who promises the fewest hits for its bytes; it \
          learns), allkeys-cost-lhd (the same, times what a miss costs), allkeys-gittins (waiting \
          saved for bytes and time, at the best age to give up), allkeys-lfu, \
-         allkeys-hyperbolic, allkeys-random, volatile-lru, volatile-lfu, volatile-random and \
-         volatile-ttl (only what has an expiry), noeviction, or auto: what the recipe chooses."
+         allkeys-hyperbolic, allkeys-random, allkeys-lrm (the longest not written), \
+         volatile-lru, volatile-lfu, volatile-random, volatile-lrm and volatile-ttl (only what has an expiry), noeviction, or auto: what the recipe chooses."
     ),
     number!(
         "maxmemory-samples",
