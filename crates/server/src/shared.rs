@@ -459,11 +459,11 @@ impl Shared {
         (self.store.used(), self.store.limit())
     }
 
-    /// Whether no item would leave for another: the policy lets none, or there is none that it
+    /// Whether no item would leave for another: the policy lets none, or there can be none that it
     /// lets.
     pub(crate) fn nothing_leaves(&self, view: &View) -> bool {
         let policy = view.settings.maxmemory_policy;
         let is_picky = policy.evictable() != Evictable::Any;
-        !policy.evicts() || is_picky && self.store.len(Scope::ALL).expires == 0
+        !policy.evicts() || is_picky && !self.store.may_expire()
     }
 }

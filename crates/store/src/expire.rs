@@ -24,6 +24,7 @@ use crate::table::{END, Place};
 use crate::tenant::TenantShard;
 use crate::{Error, Key, Now, Store};
 use base::TenantId;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
 /// 2^26.
@@ -79,6 +80,7 @@ impl Shard {
         let before = wheel.as_ref().map_or(0, |wheel| wheel.bytes());
         let wheel = wheel.get_or_insert_default();
         self.has_wheels = true;
+        store.expiring[self.at].store(true, Relaxed);
         wheel.reserve();
         let rest = before + cost - wheel.bytes();
         self.give(&store.memory, tenant, rest);

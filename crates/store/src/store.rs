@@ -81,6 +81,8 @@ pub struct Store {
     arena: Arc<Arena>,
     /// Bytes of pages by shard.
     held: Box<[Arc<AtomicU64>]>,
+    /// By shard, whether an item may have an expiry.
+    pub(crate) expiring: Box<[AtomicBool]>,
     /// How they are cut.
     pub(crate) sizes: Arc<SizeClasses>,
     pub(crate) moves: Moves,
@@ -181,6 +183,7 @@ impl Store {
             seed: config.seed,
             arena,
             held: (0..shards).map(|_| Arc::default()).collect(),
+            expiring: (0..shards).map(|_| AtomicBool::new(false)).collect(),
             sizes: Arc::clone(&sizes),
             moves: Moves::default(),
             admin: Mutex::new(Admin {
@@ -460,6 +463,12 @@ impl Store {
         sum
     }
 
+    /// Whether an item may have an expiry: until the next sweep also where the last has lost it. No
+    /// lock is taken.
+    pub fn may_expire(&self) -> bool {
+        self.expiring.iter().any(|shard| shard.load(Relaxed))
+    }
+
     /// Whether there is no item at all.
     pub fn is_empty(&self) -> bool {
         self.len(Scope::ALL).items == 0
@@ -703,6 +712,7 @@ impl Store {
             let at = self.sweep_at.fetch_add(1, Relaxed) % self.shards.len();
             let mut shard = self.shards[at].write_drained();
             let step = shard.sweep(&self.memory, now, left.min(SWEEP_STEP));
+            self.expiring[at].store(shard.has_wheels, Relaxed);
             swept.buckets += step.buckets;
             swept.expired += step.expired;
             swept.evicted += usize::from(trims > 0 && shard.trim(&self.memory, above, now));

@@ -233,9 +233,9 @@ impl Store {
             return;
         }
         // Of many tenants it takes a while to ask each, so that is asked last.
-        let items = self.items_by_shard(accounts.len());
+        let items = if is_due { self.items_by_shard(accounts.len()) } else { vec![] };
         let by_shard = items.iter().sum();
-        if is_due && by_shard > 0 {
+        if by_shard > 0 {
             let table = watching.learner.learn(tick, by_shard);
             let costs = costs(&watching.learner, accounts, prices);
             watching.indices = Arc::new(Indices::new(table, &items, &costs));

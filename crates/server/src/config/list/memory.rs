@@ -38,7 +38,8 @@ pub(super) const ALL: &[Directive] = &[
          learns), allkeys-cost-lhd (the same, times what a miss costs), allkeys-gittins (waiting \
          saved for bytes and time, at the best age to give up), allkeys-lfu, \
          allkeys-hyperbolic, allkeys-random, allkeys-lrm (the longest not written), \
-         volatile-lru, volatile-lfu, volatile-random, volatile-lrm and volatile-ttl (only what has an expiry), noeviction, or auto: what the recipe chooses."
+         volatile-lru, volatile-lfu, volatile-random, volatile-lrm and volatile-ttl (only what \
+         has an expiry), noeviction, or auto: what the recipe chooses."
     ),
     number!(
         "maxmemory-samples",
