@@ -26,6 +26,7 @@ mod fetch;
 #[allow(unsafe_code)]
 mod item;
 mod key;
+mod known_keys;
 mod learn;
 mod loose;
 mod memory;
@@ -59,6 +60,7 @@ pub use edit::Edit;
 pub use error::Error;
 pub use item::charge;
 pub use key::{Key, Now, Scope};
+pub use known_keys::{EvictedKeys, KnownKeys};
 pub use loose::Loose;
 pub use pause::{Pauses, Spike};
 pub use policy::Evictor;
@@ -70,7 +72,6 @@ pub use store::Store;
 pub use tree::{Entry, Probe, Tree};
 pub use trees::{SMALL_TREE, TREE};
 pub use view::{Change, Item, ScanItem};
-pub use watch::KnownKeys;
 
 #[cfg(test)]
 mod tests;

@@ -24,14 +24,13 @@ use crate::tenant::Account;
 use crate::{Key, Now, Store};
 use base::{Filter, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::gittins::{Cost, Indices, Kind, Known, Learner, Memory, Past, Table};
-use serde::{Deserialize, Serialize};
+use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
 use std::sync::Arc;
 
 /// The least share that is watched.
 const SHARE_MIN: f64 = 0.02;
 /// Memory that watched keys may take, and the evicted, as a divisor of the limit.
-const PART: u64 = 100;
+pub(crate) const PART: u64 = 100;
 /// Bytes of a watched key.
 const BYTES_OF_A_KEY: u64 = 32;
 /// Pages of each shard that leave at most for what is to be learnt.
@@ -42,8 +41,8 @@ const WATCHED_MIN: u64 = 4_000;
 /// What was learnt from watched keys.
 #[derive(Debug)]
 pub(crate) struct Watching {
-    learner: Learner,
-    indices: Arc<Indices>,
+    pub(crate) learner: Learner,
+    pub(crate) indices: Arc<Indices>,
     /// Charged for all of it.
     bytes: u64,
 }
@@ -93,20 +92,10 @@ impl Watching {
     }
 }
 
-/// What was learnt from watched keys, for another run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct KnownKeys {
-    pub(crate) learnt: Known,
-    /// Items of each tenant in a shard.
-    items: Vec<usize>,
-    /// What each shard remembers of evicted keys.
-    evicted: Vec<Vec<u8>>,
-}
-
 /// What a shard remembers of evicted keys.
 #[derive(Debug, Default)]
 pub(crate) struct Pasts {
-    memory: Memory,
+    pub(crate) memory: Memory,
     /// Charged for it.
     pub(crate) bytes: u64,
 }
@@ -140,7 +129,7 @@ impl Shard {
 }
 
 /// What a miss of each tenant costs, and how much its waiting counts.
-fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
+pub(crate) fn costs(learner: &Learner, accounts: &[Arc<Account>], prices: &[f32]) -> Vec<Cost> {
     let cost = |(at, account): (usize, &Arc<Account>)| {
         let measured = lock(&account.measured);
         let (mean, means) = (measured.stats().mean, measured.means());
@@ -166,49 +155,6 @@ impl Store {
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
         let costs = costs(&watching.learner, accounts, prices);
         watching.indices = Arc::new(watching.indices.with_costs(&costs));
-        self.publish(&mut admin);
-    }
-
-    /// What was learnt from watched keys, where a rank learns from such.
-    pub fn known_keys(&self) -> Option<KnownKeys> {
-        let learnt = lock(&self.admin).watching.as_ref()?.learner.known();
-        let evicted = self.shards.iter().map(|shard| {
-            let shard = shard.write_drained();
-            shard.pasts.as_ref().map_or(vec![], |pasts| pasts.memory.to_bytes())
-        });
-        let evicted = evicted.collect();
-        Some(KnownKeys { learnt, items: self.items_by_shard(self.tenants()), evicted })
-    }
-
-    /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of
-    /// that run has the number here that `number_of` says. Evicted keys are remembered where the
-    /// store has as many shards as it had then.
-    pub fn recall_keys(
-        &self,
-        known: &KnownKeys,
-        number_of: impl Fn(TenantId) -> Option<TenantId>,
-        now: Now,
-    ) {
-        let mut admin = lock(&self.admin);
-        let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
-        watching.learner.set_tenants(accounts.len());
-        watching.learner.recall(&known.learnt, &number_of);
-        let mut items = vec![0; accounts.len()];
-        for (then, of) in (0..).zip(&known.items) {
-            if let Some(now) = number_of(then).and_then(|now| items.get_mut(usize::from(now))) {
-                *now = *of;
-            }
-        }
-        let costs = costs(&watching.learner, accounts, prices);
-        watching.indices = Arc::new(Indices::new(watching.learner.table(), &items, &costs));
-        if known.evicted.len() == self.shards.len() {
-            for (shard, evicted) in self.shards.iter().zip(&known.evicted) {
-                let pasts = &mut shard.write_drained().pasts;
-                pasts.get_or_insert_default().memory.recall(evicted);
-            }
-            self.size_pasts(self.memory.limit() / PART / self.shards.len() as u64, now);
-        }
-        self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
     }
 
@@ -246,7 +192,7 @@ impl Store {
     }
 
     /// Items of each tenant in a shard, in the mean.
-    fn items_by_shard(&self, tenants: usize) -> Vec<usize> {
+    pub(crate) fn items_by_shard(&self, tenants: usize) -> Vec<usize> {
         let mut items = vec![0; tenants];
         for shard in &self.shards {
             for (items, tenant) in items.iter_mut().zip(&shard.write_drained().tenants) {
@@ -260,7 +206,7 @@ impl Store {
     }
 
     /// Charges what watching takes now.
-    fn charge_watching(&self, admin: &mut Admin, now: Now) {
+    pub(crate) fn charge_watching(&self, admin: &mut Admin, now: Now) {
         if let Some(watching) = &mut admin.watching {
             let bytes = (watching.learner.bytes() + 2 * watching.indices.bytes()) as u64;
             let bytes = self.charged_for_lessons(bytes);
@@ -271,7 +217,7 @@ impl Store {
     }
 
     /// Takes so many bytes, for which items leave where memory is full.
-    fn take_for_lessons(&self, bytes: u64, now: Now) {
+    pub(crate) fn take_for_lessons(&self, bytes: u64, now: Now) {
         let mut credit = 0;
         for shard in self.shards.iter().cycle().take(PAGES_FOR_LESSONS * self.shards.len()) {
             if credit >= bytes || self.memory.try_take(bytes - credit) {
@@ -286,10 +232,14 @@ impl Store {
         self.memory.give(credit.saturating_sub(bytes));
     }
 
-    /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold.
+    /// Remembers as many evicted keys in each shard as it has items, or so many bytes hold: as many
+    /// as an earlier run did while its items come back.
     fn size_pasts(&self, bytes_max: u64, now: Now) {
         for shard in &self.shards {
             let mut shard = shard.write_drained();
+            if shard.changed.is_some() {
+                continue;
+            }
             let items = shard.tenants.iter().map(|tenant| tenant.table.len()).sum::<usize>();
             let keys = items.min(bytes_max as usize / Memory::ENTRY);
             let pasts = shard.pasts.get_or_insert_default();

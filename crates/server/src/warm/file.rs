@@ -33,11 +33,12 @@ pub(crate) enum Kind {
     Items = 3,
     Tail = 4,
     Keys = 5,
+    Evicted = 6,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Head, Self::Known, Self::Items, Self::Tail, Self::Keys]
+        [Self::Head, Self::Known, Self::Items, Self::Tail, Self::Keys, Self::Evicted]
             .into_iter()
             .find(|kind| *kind as u8 == byte)
     }

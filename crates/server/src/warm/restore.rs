@@ -118,6 +118,11 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                     shared.store.recall_keys(&known, number_of, shared.clock.now());
                 }
             }
+            (Kind::Evicted, payload) if head.shards == shared.shards as u64 => {
+                if let Ok(keys) = postcard::from_bytes(payload) {
+                    shared.store.recall_evicted(&keys, shared.clock.now());
+                }
+            }
             (Kind::Items, payload) => restore_items(shared, &head, payload, &mut counts),
             (Kind::Tail, payload) => {
                 let is_whole = postcard::from_bytes::<Tail>(payload).is_ok_and(|tail| {
@@ -129,7 +134,7 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                 }
                 break;
             }
-            (Kind::Head | Kind::Keys, _) => {}
+            (Kind::Head | Kind::Keys | Kind::Evicted, _) => {}
         }
     }
     Ok(counts)

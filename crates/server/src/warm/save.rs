@@ -89,6 +89,11 @@ fn write_part(
     }
     if let Some(known) = shared.store.known_keys() {
         writer.block(Kind::Keys, &encode(&known)?)?;
+        let mut piece = shared.store.evicted_keys((0, 0));
+        while let Some(keys) = piece {
+            writer.block(Kind::Evicted, &encode(&keys)?)?;
+            piece = shared.store.evicted_keys(keys.next());
+        }
     }
     let (mut block, mut items, mut cursor) = (vec![], 0, 0);
     let (mut step, mut asked) = (1, Instant::now());

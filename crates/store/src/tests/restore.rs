@@ -178,6 +178,16 @@ fn what_was_learnt_comes_back() {
     again.begin_restore(store.tick());
     let now = at(reads / 10);
     again.recall_keys(&store.known_keys().unwrap(), Some, now);
+    let pieces = |store: &Store| {
+        let piece = |store: &Store, at| store.evicted_keys(at);
+        std::iter::successors(piece(store, (0, 0)), |last| piece(store, last.next()))
+            .collect::<Vec<_>>()
+    };
+    let evicted = pieces(&store);
+    for piece in &evicted {
+        again.recall_evicted(piece, now);
+    }
+    assert!(evicted == pieces(&again), "all that was remembered");
     let beside = store.len(Scope::ALL).items as usize / store.shards();
     let mut cursor = 0;
     loop {

@@ -70,7 +70,9 @@ const fn print(hash: u64) -> u16 {
 
 impl Memory {
     /// Bytes of a remembered key.
-    pub const ENTRY: usize = size_of::<Bucket>() / WAYS;
+    pub const ENTRY: usize = Self::BUCKET / WAYS;
+    /// Bytes of a bucket.
+    pub const BUCKET: usize = size_of::<Bucket>();
 
     /// Remembers so many keys from now on, to the eighth of a bucket; the oldest are forgotten, and
     /// half of all where it becomes much smaller.
@@ -115,31 +117,38 @@ impl Memory {
         Some(past)
     }
 
-    /// All that is remembered, for [`Memory::recall`].
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.buckets.len() * size_of::<Bucket>());
-        for bucket in &self.buckets {
+    /// Its buckets, a power of two.
+    pub const fn buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Up to so many of its buckets from one on, for [`Memory::recall`].
+    pub fn piece(&self, at: usize, most: usize) -> Vec<u8> {
+        let mut bytes = vec![];
+        for bucket in self.buckets.iter().skip(at).take(most) {
             bytes.extend(bucket.prints.iter().chain(&bucket.born).flat_map(|n| n.to_le_bytes()));
             bytes.extend(bucket.hits);
         }
         bytes
     }
 
-    /// Remembers what another did, by its bytes; nothing where they are not such.
-    pub fn recall(&mut self, bytes: &[u8]) {
-        let (buckets, []) = bytes.as_chunks::<{ size_of::<Bucket>() }>() else { return };
-        if !buckets.len().is_power_of_two() {
+    /// Remembers a piece of what another did that had so many buckets; nothing where that is none.
+    pub fn recall(&mut self, at: usize, buckets: usize, bytes: &[u8]) {
+        let (pieces, []) = bytes.as_chunks::<{ Self::BUCKET }>() else { return };
+        if !buckets.is_power_of_two() || at + pieces.len() > buckets {
             return;
         }
-        let bucket = |bytes: &[u8; size_of::<Bucket>()]| {
+        if self.buckets.len() != buckets {
+            (self.buckets, self.ways) = (vec![Bucket::default(); buckets], WAYS);
+        }
+        for (bucket, bytes) in self.buckets[at..].iter_mut().zip(pieces) {
             let number = |at: usize| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
-            Bucket {
+            *bucket = Bucket {
                 prints: std::array::from_fn(number),
                 born: std::array::from_fn(|way| number(WAYS + way)),
                 hits: std::array::from_fn(|way| bytes[4 * WAYS + way]),
-            }
-        };
-        (self.buckets, self.ways) = (buckets.iter().map(bucket).collect(), WAYS);
+            };
+        }
     }
 
     /// Bytes that it takes.
@@ -195,12 +204,18 @@ mod tests {
         let (mut memory, mut other) = (Memory::default(), Memory::default());
         memory.resize(1_000);
         (0..500).for_each(|key| memory.insert(mix(key), past(key)));
-        other.recall(&memory.to_bytes()[1..]);
+        let buckets = memory.buckets();
+        other.recall(0, buckets, &memory.piece(0, buckets)[1..]);
+        other.recall(buckets, buckets, &memory.piece(0, 1));
         assert_eq!(other.take(mix(499)), None, "that is nothing");
-        other.recall(&memory.to_bytes());
+        for at in (0..buckets).step_by(100) {
+            other.recall(at, buckets, &memory.piece(at, 100));
+        }
         other.resize(1_000);
         for key in 0..500 {
-            assert_eq!(other.take(mix(key)), memory.take(mix(key)));
+            let known = memory.take(mix(key));
+            assert!(known.is_some() || key < 400);
+            assert_eq!(other.take(mix(key)), known);
         }
     }
 
