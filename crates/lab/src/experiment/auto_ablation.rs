@@ -1,7 +1,7 @@
 //! What each part of the Gittins rank gives: it whole, and without one part after the other.
 //!
-//! The loads are those of `kredis-tenants` and `kredis-many`, and the mixes of `everything`. No
-//! part is free in the code, so one that gives nothing on any load should go.
+//! The loads are those of `kredis-tenants` and `kredis-many`, and the mixes of `everything`. A
+//! part that gives nothing on any of them is not worth its code.
 
 use super::everything::mixes;
 use super::{kredis_many, kredis_tenants};

@@ -121,16 +121,16 @@ fn changes(setting: &Setting, seed: u64) -> Result<Vec<(&'static str, Change)>> 
     let wide = |seed| made("zipf:keys=90000:skew=0.6", seed);
     let first = [zipf(seed), looped(seed + 100), wide(seed + 200)];
     let end = |requests: &[Access]| requests.last().map_or(Micros(0), |access| access.time);
-    let before = |traces: &[String]| -> Result<_> { Ok(load(traces, Micros(0), None)?.requests) };
-    let follow = |before: Vec<Access>, traces: &[String]| -> Result<Change> {
-        let after = load(traces, end(&before), None)?;
-        Ok(Change { before, after })
+    let whole = load(&first, Micros(0), None)?.requests;
+    let follow = |before: &[Access], traces: &[String]| -> Result<Change> {
+        Ok(Change { before: before.to_vec(), after: load(traces, end(before), None)? })
     };
+    let two = load(&first[..2], Micros(0), None)?.requests;
     let mut all = vec![
-        ("swap", follow(before(&first)?, &[looped(seed), wide(seed + 1), zipf(seed + 2)])?),
-        ("other keys", follow(before(&first)?, &first.clone().map(|text| text + ":prefix=o"))?),
-        ("a tenant comes", follow(before(&first[..2])?, &first)?),
-        ("a tenant goes", follow(before(&first)?, &first[..2])?),
+        ("swap", follow(&whole, &[looped(seed), wide(seed + 1), zipf(seed + 2)])?),
+        ("other keys", follow(&whole, &first.clone().map(|text| text + ":prefix=o"))?),
+        ("a tenant comes", follow(&two, &first)?),
+        ("a tenant goes", follow(&whole, &first[..2])?),
         ("a slow minute", slow_minute(&first)?),
     ];
     if let Some(folder) = &setting.traces {

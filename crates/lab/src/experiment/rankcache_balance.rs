@@ -115,12 +115,10 @@ fn show_classes(
 /// LHD that charges every item what it takes of its page.
 fn in_chunks(load: &Load, slabs: &Slabs, limit: Bytes, seed: u64) -> Result<f64> {
     let choice = policy::parse(LHD).map_err(|error| anyhow!(error))?;
-    let (chunks, shares) = (slabs.chunks(), slabs.shares());
+    let charge = slabs.charge();
     let mut cache = Cache::new(&choice, limit, seed);
     for access in &load.requests {
-        let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
-        let size = shares.get(class).copied().unwrap_or(u32::MAX);
-        cache.access(&Access { size: size.into(), ..*access });
+        cache.access(&Access { size: charge(access.size), ..*access });
     }
     Ok(cache.stats().miss_ratio())
 }

@@ -10,7 +10,7 @@ use crate::plant::{Bounds, Counts};
 use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Result, anyhow};
-use base::{Access, Bytes, Micros, Op, TenantId};
+use base::{Access, Bytes, Micros, Op, Size, TenantId};
 use curve::Model;
 use curve::footprint::Footprint;
 use std::collections::BTreeMap;
@@ -124,17 +124,28 @@ impl Load {
         let mut plant = SlabPlant::new(memory, self.slabs, &bounds);
         plant.promise(goals);
         let mut simulation = Simulation::over(plant, recipe, seed).every(LOOK);
-        let mut at = 0;
-        let mut counts = vec![];
-        for mark in marks {
-            let until = (mark * self.requests.len() as f64).round() as usize;
-            while at < until {
-                simulation.access(&self.access(at));
-                at += 1;
-            }
-            counts.push(simulation.plant.counts(0));
-        }
+        let counts = self.play(&mut simulation, marks, |size| size);
         (counts, simulation)
+    }
+
+    /// Plays all requests, each charged what `charge` makes of its size: the counts of tenant 0 at
+    /// each of `marks`.
+    fn play<S: Store>(
+        &self,
+        simulation: &mut Simulation<S>,
+        marks: &[f64],
+        charge: impl Fn(Size) -> Size,
+    ) -> Vec<Counts> {
+        let mut at = 0;
+        let until = |mark: &f64| {
+            let until = (mark * self.requests.len() as f64).round() as usize;
+            for at in std::mem::replace(&mut at, until)..until {
+                let access = self.access(at);
+                simulation.access(&Access { size: charge(access.size), ..access });
+            }
+            simulation.plant.counts(0)
+        };
+        marks.iter().map(until).collect()
     }
 
     /// What `auto` makes of it, without pages: every item is charged what it takes of one, and all
@@ -149,20 +160,7 @@ impl Load {
         let bounds: Vec<_> = (0..self.tenants()).map(|at| Bounds::none(&at.to_string())).collect();
         let mut simulation = Simulation::new(recipe, memory, &bounds, seed);
         simulation.plant.promise(goals);
-        let (chunks, shares) = (self.slabs.chunks(), self.slabs.shares());
-        let mut at = 0;
-        let mut counts = vec![];
-        for mark in marks {
-            let until = (mark * self.requests.len() as f64).round() as usize;
-            while at < until {
-                let access = self.access(at);
-                let class = chunks.partition_point(|&chunk| chunk < access.size.as_u32());
-                let size = shares.get(class).copied().unwrap_or(u32::MAX);
-                simulation.access(&Access { size: size.into(), ..access });
-                at += 1;
-            }
-            counts.push(simulation.counts(0..1));
-        }
+        let counts = self.play(&mut simulation, marks, self.slabs.charge());
         Ok((counts, simulation))
     }
 

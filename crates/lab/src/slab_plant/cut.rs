@@ -1,7 +1,7 @@
 //! How pages are cut: chunk sizes grow by [`Slabs::factor`] from [`Slabs::least`] up to half a
 //! page; above that an item has a page to itself, and what is larger than a page is not kept.
 
-use base::Bytes;
+use base::{Bytes, Size};
 
 /// How memory is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,15 @@ impl Slabs {
     /// What an item takes of its page, by class.
     pub fn shares(&self) -> Vec<u32> {
         self.chunks().into_iter().map(|chunk| self.page / (self.page / chunk)).collect()
+    }
+
+    /// What an item of a size takes of its page; without end where no page holds it.
+    pub fn charge(&self) -> impl Fn(Size) -> Size + use<> {
+        let (chunks, shares) = (self.chunks(), self.shares());
+        move |size| {
+            let class = chunks.partition_point(|&chunk| chunk < size.as_u32());
+            shares.get(class).copied().unwrap_or(u32::MAX).into()
+        }
     }
 
     /// The chunk sizes, the least first.
