@@ -1,5 +1,5 @@
-//! What was learnt of keys, for another run: lifetimes and watched keys, and what shards remember of
-//! keys that they evicted.
+//! What was learnt of keys, for another run: lifetimes and watched keys, and what shards remember
+//! of keys that they evicted.
 //!
 //! What a shard remembers may be a hundredth of its memory, so it goes piece by piece, each copied
 //! while the shard is locked for some microseconds. Hashes say nothing of another number of shards,

@@ -88,9 +88,14 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         100.0 * shares.sum::<f64>() / sizes.len() as f64
     };
     let behind = "behind";
-    let rows =
-        [("lama", "99.2 %"), ("auto", ""), ("psa", behind), ("facebook", behind), ("memcached", "")];
-    let shares = rows.map(|(row, paper)| (row, hits(row), paper));
+    let papers = [
+        ("lama", "99.2 %"),
+        ("auto", ""),
+        ("psa", behind),
+        ("facebook", behind),
+        ("memcached", ""),
+    ];
+    let shares = papers.map(|(row, paper)| (row, hits(row), paper));
     for (row, share, paper) in shares {
         findings.claim(&format!("{row}: hits, of the bound's"), format!("{share:.1} %"), paper);
     }
