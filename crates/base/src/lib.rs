@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod cause;
 pub mod clock;
 pub mod hash;
 pub mod histogram;
@@ -16,6 +17,7 @@ pub mod size;
 pub mod units;
 
 pub use access::{Access, Op, TenantId};
+pub use cause::{Cause, Causes};
 pub use clock::{Clock, VirtualClock};
 pub use prng::Prng;
 pub use sample::{Filter, Sample, Sighting};

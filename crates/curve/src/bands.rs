@@ -135,4 +135,8 @@ impl Model for Bands {
     fn rate(&self) -> f64 {
         self.whole.rate()
     }
+
+    fn bands(&mut self, sizes: &[Bytes]) -> Vec<(Bytes, MissRatio, MissRatio)> {
+        self.at(sizes)
+    }
 }

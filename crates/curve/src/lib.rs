@@ -111,6 +111,10 @@ pub trait Model: Debug + Send {
     fn groups(&self) -> Option<[f64; GROUPS]> {
         None
     }
+    /// The lowest and the highest miss ratio that are likely at each size, of models that can say.
+    fn bands(&mut self, _sizes: &[Bytes]) -> Vec<(Bytes, MissRatio, MissRatio)> {
+        vec![]
+    }
     /// What the same misses cost, in microseconds, where the requests say it.
     fn waits(&self) -> Option<[f64; GROUPS]> {
         None

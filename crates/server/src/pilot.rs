@@ -10,6 +10,7 @@
 
 use crate::config::Settings;
 use crate::pools;
+use crate::recorder::Recorder;
 use crate::shared::{Shared, View};
 use base::{Bytes, TenantId};
 use live::{Known, Live};
@@ -17,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tune::periodic::Turn;
-use tune::pilot::Status;
+use tune::pilot::{SIZES, Status, Trial};
 use tune::snapshot::Candidate;
 use tune::{Pilot, PoolStep, Recipe, recipe};
 
@@ -44,6 +45,19 @@ pub(crate) struct Shown {
     pub(crate) pools: Vec<PoolStep>,
     /// The curves of each tenant, one a policy.
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
+    /// What sampled keys told of each tenant.
+    pub(crate) told: Vec<Told>,
+    /// What each policy makes of the same requests.
+    pub(crate) trials: Vec<Trial>,
+}
+
+/// What the sampled keys of a tenant told, beside its curves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    /// Of the reads of expired keys, those that twice the time to live would have answered.
+    pub(crate) twice_the_ttl: Option<f64>,
+    /// Sampled hits by the logarithm of the size.
+    pub(crate) hits: [u32; SIZES],
 }
 
 impl PublishedStatus {
@@ -66,6 +80,14 @@ impl Shown {
         };
         let evictor = self.pools.iter().find(own)?.evictor;
         Some((self.pools.iter().filter(own).map(|pool| pool.budget).sum(), evictor))
+    }
+}
+
+impl Shown {
+    /// The memory of the pools that are a tenant's alone; nothing where it shares one.
+    pub(crate) fn own_pool(&self, tenant: TenantId) -> Option<Bytes> {
+        let own: Vec<_> = self.pools.iter().filter(|pool| pool.tenants == [tenant]).collect();
+        (!own.is_empty()).then(|| own.iter().map(|pool| pool.budget).sum())
     }
 }
 
@@ -116,6 +138,7 @@ pub(crate) fn run(shared: &Shared) {
         Steering { shared, view, known, live: Live::default(), valleys: HashMap::new() };
     let mut pilot: Option<Pilot> = None;
     let mut followed = None;
+    let mut recorder = Recorder::default();
     while !shared.is_stopping() {
         if let Some(view) = shared.newer(&steering.view) {
             steering.known = self::known(&view);
@@ -138,6 +161,7 @@ pub(crate) fn run(shared: &Shared) {
         } else {
             shared.transfers.take_turned();
         }
+        recorder.look(shared, &steering.view, pilot.as_ref());
         shared.warm.leave_if_asked(|| pilot.as_ref().map(Pilot::known));
         let look = Duration::from_micros(recipe.epoch.0) / LOOKS;
         std::thread::park_timeout(look.clamp(LOOK_MIN, LOOK_MAX));
@@ -171,12 +195,15 @@ impl Steering<'_> {
         if ended || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
             let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
+            let told = tenants_told(pilot, known.len());
             let status = pilot.status();
             say(&published.shown(), &status);
             published.show(Shown {
                 status: Some(status),
                 pools: live.pools().to_vec(),
                 curves: curves.collect(),
+                told,
+                trials: pilot.trials(),
             });
         }
     }
@@ -198,6 +225,14 @@ impl Steering<'_> {
             }
         }
     }
+}
+
+fn tenants_told(pilot: &Pilot, tenants: usize) -> Vec<Told> {
+    let of = |tenant| Told {
+        twice_the_ttl: pilot.twice_the_ttl(tenant),
+        hits: pilot.hits_by_size(tenant),
+    };
+    (0..tenants as TenantId).map(of).collect()
 }
 
 /// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep.

@@ -28,6 +28,7 @@ use crate::transfer::Transfers;
 use crate::warm::Warm;
 use crate::worker::{Mailbox, Message};
 use base::{Bytes, TenantId};
+use report::History;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -138,6 +139,8 @@ pub(crate) struct Shared {
     pub(crate) transfers: Transfers,
     /// The status that the pilot publishes.
     pub(crate) published: PublishedStatus,
+    /// What happened, at several resolutions.
+    pub(crate) history: Mutex<History>,
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Parts of the store.
     pub(crate) shards: usize,
@@ -231,6 +234,7 @@ impl Shared {
             warm: Warm::new(&settings.warm_restart_file),
             transfers: Transfers::default(),
             published: PublishedStatus::default(),
+            history: Mutex::default(),
             mailboxes,
             shards,
             listening,
@@ -250,6 +254,11 @@ impl Shared {
     /// The settings now.
     pub(crate) fn view(&self) -> Arc<View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What happened so far.
+    pub(crate) fn lock_history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The settings now, if they are not those of `known`.

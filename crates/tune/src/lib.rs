@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod causes;
 mod evictor;
 mod known;
 mod merged;

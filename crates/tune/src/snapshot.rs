@@ -105,12 +105,15 @@ pub struct Candidate {
     pub waits: Option<[f64; GROUPS]>,
     /// Reads the curve rests on; infinite where no chance is in it.
     pub reads: f64,
+    /// The lowest and the highest miss ratio that are likely at some sizes, where the model says.
+    pub bands: Vec<(Bytes, MissRatio, MissRatio)>,
 }
 
 impl Candidate {
     /// A policy of which only the curve is known.
     pub const fn new(evictor: Evictor, curve: MissRatioCurve) -> Self {
-        Self { evictor, curve, groups: None, waits: None, reads: f64::INFINITY }
+        let reads = f64::INFINITY;
+        Self { evictor, curve, groups: None, waits: None, reads, bands: Vec::new() }
     }
 
     /// How much of its misses at a size may be chance: of `n` misses the standard error is `√n`.

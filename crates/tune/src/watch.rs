@@ -10,7 +10,7 @@ use crate::known::{KnownCurve, KnownPool, RECALL_EPOCHS};
 use crate::snapshot::Candidate;
 use crate::{Evictor, Recipe};
 use base::{Access, Filter, Op};
-use curve::{Bytes, Model, Params, Remembered};
+use curve::{Bands, Bytes, Model, Params, Remembered};
 use std::collections::HashSet;
 
 /// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
@@ -119,7 +119,12 @@ pub(crate) struct Watch {
     curves: Vec<Candidate>,
     /// Reads that new curves must rest on before they replace those of an earlier run.
     recalled: Option<f64>,
+    /// Whether curves come with what chance may have made of them.
+    has_bands: bool,
 }
+
+/// Sizes of a curve at which its band is told.
+const BANDS: u64 = 32;
 
 impl Watch {
     /// The models that `recipe` asks for, of one pool, of which they watch `keys_max` keys.
@@ -148,9 +153,17 @@ impl Watch {
             peak_ops_per_s: 0.0,
             curves: vec![],
             recalled: None,
+            has_bands: false,
         };
         watch.begin(recipe.rate.unwrap_or(FIRST_RATE));
         watch
+    }
+
+    /// The same, whose curves come with what chance may have made of them: twice the work.
+    pub(crate) fn with_bands(mut self) -> Self {
+        self.has_bands = true;
+        self.begin(self.rate);
+        self
     }
 
     /// The pool has another size now.
@@ -173,7 +186,7 @@ impl Watch {
     fn begin(&mut self, rate: f64) {
         self.rate = rate;
         let build = |evictor: &Evictor| {
-            (self.spec.build)(&Params {
+            let params = Params {
                 k: u32::from(evictor.k),
                 pool: evictor.pool,
                 policy: policy::parse(&evictor.to_string()).ok(),
@@ -182,7 +195,11 @@ impl Watch {
                 seed: self.seed,
                 sizes: vec![self.budget],
                 ..Params::default()
-            })
+            };
+            if self.has_bands {
+                return Box::new(Bands::new(self.spec, &params)) as Box<dyn Model>;
+            }
+            (self.spec.build)(&params)
         };
         self.models = self.evictors.iter().map(build).collect();
         self.keys = HashSet::new();
@@ -307,9 +324,13 @@ impl Watch {
         let is_enough = self.reads >= READS_MIN && enough_keys && self.recalled.is_none();
         let ended = keep > 0.0 || self.reads >= READS_MIN;
         if self.age >= self.warm && is_enough {
-            let known = self.evictors.iter().zip(&self.models).map(|(&evictor, model)| {
-                let (groups, waits, reads) = (model.groups(), model.waits(), self.reads);
-                Candidate { groups, waits, reads, ..Candidate::new(evictor, model.curve()) }
+            let reads = self.reads;
+            let known = self.evictors.iter().zip(&mut self.models).map(|(&evictor, model)| {
+                let (groups, waits, curve) = (model.groups(), model.waits(), model.curve());
+                let end = curve.extent().0;
+                let sizes = (0..=BANDS).map(|step| Bytes(end / BANDS * step)).collect::<Vec<_>>();
+                let bands = model.bands(&sizes);
+                Candidate { groups, waits, reads, bands, ..Candidate::new(evictor, curve) }
             });
             self.curves = known.collect();
         } else if keep == 0.0 && ended {

@@ -51,7 +51,7 @@ fn each_recipe_steers_a_server() {
         let wanted = if recipe.steers() { 20 } else { 0 };
         let epochs = (0..).find_map(|round| {
             read_through(&mut client, name, round);
-            let history = document(&mut client, "LARDER HISTORY JSON");
+            let history = document(&mut client, "LARDER EPOCHS JSON");
             let epochs = history.as_array().unwrap().clone();
             let late = begun.elapsed() > Duration::from_secs(60);
             assert!(!late, "{name}: {} epochs in a minute", epochs.len());

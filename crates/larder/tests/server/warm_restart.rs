@@ -296,7 +296,7 @@ fn curves(client: &mut Client, recipe: &str) -> Vec<Vec<(f64, f64)>> {
 /// The pools of the last epoch.
 fn pools(client: &mut Client) -> Vec<serde_json::Value> {
     let history: serde_json::Value =
-        serde_json::from_str(&client.value("LARDER HISTORY JSON")).unwrap();
+        serde_json::from_str(&client.value("LARDER EPOCHS JSON")).unwrap();
     let last = history.as_array().and_then(|epochs| epochs.last());
     last.map_or(vec![], |epoch| epoch["pools"].as_array().unwrap().clone())
 }

@@ -7,7 +7,8 @@ use crate::budgets::members;
 use crate::observe::ClassKind;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
-use base::{Bytes, Micros, MissRatio, Sample, TenantId};
+use base::{Bytes, Filter, Micros, MissRatio, Sample, TenantId};
+use std::collections::HashMap;
 
 /// More samples in a look than this many times what the models may see are an overrun: the load has
 /// risen since their rates were chosen, and they are not to wait for the end of the epoch.
@@ -55,7 +56,11 @@ impl Pilot {
         reading.samples.sort_by_key(|sample| sample.time);
         self.samples += reading.samples.len() as u64;
         self.dropped = reading.dropped;
-        let Self { observer, pools, recipe, prices, views, .. } = self;
+        let taps = self.taps();
+        let tap = |id: TenantId| taps.get(&id).copied().unwrap_or(Filter::NONE);
+        let seen: Vec<_> = reading.tenants.iter().map(|t| (t.id, tap(t.id), t.items)).collect();
+        self.causes.look(&reading.samples, &seen, reading.now);
+        let Self { observer, pools, recipe, prices, views, trials, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
         // What misses cost where no fetch of the key was timed, and what waiting counts.
@@ -76,6 +81,8 @@ impl Pilot {
         observer.expire_pending(reading.now, &mut show);
         if let ([pool], [accesses]) = (&pools[..], &accesses[..]) {
             views.learn(reading, accesses, pool.filter());
+            let memory = reading.model_memory;
+            trials.learn(recipe, pool.budget, memory, reading, accesses, pool.filter());
         }
         for (pool, accesses) in pools.iter_mut().zip(accesses) {
             let parts = members(reading, &pool.tenants).map(|tenant| tenant.part(pool.class));
@@ -85,6 +92,21 @@ impl Pilot {
                 watch.learn(&accesses, gets.saturating_sub(before));
             }
         }
+    }
+
+    /// The keys of each tenant that are sampled for any of its pools.
+    fn taps(&self) -> HashMap<TenantId, Filter> {
+        let mut taps = HashMap::new();
+        for pool in &self.pools {
+            let filter = pool.filter();
+            for &tenant in &pool.tenants {
+                let tap = taps.entry(tenant).or_insert(filter);
+                if filter.threshold() > tap.threshold() {
+                    *tap = filter;
+                }
+            }
+        }
+        taps
     }
 
     /// Takes rates, outcomes and curves.

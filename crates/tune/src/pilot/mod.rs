@@ -27,9 +27,12 @@ mod measure;
 mod pools;
 mod price;
 mod snapshot;
+mod trials;
 mod views;
 
 use crate::budgets::fit;
+pub use crate::causes::SIZES;
+use crate::causes::Watching;
 use crate::known::Known;
 use crate::observe::{Observer, class_of};
 use crate::planner;
@@ -39,10 +42,12 @@ use crate::snapshot::Candidate;
 use crate::trust::Trust;
 use crate::watch::Watch;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
-use base::{Bytes, Filter, Micros, TenantId};
+use base::{Bytes, Causes, Filter, Micros, TenantId};
 use price::Prices;
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
+pub use trials::Trial;
+use trials::Trials;
 use views::Views;
 
 /// Epochs the pilot remembers.
@@ -91,6 +96,9 @@ pub struct Pilot {
     prices: Prices,
     /// A curve of each tenant, where they share a pool.
     views: Views,
+    causes: Watching,
+    /// Other policies, tried on the requests of the one pool there is.
+    trials: Trials,
 }
 
 /// A pool as the pilot sees it.
@@ -171,6 +179,8 @@ impl Pilot {
             turnover: None,
             prices: Prices::default(),
             views: Views::default(),
+            causes: Watching::default(),
+            trials: Trials::default(),
         }
     }
 
@@ -252,6 +262,29 @@ impl Pilot {
         pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
     }
 
+    /// Sampled misses of a tenant so far, by cause: their shares are those of all its misses.
+    pub fn causes(&self, tenant: TenantId) -> Causes {
+        self.causes.misses(tenant)
+    }
+
+    /// Of the sampled reads of expired keys, those that a life of twice the length would have
+    /// answered.
+    pub fn twice_the_ttl(&self, tenant: TenantId) -> Option<f64> {
+        self.causes.twice_the_ttl(tenant)
+    }
+
+    /// Sampled hits of a tenant by size: at `n`, of sizes from 2ⁿ bytes to below twice that.
+    pub fn hits_by_size(&self, tenant: TenantId) -> [u32; SIZES] {
+        self.causes.hits_by_size(tenant)
+    }
+
+    /// What each policy makes of the requests to the one pool there is, where the recipe draws
+    /// curves for people.
+    pub fn trials(&self) -> Vec<Trial> {
+        let present = self.pools.first().map(|pool| pool.evictor);
+        present.map_or_else(Vec::new, |present| self.trials.all(present))
+    }
+
     /// The last epochs, oldest first.
     pub const fn history(&self) -> &VecDeque<Epoch> {
         &self.history
@@ -267,8 +300,10 @@ impl Pilot {
             rate: self.pools.iter().map(|pool| pool.filter().rate()).fold(0.0, f64::max),
             samples: self.samples,
             dropped: self.dropped,
-            model_bytes: watches.map(Watch::bytes).sum::<Bytes>() + self.views.bytes(),
-            observer_bytes: self.observer.bytes(),
+            model_bytes: watches.map(Watch::bytes).sum::<Bytes>()
+                + self.views.bytes()
+                + self.trials.bytes(),
+            observer_bytes: self.observer.bytes() + self.causes.bytes(),
             prices: self.prices.in_force().to_vec(),
             plan: self.plan.clone(),
             history: self.history.iter().cloned().collect(),
@@ -297,6 +332,7 @@ impl Pilot {
         self.measure(reading, length);
         self.set_prices(reading);
         self.views.epoch(self.recipe.keep);
+        self.trials.epoch(self.recipe.keep);
         self.lend_idle(reading);
         self.windows.epoch(reading);
         if self.is_first_come() {

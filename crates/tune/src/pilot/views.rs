@@ -58,7 +58,7 @@ impl Views {
             view.watch.allow(keys);
         }
         self.of.extend(new.into_iter().map(|tenant| {
-            let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed);
+            let watch = Watch::new(spec, &recipe, keys, Bytes(0), seed).with_bands();
             View { tenant: tenant.id, watch, seen: Some(0), ended: 0 }
         }));
     }

@@ -6,11 +6,11 @@
 //! are worth less holds more than it would get, for a floor; one whose victims are worth more is
 //! kept from taking more by its ceiling.
 
-use super::{Call, larder};
+use super::share;
 use crate::pilot;
+use crate::shared::{Shared, View};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
-use store::Now;
 
 /// Tenants that are told of.
 const SHOWN_MAX: usize = 64;
@@ -29,7 +29,7 @@ struct Holding {
 }
 
 /// What memory is worth now.
-pub(super) struct Price {
+pub(crate) struct Price {
     /// Microseconds of waiting a second that a MiB more would save.
     per_mib: f64,
     holdings: Vec<Holding>,
@@ -37,14 +37,14 @@ pub(super) struct Price {
 
 impl Price {
     /// As the victims of late tell it, where so many requests come a second.
-    pub(super) fn of(call: &Call<'_>, prices: &[f64], ops_per_s: f64, now: Now) -> Option<Self> {
-        let store = &call.shared.store;
+    fn of(shared: &Shared, view: &View, prices: &[f64], ops_per_s: f64) -> Option<Self> {
+        let (store, now) = (&shared.store, shared.clock.now());
         // Worth is of a request to a shard.
         let scale = f64::from(1 << 20) * ops_per_s / store.shards() as f64;
         let (mut sum, mut weight) = (0.0, 0.0);
         let mut holdings = vec![];
-        for (at, name) in call.view.names.iter().enumerate().take(SHOWN_MAX) {
-            let tenant = call.view.tenant(at as TenantId);
+        for (at, name) in view.names.iter().enumerate().take(SHOWN_MAX) {
+            let tenant = view.tenant(at as TenantId);
             let (mut own, mut evicted) = (0.0, 0.0);
             for class in store.size_class_stats(at as TenantId, now) {
                 let count = class.evicted.max(class.victims.count) as f64;
@@ -66,6 +66,11 @@ impl Price {
         (weight > 0.0).then(|| Self { per_mib: sum / weight * scale, holdings })
     }
 
+    /// What a MiB of a tenant's saves, in microseconds of waiting a second.
+    pub(crate) fn saves_us(&self, tenant: TenantId) -> Option<f64> {
+        self.holdings.get(usize::from(tenant))?.saves
+    }
+
     /// In sentences and a table.
     pub(super) fn lines(&self, used: Bytes) -> Vec<String> {
         let mut text = vec![
@@ -77,7 +82,7 @@ impl Price {
         ];
         text.extend(self.holdings.iter().map(|one| {
             let saves = one.saves.map_or("-".to_owned(), |us| format!("{} a second", wait(us)));
-            let share = larder::share(one.used, used);
+            let share = share(one.used, used);
             let short: String = one.name.chars().take(16).collect();
             let (used, counts) = (one.used.to_string(), one.counts);
             format!("{short:<16} {used:>10} {:>4.0} % {counts:>7.2} {saves:>16}", 100.0 * share)
@@ -122,12 +127,12 @@ fn wait(us: f64) -> String {
 }
 
 /// Of the recipe in force, where it has prices.
-pub(super) fn price(call: &Call<'_>) -> Option<Price> {
-    if !pilot::recipe_of(&call.view.settings).has_prices() {
+pub(crate) fn price(shared: &Shared, view: &View) -> Option<Price> {
+    if !pilot::recipe_of(&view.settings).has_prices() {
         return None;
     }
-    let shown = call.shared.published.shown();
+    let shown = shared.published.shown();
     let status = shown.status.as_ref()?;
     let reads = status.plan.as_ref()?.pools.iter().map(|pool| pool.reads_per_s).sum();
-    Price::of(call, &status.prices, reads, call.now)
+    Price::of(shared, view, &status.prices, reads)
 }

@@ -1,7 +1,7 @@
 //! LARDER DUMP, LOAD and TIDES: what is away on the disk, and whose load comes and goes.
 
-use super::larder::{lines, number_of, wants_json};
-use super::{Call, Done, Failure};
+use super::{lines, number_of, wants_json};
+use crate::commands::{Call, Done, Failure};
 use crate::transfer::{Shown, Transfer};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn ask(call: &mut Call<'_>, turn: Turn, answer: &str) -> Done {
             let tenant = number_of(call, &call.text(2))?;
             tenant..tenant + 1
         }
-        _ => return Err(super::SYNTAX.into()),
+        _ => return Err(crate::commands::SYNTAX.into()),
     };
     for tenant in tenants {
         call.shared.transfers.ask(tenant, turn);

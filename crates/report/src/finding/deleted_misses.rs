@@ -1,0 +1,21 @@
+//! Many reads are of keys that clients had removed.
+
+use super::{Finding, Report, Severity, much_missed, waiting_of};
+use crate::words::{percent, points};
+use base::Cause;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in super::busy(report) {
+        let Some(deleted) = much_missed(tenant, Cause::Deleted) else { continue };
+        let of_misses = deleted / tenant.recent.miss_ratio().unwrap_or(1.0);
+        found.push(Finding {
+            severity: Severity::Advice,
+            tenant: Some(tenant.name.clone()),
+            says: format!("{} of its misses are of keys that were removed.", percent(of_misses)),
+            evidence: format!("That is {} of its reads.", points(deleted)),
+            todo: "Clients that change data may write the new value in place of a DEL.".to_owned(),
+            worth_ms: waiting_of(tenant, deleted),
+            ..Finding::default()
+        });
+    }
+}

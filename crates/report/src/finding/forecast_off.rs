@@ -1,0 +1,27 @@
+//! Forecasts were wrong too often to be relied upon.
+
+use super::{Finding, Report, Severity};
+use crate::words::{count, points};
+
+/// Minutes with a forecast, at least.
+const COUNT_MIN: u64 = 30;
+/// Forecasts are off where a twentieth of them was wrong by more.
+const MOST: f64 = 0.1;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let forecasts = &report.forecasts;
+    if forecasts.count < COUNT_MIN || forecasts.most < MOST {
+        return;
+    }
+    found.push(Finding {
+        severity: Severity::Note,
+        says: format!("Forecasts of miss ratios were off by up to {}.", points(forecasts.most)),
+        evidence: format!(
+            "In {} minutes of all tenants; half of them were within {}.",
+            count(forecasts.count),
+            points(forecasts.median)
+        ),
+        todo: "Take what is said of other sizes with care: the traffic changes.".to_owned(),
+        ..Finding::default()
+    });
+}

@@ -1,0 +1,57 @@
+//! A few large items hold much of the memory and answer few of the reads.
+
+use super::{Finding, Report, Severity};
+use crate::words::{percent, size};
+
+/// Memory that they hold, and hits that they have, as shares of the tenant's.
+const MEMORY_MIN: f64 = 0.5;
+const HITS_MAX: f64 = 0.05;
+
+/// Hits below which nothing is said of who has them.
+const COUNTED_MIN: u64 = 1_000;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in super::busy(report) {
+        let mut classes = tenant.sizes.clone();
+        classes.sort_by_key(|class| std::cmp::Reverse(class.size));
+        let (used, hits) =
+            classes.iter().fold((0, 0), |sum, class| (sum.0 + class.used, sum.1 + class.hits));
+        // They must hold much of the cache, too: in a small tenant nothing is to be gained.
+        if hits < COUNTED_MIN || used < report.server.divided / 20 {
+            continue;
+        }
+        let (mut held, mut hit, mut items) = (0, 0, 0);
+        for (at, class) in classes.iter().enumerate() {
+            held += class.used;
+            hit += class.hits;
+            items += class.items;
+            let share = hit as f64 / hits as f64;
+            if share > HITS_MAX || at + 1 == classes.len() {
+                break;
+            }
+            if held as f64 >= MEMORY_MIN * used as f64 {
+                found.push(finding(tenant, class.size, items, held as f64 / used as f64, share));
+                break;
+            }
+        }
+    }
+}
+
+fn finding(tenant: &crate::Tenant, least: u64, items: u64, memory: f64, hits: f64) -> Finding {
+    let smaller = tenant.sizes.iter().map(|class| class.size).filter(|&size| size < least).max();
+    let least = smaller.unwrap_or(least);
+    Finding {
+        severity: Severity::Advice,
+        tenant: Some(tenant.name.clone()),
+        says: format!(
+            "{} items of more than {} hold {} of its memory and answer {} of its hits.",
+            crate::words::count(items),
+            size(least),
+            percent(memory),
+            percent(hits)
+        ),
+        evidence: format!("Of {} items in all.", crate::words::count(tenant.items)),
+        todo: "Compress or split them, or keep them elsewhere.".to_owned(),
+        ..Finding::default()
+    }
+}

@@ -1,0 +1,17 @@
+//! The loop is off, so little is known.
+
+use super::{Finding, Report, Severity};
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    if report.is_steered() {
+        return;
+    }
+    found.push(Finding {
+        severity: Severity::Note,
+        says: "The loop is off: why reads miss and what other sizes would give is not measured."
+            .to_owned(),
+        evidence: format!("maxmemory-policy is {}.", report.server.policy),
+        todo: "CONFIG SET maxmemory-policy auto recipe auto".to_owned(),
+        ..Finding::default()
+    });
+}

@@ -1,0 +1,64 @@
+//! More memory is promised or used than there is.
+
+use super::{Finding, Report, Severity};
+use crate::words::size;
+
+/// The memory of a process beside what it caches: code, threads, buffers.
+const BESIDE: u64 = 64 << 20;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let server = &report.server;
+    if server.maxmemory == 0 {
+        found.push(Finding {
+            severity: Severity::Warning,
+            says: "There is no limit of memory: nothing is evicted until the machine has none."
+                .to_owned(),
+            evidence: format!("{} are in use of {}.", size(server.used), size(server.machine)),
+            todo: "CONFIG SET maxmemory SIZE, such as 1gb.".to_owned(),
+            ..Finding::default()
+        });
+        return;
+    }
+    let is_too_much = server.machine > 0 && server.maxmemory > server.machine / 10 * 9;
+    if is_too_much {
+        found.push(Finding {
+            severity: Severity::Warning,
+            says: format!(
+                "maxmemory is {}, and the machine has {}.",
+                size(server.maxmemory),
+                size(server.machine)
+            ),
+            evidence: "Buffers, the system and other programs need some, too.".to_owned(),
+            todo: format!("CONFIG SET maxmemory {}mb", (server.machine / 4 * 3) >> 20),
+            ..Finding::default()
+        });
+    }
+    let allowed = server.maxmemory + server.maxmemory / 5 + BESIDE;
+    if server.resident > allowed {
+        found.push(Finding {
+            severity: Severity::Warning,
+            says: format!(
+                "The process takes {}, and maxmemory is {}.",
+                size(server.resident),
+                size(server.maxmemory)
+            ),
+            evidence: "Most of the rest are buffers of clients that read slowly.".to_owned(),
+            todo: "CLIENT LIST shows them (qbuf, omem); maxmemory-clients bounds them.".to_owned(),
+            ..Finding::default()
+        });
+    }
+    let floors: u64 = report.tenants.iter().map(|tenant| tenant.min).sum();
+    if floors > server.divided {
+        found.push(Finding {
+            severity: Severity::Warning,
+            says: format!(
+                "Floors come to {}, and there are {} to divide.",
+                size(floors),
+                size(server.divided)
+            ),
+            evidence: "Not all of them can be kept.".to_owned(),
+            todo: "Lower some `min`, or raise maxmemory.".to_owned(),
+            ..Finding::default()
+        });
+    }
+}

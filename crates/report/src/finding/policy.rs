@@ -1,0 +1,30 @@
+//! Another eviction policy would wait less for the same requests.
+
+use super::{Finding, Report, Severity};
+use crate::words::percent;
+
+/// A difference of less, as a share of the waiting, is none.
+const GAIN_MIN: f64 = 0.02;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let Some(present) = report.policies.iter().find(|trial| trial.is_present) else { return };
+    let others = report.policies.iter().filter(|trial| !trial.is_present);
+    let Some(best) = others.min_by(|a, b| a.waits.total_cmp(&b.waits)) else { return };
+    let gain = 1.0 - best.waits;
+    if gain < GAIN_MIN || gain <= best.band {
+        return;
+    }
+    found.push(Finding {
+        severity: Severity::Advice,
+        says: format!(
+            "{} would wait {} less than {} for the same requests.",
+            best.policy,
+            percent(gain),
+            present.policy
+        ),
+        evidence: format!("In miniature caches, give or take {}.", percent(best.band)),
+        todo: format!("CONFIG SET maxmemory-policy {}", best.policy),
+        worth_ms: gain * report.recent.wait_ms_per_s(),
+        ..Finding::default()
+    });
+}

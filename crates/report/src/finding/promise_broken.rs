@@ -1,0 +1,41 @@
+//! A tenant misses more than it was promised.
+
+use super::{Finding, Report, Severity, waiting_of};
+use crate::sizing::{Need, Sizing};
+use crate::words::{percent, size};
+
+/// Points beyond a promise that are no more than chance.
+const SLACK: f64 = 0.015;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in super::busy(report) {
+        let target = tenant.target.as_ref().and_then(|target| target.parse::<f64>().ok());
+        let Some((target, ratio)) = target.zip(tenant.recent.miss_ratio()) else { continue };
+        if ratio <= target + SLACK {
+            continue;
+        }
+        let (evidence, todo) = match Sizing::of(tenant).map(|sizing| sizing.need(target)) {
+            Some(Need::Memory { bytes, .. }) if bytes > tenant.used => (
+                format!("It holds {}, and would need {}.", size(tenant.used), size(bytes)),
+                format!("`min {}mb` gives it that.", bytes.div_ceil(1 << 20)),
+            ),
+            Some(Need::Never { floor }) => (
+                format!("With all its keys in memory it would miss {}.", percent(floor)),
+                format!("Promise no less than {}.", percent(floor + SLACK)),
+            ),
+            _ => (
+                "Its memory should be enough, or too little was seen of it to say.".to_owned(),
+                "Wait some minutes: its share of memory may still be growing.".to_owned(),
+            ),
+        };
+        found.push(Finding {
+            severity: Severity::Warning,
+            tenant: Some(tenant.name.clone()),
+            says: format!("misses {}, and was promised {}.", percent(ratio), percent(target)),
+            evidence,
+            todo,
+            worth_ms: waiting_of(tenant, ratio - target),
+            ..Finding::default()
+        });
+    }
+}

@@ -1,0 +1,25 @@
+//! Readers ask for keys before their writer has written them.
+
+use super::{Finding, Report, Severity, much_missed, waiting_of};
+use crate::words::{percent, points};
+use base::Cause;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in super::busy(report) {
+        let Some(early) = much_missed(tenant, Cause::TooEarly) else { continue };
+        let of_misses = early / tenant.recent.miss_ratio().unwrap_or(1.0);
+        found.push(Finding {
+            severity: Severity::Advice,
+            tenant: Some(tenant.name.clone()),
+            says: format!(
+                "{} of its misses are of keys that were written only later, and not because of \
+                 the read.",
+                percent(of_misses)
+            ),
+            evidence: format!("That is {} of its reads.", points(early)),
+            todo: "Write earlier, or let readers fetch and write what they miss.".to_owned(),
+            worth_ms: waiting_of(tenant, early),
+            ..Finding::default()
+        });
+    }
+}

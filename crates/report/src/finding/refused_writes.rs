@@ -1,0 +1,27 @@
+//! Writes were refused because nothing may leave.
+
+use super::{Finding, Report, Severity};
+use crate::words::count;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let server = &report.server;
+    if server.refused == 0 {
+        return;
+    }
+    let never_evicts = server.policy == "noeviction";
+    found.push(Finding {
+        severity: Severity::Warning,
+        says: format!("{} writes were refused for want of memory.", count(server.refused)),
+        evidence: if never_evicts {
+            "maxmemory-policy is noeviction.".to_owned()
+        } else {
+            "What is left may not be evicted, or a value is too large.".to_owned()
+        },
+        todo: if never_evicts {
+            "CONFIG SET maxmemory-policy auto".to_owned()
+        } else {
+            "Raise maxmemory, or lower floors and `max` of tenants.".to_owned()
+        },
+        ..Finding::default()
+    });
+}

@@ -1,0 +1,35 @@
+//! Much less memory would do as well.
+
+use super::{Finding, Report, Severity};
+use crate::sizing::{divide, outlook};
+use crate::words::{size, span, wait};
+
+/// The share of the waiting that half the memory may cost.
+const COST_MAX: f64 = 0.01;
+
+/// How long a cache must have run for its present use to be what it needs.
+const UPTIME_MIN_S: u64 = 3_600;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let server = &report.server;
+    if server.divided == 0 || server.uptime_s < UPTIME_MIN_S {
+        return;
+    }
+    let Some(half) = outlook(report, server.divided / 2) else { return };
+    let waits = divide(report, server.divided).wait_ms;
+    let costs = -half.saves_ms;
+    if costs + half.band_ms > COST_MAX * waits || report.recent.reads < super::READS_MIN {
+        return;
+    }
+    found.push(Finding {
+        severity: Severity::Advice,
+        says: format!(
+            "Half the memory, {}, would do: all would wait {} a second longer at most.",
+            size(server.maxmemory / 2),
+            wait(1e3 * (costs + half.band_ms).max(0.0))
+        ),
+        evidence: format!("By what was seen since it started, {} ago.", span(server.uptime_s)),
+        todo: format!("CONFIG SET maxmemory {}mb", server.maxmemory >> 21),
+        ..Finding::default()
+    });
+}

@@ -1,0 +1,32 @@
+//! Many reads come after the time to live was over.
+
+use super::{Finding, Report, Severity, much_missed, waiting_of};
+use crate::words::{percent, points};
+use base::Cause;
+
+/// Expired misses that say how a longer life would do, at least.
+const SAMPLED_MIN: u64 = 100;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in super::busy(report) {
+        let Some(expired) = much_missed(tenant, Cause::Expired) else { continue };
+        let of_misses = expired / tenant.recent.miss_ratio().unwrap_or(1.0);
+        let [_, _, sampled, ..] = tenant.recent.sampled;
+        let twice = tenant.twice_the_ttl.filter(|_| sampled >= SAMPLED_MIN);
+        found.push(Finding {
+            severity: Severity::Advice,
+            tenant: Some(tenant.name.clone()),
+            says: format!("{} of its misses are of keys that had expired.", percent(of_misses)),
+            evidence: format!("That is {} of its reads.", points(expired)),
+            todo: match twice {
+                Some(share) => format!(
+                    "A TTL of twice the length would save {} of its reads, while there is room.",
+                    points(expired * share)
+                ),
+                None => "A longer TTL saves some of them, where the data may be older.".to_owned(),
+            },
+            worth_ms: waiting_of(tenant, expired * twice.unwrap_or(0.5)),
+            ..Finding::default()
+        });
+    }
+}

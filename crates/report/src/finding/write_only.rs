@@ -1,0 +1,36 @@
+//! A tenant writes far more than anybody reads.
+
+use super::{Finding, Report, Severity};
+use crate::words::{count, size};
+
+/// Writes beside those that fill a miss, for each read.
+const WRITES_MIN: f64 = 5.0;
+/// Writes below which nothing is said.
+const COUNTED_MIN: u64 = 10_000;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    for tenant in &report.tenants {
+        let counters = &tenant.counters;
+        let own = counters.writes.saturating_sub(counters.misses);
+        let is_much = tenant.used > report.server.divided / 20;
+        if own < COUNTED_MIN || (own as f64) < WRITES_MIN * counters.reads() as f64 || !is_much {
+            continue;
+        }
+        found.push(Finding {
+            severity: Severity::Advice,
+            tenant: Some(tenant.name.clone()),
+            says: format!(
+                "writes {} values for {} reads, and holds {}.",
+                count(counters.writes),
+                count(counters.reads()),
+                size(tenant.used)
+            ),
+            evidence: "Most of what it writes leaves unread.".to_owned(),
+            todo: format!(
+                "`max {}mb` bounds it; or write only what is read.",
+                (tenant.used / 4).div_ceil(1 << 20)
+            ),
+            ..Finding::default()
+        });
+    }
+}

@@ -1,0 +1,285 @@
+//! What happened, at four resolutions: each second of the last five minutes, each ten seconds of
+//! an hour, each minute of a day, each ten minutes of a month.
+//!
+//! A series is kept of every tenant and of all together. The memory of all series is bounded: with
+//! many tenants each reaches less far back, and of more than [`TENANTS_MAX`] only those that were
+//! read first have one of their own.
+
+use crate::{Change, Moved, Recent};
+use base::Cause;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Seconds of a step, and steps kept, of each resolution.
+const RINGS: [(u32, usize); 4] = [(1, 300), (10, 360), (60, 1_440), (600, 4_464)];
+
+/// Memory of all points together.
+const BYTES_MAX: usize = 1_600 << 10;
+
+/// Steps that every series keeps at each resolution, however many series there are.
+const STEPS_MIN: usize = 12;
+
+/// Tenants that have a series of their own.
+pub const TENANTS_MAX: usize = 128;
+
+/// Changes remembered.
+const CHANGES_MAX: usize = 512;
+
+/// One step of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// When it ended, in seconds of Unix time.
+    pub unix_s: u32,
+    /// Reads.
+    pub reads: u32,
+    /// Reads that found nothing.
+    pub misses: u32,
+    /// Misses of sampled keys by cause.
+    pub sampled: [u32; Cause::ALL.len()],
+    /// What the misses cost, in milliseconds.
+    pub wait_ms: f32,
+    /// Memory in use, in KiB, at its end.
+    pub used_kib: u32,
+    /// Memory that was given, in KiB, where the recipe divides it.
+    pub budget_kib: u32,
+    /// The miss ratio that was expected of it; below 0 where nothing was.
+    pub forecast: f32,
+}
+
+impl Point {
+    /// Reads that found nothing, as a share of all.
+    pub fn miss_ratio(&self) -> Option<f64> {
+        (self.reads > 0).then(|| f64::from(self.misses) / f64::from(self.reads))
+    }
+
+    /// The miss ratio that was expected of it.
+    pub fn expected(&self) -> Option<f64> {
+        (self.forecast >= 0.0).then(|| f64::from(self.forecast))
+    }
+
+    /// Several steps as one.
+    pub fn sum(points: &[Self]) -> Self {
+        let [first, others @ ..] = points else { return Self::default() };
+        let mut sum = *first;
+        for point in others {
+            sum.add(point);
+        }
+        sum
+    }
+
+    fn add(&mut self, later: &Self) {
+        self.reads = self.reads.saturating_add(later.reads);
+        self.misses = self.misses.saturating_add(later.misses);
+        for (sum, more) in self.sampled.iter_mut().zip(later.sampled) {
+            *sum = sum.saturating_add(more);
+        }
+        self.wait_ms += later.wait_ms;
+        (self.used_kib, self.budget_kib) = (later.used_kib, later.budget_kib);
+        (self.unix_s, self.forecast) = (later.unix_s, later.forecast);
+    }
+}
+
+/// The steps of one resolution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Ring {
+    points: VecDeque<Point>,
+    /// The step that is not over, and the number of steps since 1970 that it is.
+    open: Option<(u32, Point)>,
+}
+
+impl Ring {
+    fn push(&mut self, step: u32, steps_max: usize, point: &Point) {
+        let number = point.unix_s / step;
+        match &mut self.open {
+            Some((open, sum)) if *open == number => sum.add(point),
+            open => {
+                if let Some((_, ended)) = open.replace((number, *point)) {
+                    if self.points.len() == self.points.capacity() {
+                        // By half as much again, and never beyond what is kept.
+                        let more = (self.points.len() / 2).clamp(STEPS_MIN, steps_max);
+                        let room = (steps_max + 1).saturating_sub(self.points.len());
+                        self.points.reserve_exact(more.min(room.max(1)));
+                    }
+                    self.points.push_back(ended);
+                }
+            }
+        }
+        if self.points.len() > steps_max {
+            self.points.drain(..self.points.len() - steps_max);
+            self.points.shrink_to(steps_max + 1);
+        }
+    }
+}
+
+/// A series at all resolutions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Series([Ring; RINGS.len()]);
+
+impl Series {
+    fn push(&mut self, share: f64, point: &Point) {
+        for (ring, (step, steps)) in self.0.iter_mut().zip(RINGS) {
+            ring.push(step, steps_max(steps, share), point);
+        }
+    }
+
+    /// The points since then, at the finest resolution that reaches so far back.
+    fn since(&self, unix_s: u32) -> Vec<Point> {
+        let reaches =
+            |ring: &&Ring| ring.points.front().is_some_and(|first| first.unix_s <= unix_s);
+        let ring = self.0.iter().find(reaches);
+        // None reaches so far: the coarsest that has anything knows most.
+        let longest = || self.0.iter().rev().find(|ring| !ring.points.is_empty());
+        let Some(ring) = ring.or_else(longest) else { return vec![] };
+        let open = ring.open.as_ref().map(|(_, point)| point);
+        let points = ring.points.iter().chain(open);
+        points.filter(|point| point.unix_s > unix_s).copied().collect()
+    }
+}
+
+fn steps_max(steps: usize, share: f64) -> usize {
+    ((steps as f64 * share) as usize).clamp(STEPS_MIN, steps)
+}
+
+/// The series of all tenants, and what changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    all: Series,
+    tenants: BTreeMap<String, Series>,
+    changes: VecDeque<Change>,
+}
+
+impl History {
+    /// Adds what every tenant did since the last time.
+    pub fn push<'a>(&mut self, points: impl Iterator<Item = (&'a str, Point)>) {
+        let mut all: Option<Point> = None;
+        let share = self.share();
+        for (name, point) in points {
+            match &mut all {
+                None => all = Some(point),
+                Some(all) => {
+                    let (used, budget) = (all.used_kib, all.budget_kib);
+                    all.add(&point);
+                    all.used_kib = used.saturating_add(point.used_kib);
+                    all.budget_kib = budget.saturating_add(point.budget_kib);
+                }
+            }
+            if let Some(series) = self.tenants.get_mut(name) {
+                series.push(share, &point);
+            } else if point.reads > 0 && self.tenants.len() < TENANTS_MAX {
+                self.tenants.entry(name.to_owned()).or_default().push(share, &point);
+            }
+        }
+        if let Some(mut all) = all {
+            all.forecast = -1.0;
+            self.all.push(share, &all);
+        }
+    }
+
+    /// The share of the full reach that each series has.
+    fn share(&self) -> f64 {
+        let full: usize = RINGS.iter().map(|(_, steps)| steps * size_of::<Point>()).sum();
+        BYTES_MAX as f64 / (full * (self.tenants.len() + 1)) as f64
+    }
+
+    /// Notes a change.
+    pub fn note(&mut self, change: Change) {
+        if self.changes.len() == CHANGES_MAX {
+            self.changes.pop_front();
+        }
+        self.changes.push_back(change);
+    }
+
+    /// What changed, the oldest first.
+    pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
+        self.changes.iter()
+    }
+
+    /// The last change, to be completed by what came of it.
+    pub fn last_change(&mut self) -> Option<&mut Change> {
+        self.changes.back_mut()
+    }
+
+    /// The points of a tenant, or of all, since then: at the finest resolution that reaches so far.
+    pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
+        let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
+        match tenant {
+            None => self.all.since(unix_s),
+            Some(name) => {
+                self.tenants.get(name).map_or_else(Vec::new, |series| series.since(unix_s))
+            }
+        }
+    }
+
+    /// The sum of a tenant's points, or of all, in the last `seconds`.
+    pub fn recent(&self, tenant: Option<&str>, now_unix_s: u64, seconds: u64) -> Recent {
+        let points = self.since(tenant, now_unix_s.saturating_sub(seconds));
+        Recent::of(&points)
+    }
+
+    /// How far forecasts were off, in each minute that had one: of all tenants with enough reads.
+    pub fn errors(&self) -> Vec<f64> {
+        const READS_MIN: u32 = 100;
+        let minutes = self.tenants.values().flat_map(|series| &series.0[2].points);
+        let known = minutes.filter(|point| point.reads >= READS_MIN);
+        known.filter_map(|point| Some((point.miss_ratio()? - point.expected()?).abs())).collect()
+    }
+
+    /// Memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let series = std::iter::once(&self.all).chain(self.tenants.values());
+        let points: usize =
+            series.flat_map(|series| &series.0).map(|ring| ring.points.capacity()).sum();
+        let changes = self.changes.iter().map(|change| {
+            let moved = change.moved.iter().map(|moved| size_of::<Moved>() + moved.tenant.len());
+            size_of::<Change>() + change.text.len() + moved.sum::<usize>()
+        });
+        points * size_of::<Point>() + changes.sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(unix_s: u32) -> Point {
+        Point { unix_s, reads: 10, misses: 3, used_kib: 7, forecast: 0.25, ..Point::default() }
+    }
+
+    #[test]
+    fn every_resolution_holds_all_requests() {
+        let mut history = History::default();
+        for second in 0..7_200 {
+            history.push([("a", point(second)), ("b", point(second))].into_iter());
+        }
+        let now = 7_199;
+        for (back, step) in [(250, 1), (3_000, 10), (7_000, 60)] {
+            let points = history.since(Some("a"), now - back);
+            assert!(points.len().abs_diff(back as usize / step) <= 1, "{back}: {}", points.len());
+            let recent = history.recent(Some("a"), now, back);
+            assert!(recent.reads.abs_diff(10 * back) <= 10 * step as u64, "{}", recent.reads);
+            assert!((recent.miss_ratio().unwrap() - 0.3).abs() < 1e-9);
+            let both = history.recent(None, now, back);
+            assert!(both.reads.abs_diff(20 * back) <= 20 * step as u64);
+        }
+        assert_eq!(history.since(None, now - 60)[0].used_kib, 14, "of both");
+        let errors = history.errors();
+        assert!(errors.len() > 200 && errors.iter().all(|error| (error - 0.05).abs() < 1e-6));
+        assert!(history.since(Some("nobody"), 0).is_empty());
+    }
+
+    #[test]
+    fn memory_is_bounded_however_many_tenants_there_are() {
+        for tenants in [1, 5, 40, 300] {
+            let names: Vec<_> = (0..tenants).map(|at| format!("tenant{at}")).collect();
+            let mut history = History::default();
+            // A month, a point every ten minutes, and then some seconds.
+            let seconds = (0..4_500).map(|at| at * 600).chain(2_700_000..2_700_600);
+            for second in seconds {
+                history.push(names.iter().map(|name| (name.as_str(), point(second))));
+            }
+            assert!(history.bytes() < 2 << 20, "{tenants}: {}", history.bytes());
+            let reach = 2_700_600 - history.since(None, 0)[0].unix_s;
+            assert!(tenants > 5 || reach > 26 * 86_400, "{tenants}: {reach} s");
+        }
+    }
+}

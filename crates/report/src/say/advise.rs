@@ -1,0 +1,177 @@
+//! All that a person should know or do.
+
+use super::{COLUMNS, lately, name_width, paragraph};
+use crate::finding::{self, Finding};
+use crate::sizing::{Sizing, outlook};
+use crate::words::{count, percent, points, size, wait, wrap};
+use crate::{Report, Tenant};
+
+/// Minutes with forecasts below which they are not spoken of.
+const FORECASTS_MIN: u64 = 10;
+
+/// What is found, of all or of one tenant.
+pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
+    let findings = finding::all(report);
+    let mut lines = wrap(&summary(report), COLUMNS, 0);
+    lines.push(String::new());
+    let width = name_width(report);
+    let of = |tenant: &str| -> Vec<String> {
+        let own = findings.iter().filter(|finding| finding.tenant.as_deref() == Some(tenant));
+        own.flat_map(sentences).collect()
+    };
+    for tenant in &report.tenants {
+        if only.is_some_and(|only| only != tenant.name) {
+            continue;
+        }
+        let mut text = of(&tenant.name);
+        if text.is_empty() && is_worth_a_line(report, tenant) {
+            text.push(at_ease(tenant));
+        }
+        paragraph(&mut lines, &tenant.name, width, &text);
+    }
+    if only.is_some() {
+        return trimmed(lines);
+    }
+    lines.push(String::new());
+    for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
+        let [says, todo] = sentences(finding);
+        lines.extend(wrap(&says, COLUMNS, 0));
+        lines.extend(wrap(&todo, COLUMNS - 4, 0).into_iter().map(|line| format!("    {line}")));
+    }
+    for sentence in sizes(report).into_iter().chain(forecasts(report)) {
+        lines.extend(wrap(&sentence, COLUMNS, 0));
+    }
+    trimmed(lines)
+}
+
+/// Without empty lines at the end, and without two in a row.
+fn trimmed(mut lines: Vec<String>) -> Vec<String> {
+    lines.dedup_by(|a, b| a.is_empty() && b.is_empty());
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
+}
+
+fn sentences(finding: &Finding) -> [String; 2] {
+    [format!("{} {}", finding.says, finding.evidence), finding.todo.clone()]
+}
+
+/// How much memory is in use, and who waits how long.
+fn summary(report: &Report) -> String {
+    let server = &report.server;
+    let of = match server.maxmemory {
+        0 => format!("{} in use, without a limit", size(server.used)),
+        max if server.used + max / 20 >= server.divided => format!("{}, all in use", size(max)),
+        max => format!("{} of {} in use", size(server.used), size(max)),
+    };
+    let recent = &report.recent;
+    let Some(ratio) = recent.miss_ratio() else {
+        return format!("{of}. Nobody read anything {}.", lately(recent));
+    };
+    let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
+    let who = match readers {
+        1 => "Its one tenant waits".to_owned(),
+        readers => format!("Its {readers} tenants wait"),
+    };
+    let waits = recent.wait_ms_per_s();
+    let waiting = if waits > 0.0 {
+        format!("{who} {} in every second for misses", wait(1e3 * waits))
+    } else {
+        "What misses cost was not measured yet".to_owned()
+    };
+    let beside = report.policies.iter().find(|trial| !trial.is_present && is_lru(&trial.policy));
+    let beside = match beside.filter(|trial| (trial.waits - 1.0).abs() > trial.band) {
+        Some(trial) if trial.waits > 1.0 => format!(
+            " One shared LRU cache would make them wait {} longer.",
+            percent(trial.waits - 1.0)
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "{of}. {waiting}: {} of {} reads {}.{beside}",
+        percent(ratio),
+        count(recent.reads),
+        lately(recent)
+    )
+}
+
+pub(super) fn is_lru(policy: &str) -> bool {
+    policy.contains("klru") || policy.contains("lru")
+}
+
+/// A tenant that does nothing needs no line among many.
+fn is_worth_a_line(report: &Report, tenant: &Tenant) -> bool {
+    tenant.recent.reads > 0 || tenant.used > report.server.divided / 20
+}
+
+/// A tenant about which nothing was found.
+fn at_ease(tenant: &Tenant) -> String {
+    let held = size(tenant.used);
+    let Some(ratio) = tenant.recent.miss_ratio() else {
+        return format!("is not read, and holds {held}.");
+    };
+    let flat = Sizing::of(tenant).map(|sizing| sizing.flat_from());
+    let more = match flat {
+        Some(flat) if flat <= tenant.used => {
+            format!("; more would save nothing: {} are enough", size(flat))
+        }
+        _ => String::new(),
+    };
+    format!("misses {} with {held}{more}.", percent(ratio))
+}
+
+/// What more and less memory for all would do.
+fn sizes(report: &Report) -> Vec<String> {
+    let divided = report.server.divided;
+    let step = match divided {
+        0 => return vec![],
+        small if small < 2 << 30 => small / 4,
+        _ => 1 << 30,
+    };
+    let (Some(more), Some(less)) =
+        (outlook(report, divided + step), outlook(report, divided - divided / 4))
+    else {
+        return vec![];
+    };
+    let gain = if more.saves_ms <= more.band_ms.max(0.05) {
+        format!("{} more would save next to nothing", size(step))
+    } else {
+        let gainer = gainer(report, divided + step);
+        let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
+        format!("{} more saves {} a second{whom}", size(step), wait(1e3 * more.saves_ms))
+    };
+    let loss = if -less.saves_ms <= less.band_ms.max(0.05) {
+        "a quarter less costs next to nothing".to_owned()
+    } else {
+        format!("a quarter less costs {}", wait(-1e3 * less.saves_ms))
+    };
+    vec![format!("{gain}; {loss}.")]
+}
+
+/// The tenant that more memory for all would save most waiting.
+fn gainer(report: &Report, memory: u64) -> Option<String> {
+    let now = crate::sizing::divide(report, report.server.divided);
+    let then = crate::sizing::divide(report, memory);
+    let saved = report.tenants.iter().enumerate().filter_map(|(at, tenant)| {
+        let sizing = Sizing::of(tenant)?;
+        let waits = |share: u64| sizing.waits(share).ratio;
+        Some((waits(now.shares[at]) - waits(then.shares[at]), &tenant.name))
+    });
+    let saved: Vec<_> = saved.collect();
+    let all: f64 = saved.iter().map(|(ms, _)| ms).sum();
+    let (ms, name) = saved.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (ms > 0.5 * all && report.tenants.len() > 1).then(|| name.clone())
+}
+
+fn forecasts(report: &Report) -> Vec<String> {
+    let forecasts = &report.forecasts;
+    if forecasts.count < FORECASTS_MIN {
+        return vec![];
+    }
+    vec![format!(
+        "Forecasts of miss ratios were within {} in 95 % of {} minutes.",
+        points(forecasts.most),
+        count(forecasts.count)
+    )]
+}

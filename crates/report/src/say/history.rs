@@ -1,0 +1,43 @@
+//! What changed, when, and whether it helped.
+
+use super::COLUMNS;
+use crate::words::{clock, percent, size, wrap};
+use crate::{Change, Report};
+
+/// The changes since a moment, the newest last.
+pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
+    let server = &report.server;
+    let changes: Vec<_> =
+        report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
+    if changes.is_empty() {
+        let when = clock(since_unix_s, server.now_unix_s, server.utc_offset_s);
+        return vec![format!("Nothing changed since {when}.")];
+    }
+    let mut lines = vec![];
+    for change in changes {
+        let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
+        let text = format!("{when}  {}.", sentence(change));
+        lines.extend(wrap(&text, COLUMNS, when.len() + 2));
+    }
+    lines
+}
+
+fn sentence(change: &Change) -> String {
+    let moved = change
+        .moved
+        .iter()
+        .map(|moved| format!("{} {} to {}", moved.tenant, size(moved.before), size(moved.after)));
+    let moved: Vec<_> = moved.collect();
+    let mut text = change.text.clone();
+    if !moved.is_empty() {
+        text = format!("{text}: {}", moved.join(", "));
+    }
+    if let Some(promised) = change.promised.filter(|promised| *promised > 0.0) {
+        text = format!("{text}; promised {} less waiting", percent(promised));
+    }
+    if let (Some(expected), Some(came)) = (change.expected, change.came) {
+        text =
+            format!("{text}; expected {} of the worst, came {}", percent(expected), percent(came));
+    }
+    text
+}

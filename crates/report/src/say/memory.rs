@@ -1,0 +1,82 @@
+//! How much memory a miss ratio takes.
+
+use super::COLUMNS;
+use crate::sizing::{Need, Sizing, divide};
+use crate::words::{percent, size, wait, wrap};
+use crate::{Report, Tenant};
+use base::Cause;
+
+/// The answer for a tenant and a wanted miss ratio.
+pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
+    let name = &tenant.name;
+    let Some(sizing) = Sizing::of(tenant) else {
+        let text = if report.is_steered() {
+            format!("Too little was seen of {name}: it takes some thousand sampled reads.")
+        } else {
+            "The loop is off, so nothing is known: CONFIG SET maxmemory-policy auto recipe auto"
+                .to_owned()
+        };
+        return wrap(&text, COLUMNS, 0);
+    };
+    let now = tenant.recent.miss_ratio().map_or_else(String::new, |ratio| {
+        format!(" It holds {} and misses {}.", size(tenant.used), percent(ratio))
+    });
+    let mut text = match sizing.need(wanted) {
+        Need::Never { floor } => {
+            let mut text = format!(
+                "No memory gives {name} {}: with all {} that it asked for it would miss {}.",
+                percent(wanted),
+                size(sizing.end()),
+                percent(floor)
+            );
+            if let Some(cold) = tenant.recent.missed_for(Cause::NeverSeen) {
+                text = format!("{text} {} of its reads are of keys never written.", percent(cold));
+            }
+            text
+        }
+        Need::Memory { bytes, least, most } => {
+            let to = match most {
+                Some(most) => format!("{} to {}", size(least), size(most)),
+                None => format!("at least {}", size(least)),
+            };
+            format!("{name} misses {} with {} ({to}).", percent(wanted), size(bytes))
+        }
+    };
+    text += &now;
+    let mut lines = wrap(&text, COLUMNS, 0);
+    if let Need::Memory { bytes, .. } = sizing.need(wanted) {
+        lines.extend(wrap(&price(report, tenant, bytes), COLUMNS, 0));
+    }
+    let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
+    lines.push(format!(
+        "By {} sampled reads; beyond {} there is no data.",
+        crate::words::count(reads as u64),
+        size(sizing.end())
+    ));
+    lines
+}
+
+/// What the others pay, and what to type.
+fn price(report: &Report, tenant: &Tenant, bytes: u64) -> String {
+    let memory = report.server.divided;
+    let floor = bytes.div_ceil(1 << 20).max(1);
+    let name = &tenant.name;
+    if bytes <= tenant.used {
+        return format!("It has that already; `min {floor}mb` in its tenant line keeps it.");
+    }
+    if bytes >= memory {
+        let more = (bytes + bytes / 8).div_ceil(1 << 20);
+        return format!("That is more than there is: CONFIG SET maxmemory {more}mb, or more.");
+    }
+    let Some(at) = report.tenants.iter().position(|one| one.name == *name) else {
+        return String::new();
+    };
+    let mut with_floor = report.clone();
+    with_floor.tenants[at].min = bytes;
+    let cost = divide(&with_floor, memory).wait_ms - divide(report, memory).wait_ms;
+    let others = match 1e3 * cost {
+        cost if cost < 50.0 => "the others hardly notice".to_owned(),
+        cost => format!("all together wait {} a second longer", wait(cost)),
+    };
+    format!("`min {floor}mb` in its tenant line gives it that: {others}.")
+}

@@ -1,0 +1,46 @@
+//! Reports in sentences: the answer first, then what it rests on, then what to type.
+//!
+//! One file a question. Every line keeps to 80 columns.
+
+mod advise;
+mod history;
+mod memory;
+mod policies;
+mod why;
+
+pub use advise::advise;
+pub use history::history;
+pub use memory::memory;
+pub use policies::policies;
+pub use why::why;
+
+use crate::words::wrap;
+use crate::{Recent, Report};
+
+/// Columns of a line.
+const COLUMNS: usize = 80;
+
+/// Sentences under the name of a tenant, or of a heading.
+fn paragraph(lines: &mut Vec<String>, head: &str, width: usize, sentences: &[String]) {
+    let mut head = format!("  {head:<width$}  ");
+    for sentence in sentences.iter().filter(|sentence| !sentence.is_empty()) {
+        let indent = head.chars().count();
+        let first = std::mem::replace(&mut head, " ".repeat(indent));
+        let wrapped = wrap(sentence, COLUMNS.saturating_sub(indent).max(40), 0);
+        for (at, line) in wrapped.into_iter().enumerate() {
+            let margin = if at == 0 { first.clone() } else { " ".repeat(indent) };
+            lines.push((margin + &line).trim_end().to_owned());
+        }
+    }
+}
+
+/// Columns that the names of the tenants take: long ones are not cut, but push their line.
+fn name_width(report: &Report) -> usize {
+    let longest = report.tenants.iter().map(|tenant| tenant.name.chars().count()).max();
+    longest.unwrap_or_default().clamp(5, 16)
+}
+
+/// What a stretch of time is called.
+fn lately(recent: &Recent) -> String {
+    format!("in the last {}", crate::words::span(recent.seconds))
+}

@@ -1,0 +1,53 @@
+//! Which eviction policy is best for this traffic.
+
+use super::COLUMNS;
+use crate::Report;
+use crate::words::{percent, wrap};
+
+/// The policies by their waiting on the live sample, the least first.
+pub fn policies(report: &Report) -> Vec<String> {
+    let mut trials = report.policies.clone();
+    trials.sort_by(|a, b| a.waits.total_cmp(&b.waits));
+    let (Some(best), Some(present)) =
+        (trials.first(), trials.iter().find(|trial| trial.is_present))
+    else {
+        let text = if report.is_steered() {
+            "Too little was seen to compare policies: it takes some thousand sampled reads."
+        } else {
+            "The loop is off, so policies are not compared: CONFIG SET maxmemory-policy auto \
+             recipe auto"
+        };
+        return wrap(text, COLUMNS, 0);
+    };
+    let gain = 1.0 - best.waits;
+    let first = if best.is_present || gain <= best.band {
+        format!("{} is in force, and no other is shown to wait less.", present.policy)
+    } else {
+        format!(
+            "{} would wait {} less than {}, which is in force.",
+            best.policy,
+            percent(gain),
+            present.policy
+        )
+    };
+    let mut lines = wrap(&first, COLUMNS, 0);
+    let width = trials.iter().map(|trial| trial.policy.len()).max().unwrap_or_default();
+    lines.push(format!("  {:<width$}  {:>8}  {:>7}  {:>7}", "policy", "waits", "band", "misses"));
+    for trial in &trials {
+        let mark = if trial.is_present { "  in force" } else { "" };
+        let band = if trial.is_present { String::new() } else { percent(trial.band) };
+        lines.push(format!(
+            "  {:<width$}  {:>8}  {band:>7}  {:>7}{mark}",
+            trial.policy,
+            percent(trial.waits),
+            percent(trial.miss_ratio)
+        ));
+    }
+    lines.extend(wrap(
+        "Waiting by that of the policy in force, in miniature caches that are shown the same \
+         sampled keys.",
+        COLUMNS,
+        0,
+    ));
+    lines
+}

@@ -1,0 +1,75 @@
+//! Why a tenant misses what it misses.
+
+use super::{COLUMNS, lately};
+use crate::words::{clock, count, percent, points, size, wait, wrap};
+use crate::{Report, Tenant};
+use base::Cause;
+
+/// What each cause means, and what cures it.
+const fn meaning(cause: Cause) -> (&'static str, &'static str) {
+    match cause {
+        Cause::NeverSeen => ("nobody had written the key", "write it before it is asked for"),
+        Cause::Evicted => ("it left to make room", "more memory"),
+        Cause::Expired => ("its time to live was over", "a longer TTL"),
+        Cause::Deleted => ("a client had removed it", "write the new value instead"),
+        Cause::TooEarly => ("it was written only later", "write it earlier"),
+    }
+}
+
+/// The causes of a tenant's misses, the largest first.
+pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
+    let recent = &tenant.recent;
+    let name = &tenant.name;
+    let Some(ratio) = recent.miss_ratio() else {
+        return vec![format!("{name} was not read {}.", lately(recent))];
+    };
+    let costs = match tenant.penalty_us {
+        Some(us) => format!(
+            ", and waits {} a second for them: a miss costs {}",
+            wait(1e3 * recent.wait_ms_per_s()),
+            wait(us)
+        ),
+        None => ", and nobody measured what they cost".to_owned(),
+    };
+    let first = format!(
+        "{name} misses {} of {} reads {}{costs}.",
+        percent(ratio),
+        count(recent.reads),
+        lately(recent)
+    );
+    let mut lines = wrap(&first, COLUMNS, 0);
+    let missed = |cause: Cause| Some((recent.missed_for(cause)?, cause));
+    let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
+    causes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if causes.is_empty() {
+        let sampled: u64 = recent.sampled.iter().sum();
+        let reason = if report.is_steered() {
+            format!("Too few of its misses were sampled to tell why: {sampled}, and it takes 100.")
+        } else {
+            "The loop is off, so nobody knows why: CONFIG SET maxmemory-policy auto recipe auto"
+                .to_owned()
+        };
+        lines.extend(wrap(&reason, COLUMNS, 0));
+        return lines;
+    }
+    for (share, cause) in causes.into_iter().filter(|(share, _)| *share >= 0.0005) {
+        let (means, cure) = meaning(cause);
+        lines.push(format!("  {:>11}  {means}: {cure}", points(share)));
+    }
+    if let Some(shift) = &tenant.shift {
+        let server = &report.server;
+        let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);
+        lines.extend(wrap(
+            &format!(
+                "Until {when} it missed {} with {}; since then {} with {}.",
+                percent(shift.before),
+                size(shift.used_before),
+                percent(shift.since),
+                size(shift.used_since)
+            ),
+            COLUMNS,
+            0,
+        ));
+    }
+    lines
+}

@@ -1,0 +1,387 @@
+//! What other sizes of memory would give.
+//!
+//! A curve is of sampled LRU, and the policy in force may be better. So it is shifted to what is
+//! measured: where a tenant misses with what it has as often as sampled LRU would with 1.3 times
+//! as much, all its memory counts 1.3 times. Memory for all is divided as the recipe would, by the
+//! waiting that the next byte saves, along the convex hulls of the curves.
+//!
+//! Nothing is said beyond the data: a curve ends where all that was seen of a tenant would fit.
+
+use crate::{Report, Tenant};
+use serde::{Deserialize, Serialize};
+
+/// A curve is shifted by this much at most, to either side.
+const SHIFT_MAX: f64 = 4.0;
+
+/// A measured miss ratio that is so near the curve, or within its band, is on it.
+const ON_THE_CURVE: f64 = 0.005;
+
+/// Reads that a curve rests on, at least, for anything to be said by it.
+const READS_MIN: f64 = 1_000.0;
+
+/// Parts of the memory that are dealt out one by one.
+const PARTS: u64 = 512;
+
+/// A curve of a tenant, as it is drawn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Bytes, from 0 to where the data ends.
+    pub sizes: Vec<u64>,
+    /// The miss ratio at each.
+    pub ratios: Vec<f64>,
+    /// The lowest that is likely at each size: two standard errors from independent parts of the
+    /// sample. Empty where nobody knows.
+    pub low: Vec<f64>,
+    /// The highest.
+    pub high: Vec<f64>,
+    /// Reads of the sample it rests on.
+    pub reads: f64,
+}
+
+/// What a curve says at a size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The miss ratio.
+    pub ratio: f64,
+    /// How far chance may have moved it to either side.
+    pub band: f64,
+}
+
+impl Curve {
+    /// The size beyond which there is no data.
+    pub fn end(&self) -> u64 {
+        self.sizes.last().copied().unwrap_or_default()
+    }
+
+    fn of(&self, values: &[f64], size: f64) -> Option<f64> {
+        let after = self.sizes.partition_point(|&known| (known as f64) < size);
+        let Some(&right) = self.sizes.get(after) else { return values.last().copied() };
+        let value = *values.get(after)?;
+        if after == 0 {
+            return Some(value);
+        }
+        let (left, before) = (self.sizes[after - 1] as f64, values[after - 1]);
+        let along = (size - left) / (right as f64 - left).max(f64::MIN_POSITIVE);
+        Some(before + along * (value - before))
+    }
+
+    /// The miss ratio with so much memory; that at the end beyond it.
+    pub fn at(&self, size: f64) -> Option<Estimate> {
+        let ratio = self.of(&self.ratios, size)?;
+        let edges = (self.of(&self.low, size), self.of(&self.high, size));
+        let band = match edges {
+            (Some(low), Some(high)) => 0.5 * (high - low),
+            // Of n misses the standard error is √n, were they independent.
+            _ => 2.0 * (ratio / self.reads.max(1.0)).sqrt(),
+        };
+        Some(Estimate { ratio, band })
+    }
+
+    /// The least size with which no more miss than this.
+    fn size_for(&self, wanted: f64) -> Option<f64> {
+        let at = self.ratios.iter().position(|&ratio| ratio <= wanted + 1e-9)?;
+        let right = self.sizes[at] as f64;
+        let Some(before) = at.checked_sub(1) else { return Some(right) };
+        let (left, high, low) = (self.sizes[before] as f64, self.ratios[before], self.ratios[at]);
+        let along = (high - wanted) / (high - low).max(f64::MIN_POSITIVE);
+        Some(left + along * (right - left))
+    }
+}
+
+/// What memory would give a tenant: its curve, shifted to what is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizing<'a> {
+    tenant: &'a Tenant,
+    curve: &'a Curve,
+    /// What a byte counts beside one under sampled LRU.
+    counts: f64,
+    /// What is measured above the curve everywhere, where no shift explains it.
+    above: f64,
+}
+
+/// What a wish for a miss ratio comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Need {
+    /// So many bytes: with the least and the most that the band allows.
+    Memory {
+        /// Bytes.
+        bytes: u64,
+        /// Bytes, if chance was against the sample.
+        least: u64,
+        /// Bytes, if chance was for it; none where the band leaves it open.
+        most: Option<u64>,
+    },
+    /// No memory gives it: with all that was seen so far in memory it would be this.
+    Never {
+        /// The miss ratio with all of it.
+        floor: f64,
+    },
+}
+
+impl<'a> Sizing<'a> {
+    /// Of a tenant whose curve rests on enough reads.
+    pub fn of(tenant: &'a Tenant) -> Option<Self> {
+        let curve = tenant.curve.as_ref().filter(|curve| curve.reads >= READS_MIN)?;
+        let used = tenant.used.max(1) as f64;
+        let there = curve.at(used)?;
+        let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0 };
+        let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
+        if (measured - there.ratio).abs() <= ON_THE_CURVE.max(there.band) {
+            return Some(Self { above: measured - there.ratio, ..on_curve });
+        }
+        let as_much = curve.size_for(measured).unwrap_or(curve.end() as f64);
+        let counts = (as_much / used).clamp(SHIFT_MAX.recip(), SHIFT_MAX);
+        let above = measured - curve.at(used * counts)?.ratio;
+        Some(Self { counts, above, ..on_curve })
+    }
+
+    /// The miss ratio with so much memory.
+    pub fn at(&self, bytes: u64) -> Estimate {
+        let there = self.curve.at(bytes as f64 * self.counts);
+        let Estimate { ratio, band } = there.unwrap_or(Estimate { ratio: 1.0, band: 1.0 });
+        Estimate { ratio: (ratio + self.above).clamp(0.0, 1.0), band }
+    }
+
+    /// The memory beyond which nothing is known to be gained.
+    pub fn end(&self) -> u64 {
+        (self.curve.end() as f64 / self.counts) as u64
+    }
+
+    /// The memory from which on more would save less than a twentieth of a point.
+    pub fn flat_from(&self) -> u64 {
+        let least = self.curve.ratios.last().copied().unwrap_or_default();
+        let flat = self.curve.size_for(least + 0.0005);
+        (flat.unwrap_or(self.curve.end() as f64) / self.counts) as u64
+    }
+
+    /// The memory that a miss ratio takes.
+    pub fn need(&self, wanted: f64) -> Need {
+        let size = |wanted: f64| {
+            let size = self.curve.size_for(wanted - self.above);
+            size.map(|size| (size / self.counts).ceil() as u64)
+        };
+        match size(wanted) {
+            None => Need::Never { floor: self.at(self.end()).ratio },
+            Some(bytes) => {
+                let band = self.at(bytes).band;
+                let least = size(wanted + band).unwrap_or(bytes);
+                Need::Memory { bytes, least, most: size(wanted - band) }
+            }
+        }
+    }
+
+    /// Waiting for misses with so much memory, in milliseconds a second, and its band.
+    pub fn waits(&self, bytes: u64) -> Estimate {
+        let reads = self.tenant.recent.reads_per_s();
+        let cost_ms = self.tenant.penalty_us.unwrap_or_default() / 1e3;
+        let Estimate { ratio, band } = self.at(bytes);
+        Estimate { ratio: reads * cost_ms * ratio, band: reads * cost_ms * band }
+    }
+}
+
+/// Memory dealt out to all tenants.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Division {
+    /// Bytes of each tenant, in the order of the report.
+    pub shares: Vec<u64>,
+    /// Waiting for misses of all, in milliseconds a second.
+    pub wait_ms: f64,
+    /// How far chance may have moved that to either side.
+    pub band_ms: f64,
+}
+
+/// Divides memory among the tenants so that they wait least, with what each must have. Tenants of
+/// which too little is known keep what they hold.
+pub fn divide(report: &Report, memory: u64) -> Division {
+    let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
+    let floor = |(tenant, sizing): (&Tenant, &Option<Sizing<'_>>)| match sizing {
+        None => tenant.used,
+        Some(_) => tenant.min.min(tenant.used.max(tenant.min)),
+    };
+    let mut shares: Vec<u64> = report.tenants.iter().zip(&sizings).map(floor).collect();
+    let mut left = memory.saturating_sub(shares.iter().sum());
+    let part = (memory / PARTS).max(1);
+    let hulls: Vec<_> = report
+        .tenants
+        .iter()
+        .zip(&sizings)
+        .zip(&shares)
+        .map(|((tenant, sizing), &share)| {
+            let most = tenant.max.unwrap_or(u64::MAX);
+            sizing.map_or_else(Vec::new, |sizing| {
+                hull(&sizing, tenant.weight, share, most.min(memory), part)
+            })
+        })
+        .collect();
+    // The steepest piece of any hull first.
+    let mut pieces: Vec<_> = hulls
+        .iter()
+        .enumerate()
+        .flat_map(|(at, hull)| hull.windows(2).map(move |pair| (at, pair[0], pair[1])))
+        .map(|(at, (from, high), (to, low))| (at, to - from, (high - low) / (to - from) as f64))
+        .collect();
+    pieces.sort_by(|a, b| b.2.total_cmp(&a.2));
+    for (at, bytes, _) in pieces {
+        let given = bytes.min(left);
+        shares[at] += given;
+        left -= given;
+    }
+    let waits = sizings.iter().zip(&shares).filter_map(|(sizing, &share)| {
+        let Estimate { ratio, band } = sizing.as_ref()?.waits(share);
+        Some((ratio, band))
+    });
+    let waits: Vec<_> = waits.collect();
+    let wait_ms = waits.iter().map(|(wait, _)| wait).sum();
+    // Chance is another in each tenant.
+    let band_ms = waits.iter().map(|(_, band)| band * band).sum::<f64>().sqrt();
+    Division { shares, wait_ms, band_ms }
+}
+
+/// The lower convex hull of weighted waiting against bytes, from a share on.
+fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64, part: u64) -> Vec<(u64, f64)> {
+    let end = sizing.end().max(from).min(most);
+    let mut hull: Vec<(u64, f64)> = vec![];
+    let mut size = from;
+    loop {
+        let point = (size, weight * sizing.waits(size).ratio);
+        let slope = |a: (u64, f64), b: (u64, f64)| (b.1 - a.1) / (b.0 - a.0) as f64;
+        while let [.., a, b] = hull[..]
+            && slope(a, b) >= slope(b, point)
+        {
+            hull.pop();
+        }
+        hull.push(point);
+        if size >= end {
+            return hull;
+        }
+        size = size.saturating_add(part).min(end);
+    }
+}
+
+/// What another limit of memory would give all tenants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook {
+    /// Memory for all.
+    pub memory: u64,
+    /// Waiting saved, in milliseconds a second; below 0 where it costs.
+    pub saves_ms: f64,
+    /// How far chance may have moved that to either side.
+    pub band_ms: f64,
+    /// Whether all that was seen fits before so much is used.
+    pub is_beyond: bool,
+}
+
+/// What another limit would give, where anything is known.
+pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
+    let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
+    if sizings.iter().all(Option::is_none) || report.server.divided == 0 {
+        return None;
+    }
+    let (now, then) = (divide(report, report.server.divided), divide(report, memory));
+    let known = report.tenants.iter().zip(&sizings);
+    let end: u64 =
+        known.map(|(tenant, sizing)| sizing.as_ref().map_or(tenant.used, Sizing::end)).sum();
+    // Both rest on the same sample: what is off in one is off in the other by as much, but for
+    // the part of the reads in which they differ.
+    let saves_ms = now.wait_ms - then.wait_ms;
+    let share = (saves_ms.abs() / now.wait_ms.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let band_ms = now.band_ms.max(then.band_ms) * share.sqrt();
+    Some(Outlook { memory, saves_ms, band_ms, is_beyond: memory > end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Recent, Server};
+
+    /// A tenant whose misses fall evenly from all to a tenth within so many bytes.
+    pub(crate) fn tenant(
+        name: &str,
+        used: u64,
+        end: u64,
+        penalty_us: f64,
+        measured: f64,
+    ) -> Tenant {
+        let sizes: Vec<u64> = (0..=10).map(|step| end * step / 10).collect();
+        let ratios: Vec<f64> = (0..=10).map(|step| 1.0 - 0.09 * f64::from(step)).collect();
+        Tenant {
+            name: name.into(),
+            used,
+            weight: 1.0,
+            penalty_us: Some(penalty_us),
+            recent: Recent {
+                seconds: 100,
+                reads: 100_000,
+                misses: (100_000.0 * measured) as u64,
+                ..Recent::default()
+            },
+            curve: Some(Curve {
+                low: ratios.iter().map(|ratio| ratio - 0.01).collect(),
+                high: ratios.iter().map(|ratio| ratio + 0.01).collect(),
+                sizes,
+                ratios,
+                reads: 50_000.0,
+            }),
+            ..Tenant::default()
+        }
+    }
+
+    #[test]
+    fn a_curve_is_shifted_to_what_is_measured() {
+        let on = tenant("a", 500, 1_000, 1e3, 0.55);
+        let sizing = Sizing::of(&on).unwrap();
+        assert!((sizing.at(500).ratio - 0.55).abs() < 1e-9);
+        assert!((sizing.at(250).ratio - 0.775).abs() < 1e-9);
+        assert_eq!(sizing.end(), 1_000);
+        // It misses as sampled LRU would with 800 bytes, so all of it fits in 625.
+        let better = tenant("a", 500, 1_000, 1e3, 0.28);
+        let sizing = Sizing::of(&better).unwrap();
+        assert!((sizing.at(500).ratio - 0.28).abs() < 1e-9);
+        assert_eq!(sizing.end(), 625);
+        assert!((sizing.at(250).ratio - 0.64).abs() < 1e-9);
+        // Worse than the curve is at its end: there is that much on top of it everywhere.
+        let never = tenant("a", 2_000, 1_000, 1e3, 0.3);
+        let sizing = Sizing::of(&never).unwrap();
+        assert!((sizing.at(2_000).ratio - 0.3).abs() < 1e-9);
+        assert!(Sizing::of(&Tenant::default()).is_none());
+    }
+
+    #[test]
+    fn a_wish_has_its_memory_or_none() {
+        let one = tenant("a", 500, 1_000, 1e3, 0.55);
+        let sizing = Sizing::of(&one).unwrap();
+        let Need::Memory { bytes, least, most } = sizing.need(0.28) else { panic!() };
+        assert!(bytes.abs_diff(800) <= 1 && least.abs_diff(789) <= 1, "{bytes} {least}");
+        assert!(most.unwrap().abs_diff(812) <= 1, "{most:?}");
+        assert!(matches!(sizing.need(0.1), Need::Memory { most: None, .. }));
+        let Need::Never { floor } = sizing.need(0.05) else { panic!() };
+        assert!((floor - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn memory_goes_where_the_next_byte_saves_most() {
+        let report = Report {
+            tenants: vec![
+                tenant("dear", 500, 1_000, 10e3, 0.55),
+                tenant("cheap", 500, 1_000, 1e3, 0.55),
+                Tenant { name: "new".into(), used: 100, ..Tenant::default() },
+            ],
+            server: Server { divided: 1_100, ..Server::default() },
+            ..Report::default()
+        };
+        let division = divide(&report, 1_100);
+        assert_eq!(division.shares, [1_000, 0, 100]);
+        // 1000 reads a second, a tenth of which misses for 10 ms, and all for 1 ms.
+        assert!((division.wait_ms - 2_000.0).abs() < 1.0, "{division:?}");
+        let more = outlook(&report, 2_100).unwrap();
+        assert!((more.saves_ms - 900.0).abs() < 1.0 && !more.is_beyond, "{more:?}");
+        assert!(outlook(&report, 3_000).unwrap().is_beyond);
+        let less = outlook(&report, 600).unwrap();
+        assert!((less.saves_ms + 4_500.0).abs() < 10.0, "{less:?}");
+        let mut bounded = report.clone();
+        bounded.tenants[1].min = 400;
+        assert_eq!(divide(&bounded, 1_100).shares, [600, 400, 100]);
+        bounded.tenants[0].max = Some(300);
+        assert_eq!(divide(&bounded, 1_100).shares, [300, 700, 100]);
+    }
+}

@@ -1,0 +1,153 @@
+//! Numbers as people read them.
+
+use base::Bytes;
+
+/// A size in the largest unit that keeps it above one.
+pub fn size(bytes: u64) -> String {
+    Bytes(bytes).to_string()
+}
+
+/// A share in per cent; with a digit behind the point below ten.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent.abs() < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// A difference of shares, in points of a hundred.
+pub fn points(difference: f64) -> String {
+    let points = 100.0 * difference.abs();
+    let number = if points < 9.95 { format!("{points:.1}") } else { format!("{points:.0}") };
+    let unit = if number == "1.0" { "point" } else { "points" };
+    format!("{number} {unit}")
+}
+
+/// A time from microseconds.
+pub fn wait(us: f64) -> String {
+    match us.abs() {
+        us if us < 10.0 => format!("{us:.1} µs"),
+        us if us < 1e3 => format!("{us:.0} µs"),
+        us if us < 9.95e3 => format!("{:.1} ms", us / 1e3),
+        us if us < 1e6 => format!("{:.0} ms", us / 1e3),
+        us => format!("{:.1} s", us / 1e6),
+    }
+}
+
+/// A length of time.
+pub fn span(seconds: u64) -> String {
+    let (number, unit) = match seconds {
+        0..120 => (seconds, "second"),
+        120..7_200 => (seconds / 60, "minute"),
+        7_200..172_800 => (seconds / 3_600, "hour"),
+        _ => (seconds / 86_400, "day"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The time of the day; with the date where that is another day than `now`'s.
+pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
+    let local = |unix_s: u64| unix_s.saturating_add_signed(utc_offset_s.into());
+    let (at, now) = (local(unix_s), local(now_unix_s));
+    let (hour, minute) = (at / 3_600 % 24, at / 60 % 60);
+    if at / 86_400 == now / 86_400 {
+        return format!("{hour:02}:{minute:02}");
+    }
+    let (month, day) = month_and_day(at / 86_400);
+    format!("{month:02}-{day:02} {hour:02}:{minute:02}")
+}
+
+/// Of a number of days since 1970, by the rule of the Gregorian calendar with years from March.
+fn month_and_day(days: u64) -> (u64, u64) {
+    let days = days + 719_468;
+    let of_era = days % 146_097;
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    (if month < 10 { month + 3 } else { month - 9 }, day)
+}
+
+/// A count with its thousands apart.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Units, which stay on the line of their number.
+const UNITS: [&str; 11] =
+    ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "point", "points"];
+
+/// A sentence in lines of at most `columns`, those after the first indented.
+pub fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let mut words: Vec<String> = vec![];
+    for word in text.split(' ') {
+        let is_unit = UNITS.contains(&word.trim_end_matches(|c| ".,:;)".contains(c)));
+        match words.last_mut().filter(|_| is_unit) {
+            Some(number) => *number = format!("{number} {word}"),
+            None => words.push(word.to_owned()),
+        }
+    }
+    let mut lines = vec![];
+    let mut line = String::new();
+    for word in words {
+        let word = word.as_str();
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent) + word));
+        } else {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(percent(0.0412), "4.1 %");
+        assert_eq!(percent(0.863), "86 %");
+        assert_eq!(points(-0.01), "1.0 point");
+        assert_eq!(points(0.123), "12 points");
+        assert_eq!(
+            [wait(3.21), wait(412.0), wait(25_300.0), wait(2.5e6)].join(", "),
+            "3.2 µs, 412 µs, 25 ms, 2.5 s"
+        );
+        assert_eq!(
+            [span(1), span(600), span(7_300), span(900_000)].join(", "),
+            "1 second, 10 minutes, 2 hours, 10 days"
+        );
+        assert_eq!(count(1_234_567), "1 234 567");
+    }
+
+    #[test]
+    fn times_are_of_the_day() {
+        // 2026-11-26 14:47:51 UTC.
+        let now = 1_795_704_471;
+        assert_eq!(clock(now, now, 0), "14:47");
+        assert_eq!(clock(now, now, 3_600), "15:47");
+        assert_eq!(clock(now - 86_400, now, 0), "11-25 14:47");
+        assert_eq!(clock(now - 270 * 86_400, now, 0), "03-01 14:47");
+        assert_eq!(clock(951_782_400, now, 0), "02-29 00:00");
+    }
+
+    #[test]
+    fn sentences_keep_to_their_columns() {
+        let text = "a bb ccc dddd eeeee ffffff";
+        assert_eq!(wrap(text, 10, 2), ["a bb ccc", "  dddd", "  eeeee", "  ffffff"]);
+        assert_eq!(wrap(text, 80, 2), [text]);
+        assert_eq!(wrap(text, 11, 0), ["a bb ccc", "dddd eeeee", "ffffff"]);
+        assert_eq!(wrap("it has 5 %, or so", 8, 0), ["it has", "5 %, or", "so"]);
+    }
+}

@@ -1,0 +1,172 @@
+//! LARDER ADVISE, WHY, MEMORY, POLICIES, HISTORY and REPORT: what the report says, in sentences
+//! for people and as a document for programs.
+
+use super::{document, lines, number_of, wants_json};
+use crate::commands::{Call, Done, Failure, SYNTAX};
+use crate::report::report;
+use ::report::finding::Severity;
+use ::report::sizing::{Need, Sizing};
+use ::report::{Report, Tenant, finding, say};
+use base::Cause;
+use serde_json::{Value, json};
+
+/// How far back HISTORY looks unless told otherwise, in seconds.
+const HISTORY_S: u64 = 3_600;
+
+/// The tenant that an argument names, out of the report.
+fn tenant_of<'a>(call: &Call<'_>, report: &'a Report, at: usize) -> Result<&'a Tenant, Failure> {
+    let name = call.text(at).into_owned();
+    number_of(call, &name)?;
+    report.tenant(&name).ok_or_else(|| Failure::err("the tenant is new: ask again"))
+}
+
+pub(super) fn advise(call: &mut Call<'_>) -> Done {
+    let (tenant, as_json) = match call.args.len() {
+        2 => (false, false),
+        3 if call.is(2, "json") => (false, true),
+        _ => (true, wants_json(call, 3)?),
+    };
+    let report = report(call.shared);
+    let only = if tenant { Some(tenant_of(call, &report, 2)?.name.clone()) } else { None };
+    if as_json {
+        let mut found = finding::all(&report);
+        found.retain(|one| only.is_none() || one.tenant == only);
+        let worst = found.iter().map(|one| one.severity).max().unwrap_or(Severity::Note);
+        document(
+            call,
+            &json!({
+                "says": say::advise(&report, only.as_deref()),
+                "findings": found,
+                "worst": worst,
+            }),
+        );
+        return Ok(());
+    }
+    lines(call, &say::advise(&report, only.as_deref()));
+    Ok(())
+}
+
+pub(super) fn why(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 3)?;
+    let report = report(call.shared);
+    let tenant = tenant_of(call, &report, 2)?;
+    if as_json {
+        let missed = Cause::ALL.map(|cause| (cause.name(), tenant.recent.missed_for(cause)));
+        let missed: serde_json::Map<_, _> =
+            missed.into_iter().map(|(name, share)| (name.to_owned(), json!(share))).collect();
+        document(
+            call,
+            &json!({
+                "tenant": tenant.name,
+                "recent": tenant.recent,
+                "miss_ratio": tenant.recent.miss_ratio(),
+                "missed_for": missed,
+                "shift": tenant.shift,
+                "twice_the_ttl": tenant.twice_the_ttl,
+            }),
+        );
+        return Ok(());
+    }
+    lines(call, &say::why(&report, tenant));
+    Ok(())
+}
+
+pub(super) fn memory(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 4)?;
+    let wanted = ratio(&call.text(3))?;
+    let report = report(call.shared);
+    let tenant = tenant_of(call, &report, 2)?;
+    if as_json {
+        let need = Sizing::of(tenant).map(|sizing| (sizing.need(wanted), sizing.end()));
+        let need = match need {
+            None => Value::Null,
+            Some((Need::Never { floor }, end)) => json!({"never": {"floor": floor}, "end": end}),
+            Some((Need::Memory { bytes, least, most }, end)) => {
+                json!({"bytes": bytes, "least": least, "most": most, "end": end})
+            }
+        };
+        document(call, &json!({"tenant": tenant.name, "miss_ratio": wanted, "need": need}));
+        return Ok(());
+    }
+    lines(call, &say::memory(&report, tenant, wanted));
+    Ok(())
+}
+
+/// A miss ratio as `0.05` or as `5%`.
+fn ratio(text: &str) -> Result<f64, Failure> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 100.0),
+        None => (text, 1.0),
+    };
+    let known = number.trim().parse::<f64>().ok().map(|number| number / scale);
+    known.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
+        Failure::err(&format!("'{text}' is no miss ratio: write 0.05 or 5%, from 0 to 1"))
+    })
+}
+
+pub(super) fn policies(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    let report = report(call.shared);
+    if as_json {
+        document(call, &serde_json::to_value(&report.policies).unwrap_or_default());
+        return Ok(());
+    }
+    lines(call, &say::policies(&report));
+    Ok(())
+}
+
+/// The changes, and with JSON the figures too, of the last hour or as far back as is asked.
+pub(super) fn history(call: &mut Call<'_>) -> Done {
+    let seconds = match call.args.len() {
+        2 => None,
+        _ if call.is(2, "json") => None,
+        _ => Some(back(&call.text(2))?),
+    };
+    let as_json = wants_json(call, if seconds.is_some() { 3 } else { 2 })?;
+    let report = report(call.shared);
+    let since = report.server.now_unix_s.saturating_sub(seconds.unwrap_or(HISTORY_S));
+    if as_json {
+        let history = call.shared.lock_history().clone();
+        let series = |name: Option<&str>| json!(history.since(name, since));
+        let tenants: serde_json::Map<_, _> = report
+            .tenants
+            .iter()
+            .map(|tenant| (tenant.name.clone(), series(Some(&tenant.name))))
+            .collect();
+        let changes: Vec<_> = history.changes().filter(|change| change.unix_s >= since).collect();
+        let all = series(None);
+        document(
+            call,
+            &json!({"since": since, "changes": changes, "all": all, "tenants": tenants}),
+        );
+        return Ok(());
+    }
+    lines(call, &say::history(&report, since));
+    Ok(())
+}
+
+/// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.
+fn back(text: &str) -> Result<u64, Failure> {
+    let (number, scale) = match text.to_ascii_lowercase() {
+        text if text.ends_with('d') => (text[..text.len() - 1].to_owned(), 86_400),
+        text if text.ends_with('h') => (text[..text.len() - 1].to_owned(), 3_600),
+        text if text.ends_with('m') => (text[..text.len() - 1].to_owned(), 60),
+        text if text.ends_with('s') => (text[..text.len() - 1].to_owned(), 1),
+        text => (text, 1),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
+    seconds.ok_or_else(|| {
+        Failure::err(&format!("'{text}' is no length of time: write 600, 10m, 2h or 1d"))
+    })
+}
+
+/// The whole report.
+pub(super) fn whole(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    if !as_json {
+        return Err(SYNTAX.into());
+    }
+    let report = report(call.shared);
+    document(call, &serde_json::to_value(&report).unwrap_or_default());
+    Ok(())
+}

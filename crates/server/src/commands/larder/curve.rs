@@ -1,0 +1,122 @@
+//! LARDER CURVE: the miss ratio of a tenant at every size.
+
+use super::{POINTS, document, lines, number_of, wants_json};
+use crate::commands::{Call, Done, Failure};
+use crate::pilot;
+use crate::report::report;
+use ::report::draw::{Axis, Chart, Format, Series};
+use ::report::sizing::{Sizing, divide};
+use ::report::words::{percent, size};
+use ::report::{Report, Tenant};
+use base::Bytes;
+use curve::MissRatioCurve;
+use serde_json::json;
+use tune::recipe::Pools;
+use tune::snapshot::Candidate;
+
+/// Cells of the chart: with its labels it takes 80 columns.
+const WIDTH: usize = 66;
+const HEIGHT: usize = 14;
+
+/// The least of the candidates' miss ratios at a size.
+fn best(candidates: &[Candidate], size: Bytes) -> Option<(f64, &Candidate)> {
+    let at = candidates.iter().map(|candidate| (candidate.curve.at(size).0, candidate));
+    at.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Sizes to show a tenant's curves at: even steps to where they end, or to the limit.
+fn sizes(candidates: &[Candidate], limit: Bytes) -> Vec<Bytes> {
+    let extents = candidates.iter().map(|candidate| candidate.curve.extent());
+    let end = extents.max().unwrap_or_default().max(limit);
+    let sizes = (0..=POINTS)
+        .map(|step| Bytes((u128::from(end.0) * u128::from(step) / u128::from(POINTS)) as u64));
+    let mut sizes: Vec<_> = sizes.collect();
+    sizes.dedup();
+    sizes
+}
+
+pub(super) fn curve(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 3)?;
+    let name = call.text(2).into_owned();
+    let number = number_of(call, &name)?;
+    let shown = call.shared.published.shown();
+    let found = shown.curves.iter().find(|(tenant, _)| *tenant == number);
+    let candidates = found.map_or(&[][..], |(_, candidates)| candidates);
+    let sizes = sizes(candidates, pilot::memory(call.shared).1);
+    if as_json {
+        let points = |curve: &MissRatioCurve| -> Vec<(u64, f64)> {
+            sizes.iter().map(|&size| (size.0, curve.at(size).0)).collect()
+        };
+        let merged: Vec<_> = sizes
+            .iter()
+            .filter_map(|&size| {
+                let (ratio, candidate) = best(candidates, size)?;
+                Some(json!([size.0, ratio, candidate.evictor]))
+            })
+            .collect();
+        let policies: serde_json::Map<_, _> = candidates
+            .iter()
+            .map(|candidate| (candidate.evictor.to_string(), json!(points(&candidate.curve))))
+            .collect();
+        document(call, &json!({"tenant": name, "curve": merged, "policies": policies}));
+        return Ok(());
+    }
+    if candidates.is_empty() {
+        let recipe = pilot::recipe_of(&call.view.settings);
+        return Err(Failure::err(if recipe.pools == Pools::Slab {
+            "this recipe has a curve for each class of sizes, not for a tenant: \
+             LARDER PLAN shows what it expects of them"
+        } else if pilot::is_steered(&call.view.settings) {
+            "too little was seen of this tenant: its curve needs some thousand reads"
+        } else {
+            "the loop is off: CONFIG SET maxmemory-policy auto recipe auto switches it on"
+        }));
+    }
+    let report = report(call.shared);
+    let tenant = report.tenant(&name).filter(|tenant| tenant.curve.is_some());
+    let text = tenant.map_or_else(Vec::new, |tenant| chart(&report, tenant));
+    lines(call, &text);
+    Ok(())
+}
+
+/// The curve as it is drawn: with what the tenant has now, what would be its part of one shared
+/// cache, and what a division by waiting would give it.
+fn chart(report: &Report, tenant: &Tenant) -> Vec<String> {
+    let (Some(curve), Some(sizing)) = (&tenant.curve, Sizing::of(tenant)) else {
+        return vec![
+            "Too little was seen of this tenant: it takes some thousand reads.".to_owned(),
+        ];
+    };
+    let line = curve.sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
+    let mark = |name: &str, size: u64| Series {
+        name: name.to_owned(),
+        points: vec![(size as f64, sizing.at(size).ratio)],
+    };
+    let mut series = vec![
+        Series { name: "misses".to_owned(), points: line.collect() },
+        mark("now", tenant.used),
+    ];
+    let at = report.tenants.iter().position(|one| one.name == tenant.name);
+    let division = divide(report, report.server.divided);
+    if let Some(&share) = at.and_then(|at| division.shares.get(at)) {
+        series.push(mark("by waiting", share));
+    }
+    let chart = Chart {
+        title: format!("{}: reads that miss, by its memory", tenant.name),
+        x: Axis::new("memory", Format::Bytes),
+        y: Axis::new("", Format::Percent),
+        series,
+    };
+    let mut text: Vec<String> =
+        chart.text(WIDTH, HEIGHT, false).lines().map(|line| line.trim_end().to_owned()).collect();
+    text.retain(|line| !line.is_empty());
+    let now = sizing.at(tenant.used);
+    text.push(format!(
+        "Now {} with {}, give or take {}. Beyond {} there is no data.",
+        percent(now.ratio),
+        size(tenant.used),
+        ::report::words::points(now.band),
+        size(sizing.end())
+    ));
+    text
+}

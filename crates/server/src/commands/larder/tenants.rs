@@ -1,0 +1,87 @@
+//! LARDER TENANTS: what each tenant has and does.
+
+use super::{document, lines, share, wants_json};
+use crate::commands::{Call, Done};
+use crate::pilot;
+use crate::report::report;
+use ::report::words::{count, percent, size, span, wait};
+use ::report::{Report, Tenant};
+use base::{Bytes, TenantId};
+use serde_json::{Value, json};
+
+pub(super) fn tenants(call: &mut Call<'_>) -> Done {
+    let as_json = wants_json(call, 2)?;
+    let report = report(call.shared);
+    if as_json {
+        let (used, _) = pilot::memory(call.shared);
+        let shown = call.shared.published.shown();
+        let all = report.tenants.iter().enumerate().map(|(at, tenant)| {
+            let id = at as TenantId;
+            let k = shown
+                .pool(id)
+                .map_or_else(|| call.shared.store.evictor(id).k, |(_, evictor)| evictor.k);
+            row(tenant, used, k)
+        });
+        document(call, &Value::from(all.collect::<Vec<_>>()));
+        return Ok(());
+    }
+    lines(call, &table(&report));
+    Ok(())
+}
+
+/// Counts are since the start, `recent` is of the last minutes.
+fn row(tenant: &Tenant, used: Bytes, k: u8) -> Value {
+    let counters = &tenant.counters;
+    let reads = counters.reads();
+    json!({
+        "name": tenant.name,
+        "used": tenant.used,
+        "budget": tenant.budget,
+        "share": share(Bytes(tenant.used), used),
+        "policy": tenant.policy,
+        "k": k,
+        "items": tenant.items,
+        "gets": reads,
+        "hits": counters.hits,
+        "misses": counters.misses,
+        "miss_ratio": (reads > 0).then(|| counters.misses as f64 / reads as f64),
+        "evicted": counters.evicted,
+        "penalty_us": tenant.penalty_us,
+        "min": tenant.min,
+        "max": tenant.max,
+        "weight": tenant.weight,
+        "recent": tenant.recent,
+    })
+}
+
+fn table(report: &Report) -> Vec<String> {
+    let server = &report.server;
+    let mut text = vec![
+        format!("{} in use of {}", size(server.used), size(server.divided)),
+        format!(
+            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
+            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "a miss"
+        ),
+    ];
+    text.extend(report.tenants.iter().map(|tenant| {
+        let recent = &tenant.recent;
+        let held = share(Bytes(tenant.used), Bytes(server.used));
+        format!(
+            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
+            tenant.name,
+            size(tenant.used),
+            format!("{:.0} %", 100.0 * held),
+            tenant.budget.map_or("-".to_owned(), size),
+            count(recent.reads_per_s() as u64),
+            recent.miss_ratio().map_or("-".to_owned(), percent),
+            wait(1e3 * recent.wait_ms_per_s()),
+            tenant.penalty_us.map_or("-".to_owned(), wait)
+        )
+    }));
+    text.push(format!(
+        "Reads, misses and waiting: in the last {}. given: by the plan, where tenants do not",
+        span(report.recent.seconds)
+    ));
+    text.push("share a pool. waits/s: misses times what one costs.".to_owned());
+    text
+}

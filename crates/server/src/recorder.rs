@@ -1,0 +1,240 @@
+//! Writes the history: once a second what every tenant did since, and each change of settings and
+//! plans when it comes.
+//!
+//! It runs on the pilot's thread, also where the loop is off. Once a minute it notes beside the
+//! figures what the report expects of each tenant for the minute to come, so that it can be held
+//! to it.
+
+use crate::config::TenantConfig;
+use crate::pilot::recipe_of;
+use crate::report;
+use crate::shared::{Shared, View};
+use ::report::sizing::Sizing;
+use ::report::{Change, Moved, Point};
+use base::{Bytes, Causes, TenantId};
+use tune::Pilot;
+use tune::pilot::{Decision, Epoch};
+
+/// Tenants that lines of a change name.
+const MOVED_MAX: usize = 6;
+
+/// A share of the memory that changes hands by a plan and is worth a line.
+const MOVED_MIN: f64 = 0.02;
+
+/// What a tenant had done when it was looked at last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    reads: u64,
+    misses: u64,
+    causes: Causes,
+}
+
+/// The settings whose changes are noted.
+#[derive(Clone, Debug, PartialEq)]
+struct Noted {
+    recipe: String,
+    policy: String,
+    maxmemory: Bytes,
+    tenants: Vec<TenantConfig>,
+}
+
+impl Noted {
+    fn of(view: &View) -> Self {
+        let settings = &view.settings;
+        Self {
+            recipe: recipe_of(settings).to_string(),
+            policy: settings.maxmemory_policy.name(),
+            maxmemory: settings.maxmemory,
+            tenants: settings.tenants.clone(),
+        }
+    }
+
+    /// The differences, in a phrase each.
+    fn differences(&self, new: &Self) -> Vec<String> {
+        let mut all = vec![];
+        if self.recipe != new.recipe {
+            all.push(format!("recipe {} follows {}", new.recipe, self.recipe));
+        }
+        if self.policy != new.policy {
+            all.push(format!("maxmemory-policy {} follows {}", new.policy, self.policy));
+        }
+        if self.maxmemory != new.maxmemory {
+            all.push(format!("maxmemory {} follows {}", new.maxmemory, self.maxmemory));
+        }
+        for tenant in &new.tenants {
+            match self.tenants.iter().find(|old| old.name == tenant.name) {
+                None => all.push(format!("tenant {} is new", tenant.name)),
+                Some(old) if old != tenant => all.push(format!("tenant line: {tenant}")),
+                Some(_) => {}
+            }
+        }
+        for old in &self.tenants {
+            if new.tenants.iter().all(|tenant| tenant.name != old.name) {
+                all.push(format!("tenant {} has no line any more", old.name));
+            }
+        }
+        all
+    }
+}
+
+/// The state between two looks.
+#[derive(Debug, Default)]
+pub(crate) struct Recorder {
+    second: u64,
+    minute: u64,
+    tenants: Vec<Before>,
+    /// What is expected of each tenant in this minute.
+    expected: Vec<Option<f64>>,
+    noted: Option<Noted>,
+    /// The last epoch of the pilot whose decision was noted, and whether its change waits for what
+    /// came of it.
+    epoch: u64,
+    awaited: bool,
+}
+
+impl Recorder {
+    /// One look: at most once a second there is something to write.
+    pub(crate) fn look(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>) {
+        let unix_s = shared.clock.now().unix_ms / 1_000;
+        if unix_s <= self.second {
+            return;
+        }
+        self.second = unix_s;
+        self.note_settings(shared, view, unix_s);
+        if let Some(pilot) = pilot {
+            self.note_plans(shared, pilot, unix_s);
+        }
+        if unix_s / 60 != self.minute {
+            self.minute = unix_s / 60;
+            self.expected = expected(shared);
+        }
+        self.write(shared, view, pilot, unix_s);
+    }
+
+    fn write(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
+        let all = shared.store.all_stats();
+        let shown = shared.published.shown();
+        self.tenants.resize(all.len(), Before::default());
+        let mut points = Vec::with_capacity(all.len());
+        for (at, (stats, before)) in all.iter().zip(&mut self.tenants).enumerate() {
+            let tenant = at as TenantId;
+            let now = Before {
+                reads: stats.counters.gets(),
+                misses: stats.counters.misses,
+                causes: pilot.map(|pilot| pilot.causes(tenant)).unwrap_or_default(),
+            };
+            let misses = now.misses.saturating_sub(before.misses);
+            let mut sampled = [0; _];
+            for ((sum, new), old) in sampled.iter_mut().zip(now.causes).zip(before.causes) {
+                *sum = small(new.saturating_sub(old));
+            }
+            let budget = shown.own_pool(tenant).map_or(0, |budget| budget.0);
+            let expected = self.expected.get(at).copied().flatten();
+            points.push(Point {
+                unix_s: small(unix_s),
+                reads: small(now.reads.saturating_sub(before.reads)),
+                misses: small(misses),
+                sampled,
+                wait_ms: (misses as f64 * stats.penalty.mean.as_f64() / 1e3) as f32,
+                used_kib: small(stats.used.0 >> 10),
+                budget_kib: small(budget >> 10),
+                forecast: expected.map_or(-1.0, |ratio| ratio as f32),
+            });
+            *before = now;
+        }
+        let names = view.names.iter().map(String::as_str);
+        shared.lock_history().push(names.zip(points));
+    }
+
+    fn note_settings(&mut self, shared: &Shared, view: &View, unix_s: u64) {
+        let now = Noted::of(view);
+        let texts = match &self.noted {
+            None => {
+                vec![format!("started with recipe {}, maxmemory {}", now.recipe, now.maxmemory)]
+            }
+            Some(before) if *before == now => return,
+            Some(before) => before.differences(&now),
+        };
+        self.noted = Some(now);
+        let mut history = shared.lock_history();
+        for text in texts {
+            history.note(Change { unix_s, text, ..Change::default() });
+        }
+    }
+
+    fn note_plans(&mut self, shared: &Shared, pilot: &Pilot, unix_s: u64) {
+        let history = pilot.history();
+        if history.back().is_none_or(|last| last.epoch < self.epoch) {
+            // Another pilot.
+            (self.epoch, self.awaited) = (0, false);
+        }
+        for (at, epoch) in history.iter().enumerate() {
+            if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
+                if let Some(change) = shared.lock_history().last_change() {
+                    (change.expected, change.came) = (epoch.forecast, epoch.outcome);
+                }
+                self.awaited = false;
+            }
+            if epoch.epoch <= self.epoch {
+                continue;
+            }
+            self.epoch = epoch.epoch;
+            let before = at.checked_sub(1).and_then(|at| history.get(at));
+            if let Some(change) = change_of(epoch, before, unix_s) {
+                shared.lock_history().note(change);
+                self.awaited = true;
+            }
+        }
+    }
+}
+
+/// A plan that came into force, if it moved anything worth a line.
+fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
+    let text = match epoch.decision {
+        Decision::Adopted => "a plan is in force",
+        Decision::Reversed => "a plan takes back the one before",
+        Decision::FellBack => "an earlier division is in force again, for the last broke its word",
+        Decision::Learning | Decision::Kept | Decision::Cooling => return None,
+    };
+    let all: u64 = epoch.pools.iter().map(|pool| pool.budget.0).sum();
+    let before = before.map_or(&[][..], |before| &before.pools);
+    let mut policies = vec![];
+    let mut moved: Vec<Moved> = vec![];
+    for pool in &epoch.pools {
+        let Some(old) = before.iter().find(|old| old.name == pool.name) else { continue };
+        if old.evictor != pool.evictor {
+            policies.push(format!("{} evicts by {}", pool.name, pool.evictor));
+        }
+        if pool.budget.0.abs_diff(old.budget.0) as f64 >= MOVED_MIN * all as f64 {
+            moved.push(Moved {
+                tenant: pool.name.clone(),
+                before: old.budget.0,
+                after: pool.budget.0,
+            });
+        }
+    }
+    moved.sort_by_key(|moved| std::cmp::Reverse(moved.before.abs_diff(moved.after)));
+    moved.truncate(MOVED_MAX);
+    policies.truncate(MOVED_MAX);
+    let mut phrases = vec![text.to_owned()];
+    phrases.extend(policies);
+    let is_news = phrases.len() > 1 || !moved.is_empty();
+    is_news.then(|| Change {
+        unix_s,
+        text: phrases.join(", "),
+        moved,
+        promised: Some(epoch.gain).filter(|gain| gain.is_finite() && *gain > 0.0),
+        ..Change::default()
+    })
+}
+
+/// The miss ratio that the report expects of each tenant with what it holds.
+fn expected(shared: &Shared) -> Vec<Option<f64>> {
+    let report = report::report(shared);
+    let of = |tenant: &::report::Tenant| Some(Sizing::of(tenant)?.at(tenant.used).ratio);
+    report.tenants.iter().map(of).collect()
+}
+
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

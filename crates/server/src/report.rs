@@ -1,0 +1,215 @@
+//! The report: every fact that LARDER, the dashboard, `larder top` and metrics show, gathered once
+//! from the store, the pilot and the history.
+
+use crate::commands::larder::price;
+use crate::housekeeping::machine_memory;
+use crate::pilot::{self, Shown, Told};
+use crate::shared::{Shared, View};
+use ::report::{
+    Counters, Curve, Forecasts, History, Point, PolicyTrial, Report, Server, Shift, SizeClass,
+    Tenant,
+};
+use base::{Bytes, TenantId};
+use std::collections::BTreeMap;
+use store::TenantStats;
+use tune::Target;
+use tune::pilot::{SIZES, Trial};
+use tune::snapshot::Candidate;
+
+/// The stretch that *lately* means, in seconds.
+const RECENT_S: u64 = 600;
+
+/// How far back a change of a tenant's misses is looked for.
+const SHIFT_S: u64 = 2 * 3_600;
+
+/// Tenants whose items are told by size: each takes a look at all shards.
+const SIZED_MAX: usize = 64;
+
+/// Points of a curve, where its band does not say at which sizes.
+const POINTS: u64 = 32;
+
+/// Changes that are shown.
+const CHANGES_MAX: usize = 64;
+
+/// All that is known now.
+pub(crate) fn report(shared: &Shared) -> Report {
+    let view = shared.view();
+    let shown = shared.published.shown();
+    let now_unix_s = shared.clock.now().unix_ms / 1_000;
+    let price = price::price(shared, &view);
+    let stats = shared.store.all_stats();
+    // A copy, or the pilot would wait for whoever asks.
+    let history = shared.lock_history().clone();
+    let mut tenants = Vec::with_capacity(view.names.len());
+    for (at, (name, stats)) in view.names.iter().zip(&stats).enumerate() {
+        let id = at as TenantId;
+        let told = shown.told.get(at);
+        let mut tenant = tenant(&view, &shown, id, stats);
+        tenant.policy = policy_of(shared, &view, &shown, id);
+        tenant.recent = history.recent(Some(name), now_unix_s, RECENT_S);
+        tenant.mib_saves_us = price.as_ref().and_then(|price| price.saves_us(id));
+        tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
+        if at < SIZED_MAX && tenant.used > 0 {
+            tenant.sizes = sizes(shared, id, told);
+        }
+        tenants.push(tenant);
+    }
+    find_shifts(&mut tenants, &history, now_unix_s);
+    let mut server = server(shared, &view, &shown, now_unix_s);
+    server.models += history.bytes() as u64;
+    let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
+    Report {
+        server,
+        recent: history.recent(None, now_unix_s, RECENT_S),
+        tenants,
+        changes: changes.into_iter().rev().collect(),
+        forecasts: Forecasts::of(history.errors()),
+        policies: shown.trials.iter().map(|trial| policy(trial, &shown)).collect(),
+    }
+}
+
+fn server(shared: &Shared, view: &View, shown: &Shown, now_unix_s: u64) -> Server {
+    let settings = &view.settings;
+    let (used, divided) = pilot::memory(shared);
+    let status = shown.status.as_ref();
+    let models = status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0);
+    let offset = jiff::Zoned::now().offset().seconds();
+    Server {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        now_unix_s,
+        utc_offset_s: offset,
+        uptime_s: shared.clock.micros().0 / 1_000_000,
+        recipe: pilot::recipe_of(settings).to_string(),
+        policy: settings.maxmemory_policy.name(),
+        maxmemory: settings.maxmemory.0,
+        divided: if settings.maxmemory == Bytes(0) { 0 } else { divided.0 },
+        used: used.0,
+        resident: shared.resident().0,
+        machine: machine_memory(),
+        clients: shared.clients.all().len() as u64,
+        refused: shared.stats.errors().get("OOM").copied().unwrap_or_default(),
+        sampled: status.map_or(0.0, |status| status.rate),
+        models,
+    }
+}
+
+fn tenant(view: &View, shown: &Shown, id: TenantId, stats: &TenantStats) -> Tenant {
+    let config = view.tenant(id);
+    let counters = &stats.counters;
+    let curve = shown.curves.iter().find(|(tenant, _)| *tenant == id);
+    Tenant {
+        used: stats.used.0,
+        budget: shown.own_pool(id).map(|budget| budget.0),
+        min: config.min.0,
+        max: config.max.map(|max| max.0),
+        weight: config.weight,
+        target: config.target.map(|target| match target {
+            Target::MissRatio(ratio) => ratio.to_string(),
+            Target::MeanUs(us) => format!("{us}us"),
+        }),
+        items: stats.len.items,
+        counters: Counters {
+            hits: counters.hits,
+            misses: counters.misses,
+            writes: counters.sets,
+            deletes: counters.deletes,
+            expired: counters.expired,
+            evicted: counters.evicted,
+        },
+        penalty_us: (stats.penalty.count >= 1.0).then(|| stats.penalty.mean.as_f64()),
+        curve: curve.and_then(|(_, candidates)| self::curve(candidates)),
+        name: config.name,
+        ..Tenant::default()
+    }
+}
+
+fn policy_of(shared: &Shared, view: &View, shown: &Shown, id: TenantId) -> String {
+    match shown.pool(id) {
+        Some((_, evictor)) => evictor.to_string(),
+        None if view.settings.maxmemory_policy.is_auto() => {
+            format!("{:?}", shared.store.evictor(id).rank)
+        }
+        None => view.settings.maxmemory_policy.name(),
+    }
+}
+
+/// The best of the policies at each size.
+fn curve(candidates: &[Candidate]) -> Option<Curve> {
+    let first = candidates.first()?;
+    let end = candidates.iter().map(|candidate| candidate.curve.extent()).max()?;
+    let even = (0..=POINTS).map(|step| Bytes(end.0 / POINTS * step)).collect();
+    let told: Vec<Bytes> = first.bands.iter().map(|(size, ..)| *size).collect();
+    let mut sizes: Vec<Bytes> = if candidates.len() == 1 && told.len() > 1 { told } else { even };
+    sizes.dedup();
+    let mut curve = Curve { reads: first.reads.min(1e15), ..Curve::default() };
+    for (at, size) in sizes.into_iter().enumerate() {
+        let ratios = candidates.iter().map(|candidate| candidate.curve.at(size).0);
+        curve.sizes.push(size.0);
+        curve.ratios.push(ratios.fold(1.0, f64::min));
+        if let (1, Some((_, low, high))) = (candidates.len(), first.bands.get(at)) {
+            curve.low.push(low.0);
+            curve.high.push(high.0);
+        }
+    }
+    Some(curve)
+}
+
+/// Items and hits by powers of two of their size.
+fn sizes(shared: &Shared, id: TenantId, told: Option<&Told>) -> Vec<SizeClass> {
+    let mut all: BTreeMap<u32, SizeClass> = BTreeMap::new();
+    for class in shared.store.size_class_stats(id, shared.clock.now()) {
+        if class.items == 0 {
+            continue;
+        }
+        // Items with pages to themselves have no size in common: their mean stands for them.
+        let size = if class.chunk.0 > 0 { class.chunk.0 } else { class.bytes.0 / class.items };
+        let power = size.max(1).ilog2();
+        let sum =
+            all.entry(power).or_insert(SizeClass { size: 2 << power, ..SizeClass::default() });
+        sum.used += class.bytes.0;
+        sum.items += class.items;
+    }
+    for (power, &hits) in told.map_or(&[0; SIZES][..], |told| &told.hits).iter().enumerate() {
+        if let Some(sum) = all.get_mut(&(power as u32)) {
+            sum.hits += u64::from(hits);
+        }
+    }
+    all.into_values().collect()
+}
+
+/// The largest change of each tenant's misses, and who won memory by it.
+fn find_shifts(tenants: &mut [Tenant], history: &History, now_unix_s: u64) {
+    let from = now_unix_s.saturating_sub(SHIFT_S);
+    let series: Vec<(String, Vec<Point>)> = tenants
+        .iter()
+        .map(|tenant| (tenant.name.clone(), coarse(&history.since(Some(&tenant.name), from))))
+        .collect();
+    for (at, tenant) in tenants.iter_mut().enumerate() {
+        let Some(mut shift) = Shift::of(&series[at].1) else { continue };
+        let others = series.iter().enumerate().filter(|(other, _)| *other != at);
+        shift.name_winner(others.map(|(_, (name, points))| (name.as_str(), &points[..])));
+        tenant.shift = Some(shift);
+    }
+}
+
+/// At most some hundred points: how long a cut takes to find grows with their square.
+fn coarse(points: &[Point]) -> Vec<Point> {
+    const MAX: usize = 120;
+    let each = points.len().div_ceil(MAX).max(1);
+    points.chunks(each).map(Point::sum).collect()
+}
+
+fn policy(trial: &Trial, shown: &Shown) -> PolicyTrial {
+    let present = shown.pools.first().map(|pool| pool.evictor);
+    let name = match trial.evictor.policy {
+        "klru" => "lru",
+        policy => policy,
+    };
+    PolicyTrial {
+        policy: format!("allkeys-{name}"),
+        is_present: present == Some(trial.evictor),
+        waits: trial.waits,
+        band: trial.band,
+        miss_ratio: trial.miss_ratio,
+    }
+}

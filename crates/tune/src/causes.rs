@@ -1,0 +1,386 @@
+//! Why reads miss, told from sampled keys.
+//!
+//! The store counts misses and cannot say why: of an item that left it keeps nothing. The pilot
+//! sees every request to a sample of the keys anyway, and remembers of each what an unbounded cache
+//! would hold. A miss of one that would still be there is an eviction; the shares of the causes
+//! among the misses of the sample are those among all.
+//!
+//! ```text
+//!                   read, found nothing
+//!   unknown ─────────▶ never seen            write, later than a fetch takes ─▶ too early
+//!   held, in time ───▶ evicted
+//!   held, too old ───▶ expired
+//!   removed ─────────▶ deleted
+//! ```
+//!
+//! The keys watched are bounded: the tenant that has most of them watches half of its own. When the
+//! tap samples more keys than before, the new ones are watched for a while before they count:
+//! until then nobody can tell whether they had been seen.
+
+use crate::observe::FILL_WINDOW;
+use base::{Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
+use std::collections::HashMap;
+
+/// Keys watched of all tenants together: with so many a share is known to about half a point.
+const KEYS_MAX: usize = 20_000;
+
+/// How long new keys are watched before their misses count.
+const SETTLING: Micros = Micros::from_secs(300);
+
+/// Items of a cache that is as good as empty, and how long it is new: the rate of sampling is found
+/// in this time, and what was missed before is little.
+const EMPTY_MAX: u64 = 1_000;
+const FRESH: Micros = Micros::from_secs(30);
+
+/// A key that nobody asked for in so long is forgotten before others are.
+const FORGOTTEN: Micros = Micros::from_secs(24 * 3_600);
+
+/// What an unbounded cache would hold of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing: nobody wrote it. So many reads have missed.
+    Absent(u32),
+    /// Its item, until then.
+    Held(Micros),
+    /// Nothing: it was removed.
+    Removed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    state: State,
+    /// When it was asked for last; of an absent key, when first.
+    at: Micros,
+    /// The time to live that it was written with; zero where that was not seen.
+    ttl: Micros,
+}
+
+/// The keys of one tenant.
+#[derive(Debug)]
+struct Watched {
+    keys: HashMap<u64, Known>,
+    /// The keys whose misses count, among those watched.
+    counts: Filter,
+    watches: Filter,
+    /// No more than these are watched, whatever is sampled.
+    bound: Filter,
+    /// Since when as many are watched as now.
+    since: Micros,
+    misses: Causes,
+    /// Reads of expired keys that a life of twice the length would have answered, of so many whose
+    /// time to live is known.
+    late: (u64, u64),
+    /// Sampled hits by the logarithm of the size.
+    hits: [u32; SIZES],
+}
+
+/// Sizes are told apart by powers of two.
+pub const SIZES: usize = 32;
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self {
+            keys: HashMap::new(),
+            counts: Filter::NONE,
+            watches: Filter::NONE,
+            bound: Filter::ALL,
+            since: Micros(0),
+            misses: Causes::default(),
+            late: (0, 0),
+            hits: [0; SIZES],
+        }
+    }
+}
+
+impl Watched {
+    /// Follows what the tap samples.
+    fn follow(&mut self, tap: Filter, now: Micros, is_fresh: bool) {
+        let wanted = Filter::below(tap.threshold().min(self.bound.threshold()));
+        let (wide, new) = (self.watches.threshold(), wanted.threshold());
+        if new < wide {
+            self.keys.retain(|&key, _| wanted.keeps(key));
+            self.watches = wanted;
+            self.counts = Filter::below(self.counts.threshold().min(new));
+        } else if new > wide {
+            if is_fresh {
+                self.counts = wanted;
+            }
+            self.watches = wanted;
+            self.since = now;
+        }
+        if now.saturating_sub(self.since) >= SETTLING {
+            self.counts = self.watches;
+        }
+    }
+
+    fn see(&mut self, sample: &Sample) {
+        let (key, now) = (sample.key, sample.time);
+        if !self.watches.keeps(key) {
+            return;
+        }
+        let expires = match sample.ttl {
+            Micros(0) => Micros(u64::MAX),
+            ttl => now + ttl,
+        };
+        let held = Known { state: State::Held(expires), at: now, ttl: sample.ttl };
+        match sample.sighting {
+            Sighting::Hit => {
+                let size = &mut self.hits[sample.size.max(1).ilog2() as usize];
+                *size = size.saturating_add(1);
+                // What is left is not what it was written with.
+                let ttl = self.keys.get(&key).map_or(Micros(0), |known| known.ttl);
+                self.keys.insert(key, Known { ttl, ..held });
+            }
+            Sighting::Write => {
+                let before = self.keys.insert(key, held);
+                if let Some(Known { state: State::Absent(reads), at, .. }) = before
+                    && now.saturating_sub(at) > FILL_WINDOW
+                    && self.counts.keeps(key)
+                {
+                    // Nobody fetched it because of these reads.
+                    let [never, .., early] = &mut self.misses;
+                    let moved = u64::from(reads).min(*never);
+                    *never -= moved;
+                    *early += moved;
+                }
+            }
+            Sighting::Delete => {
+                if let Some(known) = self.keys.get_mut(&key)
+                    && matches!(known.state, State::Held(_))
+                {
+                    *known = Known { state: State::Removed, at: now, ttl: Micros(0) };
+                }
+            }
+            Sighting::Miss => {
+                let absent = Known { state: State::Absent(0), at: now, ttl: Micros(0) };
+                let known = self.keys.entry(key).or_insert(absent);
+                let ttl = known.ttl;
+                let cause = match &mut known.state {
+                    State::Absent(reads) => {
+                        *reads = reads.saturating_add(1);
+                        Cause::NeverSeen
+                    }
+                    State::Held(expires) if *expires <= now => {
+                        if ttl > Micros(0) && self.counts.keeps(key) {
+                            self.late.0 += u64::from(now < *expires + ttl);
+                            self.late.1 += 1;
+                        }
+                        Cause::Expired
+                    }
+                    State::Held(_) => Cause::Evicted,
+                    State::Removed => Cause::Deleted,
+                };
+                if cause != Cause::NeverSeen {
+                    known.at = now;
+                }
+                if self.counts.keeps(key) {
+                    self.misses[cause as usize] += 1;
+                }
+            }
+        }
+    }
+
+    /// Watches fewer keys: first without those that nobody asked for in long.
+    fn shrink(&mut self, now: Micros) {
+        let before = self.keys.len();
+        self.keys.retain(|_, known| now.saturating_sub(known.at) < FORGOTTEN);
+        if self.keys.len() > before - before / 8 {
+            self.bound = Filter::below((self.watches.threshold() / 2).max(1));
+            self.follow(self.bound, now, false);
+        }
+        self.keys.shrink_to(self.keys.len());
+    }
+
+    /// Watches more keys where it has room.
+    fn grow(&mut self, room: usize) {
+        if self.bound != Filter::ALL && self.keys.len() < room / 4 {
+            let twice = Filter::below(2 * self.bound.threshold());
+            self.bound = if twice.rate() >= 1.0 { Filter::ALL } else { twice };
+        }
+    }
+}
+
+/// How the cache was at the first look.
+#[derive(Clone, Copy, Debug, Default)]
+enum Start {
+    #[default]
+    Unseen,
+    /// It held items, of which nobody knows which keys were read before.
+    Filled,
+    /// It was empty then: what was never seen since was never there.
+    Empty(Micros),
+}
+
+/// Misses by cause, of every tenant.
+#[derive(Debug, Default)]
+pub(crate) struct Watching {
+    of: Vec<Watched>,
+    start: Start,
+}
+
+impl Watching {
+    /// Sees what was sampled of each tenant since the last look, whose keys `tap` lets through.
+    /// `held` are the items of each.
+    pub(crate) fn look(
+        &mut self,
+        samples: &[Sample],
+        tenants: &[(TenantId, Filter, u64)],
+        now: Micros,
+    ) {
+        if matches!(self.start, Start::Unseen) {
+            let items: u64 = tenants.iter().map(|&(.., items)| items).sum();
+            self.start = if items < EMPTY_MAX { Start::Empty(now) } else { Start::Filled };
+        }
+        let is_fresh =
+            matches!(self.start, Start::Empty(began) if now.saturating_sub(began) < FRESH);
+        let count = tenants.iter().map(|&(tenant, ..)| usize::from(tenant) + 1).max();
+        if count.unwrap_or(0) > self.of.len() {
+            self.of.resize_with(count.unwrap_or(0), Watched::default);
+        }
+        let room = KEYS_MAX / tenants.len().max(1);
+        for &(tenant, tap, items) in tenants {
+            let own = &mut self.of[usize::from(tenant)];
+            own.grow(room);
+            own.follow(tap, now, is_fresh);
+            if items == 0 {
+                // Everything was removed at once.
+                own.keys.values_mut().for_each(|known| match known.state {
+                    State::Held(expires) if expires > now => known.state = State::Removed,
+                    _ => {}
+                });
+            }
+        }
+        for sample in samples {
+            if let Some(own) = self.of.get_mut(usize::from(sample.tenant)) {
+                own.see(sample);
+            }
+        }
+        while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > KEYS_MAX {
+            let most = self.of.iter_mut().max_by_key(|own| own.keys.len());
+            most.expect("somebody has keys").shrink(now);
+        }
+    }
+
+    /// Sampled misses of a tenant so far, by cause.
+    pub(crate) fn misses(&self, tenant: TenantId) -> Causes {
+        self.of.get(usize::from(tenant)).map_or(Causes::default(), |own| own.misses)
+    }
+
+    /// Of the reads of expired keys, those that a life of twice the length would have answered.
+    pub(crate) fn twice_the_ttl(&self, tenant: TenantId) -> Option<f64> {
+        let (soon, all) = self.of.get(usize::from(tenant))?.late;
+        (all > 0).then(|| soon as f64 / all as f64)
+    }
+
+    /// Sampled hits of a tenant by size: at `n`, of sizes from 2ⁿ bytes to below twice that.
+    pub(crate) fn hits_by_size(&self, tenant: TenantId) -> [u32; SIZES] {
+        self.of.get(usize::from(tenant)).map_or([0; SIZES], |own| own.hits)
+    }
+
+    /// Memory it holds.
+    pub(crate) fn bytes(&self) -> base::Bytes {
+        let keys: usize = self.of.iter().map(|own| own.keys.capacity()).sum();
+        let own = self.of.capacity() * size_of::<Watched>();
+        base::Bytes((keys * (size_of::<(u64, Known)>() + 1) + own) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Sighting::{Delete, Hit, Miss, Write};
+
+    fn sample(at_s: u64, key: u64, sighting: Sighting, ttl_s: u64) -> Sample {
+        Sample {
+            time: Micros::from_secs(at_s),
+            key,
+            tenant: 0,
+            sighting,
+            size: 10,
+            ttl: Micros::from_secs(ttl_s),
+            penalty: Micros(0),
+        }
+    }
+
+    fn seen(samples: &[Sample]) -> Causes {
+        let mut watching = Watching::default();
+        watching.look(samples, &[(0, Filter::ALL, 1)], Micros(0));
+        watching.misses(0)
+    }
+
+    #[test]
+    fn every_cause_is_told() {
+        let told = |samples: &[Sample]| {
+            let misses = seen(samples);
+            let of = |cause: &Cause| misses[*cause as usize] > 0;
+            Cause::ALL.into_iter().filter(of).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[sample(0, 1, Miss, 0)]), [Cause::NeverSeen]);
+        assert_eq!(told(&[sample(0, 1, Write, 0), sample(9, 1, Miss, 0)]), [Cause::Evicted]);
+        assert_eq!(told(&[sample(0, 1, Write, 5), sample(9, 1, Miss, 0)]), [Cause::Expired]);
+        assert_eq!(told(&[sample(0, 1, Write, 9), sample(5, 1, Miss, 0)]), [Cause::Evicted]);
+        let renewed = [sample(0, 1, Write, 5), sample(4, 1, Hit, 60), sample(9, 1, Miss, 0)];
+        assert_eq!(told(&renewed), [Cause::Evicted]);
+        let removed = [sample(0, 1, Hit, 0), sample(1, 1, Delete, 0), sample(2, 1, Miss, 0)];
+        assert_eq!(told(&removed), [Cause::Deleted]);
+        let early = [sample(0, 1, Miss, 0), sample(5, 1, Miss, 0), sample(60, 1, Write, 0)];
+        assert_eq!(told(&early), [Cause::TooEarly]);
+        assert_eq!(seen(&early)[Cause::TooEarly as usize], 2);
+        let fetched = [sample(0, 1, Miss, 0), sample(3, 1, Write, 0)];
+        assert_eq!(told(&fetched), [Cause::NeverSeen], "the read made somebody write it");
+        assert_eq!(told(&[sample(0, 1, Delete, 0), sample(1, 1, Miss, 0)]), [Cause::NeverSeen]);
+    }
+
+    #[test]
+    fn a_longer_life_would_have_answered_some() {
+        let mut watching = Watching::default();
+        let written = |key| sample(0, key, Write, 10);
+        let samples = [
+            written(1),
+            written(2),
+            sample(5, 1, Hit, 5),
+            sample(15, 1, Miss, 0),
+            sample(25, 2, Miss, 0),
+        ];
+        watching.look(&samples, &[(0, Filter::ALL, 1)], Micros(0));
+        assert_eq!(watching.twice_the_ttl(0), Some(0.5));
+    }
+
+    #[test]
+    fn a_tenant_that_was_emptied_lost_its_items_on_request() {
+        let mut watching = Watching::default();
+        watching.look(&[sample(0, 1, Write, 0)], &[(0, Filter::ALL, 1)], Micros(0));
+        watching.look(&[], &[(0, Filter::ALL, 0)], Micros(1));
+        watching.look(&[sample(9, 1, Miss, 0)], &[(0, Filter::ALL, 0)], Micros(2));
+        assert_eq!(watching.misses(0)[Cause::Deleted as usize], 1);
+    }
+
+    /// Keys are few whatever comes, and those that stay watched are told as before.
+    #[test]
+    fn what_is_watched_is_bounded() {
+        let mut watching = Watching::default();
+        let tenants = [(0, Filter::ALL, 100), (1, Filter::ALL, 100)];
+        for at in 0..60 {
+            let keys = (0..5_000).map(|key| base::hash::mix(at * 5_000 + key));
+            let few = (0..50).map(|key| Sample { tenant: 1, ..sample(at, key << 50, Hit, 0) });
+            let samples: Vec<_> = keys.map(|key| sample(at, key, Miss, 0)).chain(few).collect();
+            watching.look(&samples, &tenants, Micros::from_secs(at));
+            assert!(watching.of.iter().map(|own| own.keys.len()).sum::<usize>() <= KEYS_MAX);
+        }
+        assert!(watching.of[0].watches.rate() < 0.2);
+        assert_eq!(watching.of[1].watches, Filter::ALL, "those of others stay");
+        let misses = watching.misses(0);
+        assert!(misses[0] > 50_000 && misses[1..] == [0; 4], "{misses:?}");
+    }
+
+    /// In a cache that was full when the pilot came, and of keys that were not sampled before.
+    #[test]
+    fn what_may_have_been_seen_before_does_not_count_at_first() {
+        let mut watching = Watching::default();
+        watching.look(&[sample(0, 1, Miss, 0)], &[(0, Filter::ALL, 9_999)], Micros(0));
+        assert_eq!(watching.misses(0), Causes::default());
+        watching.look(&[], &[(0, Filter::ALL, 9_999)], SETTLING);
+        watching.look(&[sample(301, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], SETTLING);
+        assert_eq!(watching.misses(0), [1, 0, 0, 0, 0]);
+    }
+}
