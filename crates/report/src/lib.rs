@@ -10,6 +10,7 @@
 pub mod draw;
 pub mod finding;
 mod history;
+pub mod page;
 pub mod say;
 mod shift;
 pub mod sizing;
@@ -175,6 +176,8 @@ pub struct Tenant {
     pub twice_the_ttl: Option<f64>,
     /// Its items by size.
     pub sizes: Vec<SizeClass>,
+    /// Its misses by what they cost.
+    pub costs: Vec<CostClass>,
 }
 
 /// Requests of a tenant since the start.
@@ -212,6 +215,17 @@ pub struct SizeClass {
     pub items: u64,
     /// Reads that found one of them, since the start.
     pub hits: u64,
+}
+
+/// A tenant's items whose misses cost about the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CostClass {
+    /// The cost of a miss, in microseconds.
+    pub us: f64,
+    /// Misses since the start.
+    pub misses: u64,
+    /// Memory they hold.
+    pub used: u64,
 }
 
 /// Memory that a tenant won or lost.

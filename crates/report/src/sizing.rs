@@ -17,7 +17,7 @@ const SHIFT_MAX: f64 = 4.0;
 const ON_THE_CURVE: f64 = 0.005;
 
 /// Reads that a curve rests on, at least, for anything to be said by it.
-const READS_MIN: f64 = 1_000.0;
+const READS_MIN: f64 = 400.0;
 
 /// Parts of the memory that are dealt out one by one.
 const PARTS: u64 = 512;

@@ -21,6 +21,12 @@ const MOVED_MAX: usize = 6;
 /// A share of the memory that changes hands by a plan and is worth a line.
 const MOVED_MIN: f64 = 0.02;
 
+/// A cache is new for so long, in seconds.
+const STARTED_S: u64 = 300;
+
+/// The stretch by which curves are held to what is measured, for the minute to come.
+const MEASURED_S: u64 = 120;
+
 /// What a tenant had done when it was looked at last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
@@ -228,11 +234,20 @@ fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Chang
     })
 }
 
-/// The miss ratio that the report expects of each tenant with what it holds.
+/// The miss ratio that the report expects of each tenant with what it holds: as its curve is, by
+/// what was measured in the last minutes. Of a cache that has just started nothing is expected.
 fn expected(shared: &Shared) -> Vec<Option<f64>> {
-    let report = report::report(shared);
-    let of = |tenant: &::report::Tenant| Some(Sizing::of(tenant)?.at(tenant.used).ratio);
-    report.tenants.iter().map(of).collect()
+    let mut report = report::report(shared);
+    if report.server.uptime_s < STARTED_S {
+        return vec![];
+    }
+    let history = shared.lock_history();
+    let of = |tenant: &mut ::report::Tenant| {
+        let now = report.server.now_unix_s;
+        tenant.recent = history.recent(Some(&tenant.name), now, MEASURED_S);
+        Some(Sizing::of(tenant)?.at(tenant.used).ratio)
+    };
+    report.tenants.iter_mut().map(of).collect()
 }
 
 fn small(number: u64) -> u32 {

@@ -6,12 +6,12 @@ use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    Counters, Curve, Forecasts, History, Point, PolicyTrial, Report, Server, Shift, SizeClass,
-    Tenant,
+    CostClass, Counters, Curve, Forecasts, History, Point, PolicyTrial, Report, Server, Shift,
+    SizeClass, Tenant,
 };
 use base::{Bytes, TenantId};
 use std::collections::BTreeMap;
-use store::TenantStats;
+use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::{SIZES, Trial};
 use tune::snapshot::Candidate;
@@ -51,6 +51,7 @@ pub(crate) fn report(shared: &Shared) -> Report {
         tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
         if at < SIZED_MAX && tenant.used > 0 {
             tenant.sizes = sizes(shared, id, told);
+            tenant.costs = costs(shared, id);
         }
         tenants.push(tenant);
     }
@@ -175,6 +176,18 @@ fn sizes(shared: &Shared, id: TenantId, told: Option<&Told>) -> Vec<SizeClass> {
         }
     }
     all.into_values().collect()
+}
+
+/// Misses and memory by the class of what a miss costs.
+fn costs(shared: &Shared, id: TenantId) -> Vec<CostClass> {
+    let all = shared.store.penalty_class_stats(id);
+    let known = all.iter().filter(|class| class.misses > 0 && class.class > 0);
+    let cost = |class: &PenaltyClassStats| CostClass {
+        us: base::penalty::of_class(class.class).as_f64(),
+        misses: class.misses,
+        used: class.used.0,
+    };
+    known.map(cost).collect()
 }
 
 /// The largest change of each tenant's misses, and who won memory by it.

@@ -42,16 +42,14 @@ fn chart(trace: &str, answers: &[Answer]) -> Chart {
     let line = |points: &[(u64, f64)]| {
         std::iter::once((0.0, 1.0)).chain(points.iter().map(|&(x, y)| (x as f64, y))).collect()
     };
-    let mut series: Vec<Series> = answers
-        .iter()
-        .map(|answer| Series { name: name(answer), points: line(&answer.points) })
-        .collect();
+    let mut series: Vec<Series> =
+        answers.iter().map(|answer| Series::new(name(answer), line(&answer.points))).collect();
     for answer in answers {
         let name = format!("exact {}", answer.policy);
         if let Some(points) = &answer.against
             && series.iter().all(|known| known.name != name)
         {
-            series.push(Series { name, points: line(points) });
+            series.push(Series::new(name, line(points)));
         }
     }
     Chart {
@@ -59,6 +57,7 @@ fn chart(trace: &str, answers: &[Answer]) -> Chart {
         x: Axis::new("cache size", Format::Bytes),
         y: Axis::new("miss ratio", Format::Percent),
         series,
+        ..Chart::default()
     }
 }
 

@@ -169,13 +169,14 @@ fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
             let mut points: Vec<(f64, f64)> =
                 of_policy.iter().map(|o| (o.size_bytes as f64, o.miss_ratio)).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            Series { name: of_policy[0].policy.clone(), points }
+            Series::new(of_policy[0].policy.clone(), points)
         });
         charts.push(Chart {
             title: format!("{trace}: miss ratio by cache size"),
             x: Axis::new("cache size", format).log(),
             y: Axis::new("miss ratio", Format::Percent),
             series: series.collect(),
+            ..Chart::default()
         });
     }
     if args.interval.is_some() {
@@ -190,13 +191,14 @@ fn charts(outcomes: &[Outcome], args: &Args) -> Vec<Chart> {
                     ratio.map(|ratio| (end as f64, ratio))
                 };
                 let points = interval.miss_ratio.iter().enumerate().filter_map(at).collect();
-                Some(Series { name: outcome.policy.clone(), points })
+                Some(Series::new(outcome.policy.clone(), points))
             });
             charts.push(Chart {
                 title: format!("{trace}: miss ratio over time at {size}"),
                 x: Axis::new("requests", Format::Number),
                 y: Axis::new("miss ratio", Format::Percent),
                 series: series.collect(),
+                ..Chart::default()
             });
         }
     }

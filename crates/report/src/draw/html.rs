@@ -1,4 +1,7 @@
-//! One page of HTML that needs nothing beside itself: no script, no font, no image from elsewhere.
+//! One page of HTML that needs nothing beside itself: no font, image or script from elsewhere.
+//!
+//! Its one script hides a line of a chart when its name in the legend is clicked; without it the
+//! page shows the same.
 
 use super::{Chart, Table};
 use std::fmt;
@@ -6,7 +9,8 @@ use std::fmt;
 /// Colours of lines that the page defines, as `--c0` and so on.
 pub(super) const COLOURS: usize = 10;
 
-const STYLE: &str = "
+/// The style of a page.
+pub const STYLE: &str = "
 :root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --soft: #667080;
   --line: #d9dee5;
   --c0: #1f6feb; --c1: #d1352b; --c2: #2c8a3d; --c3: #8e44ad; --c4: #0f8b99; --c5: #b7791f;
@@ -20,11 +24,29 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; color: var(--ink); }
 svg text { fill: var(--soft); font-size: 12px; } svg .title { fill: var(--ink); font-size: 15px;
   font-weight: 600; } svg .grid { stroke: var(--line); } polyline { fill: none; stroke-width: 2; }
-figcaption span { margin-right: 1rem; white-space: nowrap; } figcaption i { display: inline-block;
-  width: .8em; height: .8em; margin-right: .35em; border-radius: 2px; }
+figcaption button { margin: 0 1rem .2rem 0; padding: 0; border: 0; background: none; color: inherit;
+  font: inherit; font-size: .85rem; white-space: nowrap; cursor: pointer; }
+figcaption button.off { opacity: .35; text-decoration: line-through; }
+figcaption i { display: inline-block; width: .8em; height: .8em; margin-right: .35em;
+  border-radius: 2px; }
+svg .name { font-weight: 600; } .band { opacity: .18; } .area { opacity: .75; }
+svg .mark { stroke: var(--soft); stroke-dasharray: 3 3; } svg .off { display: none; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--line); text-align: left; }
 .n { text-align: right; } code { color: var(--soft); }
+";
+
+/// Hides and shows lines of charts.
+pub const SCRIPT: &str = "
+document.addEventListener('click', event => {
+  const button = event.target.closest('figcaption button');
+  if (!button) return;
+  const off = button.classList.toggle('off');
+  const line = `svg [data-series='${button.dataset.series}']`;
+  const lines = button.closest('figure').querySelectorAll(line);
+  lines.forEach(line => line.classList.toggle('off', off));
+});
 ";
 
 /// Text that stands for itself in HTML.
@@ -48,12 +70,13 @@ pub fn escape(text: &str) -> String {
 pub struct Page {
     title: String,
     body: String,
+    foot: String,
 }
 
 impl Page {
     /// An empty page.
     pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), body: String::new() }
+        Self { title: title.into(), body: String::new(), foot: String::new() }
     }
 
     fn add(&mut self, parts: &[&str]) -> &mut Self {
@@ -69,6 +92,12 @@ impl Page {
     /// Adds a paragraph of plain text.
     pub fn paragraph(&mut self, text: &str) -> &mut Self {
         self.add(&["<p>", &escape(text), "</p>\n"])
+    }
+
+    /// Says below everything how the page was made: its command, version, seed, date.
+    pub fn foot(&mut self, text: &str) -> &mut Self {
+        self.foot = format!("<footer>{}</footer>\n", escape(text));
+        self
     }
 
     /// Adds a chart.
@@ -90,8 +119,8 @@ impl fmt::Display for Page {
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n\
-             {}</body>\n</html>\n",
-            self.body
+             {}{}<script>{SCRIPT}</script>\n</body>\n</html>\n",
+            self.body, self.foot
         )
     }
 }
@@ -106,8 +135,9 @@ mod tests {
         page.heading("one").paragraph("<script>").table(&Table::new(["x"]));
         let html = page.to_string();
         assert!(html.contains("<title>a &amp; b</title>"));
-        for outside in ["<script", "http://", "https://", "src="] {
+        for outside in ["http://", "https://", "src=", "<script>&", "url("] {
             assert!(!html.contains(outside), "{outside}");
         }
+        assert_eq!(html.matches("<script").count(), 1, "its own, and none of the text");
     }
 }

@@ -6,6 +6,8 @@
 pub mod chart;
 pub mod format;
 pub mod html;
+mod plot;
+mod svg;
 pub mod table;
 mod ticks;
 

@@ -17,7 +17,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         let (used, hits) =
             classes.iter().fold((0, 0), |sum, class| (sum.0 + class.used, sum.1 + class.hits));
         // They must hold much of the cache, too: in a small tenant nothing is to be gained.
-        if hits < COUNTED_MIN || used < report.server.divided / 20 {
+        if hits < COUNTED_MIN || used < report.server.divided / 10 {
             continue;
         }
         let (mut held, mut hit, mut items) = (0, 0, 0);

@@ -58,7 +58,7 @@ fn sentences(finding: &Finding) -> [String; 2] {
 }
 
 /// How much memory is in use, and who waits how long.
-fn summary(report: &Report) -> String {
+pub fn summary(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
@@ -96,7 +96,7 @@ fn summary(report: &Report) -> String {
     )
 }
 
-pub(super) fn is_lru(policy: &str) -> bool {
+fn is_lru(policy: &str) -> bool {
     policy.contains("klru") || policy.contains("lru")
 }
 

@@ -8,11 +8,11 @@ mod memory;
 mod policies;
 mod why;
 
-pub use advise::advise;
+pub use advise::{advise, summary};
 pub use history::history;
 pub use memory::memory;
 pub use policies::policies;
-pub use why::why;
+pub use why::{why, word};
 
 use crate::words::wrap;
 use crate::{Recent, Report};

@@ -16,6 +16,17 @@ const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     }
 }
 
+/// The word for a cause.
+pub const fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::NeverSeen => "never written",
+        Cause::Evicted => "evicted",
+        Cause::Expired => "expired",
+        Cause::Deleted => "deleted",
+        Cause::TooEarly => "read too early",
+    }
+}
+
 /// The causes of a tenant's misses, the largest first.
 pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let recent = &tenant.recent;

@@ -102,6 +102,11 @@ impl Place {
         Busy(self)
     }
 
+    /// Its silence begins anew: its reader took what was sent.
+    pub(super) fn speaks(&self) {
+        self.set(false);
+    }
+
     fn set(&self, busy: bool) {
         if let Some(connection) = self.places.lock().places.get_mut(&self.id) {
             connection.state = (busy, Instant::now());

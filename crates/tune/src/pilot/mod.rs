@@ -254,8 +254,8 @@ impl Pilot {
     /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
     /// little was seen, or where each class of its sizes has its own.
     pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
-        if let Some(curves) = self.views.curves(tenant) {
-            return curves;
+        if self.recipe.curves.is_some() {
+            return self.views.curves(tenant).unwrap_or_default();
         }
         let own = |pool: &&Steered| pool.tenants.contains(&tenant) && pool.sizes.is_none();
         let pool = self.pools.iter().find(own);

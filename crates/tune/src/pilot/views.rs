@@ -23,6 +23,9 @@ pub(super) fn find(reading: &Reading, id: TenantId) -> Option<&TenantReading> {
     there.or_else(|| reading.tenants.iter().find(is_it))
 }
 
+/// The exponent of what is kept, for what is shown to people.
+pub(super) const SLOWER: f64 = 0.1;
+
 /// A view of each tenant that asked for anything.
 #[derive(Debug, Default)]
 pub(super) struct Views {
@@ -79,8 +82,10 @@ impl Views {
         }
     }
 
-    /// Takes the curves of those who asked for anything, and forgets a little.
+    /// Takes the curves of those who asked for anything, and forgets a little: a tenth of what the
+    /// pool's models do, for people ask about minutes and not about the last seconds.
     pub(super) fn epoch(&mut self, keep: f64) {
+        let keep = keep.powf(SLOWER);
         for view in &mut self.of {
             let gets = view.seen.unwrap_or_default();
             if gets > std::mem::replace(&mut view.ended, gets) {

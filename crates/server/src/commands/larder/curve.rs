@@ -88,14 +88,9 @@ fn chart(report: &Report, tenant: &Tenant) -> Vec<String> {
         ];
     };
     let line = curve.sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
-    let mark = |name: &str, size: u64| Series {
-        name: name.to_owned(),
-        points: vec![(size as f64, sizing.at(size).ratio)],
-    };
-    let mut series = vec![
-        Series { name: "misses".to_owned(), points: line.collect() },
-        mark("now", tenant.used),
-    ];
+    let mark =
+        |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
+    let mut series = vec![Series::new("misses", line.collect()), mark("now", tenant.used)];
     let at = report.tenants.iter().position(|one| one.name == tenant.name);
     let division = divide(report, report.server.divided);
     if let Some(&share) = at.and_then(|at| division.shares.get(at)) {
@@ -106,6 +101,7 @@ fn chart(report: &Report, tenant: &Tenant) -> Vec<String> {
         x: Axis::new("memory", Format::Bytes),
         y: Axis::new("", Format::Percent),
         series,
+        ..Chart::default()
     };
     let mut text: Vec<String> =
         chart.text(WIDTH, HEIGHT, false).lines().map(|line| line.trim_end().to_owned()).collect();

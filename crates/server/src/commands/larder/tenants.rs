@@ -78,10 +78,9 @@ fn table(report: &Report) -> Vec<String> {
             tenant.penalty_us.map_or("-".to_owned(), wait)
         )
     }));
-    text.push(format!(
-        "Reads, misses and waiting: in the last {}. given: by the plan, where tenants do not",
-        span(report.recent.seconds)
-    ));
-    text.push("share a pool. waits/s: misses times what one costs.".to_owned());
+    text.push(format!("Reads, misses and waiting in the last {}.", span(report.recent.seconds)));
+    text.push(
+        "given: by the plan, where tenants share no pool. waits/s: misses times a miss.".into(),
+    );
     text
 }

@@ -1,0 +1,40 @@
+//! Every change: what it promised, and what came.
+
+use super::{Shown, link};
+use crate::draw::html::escape;
+use crate::words::{clock, percent, size};
+use std::fmt::Write;
+
+pub(super) fn render(shown: &Shown<'_>) -> String {
+    let server = &shown.report.server;
+    let mut out = String::from("<h1>What changed</h1>\n");
+    if shown.report.changes.is_empty() {
+        return out + "<p>Nothing yet.</p>\n";
+    }
+    out += "<div class=\"wide\"><table><thead><tr><th>when</th><th>what</th><th>memory</th>\
+            <th class=\"n\">promised</th><th class=\"n\">expected</th><th class=\"n\">came</th>\
+            </tr></thead>\n<tbody>\n";
+    for change in shown.report.changes.iter().rev() {
+        let moved: Vec<_> = change
+            .moved
+            .iter()
+            .map(|moved| {
+                format!("{} {} to {}", link(&moved.tenant), size(moved.before), size(moved.after))
+            })
+            .collect();
+        let share = |share: Option<f64>| share.map_or_else(String::new, percent);
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td></tr>",
+            clock(change.unix_s, server.now_unix_s, server.utc_offset_s),
+            escape(&change.text),
+            moved.join("<br>"),
+            share(change.promised),
+            share(change.expected),
+            share(change.came),
+        );
+    }
+    out + "</tbody></table></div>\n<p>Promised: of the waiting. Expected and came: waiting by what \
+           it would be if nothing hit.</p>\n"
+}

@@ -1,0 +1,108 @@
+//! Series of the history as lines of a chart.
+
+use super::{Shown, back};
+use crate::Point;
+use crate::draw::{Axis, Chart, Format, Series};
+
+/// Tenants that have a line of their own in a chart.
+const LINES_MAX: usize = 8;
+/// Points of a line: more are drawn together.
+const POINTS_MAX: usize = 150;
+
+/// The points of a tenant, or of all, as many as a chart shows.
+pub(super) fn points(shown: &Shown<'_>, tenant: Option<&str>) -> Vec<Point> {
+    let since = shown.report.server.now_unix_s.saturating_sub(shown.span_s);
+    let all = shown.history.since(tenant, since);
+    let each = all.len().div_ceil(POINTS_MAX).max(1);
+    all.chunks(each).map(Point::sum).collect()
+}
+
+/// The axis of time, and how a moment stands on it: before now, in a unit that fits the span.
+pub(super) fn time(shown: &Shown<'_>) -> (Axis, impl Fn(u64) -> f64 + use<>) {
+    let (unit, name) = match shown.span_s {
+        0..=7_200 => (60.0, "minutes"),
+        7_201..=172_800 => (3_600.0, "hours"),
+        _ => (86_400.0, "days"),
+    };
+    let now = shown.report.server.now_unix_s as f64;
+    let axis = Axis::new(format!("{name} from now, {}", back(shown)), Format::Number);
+    (axis, move |unix_s: u64| (unix_s as f64 - now) / unit)
+}
+
+/// The tenants that a chart shows, those with most of something first, and whether others are left.
+pub(super) fn most<'a>(shown: &Shown<'a>, of: impl Fn(&crate::Tenant) -> f64) -> Vec<&'a str> {
+    let mut all: Vec<_> = shown.report.tenants.iter().map(|one| (of(one), &one.name)).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.retain(|(much, _)| *much > 0.0);
+    all.into_iter().take(LINES_MAX).map(|(_, name)| name.as_str()).collect()
+}
+
+/// A line a tenant of something at each moment.
+pub(super) fn chart(
+    shown: &Shown<'_>,
+    title: &str,
+    y: Axis,
+    names: &[&str],
+    of: impl Fn(&Point) -> Option<f64>,
+) -> Chart {
+    let (x, place) = time(shown);
+    let line = |&name: &&str| {
+        let points = points(shown, Some(name));
+        let at = |point: &Point| Some((place(u64::from(point.unix_s)), of(point)?));
+        Series::new(name, points.iter().filter_map(at).collect())
+    };
+    let series = names.iter().map(line).filter(|series| !series.points.is_empty()).collect();
+    Chart { title: title.to_owned(), x, y, series, ..Chart::default() }
+}
+
+/// The memory of tenants on top of each other, with the changes as marks.
+pub(super) fn memory(shown: &Shown<'_>) -> Chart {
+    let names = most(shown, |tenant| tenant.used as f64);
+    let y = Axis::new("memory", Format::Bytes);
+    let used = |point: &Point| Some(f64::from(point.used_kib) * 1024.0);
+    let mut chart = chart(shown, "Memory of the tenants", y, &names, used);
+    align(&mut chart.series);
+    let left = shown.report.tenants.len().saturating_sub(names.len());
+    let (_, place) = time(shown);
+    if left > 0 {
+        let all = points(shown, None);
+        let rest: Vec<_> = all
+            .iter()
+            .map(|point| (place(u64::from(point.unix_s)), f64::from(point.used_kib) * 1024.0))
+            .collect();
+        let shown_of = |x: f64| -> f64 {
+            let at = |series: &Series| {
+                let near =
+                    series.points.iter().min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()));
+                near.map_or(0.0, |(_, y)| *y)
+            };
+            chart.series.iter().map(at).sum()
+        };
+        let rest: Vec<_> = rest.into_iter().map(|(x, y)| (x, (y - shown_of(x)).max(0.0))).collect();
+        chart.series.push(Series::new("others", rest));
+        align(&mut chart.series);
+    }
+    chart.stacked = true;
+    chart.marks = shown
+        .report
+        .changes
+        .iter()
+        .map(|change| (place(change.unix_s), change.text.clone()))
+        .collect();
+    chart
+}
+
+/// Gives all lines the places of the longest: areas stand on each other place by place. Before a
+/// line begins it is nothing.
+fn align(series: &mut [Series]) {
+    let Some(longest) = series.iter().max_by_key(|one| one.points.len()) else { return };
+    let places: Vec<f64> = longest.points.iter().map(|(x, _)| *x).collect();
+    for one in series {
+        let known = std::mem::take(&mut one.points);
+        let at = |&x: &f64| {
+            let before = known.partition_point(|(place, _)| *place <= x + 1e-9);
+            (x, before.checked_sub(1).map_or(0.0, |at| known[at].1))
+        };
+        one.points = places.iter().map(at).collect();
+    }
+}

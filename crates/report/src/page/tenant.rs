@@ -1,0 +1,159 @@
+//! One tenant: why it misses, what other sizes would give it, and how it went.
+
+use super::series::{chart, points, time};
+use super::{Shown, link, paragraphs};
+use crate::draw::html::escape;
+use crate::draw::{Axis, Chart, Format, Series};
+use crate::sizing::{Sizing, divide};
+use crate::words::{points as in_points, size};
+use crate::{Point, Tenant, say};
+use base::Cause;
+use std::fmt::Write;
+
+pub(super) fn render(shown: &Shown<'_>) -> String {
+    let report = shown.report;
+    let asked = shown.tenant.and_then(|name| report.tenant(name));
+    let busiest = || report.tenants.iter().max_by_key(|tenant| tenant.recent.reads);
+    let Some(tenant) = asked.or_else(busiest) else { return "<p>No tenant yet.</p>".to_owned() };
+    let links: Vec<_> = report.tenants.iter().map(|one| link(&one.name)).collect();
+    let mut out = format!("<p class=\"tenants\">{}</p>\n", links.join(" "));
+    let _ = writeln!(out, "<h1>{}</h1>", escape(&tenant.name));
+    out += &why(shown, tenant);
+    out += "<div class=\"charts\">\n";
+    out += &sizes(shown, tenant);
+    out += &causes(shown, tenant).svg();
+    let y = Axis::new("memory", Format::Bytes);
+    let used = |point: &Point| Some(1024.0 * f64::from(point.used_kib));
+    out += &chart(shown, "Memory", y, &[&tenant.name], used).svg();
+    out += &forecasts(shown, tenant).svg();
+    out += &classes(tenant);
+    out + "</div>\n"
+}
+
+/// The sentences of LARDER WHY and of what was found.
+fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
+    let lines = say::why(shown.report, tenant);
+    let mut out = format!("<pre>{}</pre>\n", escape(&lines.join("\n")));
+    let found = crate::finding::all(shown.report);
+    let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
+    for finding in own {
+        out += &paragraphs(&[format!("{} {} {}", finding.says, finding.evidence, finding.todo)]);
+    }
+    out
+}
+
+/// What it would miss at every size.
+fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
+    let (Some(sizing), Some(curve)) = (Sizing::of(tenant), &tenant.curve) else {
+        return "<p>What other sizes would give is not known yet: it takes some hundred sampled \
+                reads.</p>\n"
+            .to_owned();
+    };
+    let at = |&size: &u64| (size as f64, sizing.at(size).ratio);
+    let band = |&size: &u64| {
+        let there = sizing.at(size);
+        let edge = |by: f64| (there.ratio + by * there.band).clamp(0.0, 1.0);
+        (size as f64, edge(-1.0), edge(1.0))
+    };
+    let mark =
+        |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
+    let line = Series {
+        name: "misses".into(),
+        points: curve.sizes.iter().map(at).collect(),
+        band: curve.sizes.iter().map(band).collect(),
+    };
+    let mut series = vec![line, mark("now", tenant.used)];
+    let place = shown.report.tenants.iter().position(|one| one.name == tenant.name);
+    let division = divide(shown.report, shown.report.server.divided);
+    if let Some(&share) = place.and_then(|at| division.shares.get(at)) {
+        series.push(mark("by waiting", share));
+    }
+    let chart = Chart {
+        title: "What other sizes would give".into(),
+        x: Axis::new("memory", Format::Bytes),
+        y: Axis::new("reads that miss", Format::Percent),
+        series,
+        ..Chart::default()
+    };
+    let now = sizing.at(tenant.used);
+    let text = format!(
+        "Now {}, give or take {}. Beyond {} there is no data.",
+        crate::words::percent(now.ratio),
+        in_points(now.band),
+        size(sizing.end())
+    );
+    chart.svg() + &paragraphs(&[text])
+}
+
+/// Why it missed, over time.
+fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
+    let (x, place) = time(shown);
+    let points = points(shown, Some(&tenant.name));
+    let line = |(at, cause): (usize, Cause)| {
+        let share = |point: &Point| {
+            let all: u32 = point.sampled.iter().sum();
+            let share = f64::from(point.sampled[at]) / f64::from(all.max(1));
+            (place(u64::from(point.unix_s)), share * point.miss_ratio().unwrap_or_default())
+        };
+        Series::new(say::word(cause), points.iter().map(share).collect())
+    };
+    Chart {
+        title: "Why reads miss".into(),
+        x,
+        y: Axis::new("of the reads", Format::Percent),
+        series: Cause::ALL.into_iter().enumerate().map(line).collect(),
+        stacked: true,
+        ..Chart::default()
+    }
+}
+
+/// What was expected of it, and what came.
+fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
+    let names = [tenant.name.as_str()];
+    let y = Axis::new("reads that miss", Format::Percent);
+    let mut chart = chart(shown, "Misses, and what was expected", y, &names, Point::miss_ratio);
+    let (_, place) = time(shown);
+    let points = points(shown, Some(&tenant.name));
+    let expected =
+        points.iter().filter_map(|point| Some((place(u64::from(point.unix_s)), point.expected()?)));
+    for series in &mut chart.series {
+        "came".clone_into(&mut series.name);
+    }
+    chart.series.push(Series::new("expected", expected.collect()));
+    chart
+}
+
+/// Its items by size, and its misses by what they cost.
+fn classes(tenant: &Tenant) -> String {
+    let mut out = String::new();
+    if !tenant.costs.is_empty() {
+        let rows = tenant.costs.iter().map(|cost| {
+            vec![crate::words::wait(cost.us), crate::words::count(cost.misses), size(cost.used)]
+        });
+        out += "<h2>By what a miss costs</h2>\n";
+        out += &table(["a miss costs", "misses", "memory"], rows);
+    }
+    if !tenant.sizes.is_empty() {
+        let hits: u64 = tenant.sizes.iter().map(|class| class.hits).sum();
+        let rows = tenant.sizes.iter().map(|class| {
+            let share = class.hits as f64 / hits.max(1) as f64;
+            vec![
+                format!("up to {}", size(class.size)),
+                crate::words::count(class.items),
+                size(class.used),
+                crate::words::percent(share),
+            ]
+        });
+        out += "<h2>By size</h2>\n";
+        out += &table(["items", "count", "memory", "of the hits"], rows);
+    }
+    out
+}
+
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = crate::draw::Table::new(head);
+    for row in rows {
+        table.row(row);
+    }
+    table.html()
+}

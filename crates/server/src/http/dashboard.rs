@@ -1,0 +1,163 @@
+//! The dashboard over HTTP: pages, their style and script, and events that bring each page's middle
+//! anew once a second.
+//!
+//! What pages say is `report::page`'s. The report is made once a second at most, however many look.
+
+use super::places::Place;
+use crate::report::report;
+use crate::shared::Shared;
+use ::report::page::{self, Shown, Spec};
+use ::report::words::clock;
+use ::report::{History, Report};
+use hyper::body::{Body, Bytes, Frame};
+use serde_json::json;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// How often a page is brought anew.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// How far back charts go unless asked otherwise, in seconds, and at most.
+const SPAN_S: u64 = 300;
+const SPAN_MAX_S: u64 = 2_592_000;
+
+/// The report of this second, and what it was made with.
+#[derive(Debug, Default)]
+pub(super) struct Latest(Mutex<Option<Made>>);
+
+#[derive(Clone, Debug)]
+struct Made {
+    unix_s: u64,
+    report: Arc<Report>,
+    history: Arc<History>,
+}
+
+impl Latest {
+    fn get(&self, shared: &Shared) -> Made {
+        let unix_s = shared.clock.now().unix_ms / 1_000;
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*latest {
+            Some(made) if made.unix_s == unix_s => made.clone(),
+            _ => {
+                let report = Arc::new(report(shared));
+                let history = Arc::new(shared.lock_history().clone());
+                latest.insert(Made { unix_s, report, history }).clone()
+            }
+        }
+    }
+
+    /// The report as a document.
+    pub(super) fn document(&self, shared: &Shared) -> String {
+        serde_json::to_string(&*self.get(shared).report).unwrap_or_default()
+    }
+}
+
+/// What a page was asked for.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    page: Option<String>,
+    tenant: Option<String>,
+    memory: Option<u64>,
+    span_s: u64,
+}
+
+impl Asked {
+    fn of(query: &str) -> Self {
+        let mut asked = Self { span_s: SPAN_S, ..Self::default() };
+        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = page::decode(value);
+            match name {
+                "page" => asked.page = Some(value),
+                "tenant" => asked.tenant = Some(value),
+                "memory" => asked.memory = value.parse().ok(),
+                "span" => asked.span_s = value.parse().unwrap_or(SPAN_S).clamp(60, SPAN_MAX_S),
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    fn shown<'a>(&'a self, made: &'a Made) -> Shown<'a> {
+        let (tenant, memory, span_s) = (self.tenant.as_deref(), self.memory, self.span_s);
+        Shown { report: &made.report, history: &made.history, tenant, memory, span_s }
+    }
+}
+
+/// A whole page.
+pub(super) fn whole(page: &Spec, query: &str, latest: &Latest, shared: &Shared) -> String {
+    let asked = Asked::of(query);
+    page::whole(page, &asked.shown(&latest.get(shared)))
+}
+
+/// A page's middle, again and again, until its reader leaves or does not read.
+pub(super) struct Events {
+    page: &'static Spec,
+    asked: Asked,
+    latest: Arc<Latest>,
+    shared: Arc<Shared>,
+    place: Arc<Place>,
+    ticks: Interval,
+}
+
+impl Events {
+    /// The events of a page that there is.
+    pub(super) fn of(
+        query: &str,
+        latest: &Arc<Latest>,
+        shared: &Arc<Shared>,
+        place: &Arc<Place>,
+    ) -> Option<Self> {
+        let asked = Asked::of(query);
+        let page = page::find(asked.page.as_deref()?)?;
+        let mut ticks = interval(PERIOD);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (latest, shared, place) = (latest.clone(), shared.clone(), place.clone());
+        Some(Self { page, asked, latest, shared, place, ticks })
+    }
+
+    fn event(&self) -> Bytes {
+        let made = self.latest.get(&self.shared);
+        let server = &made.report.server;
+        let when = clock(server.now_unix_s, server.now_unix_s, server.utc_offset_s);
+        let html = (self.page.render)(&self.asked.shown(&made));
+        let when = format!("{when}:{:02}", server.now_unix_s % 60);
+        // JSON has no line ends of its own, which would end the event.
+        Bytes::from(format!("data: {}\n\n", json!({"html": html, "when": when})))
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.shared.is_stopping() {
+            return Poll::Ready(None);
+        }
+        ready!(self.ticks.poll_tick(context));
+        // It is asked for the next event once the last was taken: somebody reads.
+        self.place.speaks();
+        Poll::Ready(Some(Ok(Frame::data(self.event()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_and_bounded() {
+        let asked = Asked::of("page=%2Ftenant&tenant=a%26b&span=99999999&memory=x&other");
+        assert_eq!(asked.page.as_deref(), Some("/tenant"));
+        assert_eq!(asked.tenant.as_deref(), Some("a&b"));
+        assert_eq!((asked.span_s, asked.memory), (SPAN_MAX_S, None));
+        assert_eq!(Asked::of("").span_s, SPAN_S);
+    }
+}
