@@ -15,5 +15,6 @@ mod requests;
 pub mod simulate;
 pub mod simulation;
 pub mod slab_plant;
+pub mod top_command;
 pub mod trace_command;
 mod whole_file;

@@ -31,6 +31,7 @@ enum Command {
     Curve(lab::curve_command::Args),
     Plan(lab::plan_command::Args),
     Experiment(lab::experiment::Args),
+    Top(lab::top_command::Args),
     Trace(lab::trace_command::Args),
 }
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Curve(args) => lab::curve_command::run(args),
         Command::Plan(args) => lab::plan_command::run(args),
         Command::Experiment(args) => lab::experiment::run(args),
+        Command::Top(args) => lab::top_command::run(&args),
         Command::Trace(args) => lab::trace_command::run(args),
     };
     match result {

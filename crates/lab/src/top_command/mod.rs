@@ -1,0 +1,154 @@
+//! `larder top`: who holds the memory and who waits, full-screen, of a running server.
+//!
+//! A *source* reads a server once a second, and makes of it what the screen shows: a Larder tells
+//! everything (`larder.rs`), Redis and Valkey (`redis.rs`) and memcached (`memcached.rs`) what they
+//! count. `screen.rs` draws it.
+
+mod larder;
+mod memcached;
+mod redis;
+mod screen;
+
+use crate::replay::Address;
+use anyhow::{Context, bail};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use screen::Screen;
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+/// Watches a running server: who holds the memory, who waits, and why.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  larder top redis://127.0.0.1:6379\n\n\
+    Keys: q ends, arrows choose a tenant, Enter says why it misses, s sorts by the next column.")]
+pub struct Args {
+    /// Where it is: redis://[user:password@]host[:port] of a Larder, Redis or Valkey, or
+    /// memcached://host[:port]
+    #[arg(default_value = "redis://127.0.0.1:6379")]
+    url: String,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0)]
+    every: f64,
+    /// Print one look as text and end; so it is too where the output is no terminal
+    #[arg(long)]
+    once: bool,
+    /// Print one look as JSON and end
+    #[arg(long)]
+    json: bool,
+}
+
+/// One look at a server.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Look {
+    /// What the server is.
+    server: String,
+    /// The answer, in a sentence or two.
+    says: String,
+    /// Memory in use, and its limit; 0 for none.
+    used: u64,
+    limit: u64,
+    rows: Vec<Row>,
+    /// What happened, the newest last.
+    events: Vec<String>,
+    /// What this server does not tell.
+    lacks: Option<String>,
+}
+
+/// A tenant, or whatever stands for one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Row {
+    name: String,
+    used: Option<u64>,
+    min: u64,
+    max: Option<u64>,
+    given: Option<u64>,
+    items: Option<u64>,
+    reads_per_s: Option<f64>,
+    miss_ratio: Option<f64>,
+    wait_ms_per_s: Option<f64>,
+    penalty_us: Option<f64>,
+    /// Why it misses, in lines.
+    why: Vec<String>,
+}
+
+/// Reads a server, again and again.
+trait Source {
+    fn look(&mut self) -> anyhow::Result<Look>;
+}
+
+fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
+    if let Some(place) = url.strip_prefix("memcached://") {
+        return Ok(Box::new(memcached::Memcached::connect(place)?));
+    }
+    if !url.starts_with("redis://") {
+        bail!("'{url}' is neither redis://host[:port] nor memcached://host[:port]");
+    }
+    let mut link = redis::Asking::connect(&Address::parse(url)?)?;
+    let info = link.text(&["INFO", "server"])?;
+    Ok(if redis::field(&info, "larder_version").is_some() {
+        Box::new(larder::Larder(link))
+    } else {
+        Box::new(redis::Redis::new(link))
+    })
+}
+
+/// Runs until the reader has seen enough.
+///
+/// # Errors
+/// The server cannot be reached, or speaks something else.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let mut source = open(&args.url)?;
+    let every = Duration::try_from_secs_f64(args.every.max(0.1)).context("--every is no time")?;
+    if args.json || args.once || !std::io::stdout().is_terminal() {
+        let mut look = source.look()?;
+        if look.rows.iter().all(|row| row.reads_per_s.is_none()) {
+            // Rates take two looks.
+            std::thread::sleep(every);
+            look = source.look()?;
+        }
+        if args.json {
+            println!("{}", serde_json::to_string_pretty(&look)?);
+        } else {
+            let mut screen = Screen::default();
+            screen.see(look);
+            print!("{}", screen.text());
+        }
+        return Ok(());
+    }
+    let mut terminal = ratatui::try_init().context("the terminal cannot be drawn on")?;
+    let ended = watch(&mut terminal, &mut *source, every);
+    ratatui::restore();
+    ended
+}
+
+fn watch(
+    terminal: &mut ratatui::DefaultTerminal,
+    source: &mut dyn Source,
+    every: Duration,
+) -> anyhow::Result<()> {
+    let mut screen = Screen::default();
+    let mut next = Instant::now();
+    loop {
+        if Instant::now() >= next {
+            screen.see(source.look()?);
+            next = Instant::now() + every;
+        }
+        terminal.draw(|frame| screen.draw(frame))?;
+        if event::poll(next.saturating_duration_since(Instant::now()))?
+            && let Event::Key(key) = event::read()?
+            && key.kind == KeyEventKind::Press
+        {
+            let is_cut = key.modifiers.contains(KeyModifiers::CONTROL);
+            match key.code {
+                KeyCode::Char('q') => return Ok(()),
+                KeyCode::Esc if !screen.closes() => return Ok(()),
+                KeyCode::Char('c') if is_cut => return Ok(()),
+                KeyCode::Up | KeyCode::Char('k') => screen.choose(-1),
+                KeyCode::Down | KeyCode::Char('j') => screen.choose(1),
+                KeyCode::Enter => screen.ask(),
+                KeyCode::Char('s') => screen.sort(),
+                _ => {}
+            }
+        }
+    }
+}
