@@ -83,6 +83,8 @@ impl Point {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Ring {
     points: VecDeque<Point>,
+    /// Whether steps were dropped: else it has all since the start.
+    is_full: bool,
     /// The step that is not over, and the number of steps since 1970 that it is.
     open: Option<(u32, Point)>,
 }
@@ -106,6 +108,7 @@ impl Ring {
         }
         if self.points.len() > steps_max {
             self.points.drain(..self.points.len() - steps_max);
+            self.is_full = true;
             self.points.shrink_to(steps_max + 1);
         }
     }
@@ -122,17 +125,17 @@ impl Series {
         }
     }
 
-    /// The points since then, at the finest resolution that reaches so far back.
-    fn since(&self, unix_s: u32) -> Vec<Point> {
-        let reaches =
-            |ring: &&Ring| ring.points.front().is_some_and(|first| first.unix_s <= unix_s);
-        let ring = self.0.iter().find(reaches);
-        // None reaches so far: the coarsest that has anything knows most.
-        let longest = || self.0.iter().rev().find(|ring| !ring.points.is_empty());
-        let Some(ring) = ring.or_else(longest) else { return vec![] };
+    /// The points since then, at the finest resolution that reaches so far back, and its step.
+    fn since(&self, unix_s: u32) -> (u32, Vec<Point>) {
+        let reaches = |ring: &Ring| {
+            !ring.is_full || ring.points.front().is_some_and(|first| first.unix_s <= unix_s)
+        };
+        let mut known = self.0.iter().zip(RINGS);
+        let found = known.clone().find(|(ring, _)| reaches(ring)).or(known.next_back());
+        let Some((ring, (step, _))) = found else { return (1, vec![]) };
         let open = ring.open.as_ref().map(|(_, point)| point);
         let points = ring.points.iter().chain(open);
-        points.filter(|point| point.unix_s > unix_s).copied().collect()
+        (step, points.filter(|point| point.unix_s > unix_s).copied().collect())
     }
 }
 
@@ -189,6 +192,15 @@ impl History {
         self.changes.push_back(change);
     }
 
+    /// Goes on from the history of an earlier run: what it began with since is of some seconds, of
+    /// which the changes stay.
+    pub fn go_on_from(&mut self, before: Self) {
+        let now = std::mem::replace(self, before);
+        for change in now.changes {
+            self.note(change);
+        }
+    }
+
     /// What changed, the oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Change> {
         self.changes.iter()
@@ -199,21 +211,28 @@ impl History {
         self.changes.back_mut()
     }
 
-    /// The points of a tenant, or of all, since then: at the finest resolution that reaches so far.
-    pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
+    fn find(&self, tenant: Option<&str>, unix_s: u64) -> (u32, Vec<Point>) {
         let unix_s = u32::try_from(unix_s).unwrap_or(u32::MAX);
         match tenant {
             None => self.all.since(unix_s),
-            Some(name) => {
-                self.tenants.get(name).map_or_else(Vec::new, |series| series.since(unix_s))
-            }
+            Some(name) => self.tenants.get(name).map_or((1, vec![]), |series| series.since(unix_s)),
         }
+    }
+
+    /// The points of a tenant, or of all, since then: at the finest resolution that reaches so far.
+    pub fn since(&self, tenant: Option<&str>, unix_s: u64) -> Vec<Point> {
+        self.find(tenant, unix_s).1
     }
 
     /// The sum of a tenant's points, or of all, in the last `seconds`.
     pub fn recent(&self, tenant: Option<&str>, now_unix_s: u64, seconds: u64) -> Recent {
-        let points = self.since(tenant, now_unix_s.saturating_sub(seconds));
-        Recent::of(&points)
+        let (step, points) = self.find(tenant, now_unix_s.saturating_sub(seconds));
+        let mut recent = Recent::of(&points);
+        if let [first, .., last] = &points[..] {
+            // The first covers a step before its end.
+            recent.seconds = u64::from(last.unix_s - first.unix_s + step).min(seconds);
+        }
+        recent
     }
 
     /// How far forecasts were off, in each minute that had one: of all tenants with enough reads.
@@ -265,6 +284,21 @@ mod tests {
         let errors = history.errors();
         assert!(errors.len() > 200 && errors.iter().all(|error| (error - 0.05).abs() < 1e-6));
         assert!(history.since(Some("nobody"), 0).is_empty());
+    }
+
+    #[test]
+    fn a_restart_goes_on() {
+        let change = |unix_s| Change { unix_s, text: "started".into(), ..Change::default() };
+        let mut before = History::default();
+        before.note(change(1));
+        (0..100).for_each(|second| before.push([("a", point(second))].into_iter()));
+        let mut history = History::default();
+        history.note(change(200));
+        history.push([("a", point(200))].into_iter());
+        history.go_on_from(before);
+        history.push([("a", point(201))].into_iter());
+        assert_eq!(history.changes().map(|change| change.unix_s).collect::<Vec<_>>(), [1, 200]);
+        assert_eq!(history.recent(Some("a"), 201, 300).reads, 1_010);
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub struct Recent {
 }
 
 impl Recent {
-    /// The sum of points.
+    /// The sum of points, as if each was of a second.
     pub fn of(points: &[Point]) -> Self {
         let mut sum = Self::default();
         for point in points {
@@ -102,13 +102,7 @@ impl Recent {
             }
             sum.wait_ms += f64::from(point.wait_ms);
         }
-        if let [first, .., last] = points {
-            // The first point covers a step before its end, as long as the others.
-            let span = u64::from(last.unix_s - first.unix_s);
-            sum.seconds = span + span / (points.len() as u64 - 1);
-        } else {
-            sum.seconds = points.len() as u64;
-        }
+        sum.seconds = points.len() as u64;
         sum
     }
 

@@ -147,6 +147,14 @@ impl<'a> Sizing<'a> {
         (self.curve.end() as f64 / self.counts) as u64
     }
 
+    /// Sizes to draw it at: from nothing to where nothing more is known, or to what it holds.
+    pub fn sizes(&self, points: u64) -> Vec<u64> {
+        let end = self.end().max(self.tenant.used);
+        (0..=points)
+            .map(|step| (u128::from(end) * u128::from(step) / u128::from(points)) as u64)
+            .collect()
+    }
+
     /// The memory from which on more would save less than a twentieth of a point.
     pub fn flat_from(&self) -> u64 {
         let least = self.curve.ratios.last().copied().unwrap_or_default();

@@ -13,12 +13,14 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// What is likely at each place: the lowest and the highest. Drawn in browsers.
     pub band: Vec<(f64, f64, f64)>,
+    /// The number of its colour: its place unless it has one in other charts, too.
+    pub colour: Option<usize>,
 }
 
 impl Series {
     /// A line without a band.
     pub fn new(name: impl Into<String>, points: Vec<(f64, f64)>) -> Self {
-        Self { name: name.into(), points, band: vec![] }
+        Self { name: name.into(), points, ..Self::default() }
     }
 }
 
@@ -114,6 +116,12 @@ impl Chart {
             })
         };
         let (mut x, mut y) = (range(|point| point.0), range(|point| point.1));
+        for &(_, low, high) in self.series.iter().flat_map(|series| &series.band) {
+            let edges = (self.y.place(low), self.y.place(high));
+            if edges.0.is_finite() && edges.1.is_finite() {
+                y = (y.0.min(edges.0), y.1.max(edges.1));
+            }
+        }
         if x.0 > x.1 {
             return None;
         }

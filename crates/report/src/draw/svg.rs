@@ -56,7 +56,7 @@ impl Chart {
         self.axes(&plot, &mut out);
         for (at, line) in lines.iter().enumerate().rev().filter(|_| self.stacked) {
             let below = at.checked_sub(1).map(|below| &lines[below][..]);
-            area(&plot, at, line, below, &mut out);
+            area(&plot, (at, self.colour(at)), line, below, &mut out);
         }
         for (at, line) in lines.iter().enumerate().filter(|_| !self.stacked) {
             self.line(&plot, at, line, &mut out);
@@ -82,11 +82,16 @@ impl Chart {
                 out,
                 "<button type=\"button\" data-series=\"{at}\"><i style=\"background:var(--c{})\">\
                  </i>{}</button> ",
-                at % COLOURS,
+                self.colour(at),
                 escape(&series.name)
             );
         }
         out + "</figcaption></figure>\n"
+    }
+
+    /// The number of a line's colour.
+    fn colour(&self, at: usize) -> usize {
+        self.series[at].colour.unwrap_or(at) % COLOURS
     }
 
     fn axes(&self, plot: &Plot<'_>, out: &mut String) {
@@ -128,7 +133,7 @@ impl Chart {
     }
 
     fn line(&self, plot: &Plot<'_>, at: usize, line: &[(f64, f64)], out: &mut String) {
-        let colour = at % COLOURS;
+        let colour = self.colour(at);
         let dash = ["", " stroke-dasharray=\"6 3\"", " stroke-dasharray=\"2 3\""];
         let dash = dash[(at / COLOURS) % dash.len()];
         let band = &self.series[at].band;
@@ -172,9 +177,17 @@ impl Chart {
     /// Names at the ends of the lines, moved apart where they would lie on each other.
     fn names(&self, plot: &Plot<'_>, lines: &[Vec<(f64, f64)>], out: &mut String) {
         let mut ends: Vec<(f64, usize)> = vec![];
+        // A single point has its name above it.
+        let points = lines.iter().enumerate().filter(|(_, line)| line.len() == 1);
+        let mut named: Vec<(f64, f64, usize)> = points
+            .map(|(at, line)| {
+                let (x, y) = plot.at(line[0]);
+                (x - 4.0, y - 12.0, at)
+            })
+            .collect();
         let mut below = plot.frame.y.0;
         for (at, line) in lines.iter().enumerate() {
-            let Some(&(x, y)) = line.last() else { continue };
+            let Some(&(x, y)) = line.last().filter(|_| line.len() > 1) else { continue };
             // An area is named in its middle, and one that is too thin is not.
             let middle = if self.stacked { f64::midpoint(below, y) } else { y };
             let is_thin = self.stacked && plot.at((x, below)).1 - plot.at((x, y)).1 < 4.0;
@@ -192,15 +205,16 @@ impl Chart {
             end.0 = end.0.min(lowest);
             lowest = end.0 - NAME_HEIGHT;
         }
-        for (y, at) in ends {
+        named.extend(ends.into_iter().map(|(y, at)| (plot.right + 6.0, y, at)));
+        for (x, y, at) in named {
             let name: String = self.series[at].name.chars().take(NAME_MAX).collect();
             let _ = writeln!(
                 out,
                 "<text data-series=\"{at}\" class=\"name\" x=\"{:.1}\" y=\"{:.1}\" \
                  style=\"fill:var(--c{})\">{}</text>",
-                plot.right + 6.0,
+                x,
                 y + 4.0,
-                at % COLOURS,
+                self.colour(at),
                 escape(&name)
             );
         }
@@ -209,7 +223,7 @@ impl Chart {
 
 fn area(
     plot: &Plot<'_>,
-    at: usize,
+    (at, colour): (usize, usize),
     line: &[(f64, f64)],
     below: Option<&[(f64, f64)]>,
     out: &mut String,
@@ -219,8 +233,8 @@ fn area(
     let around: Vec<_> = line.iter().chain(under).map(|&point| plot.at(point)).collect();
     let _ = writeln!(
         out,
-        "<polygon data-series=\"{at}\" class=\"area\" style=\"fill:var(--c{})\" points=\"{}\"/>",
-        at % COLOURS,
+        "<polygon data-series=\"{at}\" class=\"area\" style=\"fill:var(--c{colour})\" \
+         points=\"{}\"/>",
         path(&around)
     );
 }

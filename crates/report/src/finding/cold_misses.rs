@@ -1,7 +1,7 @@
 //! Many reads are the first of their key: no memory helps those.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
-use crate::words::{percent, points};
+use crate::words::{count, percent, points};
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
@@ -17,7 +17,10 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
                 percent(ratio),
                 points(cold)
             ),
-            evidence: format!("Of {} sampled misses.", tenant.recent.sampled.iter().sum::<u64>()),
+            evidence: format!(
+                "Of {} sampled misses.",
+                count(tenant.recent.sampled.iter().sum::<u64>())
+            ),
             todo: "Write these keys before they are asked for, where it is known which will be."
                 .to_owned(),
             worth_ms: waiting_of(tenant, cold),

@@ -49,7 +49,9 @@ pub(super) fn chart(
     let line = |&name: &&str| {
         let points = points(shown, Some(name));
         let at = |point: &Point| Some((place(u64::from(point.unix_s)), of(point)?));
-        Series::new(name, points.iter().filter_map(at).collect())
+        // The same colour in every chart.
+        let colour = shown.report.tenants.iter().position(|tenant| tenant.name == name);
+        Series { colour, ..Series::new(name, points.iter().filter_map(at).collect()) }
     };
     let series = names.iter().map(line).filter(|series| !series.points.is_empty()).collect();
     Chart { title: title.to_owned(), x, y, series, ..Chart::default() }

@@ -50,8 +50,9 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
         wait(1e3 * then.band_ms)
     );
     out += &table(shown, &now.shares, &then.shares);
+    out += "<div class=\"charts\">";
     out += &curve(shown, present).svg();
-    out
+    out + "</div>\n"
 }
 
 fn table(shown: &Shown<'_>, now: &[u64], then: &[u64]) -> String {
@@ -95,7 +96,7 @@ fn curve(shown: &Shown<'_>, present: u64) -> Chart {
         title: "Waiting in a second, by memory for all".into(),
         x: Axis::new("memory", Format::Bytes).log(),
         y: Axis::new("waiting", Format::Micros),
-        series: vec![Series { name: "all".into(), points, band }, Series::new("now", vec![now])],
+        series: vec![Series { band, ..Series::new("all", points) }, Series::new("now", vec![now])],
         ..Chart::default()
     }
 }

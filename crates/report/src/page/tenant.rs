@@ -10,6 +10,9 @@ use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
 
+/// Points of its curve.
+const POINTS: u64 = 32;
+
 pub(super) fn render(shown: &Shown<'_>) -> String {
     let report = shown.report;
     let asked = shown.tenant.and_then(|name| report.tenant(name));
@@ -26,8 +29,8 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
     let used = |point: &Point| Some(1024.0 * f64::from(point.used_kib));
     out += &chart(shown, "Memory", y, &[&tenant.name], used).svg();
     out += &forecasts(shown, tenant).svg();
-    out += &classes(tenant);
-    out + "</div>\n"
+    out += "</div>\n";
+    out + &classes(tenant)
 }
 
 /// The sentences of LARDER WHY and of what was found.
@@ -44,11 +47,12 @@ fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
 
 /// What it would miss at every size.
 fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
-    let (Some(sizing), Some(curve)) = (Sizing::of(tenant), &tenant.curve) else {
+    let Some(sizing) = Sizing::of(tenant) else {
         return "<p>What other sizes would give is not known yet: it takes some hundred sampled \
                 reads.</p>\n"
             .to_owned();
     };
+    let sizes = sizing.sizes(POINTS);
     let at = |&size: &u64| (size as f64, sizing.at(size).ratio);
     let band = |&size: &u64| {
         let there = sizing.at(size);
@@ -59,8 +63,9 @@ fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
         |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
     let line = Series {
         name: "misses".into(),
-        points: curve.sizes.iter().map(at).collect(),
-        band: curve.sizes.iter().map(band).collect(),
+        points: sizes.iter().map(at).collect(),
+        band: sizes.iter().map(band).collect(),
+        ..Series::default()
     };
     let mut series = vec![line, mark("now", tenant.used)];
     let place = shown.report.tenants.iter().position(|one| one.name == tenant.name);
@@ -82,7 +87,7 @@ fn sizes(shown: &Shown<'_>, tenant: &Tenant) -> String {
         in_points(now.band),
         size(sizing.end())
     );
-    chart.svg() + &paragraphs(&[text])
+    format!("<div>{}{}</div>\n", chart.svg(), paragraphs(&[text]))
 }
 
 /// Why it missed, over time.

@@ -4,9 +4,12 @@
 //! label of which there may be many (no keys, no clients).
 
 use crate::pilot::Shown;
+use crate::report::report;
 use crate::shared::Shared;
 use crate::transfer;
-use base::{Bytes, TenantId};
+use ::report::Report;
+use ::report::finding::{self, Severity};
+use base::{Bytes, Cause, TenantId};
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
 use store::TenantStats;
@@ -55,6 +58,7 @@ pub(super) fn text(shared: &Shared) -> String {
     pauses(shared, &mut page);
     tenants(shared, &mut page);
     pilot(&shared.published.shown(), &mut page);
+    answers(&report(shared), &mut page);
     transfers(shared, &mut page);
     page.0
 }
@@ -308,6 +312,47 @@ fn pilot(shown: &Shown, page: &mut Page) {
         if let Some(ratio) = pool.outcome {
             page.sample("outcome_miss_ratio", &[("pool", &pool.name)], ratio);
         }
+    }
+}
+
+/// What the report makes of it all, over the last ten minutes.
+fn answers(report: &Report, page: &mut Page) {
+    page.metric(
+        "miss_cause_ratio",
+        "gauge",
+        "Share of the reads that missed lately, by cause, from sampled keys.",
+    );
+    for tenant in &report.tenants {
+        for cause in Cause::ALL {
+            if let Some(share) = tenant.recent.missed_for(cause) {
+                let labels = [("tenant", tenant.name.as_str()), ("cause", cause.name())];
+                page.sample("miss_cause_ratio", &labels, share);
+            }
+        }
+    }
+    let help = "Waiting for misses in every second, lately: misses times what one costs.";
+    page.metric("waiting_ratio", "gauge", help);
+    for tenant in &report.tenants {
+        let seconds = tenant.recent.wait_ms_per_s() / 1e3;
+        page.sample("waiting_ratio", &[("tenant", &tenant.name)], seconds);
+    }
+    page.metric("findings", "gauge", "What LARDER ADVISE finds, by kind and severity.");
+    let found = finding::all(report);
+    for one in &found {
+        let severity = match one.severity {
+            Severity::Note => "note",
+            Severity::Advice => "advice",
+            Severity::Warning => "warning",
+        };
+        let tenant = one.tenant.as_deref().unwrap_or_default();
+        let labels =
+            [("finding", one.finding.as_str()), ("severity", severity), ("tenant", tenant)];
+        page.sample("findings", &labels, 1);
+    }
+    let forecasts = &report.forecasts;
+    if forecasts.count > 0 {
+        let help = "95 % of the forecasts of miss ratios were off by no more.";
+        page.gauge("forecast_error_ratio", help, forecasts.most);
     }
 }
 

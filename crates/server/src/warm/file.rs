@@ -21,7 +21,7 @@ use std::path::Path;
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// The version that this program writes, and the only thing it reads.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
@@ -34,13 +34,21 @@ pub(crate) enum Kind {
     Tail = 4,
     Keys = 5,
     Evicted = 6,
+    History = 7,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Head, Self::Known, Self::Items, Self::Tail, Self::Keys, Self::Evicted]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        let all = [
+            Self::Head,
+            Self::Known,
+            Self::Items,
+            Self::Tail,
+            Self::Keys,
+            Self::Evicted,
+            Self::History,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 

@@ -123,6 +123,11 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                     shared.store.recall_evicted(&keys, shared.clock.now());
                 }
             }
+            (Kind::History, payload) => {
+                if let Ok(before) = postcard::from_bytes(payload) {
+                    shared.lock_history().go_on_from(before);
+                }
+            }
             (Kind::Items, payload) => restore_items(shared, &head, payload, &mut counts),
             (Kind::Tail, payload) => {
                 let is_whole = postcard::from_bytes::<Tail>(payload).is_ok_and(|tail| {

@@ -87,6 +87,8 @@ fn write_part(
     if let Some(known) = shared.warm.take_left() {
         writer.block(Kind::Known, &encode(&known)?)?;
     }
+    let history = shared.lock_history().clone();
+    writer.block(Kind::History, &encode(&history)?)?;
     if let Some(known) = shared.store.known_keys() {
         writer.block(Kind::Keys, &encode(&known)?)?;
         let mut piece = shared.store.evicted_keys((0, 0));

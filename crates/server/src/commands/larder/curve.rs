@@ -82,12 +82,13 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
 /// The curve as it is drawn: with what the tenant has now, what would be its part of one shared
 /// cache, and what a division by waiting would give it.
 fn chart(report: &Report, tenant: &Tenant) -> Vec<String> {
-    let (Some(curve), Some(sizing)) = (&tenant.curve, Sizing::of(tenant)) else {
+    let Some(sizing) = Sizing::of(tenant) else {
         return vec![
             "Too little was seen of this tenant: it takes some thousand reads.".to_owned(),
         ];
     };
-    let line = curve.sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
+    let sizes = sizing.sizes(POINTS);
+    let line = sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
     let mark =
         |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
     let mut series = vec![Series::new("misses", line.collect()), mark("now", tenant.used)];
