@@ -6,6 +6,7 @@ mod client;
 mod clients;
 mod compatibility;
 mod connections;
+mod dashboard;
 mod exporters;
 mod files;
 mod frameworks;

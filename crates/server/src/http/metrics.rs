@@ -349,10 +349,10 @@ fn answers(report: &Report, page: &mut Page) {
             [("finding", one.finding.as_str()), ("severity", severity), ("tenant", tenant)];
         page.sample("findings", &labels, 1);
     }
-    let forecasts = &report.forecasts;
-    if forecasts.count > 0 {
-        let help = "95 % of the forecasts of miss ratios were off by no more.";
-        page.gauge("forecast_error_ratio", help, forecasts.most);
+    let help = "95 % of the forecasts of miss ratios were off by no more.";
+    page.metric("forecast_error_ratio", "gauge", help);
+    if report.forecasts.count > 0 {
+        page.sample("forecast_error_ratio", &[], report.forecasts.most);
     }
 }
 

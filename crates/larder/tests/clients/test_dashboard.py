@@ -1,0 +1,102 @@
+"""The dashboard in a real browser: every page, its figures beside LARDER REPORT JSON, no error.
+
+Called with the ports of RESP and of HTTP and the path of a browser. The server has many tenants, one
+of them with a name that would be HTML."""
+
+import json
+import sys
+import time
+
+import redis
+from playwright.sync_api import sync_playwright
+
+PAGES = ["/", "/tenant", "/plans", "/sizing", "/advice"]
+NASTY = '<b>"x"'
+
+
+def load(client, tenants):
+    """Some reads that miss and fill, of each tenant."""
+    for at in range(tenants):
+        pipe = client.pipeline(transaction=False)
+        for key in range(20):
+            pipe.get(f"t{at}:{key}")
+            pipe.set(f"t{at}:{key}", "x" * 100)
+            pipe.get(f"t{at}:{key}")
+        pipe.execute()
+
+
+def rows(page):
+    """The table of tenants: memory as it is shown, by name."""
+    return page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll('tbody tr')].map(
+               row => [row.cells[0].textContent, row.cells[2].textContent]))"""
+    )
+
+
+def main():
+    resp, http, browser_path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    client = redis.Redis(port=resp, decode_responses=True)
+    tenants = 200
+    base = f"http://127.0.0.1:{http}"
+    load(client, tenants)
+    time.sleep(2.5)
+    load(client, tenants)
+    time.sleep(2.5)
+    errors = []
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        for width in (1400, 400):
+            context = browser.new_context(viewport={"width": width, "height": 900})
+            page = context.new_page()
+            page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            asked = []
+            page.on("request", lambda request: asked.append(request.url))
+            for path in PAGES:
+                page.goto(base + path)
+                # Events bring it anew: the time below moves on.
+                before = page.text_content("#state")
+                page.wait_for_function(
+                    "before => document.getElementById('state').textContent !== before", arg=before
+                )
+                assert page.query_selector("nav a[aria-current='page']"), path
+                wide = page.evaluate("document.documentElement.scrollWidth")
+                assert wide <= width + 1, f"{path} is {wide} wide in {width}"
+            hosts = {url.split("/")[2] for url in asked if url.startswith("http")}
+            assert hosts == {f"127.0.0.1:{http}"}, hosts
+            context.close()
+        page = browser.new_page()
+        page.goto(base + "/")
+        shown = rows(page)
+        report = json.loads(client.execute_command("LARDER", "REPORT", "JSON"))
+        names = [tenant["name"] for tenant in report["tenants"]]
+        assert len(names) > tenants and list(shown) == names, (len(names), len(shown))
+        assert NASTY in shown, "a name is text"
+        # Nobody writes now: what is shown is what the report says.
+        units = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+        for tenant in report["tenants"]:
+            number, unit = shown[tenant["name"]].split()
+            close = abs(float(number) * units[unit] - tenant["used"])
+            assert close <= max(8, 0.01 * tenant["used"]), (tenant["name"], shown[tenant["name"]])
+        lines = page.evaluate("document.querySelectorAll('polyline, polygon').length")
+        assert 0 < lines < 60, f"{lines} lines"
+        # A click in the legend hides a line, and it stays hidden when the page is brought anew.
+        page.click("figcaption button >> nth=0")
+        before = page.text_content("#state")
+        page.wait_for_function(
+            "before => document.getElementById('state').textContent !== before", arg=before
+        )
+        assert page.query_selector("figcaption button.off")
+        assert page.query_selector("svg .off")
+        # By keyboard: the slider of the sizes moves what is said.
+        page.goto(base + "/sizing")
+        title = page.text_content("h1")
+        page.focus("input[name=memory]")
+        for _ in range(8):
+            page.keyboard.press("ArrowRight")
+        page.wait_for_function("title => document.querySelector('h1').textContent !== title", arg=title)
+        browser.close()
+    assert not errors, errors
+
+
+main()

@@ -1,0 +1,120 @@
+//! The dashboard: over plain HTTP, and in a browser driven by Playwright where both are installed.
+
+use crate::client::Client;
+use crate::process::serve;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// The answer to a GET, with its head.
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn pages_are_whole_without_a_script_and_ask_no_other_host() {
+    let server = serve("--maxmemory 100mb --tenant web match prefix web:");
+    let mut client = Client::new(server.addr());
+    client.ask("SET web:1 x");
+    client.ask("GET web:1");
+    let http = server.http_addr();
+    for path in ["/", "/tenant?tenant=web", "/plans", "/sizing?memory=1000000", "/advice"] {
+        let page = get(http, path);
+        assert!(page.starts_with("HTTP/1.1 200"), "{path}: {page}");
+        for part in ["default-src 'none'", "nosniff", "<main", "</html>", "Larder"] {
+            assert!(page.contains(part), "{path} lacks {part}");
+        }
+        assert!(!page.contains("http://") && !page.contains("https://"), "{path}");
+    }
+    assert!(get(http, "/").contains(">web<"));
+    assert!(get(http, "/dashboard.css").contains("text/css"));
+    assert!(get(http, "/dashboard.js").contains("EventSource"));
+    let report = get(http, "/report.json");
+    let (_, body) = report.split_once("\r\n\r\n").unwrap();
+    let report: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(report["tenants"][1]["name"], "web");
+    assert!(get(http, "/events?page=%2Fnowhere").starts_with("HTTP/1.1 404"));
+}
+
+#[test]
+fn events_come_one_a_second() {
+    let server = serve("--maxmemory 100mb");
+    let mut stream = TcpStream::connect(server.http_addr()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET /events?page=%2F HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let (mut seen, mut piece) = (String::new(), [0; 1 << 14]);
+    while seen.matches("data: ").count() < 3 {
+        let got = stream.read(&mut piece).unwrap();
+        assert!(got > 0, "the server ended the events: {seen}");
+        seen += &String::from_utf8_lossy(&piece[..got]);
+    }
+    assert!(seen.contains("text/event-stream"));
+    // While it streams, probes are answered.
+    assert!(get(server.http_addr(), "/healthz").starts_with("HTTP/1.1 200"));
+}
+
+/// Whoever may not call INFO sees nothing.
+#[test]
+fn pages_are_behind_the_rules_of_metrics() {
+    let server = serve("--requirepass secret");
+    for path in ["/", "/events?page=%2F", "/report.json", "/dashboard.js"] {
+        assert!(get(server.http_addr(), path).starts_with("HTTP/1.1 401"), "{path}");
+    }
+}
+
+#[test]
+fn a_browser_shows_what_the_report_says() {
+    let python = |code: &str| {
+        Command::new("python3").args(["-c", code]).output().is_ok_and(|out| out.status.success())
+    };
+    if !python("import playwright, redis") {
+        println!("skipped: python3 with playwright and redis is not installed");
+        return;
+    }
+    let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    let Some(browser) = browsers.into_iter().find(|path| Path::new(path).exists()) else {
+        println!("skipped: chromium is not installed");
+        return;
+    };
+    let lines: Vec<_> =
+        (0..200).map(|at| format!("--tenant 't{at} match prefix t{at}:'")).collect();
+    let nasty = r#"--tenant '"<b>\"x\"" match prefix nasty:'"#;
+    let server = serve(&format!("--maxmemory 100mb {} {nasty}", lines.join(" ")));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/test_dashboard.py");
+    let output = Command::new("python3")
+        .arg(script)
+        .args([server.addr().port().to_string(), server.http_addr().port().to_string()])
+        .arg(browser)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+}
+
+/// What dashboards and alerts of others ask for is there.
+#[test]
+fn every_metric_that_is_named_is_exported() {
+    let server = serve("--maxmemory 100mb --dump-max 1mb --tenant web match prefix web:");
+    let mut client = Client::new(server.addr());
+    client.ask("SET web:1 x");
+    let page = get(server.http_addr(), "/metrics");
+    let packaging = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging");
+    let mut named = 0;
+    for file in ["grafana.json", "alerts.yml"] {
+        let text = std::fs::read_to_string(packaging.join(file)).unwrap();
+        for piece in text.split("larder_").skip(1) {
+            let rest: String =
+                piece.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+            let name = format!("larder_{}", rest.trim_end_matches("_bucket"));
+            assert!(page.contains(&format!("# TYPE {name} ")), "{file} names {name}");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
+}
