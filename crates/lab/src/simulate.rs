@@ -8,6 +8,8 @@
 //! side by side.
 
 #[cfg(test)]
+mod causes;
+#[cfg(test)]
 mod chains;
 #[cfg(test)]
 mod conformance;

@@ -54,7 +54,7 @@ const FOREVER: Micros = Micros(u64::MAX);
 
 /// An unbounded cache that tells why a read would miss, and adds up the footprint.
 #[derive(Debug, Default)]
-struct Annotator {
+pub(super) struct Annotator {
     known: KeyMap<Known>,
     footprint: u64,
 }
@@ -72,7 +72,7 @@ impl Annotator {
         }
     }
 
-    fn see(&mut self, access: &Access) -> Cause {
+    pub(super) fn see(&mut self, access: &Access) -> Cause {
         let expires = match access.ttl {
             Micros(0) => FOREVER,
             Micros(ttl) => Micros(access.time.0.saturating_add(ttl)),

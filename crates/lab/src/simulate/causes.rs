@@ -1,0 +1,106 @@
+//! Why reads miss, as the pilot tells it from sampled keys, held against an unbounded cache that
+//! plays along: the product itself, on recorded traces to whose keys lives and removals were given.
+
+use super::feed::{Annotator, Cause};
+use crate::open::{Options, open};
+use crate::plant::Bounds;
+use crate::product::Steered;
+use crate::simulation::Store as _;
+use base::hash::mix;
+use base::{Access, Bytes, Micros};
+use policy::Outcome;
+use std::path::Path;
+use tune::{Pilot, recipe};
+
+/// Requests of a trace, at most.
+const REQUESTS: usize = 300_000;
+
+/// Between two looks of the pilot.
+const LOOK: Micros = Micros::from_millis(200);
+
+/// What a shared cause may be off, in points of the reads.
+const POINTS: f64 = 0.01;
+
+/// The trace with a life for every third key, and a removal after every fortieth request.
+fn requests(path: &Path) -> Vec<Access> {
+    let mut source = open(path.to_str().unwrap(), &Options::default()).unwrap();
+    let read: Vec<Access> =
+        std::iter::from_fn(|| source.next()).take(REQUESTS).map(Result::unwrap).collect();
+    let life = Micros((read.last().unwrap().time.0 / 12).max(1_000_000));
+    let mut all = Vec::with_capacity(read.len() + read.len() / 40);
+    for (at, access) in read.into_iter().enumerate() {
+        let ttl = if mix(access.key) % 3 == 0 { life } else { Micros(0) };
+        let access = Access { tenant: 0, ttl, ..access };
+        all.push(access);
+        if mix(at as u64) % 40 == 0 {
+            all.push(Access { time: access.time, ..Access::delete(access.key) });
+        }
+    }
+    all
+}
+
+/// The shares of the reads that miss for each cause: as an unbounded cache tells, and the pilot.
+fn shares(requests: &[Access], memory: Bytes) -> [[f64; 4]; 2] {
+    let recipe = recipe::parse("auto").unwrap();
+    let mut store = Steered::new(&recipe, memory, &[Bounds::none("all")], 1);
+    let mut pilot = Pilot::new(recipe, 1);
+    let mut known = Annotator::default();
+    let (mut oracle, mut reads, mut misses, mut looked) = ([0u64; 4], 0u64, 0u64, Micros(0));
+    for access in requests {
+        if access.time.saturating_sub(looked) >= LOOK {
+            looked = access.time;
+            store.advance(access.time);
+            pilot.tick(&mut store);
+        }
+        let cause = known.see(access);
+        if access.op != base::Op::Get {
+            store.access(access);
+            continue;
+        }
+        reads += 1;
+        if store.access(access) == Outcome::Miss {
+            misses += 1;
+            let at = match cause {
+                Cause::First => 0,
+                Cause::Evicted => 1,
+                Cause::Expired => 2,
+                Cause::Deleted => 3,
+            };
+            oracle[at] += 1;
+        }
+    }
+    pilot.tick(&mut store);
+    let [never, evicted, expired, deleted, early] = pilot.causes(0);
+    assert_eq!(early, 0, "every read is filled at once");
+    let sampled = [never, evicted, expired, deleted];
+    let all: u64 = sampled.iter().sum();
+    assert!(all > 1_000, "{sampled:?}");
+    let ratio = misses as f64 / reads as f64;
+    [
+        oracle.map(|count| count as f64 / reads as f64),
+        sampled.map(|count| ratio * count as f64 / all as f64),
+    ]
+}
+
+#[test]
+fn the_pilot_tells_why_reads_miss() {
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    for (name, memory) in [
+        ("twitter_c52_a", 8 << 20),
+        ("hp_ajw", 16 << 20),
+        ("adaptsize_req", 16 << 20),
+        ("arc_oltp", 8 << 20),
+    ] {
+        let path = traces.join(format!("{name}.csv.zst"));
+        if !path.exists() {
+            println!("skipped: {} is not here", path.display());
+            continue;
+        }
+        let [oracle, told] = shares(&requests(&path), Bytes(memory));
+        println!("{name}: {oracle:.4?} exact, {told:.4?} told");
+        for (exact, told) in oracle.iter().zip(told) {
+            assert!((exact - told).abs() < POINTS, "{name}: {oracle:.4?} exact, {told:.4?} told");
+        }
+        assert!(oracle[2] > 0.001 && oracle[3] > 0.001, "{name}: there is nothing to tell");
+    }
+}
