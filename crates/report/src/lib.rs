@@ -84,8 +84,10 @@ pub struct Recent {
     pub reads: u64,
     /// Reads that found nothing.
     pub misses: u64,
-    /// Misses of sampled keys by cause, in the order of [`Cause::ALL`].
-    pub sampled: [u64; Cause::ALL.len()],
+    /// Misses by cause, in the order of [`Cause::ALL`], as those of sampled keys stand for all.
+    pub causes: [u64; Cause::ALL.len()],
+    /// Misses of sampled keys that these rest on.
+    pub sampled: u64,
     /// What the misses cost, in milliseconds.
     pub wait_ms: f64,
 }
@@ -97,7 +99,8 @@ impl Recent {
         for point in points {
             sum.reads += u64::from(point.reads);
             sum.misses += u64::from(point.misses);
-            for (sum, more) in sum.sampled.iter_mut().zip(point.sampled) {
+            sum.sampled += u64::from(point.sampled);
+            for (sum, more) in sum.causes.iter_mut().zip(point.causes) {
                 *sum += u64::from(more);
             }
             sum.wait_ms += f64::from(point.wait_ms);
@@ -125,9 +128,9 @@ impl Recent {
     /// than a hundred misses a share is known to no better than ten points.
     pub fn missed_for(&self, cause: Cause) -> Option<f64> {
         const SAMPLED_MIN: u64 = 100;
-        let all: u64 = self.sampled.iter().sum();
-        let share = self.sampled[cause as usize] as f64 / all.max(1) as f64;
-        (all >= SAMPLED_MIN).then(|| Some(share * self.miss_ratio()?))?
+        let all: u64 = self.causes.iter().sum();
+        let share = self.causes[cause as usize] as f64 / all.max(1) as f64;
+        (self.sampled >= SAMPLED_MIN).then(|| Some(share * self.miss_ratio()?))?
     }
 }
 

@@ -51,19 +51,27 @@ pub fn clock(unix_s: u64, now_unix_s: u64, utc_offset_s: i32) -> String {
     if at / 86_400 == now / 86_400 {
         return format!("{hour:02}:{minute:02}");
     }
-    let (month, day) = month_and_day(at / 86_400);
+    let (_, month, day) = calendar(at / 86_400);
     format!("{month:02}-{day:02} {hour:02}:{minute:02}")
 }
 
-/// Of a number of days since 1970, by the rule of the Gregorian calendar with years from March.
-fn month_and_day(days: u64) -> (u64, u64) {
+/// A day, as 2026-11-26, in UTC.
+pub fn date(unix_s: u64) -> String {
+    let (year, month, day) = calendar(unix_s / 86_400);
+    format!("{year}-{month:02}-{day:02}")
+}
+
+/// Year, month and day of a number of days since 1970, by the rule of the Gregorian calendar: in
+/// eras of 400 years that begin with a March, so that a leap day is the last of its year.
+fn calendar(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
-    let of_era = days % 146_097;
+    let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
-    (if month < 10 { month + 3 } else { month - 9 }, day)
+    let is_next = month >= 10;
+    (400 * era + year + u64::from(is_next), if is_next { month - 9 } else { month + 3 }, day)
 }
 
 /// A count with its thousands apart.
@@ -140,6 +148,11 @@ mod tests {
         assert_eq!(clock(now - 86_400, now, 0), "11-25 14:47");
         assert_eq!(clock(now - 270 * 86_400, now, 0), "03-01 14:47");
         assert_eq!(clock(951_782_400, now, 0), "02-29 00:00");
+        let days = [0, 951_782_400, now, 1_767_225_599, 1_767_225_600];
+        assert_eq!(
+            days.map(date).join(" "),
+            "1970-01-01 2000-02-29 2026-11-26 2025-12-31 2026-01-01"
+        );
     }
 
     #[test]

@@ -33,6 +33,7 @@ struct Before {
     reads: u64,
     misses: u64,
     causes: Causes,
+    sampled: u64,
 }
 
 /// The settings whose changes are noted.
@@ -128,10 +129,11 @@ impl Recorder {
                 reads: stats.counters.gets(),
                 misses: stats.counters.misses,
                 causes: pilot.map(|pilot| pilot.causes(tenant)).unwrap_or_default(),
+                sampled: pilot.map_or(0, |pilot| pilot.sampled_misses(tenant)),
             };
             let misses = now.misses.saturating_sub(before.misses);
-            let mut sampled = [0; _];
-            for ((sum, new), old) in sampled.iter_mut().zip(now.causes).zip(before.causes) {
+            let mut causes = [0; _];
+            for ((sum, new), old) in causes.iter_mut().zip(now.causes).zip(before.causes) {
                 *sum = small(new.saturating_sub(old));
             }
             let budget = shown.own_pool(tenant).map_or(0, |budget| budget.0);
@@ -140,7 +142,8 @@ impl Recorder {
                 unix_s: small(unix_s),
                 reads: small(now.reads.saturating_sub(before.reads)),
                 misses: small(misses),
-                sampled,
+                causes,
+                sampled: small(now.sampled.saturating_sub(before.sampled)),
                 wait_ms: (misses as f64 * stats.penalty.mean.as_f64() / 1e3) as f32,
                 used_kib: small(stats.used.0 >> 10),
                 budget_kib: small(budget >> 10),

@@ -13,19 +13,24 @@
 //!   removed ─────────▶ deleted
 //! ```
 //!
+//! A miss counts for as many keys as its own stands for, so that what was seen at another rate of
+//! sampling weighs what it did.
+//!
 //! The keys watched are bounded: the tenant that has most of them watches half of its own. When the
-//! tap samples more keys than before, the new ones are watched for a while before they count:
-//! until then nobody can tell whether they had been seen.
+//! tap samples more keys than before, the new ones are watched for as long as they were not before
+//! they count: until then nobody can tell whether they had been seen.
 
 use crate::observe::FILL_WINDOW;
 use base::{Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
 use std::collections::HashMap;
 
 /// Keys watched of all tenants together: with so many a share is known to about half a point.
-const KEYS_MAX: usize = 20_000;
+const KEYS_MAX: usize = 14_000;
 
-/// How long new keys are watched before their misses count.
-const SETTLING: Micros = Micros::from_secs(300);
+/// How long new keys are watched before their misses count, at least and at most: as long as the
+/// cache ran without anybody watching them.
+const SETTLING_MIN: Micros = Micros::from_secs(60);
+const SETTLING_MAX: Micros = Micros::from_secs(24 * 3_600);
 
 /// Items of a cache that is as good as empty, and how long it is new: the rate of sampling is found
 /// in this time, and what was missed before is little.
@@ -66,7 +71,9 @@ struct Watched {
     bound: Filter,
     /// Since when as many are watched as now.
     since: Micros,
+    /// Misses of all keys, as those that count stand for them, and how many of those there were.
     misses: Causes,
+    counted: u64,
     /// Reads of expired keys that a life of twice the length would have answered, of so many whose
     /// time to live is known.
     late: (u64, u64),
@@ -86,6 +93,7 @@ impl Default for Watched {
             bound: Filter::ALL,
             since: Micros(0),
             misses: Causes::default(),
+            counted: 0,
             late: (0, 0),
             hits: [0; SIZES],
         }
@@ -94,7 +102,7 @@ impl Default for Watched {
 
 impl Watched {
     /// Follows what the tap samples.
-    fn follow(&mut self, tap: Filter, now: Micros, is_fresh: bool) {
+    fn follow(&mut self, tap: Filter, now: Micros, began: Micros, is_fresh: bool) {
         let wanted = Filter::below(tap.threshold().min(self.bound.threshold()));
         let (wide, new) = (self.watches.threshold(), wanted.threshold());
         if new < wide {
@@ -108,9 +116,16 @@ impl Watched {
             self.watches = wanted;
             self.since = now;
         }
-        if now.saturating_sub(self.since) >= SETTLING {
+        let unwatched = self.since.saturating_sub(began);
+        let settling = Micros(unwatched.0.clamp(SETTLING_MIN.0, SETTLING_MAX.0));
+        if now.saturating_sub(self.since) >= settling {
             self.counts = self.watches;
         }
+    }
+
+    /// Keys that each one that counts stands for.
+    fn weight(&self) -> u64 {
+        (self.counts.rate().recip()).round() as u64
     }
 
     fn see(&mut self, sample: &Sample) {
@@ -138,8 +153,9 @@ impl Watched {
                     && self.counts.keeps(key)
                 {
                     // Nobody fetched it because of these reads.
+                    let all = u64::from(reads) * self.weight();
                     let [never, .., early] = &mut self.misses;
-                    let moved = u64::from(reads).min(*never);
+                    let moved = all.min(*never);
                     *never -= moved;
                     *early += moved;
                 }
@@ -174,19 +190,20 @@ impl Watched {
                     known.at = now;
                 }
                 if self.counts.keeps(key) {
-                    self.misses[cause as usize] += 1;
+                    self.misses[cause as usize] += self.weight();
+                    self.counted += 1;
                 }
             }
         }
     }
 
     /// Watches fewer keys: first without those that nobody asked for in long.
-    fn shrink(&mut self, now: Micros) {
+    fn shrink(&mut self, now: Micros, began: Micros) {
         let before = self.keys.len();
         self.keys.retain(|_, known| now.saturating_sub(known.at) < FORGOTTEN);
         if self.keys.len() > before - before / 8 {
             self.bound = Filter::below((self.watches.threshold() / 2).max(1));
-            self.follow(self.bound, now, false);
+            self.follow(self.bound, now, began, false);
         }
         self.keys.shrink_to(self.keys.len());
     }
@@ -205,8 +222,8 @@ impl Watched {
 enum Start {
     #[default]
     Unseen,
-    /// It held items, of which nobody knows which keys were read before.
-    Filled,
+    /// It held items then, of which nobody knows which keys were read before.
+    Filled(Micros),
     /// It was empty then: what was never seen since was never there.
     Empty(Micros),
 }
@@ -229,10 +246,13 @@ impl Watching {
     ) {
         if matches!(self.start, Start::Unseen) {
             let items: u64 = tenants.iter().map(|&(.., items)| items).sum();
-            self.start = if items < EMPTY_MAX { Start::Empty(now) } else { Start::Filled };
+            self.start = if items < EMPTY_MAX { Start::Empty(now) } else { Start::Filled(now) };
         }
-        let is_fresh =
-            matches!(self.start, Start::Empty(began) if now.saturating_sub(began) < FRESH);
+        let (began, is_fresh) = match self.start {
+            Start::Unseen => (now, false),
+            Start::Filled(began) => (began, false),
+            Start::Empty(began) => (began, now.saturating_sub(began) < FRESH),
+        };
         let count = tenants.iter().map(|&(tenant, ..)| usize::from(tenant) + 1).max();
         if count.unwrap_or(0) > self.of.len() {
             self.of.resize_with(count.unwrap_or(0), Watched::default);
@@ -241,7 +261,7 @@ impl Watching {
         for &(tenant, tap, items) in tenants {
             let own = &mut self.of[usize::from(tenant)];
             own.grow(room);
-            own.follow(tap, now, is_fresh);
+            own.follow(tap, now, began, is_fresh);
             if items == 0 {
                 // Everything was removed at once.
                 own.keys.values_mut().for_each(|known| match known.state {
@@ -257,13 +277,18 @@ impl Watching {
         }
         while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > KEYS_MAX {
             let most = self.of.iter_mut().max_by_key(|own| own.keys.len());
-            most.expect("somebody has keys").shrink(now);
+            most.expect("somebody has keys").shrink(now, began);
         }
     }
 
-    /// Sampled misses of a tenant so far, by cause.
+    /// Misses of a tenant so far, by cause, as sampled ones stand for all.
     pub(crate) fn misses(&self, tenant: TenantId) -> Causes {
         self.of.get(usize::from(tenant)).map_or(Causes::default(), |own| own.misses)
+    }
+
+    /// Sampled misses of a tenant that these rest on.
+    pub(crate) fn counted(&self, tenant: TenantId) -> u64 {
+        self.of.get(usize::from(tenant)).map_or(0, |own| own.counted)
     }
 
     /// Of the reads of expired keys, those that a life of twice the length would have answered.
@@ -370,7 +395,8 @@ mod tests {
         assert!(watching.of[0].watches.rate() < 0.2);
         assert_eq!(watching.of[1].watches, Filter::ALL, "those of others stay");
         let misses = watching.misses(0);
-        assert!(misses[0] > 50_000 && misses[1..] == [0; 4], "{misses:?}");
+        let error = misses[0] as f64 / 300_000.0 - 1.0;
+        assert!(error.abs() < 0.05 && misses[1..] == [0; 4], "{misses:?}");
     }
 
     /// In a cache that was full when the pilot came, and of keys that were not sampled before.
@@ -379,8 +405,8 @@ mod tests {
         let mut watching = Watching::default();
         watching.look(&[sample(0, 1, Miss, 0)], &[(0, Filter::ALL, 9_999)], Micros(0));
         assert_eq!(watching.misses(0), Causes::default());
-        watching.look(&[], &[(0, Filter::ALL, 9_999)], SETTLING);
-        watching.look(&[sample(301, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], SETTLING);
+        watching.look(&[], &[(0, Filter::ALL, 9_999)], SETTLING_MIN);
+        watching.look(&[sample(61, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], SETTLING_MIN);
         assert_eq!(watching.misses(0), [1, 0, 0, 0, 0]);
     }
 }

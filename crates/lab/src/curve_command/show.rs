@@ -2,7 +2,7 @@
 
 use super::Answer;
 use crate::report::format::{Format, bytes};
-use crate::report::{Axis, Chart, Page, Series, Table, json as document};
+use crate::report::{Axis, Chart, Page, Series, Table, json as document, sign};
 use crate::whole_file;
 use base::{Bytes, MissRatio};
 use curve::{Envelope, MissRatioCurve};
@@ -27,6 +27,7 @@ pub(super) fn text(trace: &str, answers: &[Answer]) {
 
 pub(super) fn page(path: &Path, trace: &str, answers: &[Answer]) -> anyhow::Result<()> {
     let mut page = Page::new(format!("Miss ratio curves of {trace}"));
+    sign(&mut page);
     page.chart(&chart(trace, answers)).table(&table(answers));
     for line in answers.iter().flat_map(sentences).chain(winners(answers)) {
         page.paragraph(&line);

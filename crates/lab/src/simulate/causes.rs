@@ -74,8 +74,9 @@ fn shares(requests: &[Access], memory: Bytes) -> [[f64; 4]; 2] {
     assert_eq!(early, 0, "every read is filled at once");
     let sampled = [never, evicted, expired, deleted];
     let all: u64 = sampled.iter().sum();
-    assert!(all > 1_000, "{sampled:?}");
+    assert!(pilot.sampled_misses(0) > 1_000, "{sampled:?}");
     let ratio = misses as f64 / reads as f64;
+    println!("{} of {misses} misses were sampled", pilot.sampled_misses(0));
     [
         oracle.map(|count| count as f64 / reads as f64),
         sampled.map(|count| ratio * count as f64 / all as f64),
@@ -87,7 +88,7 @@ fn the_pilot_tells_why_reads_miss() {
     let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     for (name, memory) in [
         ("twitter_c52_a", 8 << 20),
-        ("hp_ajw", 16 << 20),
+        ("cp_w106", 64 << 20),
         ("adaptsize_req", 16 << 20),
         ("arc_oltp", 8 << 20),
     ] {

@@ -2,7 +2,7 @@
 
 use super::Args;
 use super::outcome::Outcome;
-use crate::report::{Axis, Chart, Format, Page, Series, Table};
+use crate::report::{Axis, Chart, Format, Page, Series, Table, sign};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
@@ -42,6 +42,7 @@ pub(super) fn text(outcomes: &[Outcome], args: &Args) -> String {
 
 pub(super) fn page(outcomes: &[Outcome], args: &Args) -> Page {
     let mut page = Page::new("Miss ratios by policy and size");
+    sign(&mut page);
     for of_trace in by_trace(outcomes) {
         page.heading(&of_trace[0].trace).paragraph(&summary(&of_trace[0]));
         for chart in charts(of_trace, args) {

@@ -17,10 +17,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
                 percent(ratio),
                 points(cold)
             ),
-            evidence: format!(
-                "Of {} sampled misses.",
-                count(tenant.recent.sampled.iter().sum::<u64>())
-            ),
+            evidence: format!("Of {} sampled misses.", count(tenant.recent.sampled)),
             todo: "Write these keys before they are asked for, where it is known which will be."
                 .to_owned(),
             worth_ms: waiting_of(tenant, cold),

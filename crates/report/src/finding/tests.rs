@@ -34,7 +34,8 @@ pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant
             seconds: 600,
             reads: 100_000,
             misses,
-            sampled: [10, 980, 10, 0, 0],
+            causes: [10, 980, 10, 0, 0],
+            sampled: 1_000,
             wait_ms: misses as f64 * penalty_us / 1e3,
         },
         curve: Some(curve),
@@ -50,7 +51,8 @@ pub(crate) fn healthy() -> Report {
         seconds: 600,
         reads: 200_000,
         misses: tenants.iter().map(|tenant| tenant.recent.misses).sum(),
-        sampled: [20, 1_960, 20, 0, 0],
+        causes: [20, 1_960, 20, 0, 0],
+        sampled: 2_000,
         wait_ms: tenants.iter().map(|tenant| tenant.recent.wait_ms).sum(),
     };
     Report {
@@ -76,7 +78,7 @@ pub(crate) fn healthy() -> Report {
 /// A report that has the fault of a finding, and no other.
 fn with_fault(name: &str) -> Report {
     let mut report = healthy();
-    let sampled = |sampled| Recent { sampled, ..report.tenants[1].recent };
+    let missed_for = |causes| Recent { causes, ..report.tenants[1].recent };
     match name {
         "refused_writes" => report.server.refused = 10,
         "memory_overcommitted" => report.server.machine = 210 * MIB,
@@ -115,10 +117,10 @@ fn with_fault(name: &str) -> Report {
                 })
                 .collect();
         }
-        "cold_misses" => report.tenants[1].recent = sampled([500, 500, 0, 0, 0]),
-        "ttl_too_short" => report.tenants[1].recent = sampled([0, 400, 600, 0, 0]),
-        "deleted_misses" => report.tenants[1].recent = sampled([0, 400, 0, 600, 0]),
-        "read_too_early" => report.tenants[1].recent = sampled([0, 400, 0, 0, 600]),
+        "cold_misses" => report.tenants[1].recent = missed_for([500, 500, 0, 0, 0]),
+        "ttl_too_short" => report.tenants[1].recent = missed_for([0, 400, 600, 0, 0]),
+        "deleted_misses" => report.tenants[1].recent = missed_for([0, 400, 0, 600, 0]),
+        "read_too_early" => report.tenants[1].recent = missed_for([0, 400, 0, 0, 600]),
         "large_items" => {
             report.tenants[1].sizes = vec![
                 SizeClass { size: 1_000, used: 20 * MIB, items: 20_000, hits: 99_000 },
@@ -140,7 +142,7 @@ fn with_fault(name: &str) -> Report {
     }
     // A tenth of the jobs' reads misses, where that is asked for by causes.
     let jobs = &mut report.tenants[1].recent;
-    if jobs.sampled[1] < 900 && jobs.reads > 0 {
+    if jobs.causes[1] < 900 && jobs.reads > 0 {
         jobs.misses = 12_000;
         report.tenants[1].used = 76 * MIB;
     }

@@ -5,13 +5,13 @@ use crate::words::{percent, points};
 use base::Cause;
 
 /// Expired misses that say how a longer life would do, at least.
-const SAMPLED_MIN: u64 = 100;
+const SAMPLED_MIN: f64 = 100.0;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     for tenant in super::busy(report) {
         let Some(expired) = much_missed(tenant, Cause::Expired) else { continue };
         let of_misses = expired / tenant.recent.miss_ratio().unwrap_or(1.0);
-        let [_, _, sampled, ..] = tenant.recent.sampled;
+        let sampled = tenant.recent.sampled as f64 * of_misses;
         let twice = tenant.twice_the_ttl.filter(|_| sampled >= SAMPLED_MIN);
         found.push(Finding {
             severity: Severity::Advice,

@@ -53,7 +53,7 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
     let mut causes: Vec<_> = Cause::ALL.into_iter().filter_map(missed).collect();
     causes.sort_by(|a, b| b.0.total_cmp(&a.0));
     if causes.is_empty() {
-        let sampled: u64 = recent.sampled.iter().sum();
+        let sampled = recent.sampled;
         let reason = if report.is_steered() {
             format!("Too few of its misses were sampled to tell why: {sampled}, and it takes 100.")
         } else {

@@ -262,9 +262,14 @@ impl Pilot {
         pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
     }
 
-    /// Sampled misses of a tenant so far, by cause: their shares are those of all its misses.
+    /// Misses of a tenant so far, by cause, as those of sampled keys stand for all.
     pub fn causes(&self, tenant: TenantId) -> Causes {
         self.causes.misses(tenant)
+    }
+
+    /// Misses of sampled keys of a tenant that its causes rest on.
+    pub fn sampled_misses(&self, tenant: TenantId) -> u64 {
+        self.causes.counted(tenant)
     }
 
     /// Of the sampled reads of expired keys, those that a life of twice the length would have

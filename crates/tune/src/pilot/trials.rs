@@ -13,7 +13,7 @@ use curve::GROUPS;
 use std::sync::LazyLock;
 
 /// Keys in the miniatures: as many as a quarter of the memory of the models has room for.
-const KEYS: (u64, u64) = (1_024, 4_096);
+const KEYS: (u64, u64) = (768, 1_536);
 const KEY_BYTES: u64 = 100;
 
 /// Sampled requests a second that are shown to each.
