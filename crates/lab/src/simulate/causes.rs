@@ -29,10 +29,10 @@ fn requests(path: &Path) -> Vec<Access> {
     let life = Micros((read.last().unwrap().time.0 / 12).max(1_000_000));
     let mut all = Vec::with_capacity(read.len() + read.len() / 40);
     for (at, access) in read.into_iter().enumerate() {
-        let ttl = if mix(access.key) % 3 == 0 { life } else { Micros(0) };
+        let ttl = if mix(access.key).is_multiple_of(3) { life } else { Micros(0) };
         let access = Access { tenant: 0, ttl, ..access };
         all.push(access);
-        if mix(at as u64) % 40 == 0 {
+        if mix(at as u64).is_multiple_of(40) {
             all.push(Access { time: access.time, ..Access::delete(access.key) });
         }
     }
