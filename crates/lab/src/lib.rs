@@ -1,6 +1,7 @@
 //! Everything offline, and the load client: what reads files and clocks, and is not the server.
 #![forbid(unsafe_code)]
 
+mod asking;
 pub mod curve_command;
 pub mod experiment;
 mod interrupt;

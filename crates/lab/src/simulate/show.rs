@@ -29,7 +29,8 @@ pub(super) fn text(outcomes: &[Outcome], args: &Args) -> String {
     let colour = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut out = String::new();
     for of_trace in by_trace(outcomes) {
-        let _ = writeln!(out, "{}\n{}", summary(&of_trace[0]), table(of_trace, args));
+        let shown = grid(of_trace).unwrap_or_else(|| table(of_trace, args));
+        let _ = writeln!(out, "{}\n{shown}", summary(&of_trace[0]));
         if args.tenant {
             let _ = writeln!(out, "{}", tenants(of_trace));
         }
@@ -47,6 +48,9 @@ pub(super) fn page(outcomes: &[Outcome], args: &Args) -> Page {
         page.heading(&of_trace[0].trace).paragraph(&summary(&of_trace[0]));
         for chart in charts(of_trace, args) {
             page.chart(&chart);
+        }
+        if let Some(grid) = grid(of_trace) {
+            page.paragraph("Miss ratios; * marks the lowest of each size.").table(&grid);
         }
         page.table(&table(of_trace, args));
         if args.tenant {
@@ -112,6 +116,42 @@ fn ratio(value: f64) -> String {
     format!("{value:.4}")
 }
 
+/// Miss ratios with a row a policy and a column a size, the lowest of each marked, where there are
+/// several of both.
+fn grid(outcomes: &[Outcome]) -> Option<Table> {
+    let distinct = |of: fn(&Outcome) -> &str| {
+        let mut all: Vec<&str> = vec![];
+        for name in outcomes.iter().map(of) {
+            if !all.contains(&name) {
+                all.push(name);
+            }
+        }
+        all
+    };
+    let (policies, sizes) = (distinct(|o| &o.policy), distinct(|o| &o.size));
+    if policies.len() < 2 || sizes.len() < 2 {
+        return None;
+    }
+    let of = |policy: &str, size: &str| {
+        let found = outcomes.iter().find(|o| o.policy == policy && o.size == size);
+        found.map(|outcome| outcome.miss_ratio)
+    };
+    let least = |size: &str| {
+        let all = policies.iter().filter_map(|policy| of(policy, size));
+        all.fold(f64::INFINITY, f64::min)
+    };
+    let mut table = Table::new(std::iter::once("policy").chain(sizes.iter().copied()));
+    for policy in &policies {
+        let cell = |size: &&str| {
+            let Some(value) = of(policy, size) else { return String::new() };
+            let mark = if value <= least(size) { "*" } else { " " };
+            ratio(value) + mark
+        };
+        table.row(std::iter::once((*policy).to_owned()).chain(sizes.iter().map(cell)));
+    }
+    Some(table)
+}
+
 fn table(outcomes: &[Outcome], args: &Args) -> Table {
     let penalties = outcomes.iter().any(|outcome| outcome.mean_penalty_us.is_some());
     let mut head = vec!["policy", "size", "bytes", "miss ratio", "byte miss ratio"];
@@ -122,7 +162,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
     if penalties {
         head.push("mean penalty");
     }
-    head.extend(["first seen", "expired", "deleted", "evicted", "requests/s"]);
+    head.extend(["first seen", "expired", "deleted", "evicted"]);
     let mut table = Table::new(head);
     for o in outcomes {
         let mut row =
@@ -136,7 +176,6 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
         }
         let by = o.misses_by;
         row.extend([by.first_seen, by.expired, by.deleted, by.evicted].map(|n| n.to_string()));
-        row.push(Format::Number.show(o.requests_per_second));
         table.row(row);
     }
     table

@@ -1,7 +1,7 @@
 //! A Larder: its report says everything.
 
-use super::redis::Asking;
 use super::{Look, Row, Source};
+use crate::asking::Asking;
 use ::report::words::clock;
 use ::report::{Report, say};
 use anyhow::Context;

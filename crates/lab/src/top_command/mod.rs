@@ -9,6 +9,7 @@ mod memcached;
 mod redis;
 mod screen;
 
+use crate::asking::{Asking, field};
 use crate::replay::Address;
 use anyhow::{Context, bail};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -83,9 +84,9 @@ fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
     if !url.starts_with("redis://") {
         bail!("'{url}' is neither redis://host[:port] nor memcached://host[:port]");
     }
-    let mut link = redis::Asking::connect(&Address::parse(url)?)?;
+    let mut link = Asking::connect(&Address::parse(url)?)?;
     let info = link.text(&["INFO", "server"])?;
-    Ok(if redis::field(&info, "larder_version").is_some() {
+    Ok(if field(&info, "larder_version").is_some() {
         Box::new(larder::Larder(link))
     } else {
         Box::new(redis::Redis::new(link))
