@@ -19,6 +19,9 @@ const ON_THE_CURVE: f64 = 0.005;
 /// Reads that a curve rests on, at least, for anything to be said by it.
 const READS_MIN: f64 = 400.0;
 
+/// A curve that ends below this share of what a tenant holds has not seen enough of it.
+const SEEN_MIN: f64 = 0.5;
+
 /// Parts of the memory that are dealt out one by one.
 const PARTS: u64 = 512;
 
@@ -123,6 +126,9 @@ impl<'a> Sizing<'a> {
     pub fn of(tenant: &'a Tenant) -> Option<Self> {
         let curve = tenant.curve.as_ref().filter(|curve| curve.reads >= READS_MIN)?;
         let used = tenant.used.max(1) as f64;
+        if (curve.end() as f64) < SEEN_MIN * used {
+            return None;
+        }
         let there = curve.at(used)?;
         let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0 };
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };

@@ -4,11 +4,15 @@ use super::series::{chart, points, time};
 use super::{Shown, link, paragraphs};
 use crate::draw::html::escape;
 use crate::draw::{Axis, Chart, Format, Series};
+use crate::finding::Finding;
 use crate::sizing::{Sizing, divide};
 use crate::words::{points as in_points, size};
 use crate::{Point, Tenant, say};
 use base::Cause;
 use std::fmt::Write;
+
+/// The colour of what was expected.
+const EXPECTED: usize = 5;
 
 /// Points of its curve.
 const POINTS: u64 = 32;
@@ -40,7 +44,8 @@ fn why(shown: &Shown<'_>, tenant: &Tenant) -> String {
     let found = crate::finding::all(shown.report);
     let own = found.iter().filter(|finding| finding.tenant.as_deref() == Some(&*tenant.name));
     for finding in own {
-        out += &paragraphs(&[format!("{} {} {}", finding.says, finding.evidence, finding.todo)]);
+        let Finding { says, evidence, todo, .. } = finding;
+        out += &paragraphs(&[format!("{} {says} {evidence} {todo}", tenant.name)]);
     }
     out
 }
@@ -122,9 +127,11 @@ fn forecasts(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     let expected =
         points.iter().filter_map(|point| Some((place(u64::from(point.unix_s)), point.expected()?)));
     for series in &mut chart.series {
+        series.colour = None;
         "came".clone_into(&mut series.name);
     }
-    chart.series.push(Series::new("expected", expected.collect()));
+    let colour = Some(EXPECTED);
+    chart.series.push(Series { colour, ..Series::new("expected", expected.collect()) });
     chart
 }
 
