@@ -1,13 +1,16 @@
 //! What other sizes of memory would give.
 //!
-//! A curve is of sampled LRU, and the policy in force may be better. So it is shifted to what is
-//! measured: where a tenant misses with what it has as often as sampled LRU would with 1.3 times
-//! as much, all its memory counts 1.3 times. Memory for all is divided as the recipe would, by the
+//! A curve is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
+//! held to what is measured: with what a tenant has it misses as often as it does, and with all
+//! that was seen of it in memory it misses all but what was evicted. Where causes are not known, a
+//! curve is shifted: if a tenant misses as often as sampled LRU would with 1.3 times as much, all
+//! its memory counts 1.3 times. Memory for all is divided as the recipe would, by the
 //! waiting that the next byte saves, along the convex hulls of the curves.
 //!
 //! Nothing is said beyond the data: a curve ends where all that was seen of a tenant would fit.
 
 use crate::{Report, Tenant};
+use base::Cause;
 use serde::{Deserialize, Serialize};
 
 /// A curve is shifted by this much at most, to either side.
@@ -15,6 +18,11 @@ const SHIFT_MAX: f64 = 4.0;
 
 /// A measured miss ratio that is so near the curve, or within its band, is on it.
 const ON_THE_CURVE: f64 = 0.005;
+
+/// A curve is bent to what an unbounded cache would miss where it falls by more than this from
+/// here on, and to so many times its fall at most.
+const FALLS_MIN: f64 = 0.005;
+const STEEPNESS_MAX: f64 = 5.0;
 
 /// Reads that a curve rests on, at least, for anything to be said by it.
 const READS_MIN: f64 = 400.0;
@@ -91,15 +99,18 @@ impl Curve {
     }
 }
 
-/// What memory would give a tenant: its curve, shifted to what is measured.
+/// What memory would give a tenant: its curve, held to what is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizing<'a> {
     tenant: &'a Tenant,
     curve: &'a Curve,
     /// What a byte counts beside one under sampled LRU.
     counts: f64,
-    /// What is measured above the curve everywhere, where no shift explains it.
+    /// What is measured above the curve with what it holds.
     above: f64,
+    /// With more than it holds, the curve falls so many times as fast: to what an unbounded cache
+    /// would miss.
+    steepness: f64,
 }
 
 /// What a wish for a miss ratio comes to.
@@ -130,10 +141,18 @@ impl<'a> Sizing<'a> {
             return None;
         }
         let there = curve.at(used)?;
-        let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0 };
+        let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0, steepness: 1.0 };
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
-        if (measured - there.ratio).abs() <= ON_THE_CURVE.max(there.band) {
-            return Some(Self { above: measured - there.ratio, ..on_curve });
+        let above = measured - there.ratio;
+        // Only what was evicted would be there with more memory.
+        let evicted = tenant.recent.missed_for(Cause::Evicted);
+        let falls = there.ratio - curve.ratios.last().copied().unwrap_or_default();
+        if let Some(evicted) = evicted.filter(|_| falls > FALLS_MIN) {
+            let steepness = (evicted / falls).clamp(0.0, STEEPNESS_MAX);
+            return Some(Self { above, steepness, ..on_curve });
+        }
+        if above.abs() <= ON_THE_CURVE.max(there.band) {
+            return Some(Self { above, ..on_curve });
         }
         let as_much = curve.size_for(measured).unwrap_or(curve.end() as f64);
         let counts = (as_much / used).clamp(SHIFT_MAX.recip(), SHIFT_MAX);
@@ -141,11 +160,31 @@ impl<'a> Sizing<'a> {
         Some(Self { counts, above, ..on_curve })
     }
 
+    /// The ratio on the curve where the tenant is now, and below that what it is steeper by.
+    fn bend(&self) -> (f64, f64) {
+        let here = self.curve.at(self.tenant.used as f64 * self.counts);
+        (here.map_or(1.0, |here| here.ratio), self.steepness)
+    }
+
     /// The miss ratio with so much memory.
     pub fn at(&self, bytes: u64) -> Estimate {
         let there = self.curve.at(bytes as f64 * self.counts);
         let Estimate { ratio, band } = there.unwrap_or(Estimate { ratio: 1.0, band: 1.0 });
-        Estimate { ratio: (ratio + self.above).clamp(0.0, 1.0), band }
+        let (here, steepness) = self.bend();
+        let bent = if ratio < here { here + steepness * (ratio - here) } else { ratio };
+        Estimate { ratio: (bent + self.above).clamp(0.0, 1.0), band }
+    }
+
+    /// The size on the curve that has a miss ratio.
+    fn size_for(&self, wanted: f64) -> Option<f64> {
+        let (here, steepness) = self.bend();
+        let bent = wanted - self.above;
+        let on_curve = match steepness {
+            _ if bent >= here => bent,
+            0.0 => return None,
+            steepness => here + (bent - here) / steepness,
+        };
+        self.curve.size_for(on_curve).map(|size| size / self.counts)
     }
 
     /// The memory beyond which nothing is known to be gained.
@@ -163,17 +202,13 @@ impl<'a> Sizing<'a> {
 
     /// The memory from which on more would save less than a twentieth of a point.
     pub fn flat_from(&self) -> u64 {
-        let least = self.curve.ratios.last().copied().unwrap_or_default();
-        let flat = self.curve.size_for(least + 0.0005);
-        (flat.unwrap_or(self.curve.end() as f64) / self.counts) as u64
+        let least = self.at(self.end()).ratio;
+        self.size_for(least + 0.0005).map_or(self.end(), |size| size as u64)
     }
 
     /// The memory that a miss ratio takes.
     pub fn need(&self, wanted: f64) -> Need {
-        let size = |wanted: f64| {
-            let size = self.curve.size_for(wanted - self.above);
-            size.map(|size| (size / self.counts).ceil() as u64)
-        };
+        let size = |wanted: f64| self.size_for(wanted).map(|size| size.ceil() as u64);
         match size(wanted) {
             None => Need::Never { floor: self.at(self.end()).ratio },
             Some(bytes) => {
@@ -358,6 +393,22 @@ mod tests {
         let sizing = Sizing::of(&never).unwrap();
         assert!((sizing.at(2_000).ratio - 0.3).abs() < 1e-9);
         assert!(Sizing::of(&Tenant::default()).is_none());
+    }
+
+    /// Of 55 % misses 40 points were evicted: an unbounded cache has 15 %, though the curve of the
+    /// last minutes ends at 10 %.
+    #[test]
+    fn with_all_in_memory_only_what_was_evicted_hits() {
+        let mut one = tenant("a", 500, 1_000, 1e3, 0.55);
+        one.recent.causes = [150, 400, 0, 0, 0];
+        one.recent.sampled = 550;
+        let sizing = Sizing::of(&one).unwrap();
+        assert!((sizing.at(1_000).ratio - 0.15).abs() < 1e-9, "{:?}", sizing.at(1_000));
+        assert!((sizing.at(500).ratio - 0.55).abs() < 1e-9);
+        assert!((sizing.at(250).ratio - 0.775).abs() < 1e-9, "with less it is as the curve is");
+        let Need::Memory { bytes, .. } = sizing.need(0.35) else { panic!() };
+        assert!(bytes.abs_diff(750) <= 1, "{bytes}");
+        assert!(matches!(sizing.need(0.14), Need::Never { .. }));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Many reads are the first of their key: no memory helps those.
 
 use super::{Finding, Report, Severity, much_missed, waiting_of};
-use crate::words::{count, percent, points};
+use crate::words::percent;
 use base::Cause;
 
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
@@ -12,14 +12,12 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
             severity: Severity::Note,
             tenant: Some(tenant.name.clone()),
             says: format!(
-                "misses {}, and {} of that are reads of keys that nobody had written: no memory \
-                 helps those.",
-                percent(ratio),
-                points(cold)
+                "{} of its reads ask for keys that were never written before: no memory helps \
+                 those.",
+                percent(cold)
             ),
-            evidence: format!("Of {} sampled misses.", count(tenant.recent.sampled)),
-            todo: "Write these keys before they are asked for, where it is known which will be."
-                .to_owned(),
+            evidence: format!("That is {} of its misses.", percent(cold / ratio)),
+            todo: "Where it is known which will be asked for, write them beforehand.".to_owned(),
             worth_ms: waiting_of(tenant, cold),
             ..Finding::default()
         });

@@ -7,14 +7,14 @@ use crate::{
 
 const MIB: u64 = 1 << 20;
 
-/// A tenant whose misses fall from all to a twentieth within `end`, and are where it is.
+/// A tenant whose misses fall from all to a fiftieth within `end`, and are where it is.
 pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant {
     let sizes: Vec<u64> = (0..=20).map(|step| end * step / 20).collect();
-    let ratios: Vec<f64> = (0..=20).map(|step| 0.05 + 0.95 * 0.8f64.powi(step)).collect();
+    let ratios: Vec<f64> = (0..=20).map(|step| 0.02 + 0.98 * 0.8f64.powi(step)).collect();
     let band = |by: f64| ratios.iter().map(|ratio| ratio + by).collect();
     let mut curve = Curve { low: band(-0.01), high: band(0.01), reads: 20_000.0, sizes, ratios };
     let last = curve.ratios.len() - 1;
-    curve.ratios[last] = 0.05;
+    curve.ratios[last] = 0.02;
     let ratio = curve.at(used as f64).unwrap().ratio;
     let misses = (100_000.0 * ratio) as u64;
     Tenant {
@@ -34,7 +34,7 @@ pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant
             seconds: 600,
             reads: 100_000,
             misses,
-            causes: [10, 980, 10, 0, 0],
+            causes: [2_000, misses - 2_000, 0, 0, 0],
             sampled: 1_000,
             wait_ms: misses as f64 * penalty_us / 1e3,
         },
@@ -51,7 +51,7 @@ pub(crate) fn healthy() -> Report {
         seconds: 600,
         reads: 200_000,
         misses: tenants.iter().map(|tenant| tenant.recent.misses).sum(),
-        causes: [20, 1_960, 20, 0, 0],
+        causes: [1_000, 1_000, 0, 0, 0],
         sampled: 2_000,
         wait_ms: tenants.iter().map(|tenant| tenant.recent.wait_ms).sum(),
     };
@@ -93,7 +93,7 @@ fn with_fault(name: &str) -> Report {
                 winner: Some("web".into()),
             });
         }
-        "promise_broken" => report.tenants[1].target = Some("0.02".into()),
+        "promise_broken" => report.tenants[1].target = Some("0.01".into()),
         "too_small" => {
             report.tenants[0] = tenant("web", 100 * MIB, 900 * MIB, 5e3);
             report.tenants[1] = tenant("jobs", 90 * MIB, 900 * MIB, 1e3);
@@ -142,7 +142,7 @@ fn with_fault(name: &str) -> Report {
     }
     // A tenth of the jobs' reads misses, where that is asked for by causes.
     let jobs = &mut report.tenants[1].recent;
-    if jobs.causes[1] < 900 && jobs.reads > 0 {
+    if jobs.causes.iter().sum::<u64>() == 1_000 && jobs.reads > 0 {
         jobs.misses = 12_000;
         report.tenants[1].used = 76 * MIB;
     }

@@ -24,8 +24,8 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
             continue;
         }
         let mut text = of(&tenant.name);
-        if text.is_empty() && is_worth_a_line(report, tenant) {
-            text.push(at_ease(tenant));
+        if is_worth_a_line(report, tenant) {
+            text.insert(0, held(report, tenant));
         }
         paragraph(&mut lines, &tenant.name, width, &text);
     }
@@ -33,6 +33,9 @@ pub fn advise(report: &Report, only: Option<&str>) -> Vec<String> {
         return trimmed(lines);
     }
     lines.push(String::new());
+    if report.tenants.len() > 1 && findings.iter().all(|finding| finding.finding != "starved") {
+        lines.push("No tenant lost memory to another and misses more for it lately.".to_owned());
+    }
     for finding in findings.iter().filter(|finding| finding.tenant.is_none()) {
         let [says, todo] = sentences(finding);
         lines.extend(wrap(&says, COLUMNS, 0));
@@ -105,20 +108,26 @@ fn is_worth_a_line(report: &Report, tenant: &Tenant) -> bool {
     tenant.recent.reads > 0 || tenant.used > report.server.divided / 20
 }
 
-/// A tenant about which nothing was found.
-fn at_ease(tenant: &Tenant) -> String {
-    let held = size(tenant.used);
+/// What a tenant holds, misses and waits.
+fn held(report: &Report, tenant: &Tenant) -> String {
+    let share = tenant.used as f64 / report.server.used.max(1) as f64;
+    let held = format!("holds {} ({})", size(tenant.used), percent(share));
     let Some(ratio) = tenant.recent.miss_ratio() else {
-        return format!("is not read, and holds {held}.");
+        return format!("{held}, and is not read.");
     };
-    let flat = Sizing::of(tenant).map(|sizing| sizing.flat_from());
-    let more = match flat {
-        Some(flat) if flat <= tenant.used => {
-            format!("; more would save nothing: {} are enough", size(flat))
-        }
+    let waits = match tenant.penalty_us {
+        Some(us) => format!(
+            ", waits {} a second: {} a miss",
+            wait(1e3 * tenant.recent.wait_ms_per_s()),
+            wait(us)
+        ),
+        None => String::new(),
+    };
+    let more = match Sizing::of(tenant).map(|sizing| sizing.flat_from()) {
+        Some(flat) if flat <= tenant.used => format!("; {} would do", size(flat)),
         _ => String::new(),
     };
-    format!("misses {} with {held}{more}.", percent(ratio))
+    format!("{held}, misses {}{waits}{more}.", percent(ratio))
 }
 
 /// What more and less memory for all would do.
@@ -129,24 +138,28 @@ fn sizes(report: &Report) -> Vec<String> {
         small if small < 2 << 30 => small / 4,
         _ => 1 << 30,
     };
+    let quarter = divided / 4;
     let (Some(more), Some(less)) =
-        (outlook(report, divided + step), outlook(report, divided - divided / 4))
+        (outlook(report, divided + step), outlook(report, divided - quarter))
     else {
         return vec![];
     };
+    let now = crate::sizing::divide(report, divided).wait_ms.max(f64::MIN_POSITIVE);
+    let much = |ms: f64| format!("{} in every second, {} of it", wait(1e3 * ms), percent(ms / now));
     let gain = if more.saves_ms <= more.band_ms.max(0.05) {
         format!("{} more would save next to nothing", size(step))
     } else {
         let gainer = gainer(report, divided + step);
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
-        format!("{} more saves {} a second{whom}", size(step), wait(1e3 * more.saves_ms))
+        format!("{} more would save {}{whom}", size(step), much(more.saves_ms))
     };
     let loss = if -less.saves_ms <= less.band_ms.max(0.05) {
-        "a quarter less costs next to nothing".to_owned()
+        format!("{} less would cost next to nothing", size(quarter))
     } else {
-        format!("a quarter less costs {}", wait(-1e3 * less.saves_ms))
+        format!("{} less would cost {}", size(quarter), much(-less.saves_ms))
     };
-    vec![format!("{gain}; {loss}.")]
+    let band = wait(1e3 * more.band_ms.max(less.band_ms));
+    vec![format!("Of the waiting, {gain}; {loss}; give or take {band}.")]
 }
 
 /// The tenant that more memory for all would save most waiting.
@@ -167,7 +180,7 @@ fn gainer(report: &Report, memory: u64) -> Option<String> {
 fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
-        return vec![];
+        return vec!["No forecast was checked yet: the first are after some minutes.".to_owned()];
     }
     vec![format!(
         "Forecasts of miss ratios were within {} in 95 % of {} minutes.",

@@ -9,11 +9,15 @@ pub fn history(report: &Report, since_unix_s: u64) -> Vec<String> {
     let server = &report.server;
     let changes: Vec<_> =
         report.changes.iter().filter(|change| change.unix_s >= since_unix_s).collect();
+    let time = |unix_s| clock(unix_s, server.now_unix_s, server.utc_offset_s);
     if changes.is_empty() {
-        let when = clock(since_unix_s, server.now_unix_s, server.utc_offset_s);
-        return vec![format!("Nothing changed since {when}.")];
+        return vec![format!("No setting and no plan changed since {}.", time(since_unix_s))];
     }
-    let mut lines = vec![];
+    let mut lines = vec![format!(
+        "Settings and plans from {} to now, {}:",
+        time(since_unix_s),
+        time(server.now_unix_s)
+    )];
     for change in changes {
         let when = clock(change.unix_s, server.now_unix_s, server.utc_offset_s);
         let text = format!("{when}  {}.", sentence(change));

@@ -2,7 +2,7 @@
 
 use super::COLUMNS;
 use crate::sizing::{Need, Sizing, divide};
-use crate::words::{percent, size, wait, wrap};
+use crate::words::{percent, points, size, wait, wrap};
 use crate::{Report, Tenant};
 use base::Cause;
 
@@ -23,16 +23,15 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
     });
     let mut text = match sizing.need(wanted) {
         Need::Never { floor } => {
-            let mut text = format!(
-                "No memory gives {name} {}: with all {} that it asked for it would miss {}.",
+            format!(
+                "{name} cannot come to {} with any memory, as far as is known: with all its keys, \
+                 {}, it would miss {}.",
                 percent(wanted),
                 size(sizing.end()),
                 percent(floor)
-            );
-            if let Some(cold) = tenant.recent.missed_for(Cause::NeverSeen) {
-                text = format!("{text} {} of its reads are of keys never written.", percent(cold));
-            }
-            text
+            ) + &tenant.recent.missed_for(Cause::NeverSeen).map_or_else(String::new, |cold| {
+                format!(" {} of its reads ask for keys never written before.", percent(cold))
+            })
         }
         Need::Memory { bytes, least, most } => {
             let to = match most {
@@ -48,11 +47,13 @@ pub fn memory(report: &Report, tenant: &Tenant, wanted: f64) -> Vec<String> {
         lines.extend(wrap(&price(report, tenant, bytes), COLUMNS, 0));
     }
     let reads = tenant.curve.as_ref().map_or(0.0, |curve| curve.reads);
-    lines.push(format!(
-        "By {} sampled reads; beyond {} there is no data.",
+    let rests_on = format!(
+        "By {} sampled reads, give or take {}; beyond {} there is no data.",
         crate::words::count(reads as u64),
+        points(sizing.at(tenant.used).band),
         size(sizing.end())
-    ));
+    );
+    lines.extend(wrap(&rests_on, COLUMNS, 0));
     lines
 }
 

@@ -8,7 +8,7 @@ use base::Cause;
 /// What each cause means, and what cures it.
 const fn meaning(cause: Cause) -> (&'static str, &'static str) {
     match cause {
-        Cause::NeverSeen => ("nobody had written the key", "write it before it is asked for"),
+        Cause::NeverSeen => ("the key was never written before", "write it before it is asked for"),
         Cause::Evicted => ("it left to make room", "more memory"),
         Cause::Expired => ("its time to live was over", "a longer TTL"),
         Cause::Deleted => ("a client had removed it", "write the new value instead"),
