@@ -8,6 +8,7 @@ pub mod wire;
 
 use base::hash;
 use std::io::Cursor;
+use trace::capture::{Event, Parser, Recorder};
 use trace::{Options, format};
 
 /// Extents and repeats may be as long as their author wishes.
@@ -30,4 +31,32 @@ pub fn read_trace(name: &str, bytes: &[u8]) {
             Some(Err(error)) => assert!(!error.to_string().is_empty()),
         }
     }
+}
+
+/// Feeds what a server tells to a parser, whole and in pieces whose length is the first byte: it
+/// tells the same, holds nothing large, and what is recorded of it can be read.
+pub fn capture<P: Parser>(bytes: &[u8], new: fn() -> P) {
+    let told = |piece: usize| {
+        let (mut parser, mut found) = (new(), vec![]);
+        let mut recorder = Recorder::new(Box::new(|event| format!("db{}", event.db)), CALLS_MAX);
+        let mut see = |event: &Event<'_>| {
+            found.push(format!("{event:?}"));
+            recorder.see(event);
+        };
+        for part in bytes.chunks(piece.max(1)) {
+            parser.feed(part, &mut see);
+        }
+        parser.end(&mut see);
+        let recorded = recorder.finish();
+        let mut times = vec![];
+        let done: Result<(), ()> = recorded.each(usize::MAX, |access, key| {
+            assert_eq!(access.key, hash::bytes(0, key));
+            times.push(access.time);
+            Ok(())
+        });
+        assert!(done.is_ok() && times.is_sorted() && times.len() == recorded.len());
+        (found, parser.malformed(), parser.lost())
+    };
+    let piece = bytes.first().map_or(1, |first| usize::from(*first));
+    assert_eq!(told(piece), told(bytes.len()));
 }

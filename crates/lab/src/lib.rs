@@ -1,7 +1,9 @@
 //! Everything offline, and the load client: what reads files and clocks, and is not the server.
 #![forbid(unsafe_code)]
 
+pub mod advise_command;
 mod asking;
+pub mod capture_command;
 pub mod curve_command;
 pub mod experiment;
 mod interrupt;
@@ -19,3 +21,4 @@ pub mod slab_plant;
 pub mod top_command;
 pub mod trace_command;
 mod whole_file;
+mod wrapped;

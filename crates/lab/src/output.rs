@@ -2,6 +2,7 @@
 
 use crate::whole_file::{self, WholeFile};
 use anyhow::{Context, anyhow, bail};
+use base::TenantId;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,6 +92,11 @@ impl Output {
     /// What the machine said.
     pub(crate) fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
         self.sink.put(access, key)
+    }
+
+    /// The tenant is known by this word from here on. Says whether the format has words.
+    pub(crate) fn name_tenant(&mut self, tenant: TenantId, name: &str) -> bool {
+        self.sink.name_tenant(tenant, name)
     }
 
     /// Writes what is still held back and the end of the compressed stream, and gives the file its

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod demo;
+mod tenants;
 
 /// Values of mixed sizes that come and go leave other allocators with half-used pages: measured
 /// under such writes, resident memory was 1.1 times what was asked for, and 1.2 to 1.9 times with
@@ -33,13 +34,23 @@ enum Command {
     Experiment(lab::experiment::Args),
     Top(lab::top_command::Args),
     Trace(lab::trace_command::Args),
+    Capture(lab::capture_command::Args),
+    Advise(lab::advise_command::Args),
 }
 
 fn main() -> ExitCode {
     let command = Cli::parse().command;
     // A reader that has seen enough, as `head` does, ends a command that only prints; a server and
     // what speaks to one outlive theirs.
-    if !matches!(command, Command::Serve(_) | Command::Demo(_) | Command::Replay(_)) {
+    let speaks = matches!(
+        command,
+        Command::Serve(_)
+            | Command::Demo(_)
+            | Command::Replay(_)
+            | Command::Capture(_)
+            | Command::Advise(_)
+    );
+    if !speaks {
         sigpipe::reset();
     }
     let result = match command {
@@ -53,6 +64,8 @@ fn main() -> ExitCode {
         Command::Experiment(args) => lab::experiment::run(args),
         Command::Top(args) => lab::top_command::run(&args),
         Command::Trace(args) => lab::trace_command::run(args),
+        Command::Capture(args) => lab::capture_command::run(args, tenants::rules),
+        Command::Advise(args) => lab::advise_command::run(args, tenants::rules),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -44,6 +44,7 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
+mod tenant_rules;
 mod tls;
 mod tracking;
 mod transfer;
@@ -54,6 +55,7 @@ mod worker;
 pub use config::{Error, Settings};
 pub use ping::{PingArgs, ping};
 pub use serve::{Args, run};
+pub use tenant_rules::TenantRules;
 
 use listen::{Acceptor, Bell};
 use shared::Shared;

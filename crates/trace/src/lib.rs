@@ -10,8 +10,10 @@
 //! [`BufRead`]: std::io::BufRead
 #![forbid(unsafe_code)]
 
+pub mod capture;
 mod charge;
 pub mod column;
+mod command;
 mod error;
 pub mod format;
 pub mod join;
@@ -116,6 +118,11 @@ impl<S: Source + ?Sized> Source for Box<S> {
 pub trait Sink: Send {
     /// Writes one access whose key has the text `key`.
     fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error>;
+
+    /// The tenant is known by this word from here on. Says whether the format has words.
+    fn name_tenant(&mut self, _tenant: TenantId, _name: &str) -> bool {
+        false
+    }
 
     /// Writes what is still held back. Nothing may be put after it.
     fn finish(&mut self) -> Result<(), Error>;

@@ -362,6 +362,7 @@ fn kept(format: &str, (access, key): &(Access, Vec<u8>)) -> (Access, Vec<u8>) {
     let whole_seconds = Micros(access.time.0 / 1_000_000 * 1_000_000);
     let kept = match format {
         "compact" => *access,
+        "columns" => Access { next: Tick::NEVER, ..*access },
         "csv" => Access { penalty: Micros(0), next: Tick::NEVER, ..*access },
         "lcs" => Access { time: whole_seconds, penalty: Micros(0), ..*access },
         "oracleGeneral" => Access {
@@ -385,6 +386,36 @@ fn a_key_with_a_comma_fits_the_common_format() {
     assert!(errors.is_empty(), "{errors:?}");
     let keys: Vec<_> = found.iter().map(|(_, key)| key.as_slice()).collect();
     assert_eq!(keys, [&b"a%2Cb%20c%0A"[..], b"%"]);
+}
+
+/// Tenants keep their words, lives their fractions; a quote and a comma do not split a key.
+#[test]
+fn columns_are_written_with_the_names_of_tenants() {
+    let spec = format::find("columns").unwrap();
+    let file = Shared::default();
+    let mut sink = (spec.create.unwrap())(Box::new(file.clone()), &Totals::default()).unwrap();
+    assert!(sink.name_tenant(0, "7") && sink.name_tenant(1, "we,b"));
+    for (tenant, key) in [(0, &b"\"a\",b"[..]), (1, b" ")] {
+        let (access, key) = access(9, key, 5);
+        let access = Access { tenant, ttl: Micros(1_500_000), penalty: Micros(7), ..access };
+        sink.put(&access, &key).unwrap();
+    }
+    sink.finish().unwrap();
+    let bytes = file.0.lock().unwrap().clone();
+    assert!((spec.recognises)(&bytes));
+    let mut source = open(spec, bytes).unwrap();
+    let mut found = vec![];
+    while let Some(access) = source.next() {
+        let access = access.unwrap();
+        let key = String::from_utf8(source.key().to_vec()).unwrap();
+        let name = source.tenant_name(access.tenant).map(str::to_owned);
+        found.push((key, name, access.tenant, access.ttl.0, access.penalty.0));
+    }
+    let named = |key: &str, name: Option<&str>, tenant| {
+        (key.to_owned(), name.map(str::to_owned), tenant, 1_500_000, 7)
+    };
+    let expected = [named("%22a%22%2Cb", None, 7), named("%20", Some("we%2Cb"), 8)];
+    assert_eq!(found, expected);
 }
 
 /// Versions 1 and 2, and the short header of old files, built by hand from the layout.

@@ -61,6 +61,25 @@ impl Link {
         }
     }
 
+    /// Sends a command after which the server speaks unasked, and gives the connection away with
+    /// what has arrived behind the answer; or tells the refusal.
+    ///
+    /// # Errors
+    /// The connection is gone.
+    pub(crate) fn listen(
+        mut self,
+        args: &[&str],
+    ) -> anyhow::Result<Result<(TcpStream, Vec<u8>), String>> {
+        self.put(args);
+        self.flush()?;
+        let refused = self.reply(|reply| match reply {
+            Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            _ => None,
+        })?;
+        let arrived = self.incoming[self.read..self.filled].to_vec();
+        Ok(refused.map_or(Ok((self.stream, arrived)), Err))
+    }
+
     /// Adds a command to what [`Self::flush`] sends.
     pub fn put<A: AsRef<[u8]>>(&mut self, args: &[A]) {
         encode_command(&mut self.outgoing, args);

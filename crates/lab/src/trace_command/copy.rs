@@ -10,7 +10,7 @@ use crate::whole_file;
 use anyhow::{Context, ensure};
 use base::{TenantId, Tick};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use trace::format::Loss;
 use trace::{Source, Totals};
@@ -18,7 +18,7 @@ use trace::{Source, Totals};
 /// Where a trace is written, and how.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(super) struct Target {
-    /// Format to write: compact, lcs, csv or oracleGeneral; else the name of the file tells
+    /// Format to write: compact, lcs, csv, columns or oracleGeneral; else the file's name tells
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Print what was written as JSON
@@ -91,6 +91,8 @@ fn write<'a>(
     let mut progress = Progress::new("writing");
     let mut written = 0;
     let mut losses = vec![0; spec.loses.len()];
+    let mut named = BTreeSet::new();
+    let mut has_words = false;
     while let Some(access) = source.next() {
         if interrupt.is_wanted() {
             // What came through a pipe cannot be had again.
@@ -103,6 +105,11 @@ fn write<'a>(
         }
         for (count, loss) in losses.iter_mut().zip(spec.loses) {
             *count += u64::from(loss.hits(&access, source.key()));
+        }
+        if let Some(name) = source.tenant_name(access.tenant)
+            && named.insert(access.tenant)
+        {
+            has_words = writing.name_tenant(access.tenant, name);
         }
         writing.put(&access, source.key()).with_context(|| format!("writing '{to}'"))?;
         written += 1;
@@ -122,7 +129,7 @@ fn write<'a>(
             .filter(|(_, count)| *count > 0)
             .map(Lost::of)
             .collect(),
-        tenants: open::tenant_names(&*source),
+        tenants: if has_words { BTreeMap::new() } else { open::tenant_names(&*source) },
         skipped: source.skipped(),
         lost: source.lost(),
         bytes,

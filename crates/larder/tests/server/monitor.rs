@@ -45,10 +45,12 @@ fn a_trace_has_all_accesses_of_a_sampled_key() {
         let columns = read(&all.reply());
         assert!(columns[1].parse::<u64>().is_ok(), "{columns:?}");
         if n == 0 {
-            assert_eq!(columns[2..], ["0", "get", "\"key:0\"", "READ", "0", "string", "5", "0"]);
+            let told = ["0", "get", "\"key:0\"", "READ", "0", "string", "5", "0"];
+            assert_eq!(columns[2..], [&told[..], &["default", "0", "0"]].concat());
         }
         if n == 1 {
-            assert_eq!(columns[3..], ["set", "\"key:0\"", "WRITE", "0", "string", "5", "5"]);
+            let told = ["set", "\"key:0\"", "WRITE", "0", "string", "5", "5", "default", "0", "0"];
+            assert_eq!(columns[3..], told);
         }
     }
     // By the second reply all that was on its way at the first has arrived.
@@ -68,4 +70,24 @@ fn a_trace_has_all_accesses_of_a_sampled_key() {
     for (key, accesses) in accesses {
         assert_eq!(accesses, ["READ", "WRITE", "DELETE"], "{key}");
     }
+}
+
+/// Without these a trace of a Larder would plan for one tenant whose misses cost nothing.
+#[test]
+fn a_trace_tells_tenant_life_and_penalty() {
+    let server = serve("--tenant web match prefix web: --recipe auto");
+    let (mut watcher, mut client) = (Client::new(server.addr()), Client::new(server.addr()));
+    assert_eq!(watcher.ask("MONITOR TRACE"), "+OK\r\n");
+    client.ask("GET web:1");
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    client.ask("SET web:1 12345 PX 60000");
+    client.ask("GET web:1");
+    let lines: Vec<_> = (0..3).map(|_| read(&watcher.reply())).collect();
+    assert_eq!(lines[0][6..], ["0", "string", "5", "0", "web", "0", "0"]);
+    assert_eq!(lines[1][6..12], ["0", "string", "5", "5", "web", "60000"]);
+    assert_eq!((lines[2][6].as_str(), lines[2][10].as_str()), ("1", "web"));
+    let (left, penalty) = (&lines[2][11], &lines[2][12]);
+    assert!((50_000..=60_000).contains(&left.parse::<u64>().unwrap()), "{left} ms are left");
+    // A class of penalties spans a factor of two.
+    assert!((15_000..400_000).contains(&penalty.parse::<u64>().unwrap()), "{penalty} µs");
 }

@@ -3,21 +3,25 @@
 //! `MONITOR TRACE` shows lines that `larder curve` and `larder simulate` read:
 //!
 //! ```text
-//! ts_us,seq,db,cmd,"key",access,hit,type,key bytes,value bytes
-//! 1778474345309397,76,0,set,"key",WRITE,1,string,32,160
+//! ts_us,seq,db,cmd,"key",access,hit,type,key bytes,value bytes,tenant,life,penalty
+//! 1778474345309397,76,0,set,"key",WRITE,1,string,3,160,web,60000,2550
 //! ```
 //!
 //! A key is shown with all its accesses or with none, whatever the rate, so that the trace is a
 //! smaller trace of the same shape. The line is written before the command is carried out: `hit`
 //! tells whether the key was there, and the size is that of the value it held, or of the one that
-//! is written.
+//! is written. The life is in milliseconds: the one that is set, or what is left of it; 0 for none.
+//! The penalty is in microseconds, 0 where none is known.
 
 use super::flag::{ADMIN, NO_EXEC, SECRET, UNTRACED};
+use super::life::{Life, ends};
 use super::{Call, Command, Done, SYNTAX, find, get};
 use crate::clock::Clock;
 use crate::monitors::{MONITOR, TRACE};
 use base::Filter;
+use base::penalty::of_class;
 use std::io::Write;
+use store::Item;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[Command::new("monitor", -1, ADMIN | NO_EXEC, monitor)
@@ -109,21 +113,70 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
             _ => "READ",
         };
         let key = call.key(bytes);
-        let held = call.shared.store.peek(&key, call.now, |item| item.value.len());
+        let look = |item: &Item<'_>| (item.value.len(), item.expires, item.penalty_class);
+        let held = call.shared.store.peek(&key, call.now, look);
+        let (held_size, expires, class) = held.unwrap_or_default();
         let written = command.value.and_then(|behind| call.args.get(at + behind));
-        let size = written.map_or(held.unwrap_or(0), <[u8]>::len);
+        let size = written.map_or(held_size, <[u8]>::len);
+        let life = told_life(&args, call.now.unix_ms);
+        let left = expires.map_or(0, |at| at.saturating_sub(call.now.unix_ms).max(1));
+        // A write without a life sets none, whatever the value it replaces had.
+        let life = life.unwrap_or(if written.is_some() { 0 } else { left });
+        let tenant = call.session.owners.of(bytes);
+        let tenant = call.view.names.get(usize::from(tenant)).map_or("", String::as_str);
         let (seq, db, name) = (call.shared.monitors.next_line(), call.session.db, command.name);
         let mut line = format!("+{now},{seq},{db},{name},").into_bytes();
         quoted(&mut line, bytes);
         let (hit, kind) = (u8::from(held.is_some()), "string");
-        let _ = write!(line, ",{access},{hit},{kind},{},{size}\r\n", bytes.len());
+        let (key_size, penalty) = (bytes.len(), of_class(class).0);
+        let _ = write!(line, ",{access},{hit},{kind},{key_size},{size},{tenant},{life},{penalty}");
+        line.extend_from_slice(b"\r\n");
         call.shared.monitors.show(call.shared, TRACE, Some(key.hash), &line);
     }
+}
+
+/// The life that a command states, in milliseconds from now.
+fn told_life(args: &[&[u8]], now_ms: u64) -> Option<u64> {
+    let name = args[0].to_ascii_lowercase();
+    let stated = match name.as_slice() {
+        b"setex" | b"expire" => Some((Life::Seconds, 2)),
+        b"psetex" | b"pexpire" => Some((Life::Millis, 2)),
+        b"expireat" => Some((Life::AtSeconds, 2)),
+        b"pexpireat" => Some((Life::AtMillis, 2)),
+        b"persist" => return Some(0),
+        b"set" => (3..args.len()).find_map(|at| Some((Life::named(args[at])?, at + 1))),
+        b"getex" => (2..args.len()).find_map(|at| Some((Life::named(args[at])?, at + 1))),
+        _ => None,
+    };
+    let (life, at) = stated?;
+    let end = ends(life, args.get(at)?, now_ms, "").ok()?;
+    Some(end.saturating_sub(now_ms).max(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lives_are_told_in_milliseconds_from_now() {
+        let told = |line: &str| {
+            let args: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+            told_life(&args, 1_000_000)
+        };
+        for (line, expected) in [
+            ("SET k v EX 60", Some(60_000)),
+            ("set k ex", None),
+            ("set k v nx px 5", Some(5)),
+            ("setex k 2 v", Some(2_000)),
+            ("getex k exat 1001", Some(1_000)),
+            ("pexpireat k 999999", Some(1)),
+            ("persist k", Some(0)),
+            ("expire k soon", None),
+            ("get k", None),
+        ] {
+            assert_eq!(told(line), expected, "{line}");
+        }
+    }
 
     #[test]
     fn arguments_are_quoted_as_redis_does() {

@@ -16,16 +16,26 @@
 //! size, and where the user names the columns only the key is needed. Without a time requests are a
 //! millisecond apart; without a size a value has the bytes that `--value-size` says, or one;
 //! without an operation requests read.
+//!
+//! What is written has all that a request holds but when the key is next asked for, and tenants by
+//! their names:
+//!
+//! ```text
+//! time_us,key,key_size,value_size,tenant,op,ttl,penalty_us
+//! ```
 
-use super::{Spec, op};
+use super::csv::write_key;
+use super::{Spec, op, word};
 use crate::column::{Column, Header, known};
 use crate::error::excerpt;
 use crate::lines::Lines;
 use crate::object::next_request;
 use crate::tenants::Tenants;
 use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, key_size, scaled, size};
-use crate::{Error, Micros, Options, TenantId};
+use crate::{Access, Error, Micros, Options, Sink, TenantId, Unit};
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -41,10 +51,18 @@ pub const SPEC: Spec = Spec {
         let format = Columns::begin(&mut lines, options)?;
         Ok(text::open_lines(lines, options, format))
     },
-    create: None,
+    create: Some(|writer, _| {
+        let mut out = BufWriter::with_capacity(1 << 16, writer);
+        writeln!(out, "{WRITTEN}")
+            .map_err(|source| Error::Io { unit: Unit::Line, at: 0, source })?;
+        Ok(Box::new(Writer { out, line: vec![], names: BTreeMap::new(), written: 1 }))
+    }),
     looks_ahead: false,
     loses: &[],
 };
+
+/// The columns of a trace that is written.
+const WRITTEN: &str = "time_us,key,key_size,value_size,tenant,op,ttl,penalty_us";
 
 /// Takes lines apart.
 struct Splitter {
@@ -234,6 +252,50 @@ impl LineFormat for Columns {
 
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         self.tenants.name_of(tenant)
+    }
+}
+
+struct Writer<W: Write> {
+    out: BufWriter<W>,
+    line: Vec<u8>,
+    names: BTreeMap<TenantId, String>,
+    written: u64,
+}
+
+impl<W: Write + Send> Sink for Writer<W> {
+    fn put(&mut self, access: &Access, key: &[u8]) -> Result<(), Error> {
+        self.line.clear();
+        let line = &mut self.line;
+        let mut write = || {
+            write!(line, "{},", access.time.0)?;
+            write_key(line, key);
+            write!(line, "{},{},", access.key_size, access.value_size)?;
+            match self.names.get(&access.tenant) {
+                Some(name) => write_key(line, name.as_bytes()),
+                None => write!(line, "{},", access.tenant)?,
+            }
+            write!(line, "{},{}", word(access.op), access.ttl.0 / MICROS_A_SECOND)?;
+            let fraction = access.ttl.0 % MICROS_A_SECOND;
+            if fraction > 0 {
+                write!(line, ".{fraction:06}")?;
+            }
+            writeln!(line, ",{}", access.penalty.0)?;
+            self.out.write_all(line)
+        };
+        let at = self.written;
+        write().map_err(|source| Error::Io { unit: Unit::Line, at, source })?;
+        self.written += 1;
+        Ok(())
+    }
+
+    fn name_tenant(&mut self, tenant: TenantId, name: &str) -> bool {
+        self.names.insert(tenant, name.to_owned());
+        true
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        let at = self.written;
+        self.out.flush().map_err(|source| Error::Io { unit: Unit::Line, at, source })
     }
 }
 

@@ -206,11 +206,11 @@ fn explain(problem: Problem, line: &[u8]) -> String {
 }
 
 /// Writes the key and the comma behind it. What a column cannot hold is written as in a URL: `%2C`
-/// for a comma; an empty key as `%`.
-fn write_key(line: &mut Vec<u8>, key: &[u8]) {
+/// for a comma, and so is a quote, with which a column may begin; an empty key as `%`.
+pub(super) fn write_key(line: &mut Vec<u8>, key: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for &byte in key {
-        if byte > b' ' && byte != b',' && byte != 0x7f {
+        if byte > b' ' && !matches!(byte, b',' | b'"' | 0x7f) {
             line.push(byte);
         } else {
             line.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);

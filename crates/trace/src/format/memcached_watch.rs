@@ -16,7 +16,7 @@
 use super::Spec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
-use crate::text::{self, Batch, LineFormat, Request, hex_pair, scaled, size};
+use crate::text::{self, Batch, LineFormat, Request, hex_pair, size};
 use crate::{Micros, Op};
 
 /// The registry entry.
@@ -49,19 +49,20 @@ struct Watch {
 
 /// The fields of a line, as they stand there.
 #[derive(Default)]
-struct Fields<'a> {
-    ts: &'a [u8],
-    gid: &'a [u8],
-    kind: &'a [u8],
-    key: &'a [u8],
-    status: &'a [u8],
-    ttl: &'a [u8],
-    cfd: &'a [u8],
-    size: &'a [u8],
+pub(crate) struct Fields<'a> {
+    pub(crate) ts: &'a [u8],
+    pub(crate) gid: &'a [u8],
+    pub(crate) kind: &'a [u8],
+    pub(crate) key: &'a [u8],
+    pub(crate) status: &'a [u8],
+    pub(crate) cmd: &'a [u8],
+    pub(crate) ttl: &'a [u8],
+    pub(crate) cfd: &'a [u8],
+    pub(crate) size: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    fn of(line: &'a [u8]) -> Self {
+    pub(crate) fn of(line: &'a [u8]) -> Self {
         let mut fields = Self::default();
         for field in line.split(|byte| *byte == b' ') {
             let Some(at) = memchr::memchr(b'=', field) else { continue };
@@ -72,6 +73,7 @@ impl<'a> Fields<'a> {
                 b"type" => fields.kind = value,
                 b"key" => fields.key = value,
                 b"status" => fields.status = value,
+                b"cmd" => fields.cmd = value,
                 b"ttl" => fields.ttl = value,
                 b"cfd" => fields.cfd = value,
                 b"size" => fields.size = value,
@@ -94,7 +96,7 @@ impl LineFormat for Watch {
         }
         let fields = Fields::of(line);
         let problem = |what: &str| format!("{what} is missing or wrong in '{}'", excerpt(line));
-        let micros = scaled(fields.ts, 1_000_000).ok_or_else(|| problem("ts"))?;
+        let micros = micros(fields.ts).ok_or_else(|| problem("ts"))?;
         let gid = whole_number(fields.gid).ok_or_else(|| problem("gid"))?;
         if fields.kind.is_empty() {
             return Err(problem("type"));
@@ -121,11 +123,7 @@ impl LineFormat for Watch {
             return Ok(());
         }
         let value_size = size(fields.size).or(self.size).unwrap_or(0);
-        let ttl = whole_number(fields.ttl).unwrap_or(0);
-        // A longer life than thirty days is a date, as in memcached's protocol.
-        let now = micros / 1_000_000;
-        let ttl = if ttl > 30 * 86_400 { ttl.saturating_sub(now).max(1) } else { ttl };
-        let ttl = Micros(ttl.saturating_mul(1_000_000));
+        let ttl = life(whole_number(fields.ttl).unwrap_or(0), micros);
         let request = Request { op, ttl, ..Request::get(micros, value_size) };
         if op == Op::Get {
             self.held = Some((key, fields.cfd.to_vec(), request));
@@ -156,8 +154,25 @@ impl Watch {
     }
 }
 
+/// The time of a line: seconds, and microseconds behind the point, which memcached writes without
+/// leading zeros.
+pub(crate) fn micros(ts: &[u8]) -> Option<u64> {
+    let point = memchr::memchr(b'.', ts)?;
+    let (seconds, micros) = (whole_number(&ts[..point])?, whole_number(&ts[point + 1..])?);
+    (micros < 1_000_000).then_some(())?;
+    seconds.checked_mul(1_000_000)?.checked_add(micros)
+}
+
+/// A time to live in seconds. One that is longer than thirty days is a date, as in memcached's
+/// protocol.
+pub(crate) fn life(ttl: u64, now_us: u64) -> Micros {
+    let now = now_us / 1_000_000;
+    let ttl = if ttl > 30 * 86_400 { ttl.saturating_sub(now).max(1) } else { ttl };
+    Micros(ttl.saturating_mul(1_000_000))
+}
+
 /// Undoes the URL form.
-fn decode(text: &[u8], to: &mut Vec<u8>) -> Option<()> {
+pub(crate) fn decode(text: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'%', rest) {
         to.extend_from_slice(&rest[..at]);
@@ -173,6 +188,17 @@ mod tests {
     use super::*;
     use crate::Options;
     use std::io::Cursor;
+
+    /// memcached 1.6.18 wrote `ts=1795704652.18147` a twentieth of a second after
+    /// `ts=1795704651.963893`.
+    #[test]
+    fn microseconds_have_no_leading_zeros() {
+        assert_eq!(micros(b"1795704652.18147"), Some(1_795_704_652_018_147));
+        assert_eq!(micros(b"1786477627.620824"), Some(1_786_477_627_620_824));
+        for wrong in [&b"1"[..], b"1.", b".5", b"1.1000000", b"1.2.3", b"18446744073709551615.1"] {
+            assert_eq!(micros(wrong), None);
+        }
+    }
 
     /// A look-aside client's miss and set are three lines and two requests; a gap in the numbers is
     /// loss; an eviction is no request.

@@ -12,6 +12,7 @@
 //! LPUSH, …) is a write whose size is what it brings.
 
 use super::Spec;
+use crate::command::{Keys, Life, Meaning, find};
 use crate::error::excerpt;
 use crate::lines::whole_number;
 use crate::text::{self, Batch, LineFormat, Request, scaled, unquote};
@@ -31,75 +32,6 @@ pub const SPEC: Spec = Spec {
     looks_ahead: false,
     loses: &[],
 };
-
-/// Which arguments of a command are keys.
-#[derive(Clone, Copy, Debug)]
-enum Keys {
-    First,
-    All,
-    /// A key, a value, a key, a value.
-    Pairs,
-    /// How many, then the keys.
-    Numbered,
-}
-
-/// Where a command says how long its key lives.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Life {
-    None,
-    /// The second argument, in units of so many microseconds.
-    Second(u64),
-    /// Behind EX, PX, EXAT or PXAT, from the third argument on.
-    Options,
-}
-
-struct Meaning {
-    op: Op,
-    keys: Keys,
-    /// The argument, from 1, behind which all belongs to the value; 0 where nothing does.
-    value_from: usize,
-    life: Life,
-}
-
-const fn meaning(op: Op, keys: Keys, value_from: usize, life: Life) -> Meaning {
-    Meaning { op, keys, value_from, life }
-}
-
-/// The commands that are requests to a cache.
-fn find(command: &[u8]) -> Option<Meaning> {
-    let mut lower = [0; 16];
-    let lower = lower.get_mut(..command.len())?;
-    lower.copy_from_slice(command);
-    lower.make_ascii_lowercase();
-    let read = |keys| Some(meaning(Op::Get, keys, 0, Life::None));
-    let write = |value_from, life| Some(meaning(Op::Set, Keys::First, value_from, life));
-    match &*lower {
-        b"get" | b"getrange" | b"substr" | b"strlen" | b"getbit" | b"bitcount" | b"bitpos"
-        | b"hget" | b"hmget" | b"hgetall" | b"hkeys" | b"hvals" | b"hlen" | b"hexists"
-        | b"hstrlen" | b"hscan" | b"lrange" | b"lindex" | b"llen" | b"lpos" | b"smembers"
-        | b"sismember" | b"smismember" | b"scard" | b"srandmember" | b"sscan" | b"zrange"
-        | b"zrevrange" | b"zrangebyscore" | b"zrevrangebyscore" | b"zscore" | b"zmscore"
-        | b"zcard" | b"zcount" | b"zrank" | b"zrevrank" | b"zscan" | b"xrange" | b"xrevrange"
-        | b"xlen" | b"geopos" | b"geodist" | b"geosearch" | b"getex" | b"dump" => read(Keys::First),
-        b"mget" | b"exists" | b"touch" | b"sinter" | b"sunion" | b"sdiff" | b"pfcount" => {
-            read(Keys::All)
-        }
-        b"sintercard" | b"zunion" | b"zinter" | b"zdiff" => read(Keys::Numbered),
-        b"set" => write(2, Life::Options),
-        b"setex" => write(3, Life::Second(1_000_000)),
-        b"psetex" => write(3, Life::Second(1_000)),
-        b"setrange" | b"setbit" | b"incr" | b"decr" | b"incrby" | b"decrby" | b"incrbyfloat"
-        | b"hset" | b"hmset" | b"hsetnx" | b"hincrby" | b"hincrbyfloat" | b"hdel" | b"lpush"
-        | b"rpush" | b"lpushx" | b"rpushx" | b"linsert" | b"lset" | b"lrem" | b"ltrim"
-        | b"lpop" | b"rpop" | b"sadd" | b"srem" | b"spop" | b"zadd" | b"zrem" | b"zincrby"
-        | b"zpopmin" | b"zpopmax" | b"xadd" | b"xdel" | b"xtrim" | b"pfadd" | b"geoadd"
-        | b"restore" | b"setnx" | b"getset" | b"append" => write(2, Life::None),
-        b"mset" | b"msetnx" => Some(meaning(Op::Set, Keys::Pairs, 2, Life::None)),
-        b"del" | b"unlink" => Some(meaning(Op::Delete, Keys::All, 0, Life::None)),
-        b"getdel" => Some(meaning(Op::Delete, Keys::First, 0, Life::None)),
-        _ => None,
-    }
-}
 
 struct Monitor {
     unknown_size: u64,

@@ -7,12 +7,16 @@
 //!
 //! The key is quoted as in MONITOR's output. The last two columns are sizes in memory, not lengths:
 //! the key's is kept as the key's size. The database is the tenant.
+//!
+//! Larder adds three columns: the tenant, the life in milliseconds (of a write the one it sets,
+//! else what is left; 0 for none, empty where it is not known) and the penalty in microseconds.
 
 use super::Spec;
 use crate::error::excerpt;
 use crate::lines::whole_number;
 use crate::text::{self, Batch, LineFormat, Request, key_size, size, unquote};
-use crate::{Op, tenant};
+use crate::tenants::Tenants;
+use crate::{Micros, Op, TenantId, tenant};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
@@ -23,14 +27,29 @@ pub const SPEC: Spec = Spec {
         let mut lines = head.split(|byte| *byte == b'\n').take(2);
         lines.any(|line| parse(line.trim_ascii_end(), &mut vec![]).is_ok())
     },
-    open: |reader, options| Ok(text::open(reader, options, Trace { key: vec![] })),
+    open: |reader, options| Ok(text::open(reader, options, Trace::default())),
     create: None,
     looks_ahead: false,
     loses: &[],
 };
 
+#[derive(Default)]
 struct Trace {
     key: Vec<u8>,
+    tenants: Tenants,
+}
+
+/// What a line tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) request: Request,
+    pub(crate) db: u32,
+    /// Whether the item was there.
+    pub(crate) hit: bool,
+    /// Whether it only sets how long the item lives.
+    pub(crate) sets_life: bool,
+    pub(crate) tenant: Option<&'a str>,
+    pub(crate) ttl: Option<Micros>,
 }
 
 impl LineFormat for Trace {
@@ -39,20 +58,29 @@ impl LineFormat for Trace {
         if line.is_empty() || line == b"OK" || line.starts_with(b"ts_us,") {
             return Ok(());
         }
-        let request = parse(line, &mut self.key).map_err(|column| {
+        let told = parse(line, &mut self.key).map_err(|column| {
             format!(
                 "column {column} is missing or wrong in '{}'; a line reads {}",
                 excerpt(line),
                 SPEC.about
             )
         })?;
+        let mut request = told.request;
+        if let Some(name) = told.tenant {
+            request.tenant = self.tenants.of(name.as_bytes());
+        }
+        request.ttl = told.ttl.unwrap_or_default();
         batch.push(&self.key, request);
         Ok(())
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.tenants.name_of(tenant)
     }
 }
 
 /// Writes the key to `key`.
-fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
+pub(crate) fn parse<'a>(line: &'a [u8], key: &mut Vec<u8>) -> Result<Told<'a>, &'static str> {
     let mut rest = line;
     let mut column = |name| {
         let comma = memchr::memchr(b',', rest).ok_or(name)?;
@@ -63,7 +91,9 @@ fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
     let micros = whole_number(column("ts_us")?).ok_or("ts_us")?;
     whole_number(column("seq")?).ok_or("seq")?;
     let database = whole_number(column("db")?).ok_or("db")?;
-    column("cmd")?;
+    let command = column("cmd")?;
+    let lives = [&b"expire"[..], b"pexpire", b"expireat", b"pexpireat", b"persist"];
+    let sets_life = lives.iter().any(|life| life.eq_ignore_ascii_case(command));
     key.clear();
     unquote(&mut rest, key).ok_or("key")?;
     let mut columns = rest.strip_prefix(b",").ok_or("key")?.split(|byte| *byte == b',');
@@ -74,14 +104,56 @@ fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
         b"DELETE" => Op::Delete,
         _ => return Err("access (READ, WRITE or DELETE)"),
     };
-    next("hit")?;
+    let hit = next("hit")? == b"1";
     next("type")?;
     let key_size = key_size(next("key bytes")?).ok_or("key bytes")?;
     let value_size = size(next("value bytes")?).ok_or("value bytes")?;
-    Ok(Request {
+    let tenant_name = columns.next().map(|name| std::str::from_utf8(name).map_err(|_| "tenant"));
+    let milliseconds = columns.next().filter(|text| !text.is_empty());
+    let ttl = milliseconds.map(|text| whole_number(text).ok_or("milliseconds to live"));
+    let ttl = ttl.transpose()?.map(|ms| Micros(ms.saturating_mul(1_000)));
+    let penalty = columns.next().map_or(Ok(0), |text| whole_number(text).ok_or("penalty"))?;
+    let request = Request {
         op,
         tenant: tenant(database),
         key_size: Some(key_size),
+        penalty: Micros(penalty),
         ..Request::get(micros, value_size)
-    })
+    };
+    let db = u32::try_from(database).map_err(|_| "db")?;
+    Ok(Told { request, db, hit, sets_life, tenant: tenant_name.transpose()?, ttl })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Source};
+    use std::io::Cursor;
+
+    fn open(text: &'static str) -> Box<dyn Source> {
+        (SPEC.open)(Box::new(Cursor::new(text)), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn tenant_life_and_penalty_are_read_where_they_are_told() {
+        let text = "OK\n5,1,0,set,\"k\",WRITE,0,string,1,9,web,60000,2500\n\
+                    6,2,0,get,\"k\",READ,1,string,1,9,jobs,,0\n\
+                    7,3,0,get,\"k\",READ,1,string,1,9,web,59000,10\n";
+        let mut source = open(text);
+        let mut found = vec![];
+        while let Some(access) = source.next() {
+            let access = access.unwrap();
+            let name = source.tenant_name(access.tenant).unwrap().to_owned();
+            found.push((name, access.ttl.0, access.penalty.0));
+        }
+        let expected = [("web", 60_000_000, 2_500), ("jobs", 0, 0), ("web", 59_000_000, 10)];
+        assert_eq!(found, expected.map(|(name, ttl, us)| (name.to_owned(), ttl, us)));
+        let mut plain = open("5,1,3,set,\"k\",WRITE,0,string,1,9\n");
+        let access = plain.next().unwrap().unwrap();
+        assert_eq!((access.tenant, access.ttl.0, access.penalty.0), (3, 0, 0));
+        for wrong in ["web,x,0", "web,1,x", "web,1,"] {
+            let line = format!("5,1,0,get,\"k\",READ,1,string,1,9,{wrong}");
+            assert!(parse(line.as_bytes(), &mut vec![]).is_err(), "{wrong}");
+        }
+    }
 }

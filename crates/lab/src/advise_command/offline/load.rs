@@ -1,0 +1,274 @@
+//! What was asked for, from a server or a file, ready to be played.
+
+use super::Args;
+use crate::capture_command::{self, Place, ReadRules};
+use crate::open::{self, ChargeBy};
+use crate::requests::duration;
+use anyhow::{Context, anyhow, ensure};
+use base::hash::mix;
+use base::{Access, Bytes, Micros, Op, Size, TenantId};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use trace::Source;
+
+/// Requests that are played; of more, only those to a share of the keys.
+const REQUESTS_MAX: usize = 1 << 19;
+/// With fewer reads than this nothing is advised.
+const READS_MIN: u64 = 1_000;
+/// The cost of a miss where nobody says it.
+const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
+/// Sets the keys that are played, and the eighths, apart from whatever else goes by the hash.
+const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Keys are dealt into so many lots.
+const LOTS: u64 = 1 << 10;
+
+/// The requests, and what is known beside them.
+#[derive(Debug)]
+pub(super) struct Load {
+    pub(super) from: String,
+    /// Charged as items of the store.
+    pub(super) accesses: Vec<Access>,
+    pub(super) names: Vec<String>,
+    /// Time in which they came, without pauses.
+    pub(super) seconds: f64,
+    /// The memory there is now.
+    pub(super) memory: Bytes,
+    /// Share of the keys that are played.
+    pub(super) share: f64,
+    /// Reads that the server itself counted as misses, of all.
+    pub(super) missed: Option<f64>,
+    /// What a miss of each tenant costs, in microseconds.
+    pub(super) penalties: Vec<f64>,
+    pub(super) assumptions: Vec<String>,
+    /// Lines of `--tenant`, for what to type.
+    pub(super) rules: Vec<String>,
+    /// What belongs to the whole: bytes of all keys.
+    pub(super) footprint: Bytes,
+}
+
+impl Load {
+    /// Which eighth of the keys a key is in.
+    pub(super) fn eighth(key: u64) -> u64 {
+        mix(key ^ SALT.rotate_left(17)) % 8
+    }
+
+    /// The load of these requests; the times of the pauses are not counted.
+    fn of(from: &str, names: Vec<String>, accesses: Vec<Access>, seconds: f64) -> Self {
+        Self {
+            from: from.to_owned(),
+            accesses,
+            names,
+            seconds,
+            memory: Bytes(0),
+            share: 1.0,
+            missed: None,
+            penalties: vec![],
+            assumptions: vec![],
+            rules: vec![],
+            footprint: Bytes(0),
+        }
+    }
+
+    /// Fills in what misses cost where nobody says it, and keeps no more than can be played.
+    fn ready(mut self, args: &Args) -> anyhow::Result<Self> {
+        let reads = self.accesses.iter().filter(|access| access.op == Op::Get).count() as u64;
+        ensure!(
+            reads >= READS_MIN,
+            "{}: {reads} reads are too few to advise anything: watch longer, with --for 5m \
+             --window all for example, or read a longer trace",
+            self.from
+        );
+        self.price(&args.penalty)?;
+        let mut sizes: HashMap<u64, Size> = HashMap::new();
+        for access in &self.accesses {
+            let size = sizes.entry(access.key).or_default();
+            *size = access.size.max(*size);
+        }
+        self.footprint = Bytes(sizes.values().map(|size| u64::from(*size)).sum());
+        if self.accesses.len() > REQUESTS_MAX {
+            self.thin();
+        }
+        Ok(self)
+    }
+
+    fn price(&mut self, said: &[String]) -> anyhow::Result<()> {
+        let mut by_name: BTreeMap<&str, Micros> = BTreeMap::new();
+        for text in said {
+            let (name, value) = text.rsplit_once('=').unwrap_or(("", text));
+            ensure!(
+                name.is_empty() || self.names.iter().any(|known| known == name),
+                "--penalty: there is no tenant '{name}': there are {}",
+                self.names.join(", ")
+            );
+            by_name.insert(name, duration(value)?);
+        }
+        let said = |name: &String| by_name.get(name.as_str()).or(by_name.get("")).copied();
+        let said: Vec<_> = self.names.iter().map(said).collect();
+        let mut sums = vec![(0u64, 0u64); self.names.len()];
+        for access in self.accesses.iter().filter(|access| access.op == Op::Get) {
+            let (sum, count) = &mut sums[usize::from(access.tenant)];
+            *sum += access.penalty.0;
+            *count += u64::from(access.penalty > Micros(0));
+        }
+        let all = sums.iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let mean = |(sum, count): (u64, u64)| (count > 0).then(|| Micros(sum.div_ceil(count)));
+        let stand_in = mean(all).unwrap_or(PENALTY_DEFAULT);
+        let mut unknown = vec![];
+        for (at, name) in self.names.iter().enumerate() {
+            if said[at].is_none() && mean(sums[at]).is_none() {
+                unknown.push(name.as_str());
+            }
+        }
+        if !unknown.is_empty() {
+            let whose = if mean(all).is_some() { "the mean of the others" } else { "for all" };
+            self.assumptions.push(format!(
+                "Nobody says what misses of {} cost: {stand_in} is taken, {whose}. --penalty says \
+                 it.",
+                unknown.join(", ")
+            ));
+        }
+        for access in &mut self.accesses {
+            let at = usize::from(access.tenant);
+            access.penalty = match said[at] {
+                Some(said) => said,
+                None if access.penalty > Micros(0) => access.penalty,
+                None => mean(sums[at]).unwrap_or(stand_in),
+            };
+        }
+        let penalty = |at: usize| said[at].or(mean(sums[at])).unwrap_or(stand_in).as_f64();
+        self.penalties = (0..self.names.len()).map(penalty).collect();
+        Ok(())
+    }
+
+    /// Keeps a share of the keys with all their requests; the memory shrinks with them.
+    fn thin(&mut self) {
+        let lots = LOTS * REQUESTS_MAX as u64 / self.accesses.len() as u64;
+        let lots = lots.clamp(1, LOTS);
+        self.share = lots as f64 / LOTS as f64;
+        self.accesses.retain(|access| mix(access.key ^ SALT) % LOTS < lots);
+        self.assumptions.push(format!(
+            "The requests to {:.0} % of the keys were played, in as much less memory.",
+            100.0 * self.share
+        ));
+    }
+}
+
+/// What the store charges for the item of a request.
+fn charged(access: &Access) -> Size {
+    let life = access.ttl > Micros(0);
+    Size::of(store::charge(access.key_size as usize, access.value_size as usize, life) as u64)
+}
+
+/// The same key of two tenants is two objects.
+fn own_key(access: &Access) -> u64 {
+    mix(access.key ^ u64::from(access.tenant) << 32)
+}
+
+/// From a live server.
+pub(super) fn watched(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
+    let place = Place::parse(&args.from)?;
+    let captured = capture_command::watch(&place, &args.watch, rules)?;
+    let (summary, recorded) = (captured.summary, captured.recorded);
+    let mut accesses = vec![];
+    let done: Result<(), std::convert::Infallible> = recorded.each(usize::MAX, |access, _| {
+        let (key, size) = (own_key(access), charged(access));
+        accesses.push(Access { key, size, ..*access });
+        Ok(())
+    });
+    done?;
+    let names = recorded.names().to_vec();
+    let mut load = Load::of(&place.to_string(), names, accesses, summary.seconds);
+    let server = &summary.server;
+    load.assumptions.clone_from(&summary.assumptions);
+    if let Some(why) = &summary.ended {
+        load.assumptions.push(format!("The capture ended before its time: {why}."));
+    }
+    load.assumptions.push(summary.cost.sentence(summary.how));
+    load.memory = match (args.memory, server.memory_limit, server.memory_used) {
+        (Some(memory), ..) => memory,
+        (None, Some(limit), _) => Bytes(limit),
+        (None, None, Some(used)) => {
+            load.assumptions.push(format!(
+                "The server has no limit of memory: the {} that it uses now are taken for one.",
+                Bytes(used)
+            ));
+            Bytes(used)
+        }
+        _ => anyhow::bail!("the server does not say how much memory it has: name it with --memory"),
+    };
+    let (counted, reads) = (summary.cost.with.misses, summary.reads());
+    let missed = if summary.tells_hits { summary.misses() } else { counted };
+    let is_known = summary.tells_hits || counted > 0;
+    load.missed = is_known.then(|| missed as f64 / reads.max(1) as f64);
+    load.rules.clone_from(&args.watch.tenant);
+    load.ready(args)
+}
+
+/// From a file.
+pub(super) fn read(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
+    let memory = args.memory.filter(|memory| *memory > Bytes(0)).with_context(
+        || "a trace does not say how much memory the cache has: name it, as in --memory 512mb",
+    )?;
+    let mut owner = match args.watch.tenant.as_slice() {
+        [] => None,
+        lines => Some(rules(lines, 0).map_err(|error| anyhow!(error))?),
+    };
+    let options = open::Options { charge: ChargeBy::Item, ..args.read.clone() };
+    let mut source = open::open(&args.from, &options)?;
+    let mut names: Vec<String> = vec![];
+    let mut numbers: HashMap<TenantId, TenantId> = HashMap::new();
+    let mut accesses = vec![];
+    while let Some(access) = source.next() {
+        let access = access.with_context(|| format!("trace '{}'", args.from))?;
+        let tenant = match &mut owner {
+            Some(owner) => number(&mut names, owner(0, source.key())),
+            None => *numbers.entry(access.tenant).or_insert_with(|| {
+                let word = source.tenant_name(access.tenant).map(str::to_owned);
+                number(&mut names, word.unwrap_or_else(|| access.tenant.to_string()))
+            }),
+        };
+        let access = Access { tenant, ..access };
+        let size = if args.read.ignore_size { access.size } else { charged(&access) };
+        accesses.push(Access { key: own_key(&access), size, ..access });
+    }
+    let end = accesses.last().map_or(Micros(0), |access| access.time);
+    let mut load = Load::of(&args.from, names, accesses, end.as_f64().max(1.0) / 1e6);
+    if !args.from.starts_with("synth:") {
+        load.assumptions.push(
+            "What the trace itself rests on was said when it was made (larder capture).".to_owned(),
+        );
+    }
+    if source.lost() > 0 {
+        load.assumptions.push(format!("{} requests are missing from the trace.", source.lost()));
+    }
+    load.memory = memory;
+    load.rules.clone_from(&args.watch.tenant);
+    load.ready(args)
+}
+
+fn number(names: &mut Vec<String>, name: String) -> TenantId {
+    let at = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    TenantId::try_from(at).unwrap_or(TenantId::MAX)
+}
+
+/// The share of the reads of the second half whose key had not been asked for before: no memory
+/// helps those.
+pub(super) fn first_reads(load: &Load) -> (f64, f64) {
+    let middle = load.accesses.len() / 2;
+    let mut seen = HashSet::new();
+    let (mut first, mut reads, mut waited, mut all) = (0u64, 0u64, 0.0, 0.0);
+    for (at, access) in load.accesses.iter().enumerate() {
+        let is_new = seen.insert(access.key);
+        if at >= middle && access.op == Op::Get {
+            reads += 1;
+            all += access.penalty.as_f64();
+            if is_new {
+                first += 1;
+                waited += access.penalty.as_f64();
+            }
+        }
+    }
+    (first as f64 / reads.max(1) as f64, waited / all.max(1.0))
+}

@@ -1,0 +1,94 @@
+//! Advice from a capture or a trace.
+//!
+//! ```text
+//!   server ─▶ capture ─┐            ┌ one shared cache ┐
+//!                      ├▶ requests ─┼ fixed shares     ┼▶ waiting, with bands ─▶ sentences, page
+//!   file ──────────────┘            └ Larder           ┘   at seven sizes
+//! ```
+//!
+//! The first half of the requests warms the caches up, the second is counted. What is promised is a
+//! difference between two caches that saw the same requests; its band is what the difference varies
+//! by among eighths of the keys.
+
+mod division;
+mod load;
+mod page;
+mod play;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use crate::capture_command::{Place, ReadRules, Watch};
+use crate::open::Options;
+use crate::report::json;
+use crate::whole_file;
+use load::Load;
+use std::path::PathBuf;
+use verdict::Advice;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  larder advise --from redis://localhost --for 5m --tenant 'web match prefix web:' --html out.html
+  larder advise --from memcached://localhost --for 60s --window all
+  larder advise --from web.csv.zst --memory 512mb --penalty 2ms --json";
+
+/// What advice is wanted, and about what.
+#[derive(clap::Args, Debug)]
+#[group(skip)]
+pub(super) struct Args {
+    /// What is asked of the cache: a server to watch (redis://HOST, memcached://HOST), or a trace
+    #[arg(long, value_name = "URL|FILE")]
+    from: String,
+    /// The memory there is now; a server says it itself
+    #[arg(long, value_name = "SIZE", value_parser = base::Bytes::parse)]
+    memory: Option<base::Bytes>,
+    /// Cost of a miss, instead of what was measured: of one tenant (web=2ms) or of all (0.5ms)
+    #[arg(long, value_name = "[TENANT=]TIME")]
+    penalty: Vec<String>,
+    /// Write a page with charts and tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    /// Reproduces the run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    watch: Watch,
+    #[command(flatten)]
+    read: Options,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What went wrong, and what would mend it.
+pub(super) fn run(args: &Args, rules: ReadRules) -> anyhow::Result<()> {
+    let inputs = [args.from.clone()];
+    if let Some(path) = &args.html {
+        whole_file::check(path, &inputs)?;
+    }
+    let load = if Place::is_url(&args.from) {
+        load::watched(args, rules)?
+    } else {
+        load::read(args, rules)?
+    };
+    let advice = advise(&load, args.seed)?;
+    if let Some(path) = &args.html {
+        whole_file::write(path, &inputs, &page::page(&advice).to_string())?;
+        eprintln!("wrote {}", path.display());
+    }
+    if args.json {
+        return json::print(&advice);
+    }
+    print!("{advice}");
+    Ok(())
+}
+
+/// Plays the load and draws the conclusions.
+fn advise(load: &Load, seed: u64) -> anyhow::Result<Advice> {
+    let division = division::divide(load, load.memory, seed)?;
+    let played = play::all(load, seed)?;
+    Ok(Advice::of(load, &division, &played, seed))
+}

@@ -1,0 +1,116 @@
+//! What watching costs the server, by its own account.
+//!
+//! The processor time that the server used and the commands it carried out, read at the edges of
+//! the windows: inside them and outside. What a command takes more inside is the cost. It is the
+//! server's whole process, and the load is not the same at both times, so it is a measurement of
+//! the order and not of the percent.
+
+use serde::Serialize;
+
+/// A server's counters at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    /// Since the capture began, in seconds.
+    pub(super) at: f64,
+    /// Processor time used, in seconds.
+    pub(super) cpu: f64,
+    pub(super) commands: u64,
+    /// Reads that missed.
+    pub(super) misses: u64,
+}
+
+/// Time between readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Spent {
+    /// In seconds.
+    pub(crate) seconds: f64,
+    /// Processor time, in seconds.
+    pub(crate) cpu_seconds: f64,
+    /// Commands carried out.
+    pub(crate) commands: u64,
+    /// Reads that missed.
+    pub(crate) misses: u64,
+}
+
+/// With fewer commands than this nothing is said of them.
+const COMMANDS_MIN: u64 = 200;
+
+impl Spent {
+    pub(super) fn add(&mut self, from: &Reading, to: &Reading) {
+        self.seconds += to.at - from.at;
+        self.cpu_seconds += (to.cpu - from.cpu).max(0.0);
+        self.commands += to.commands.saturating_sub(from.commands);
+        self.misses += to.misses.saturating_sub(from.misses);
+    }
+
+    /// Microseconds of processor time a command.
+    pub(crate) fn us_a_command(&self) -> Option<f64> {
+        let enough = self.commands >= COMMANDS_MIN && self.cpu_seconds > 0.0;
+        enough.then(|| 1e6 * self.cpu_seconds / self.commands as f64)
+    }
+
+    pub(crate) fn commands_a_second(&self) -> f64 {
+        self.commands as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Share of one core.
+    pub(crate) fn busy(&self) -> f64 {
+        self.cpu_seconds / self.seconds.max(1e-9)
+    }
+}
+
+/// Inside the windows and outside them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Cost {
+    /// While nobody watched.
+    pub(crate) without: Spent,
+    /// In the windows.
+    pub(crate) with: Spent,
+}
+
+impl Cost {
+    /// How much more processor time a command took in the windows, as a share.
+    pub(crate) fn more(&self) -> Option<f64> {
+        Some(self.with.us_a_command()? / self.without.us_a_command()? - 1.0)
+    }
+
+    /// The cost in a sentence.
+    pub(crate) fn sentence(&self, how: &str) -> String {
+        let (Some(without), Some(with), Some(more)) =
+            (self.without.us_a_command(), self.with.us_a_command(), self.more())
+        else {
+            return "What watching cost cannot be told: the server carried out too few commands."
+                .to_owned();
+        };
+        let busy = 100.0 * (self.with.busy() - self.without.busy());
+        format!(
+            "While {how} ran a command took {with:.1} µs of the server's processor time, and \
+             {without:.1} µs without it ({:+.0} %); {:.0} and {:.0} commands a second came. In all \
+             the server used {busy:+.0} points of a core.",
+            100.0 * more,
+            self.with.commands_a_second(),
+            self.without.commands_a_second(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_is_by_command() {
+        let reading = |at, cpu, commands| Reading { at, cpu, commands, misses: 0 };
+        let mut cost = Cost::default();
+        assert_eq!(cost.more(), None);
+        cost.without.add(&reading(0.0, 1.0, 0), &reading(2.0, 1.2, 20_000));
+        cost.with.add(&reading(2.0, 1.2, 20_000), &reading(4.0, 1.56, 38_000));
+        assert!((cost.more().unwrap() - 1.0).abs() < 1e-9);
+        let text = cost.sentence("MONITOR");
+        for part in ["20.0 µs", "10.0 µs", "+100 %", "9000 and 10000", "+8 points"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        cost.with.commands = 3;
+        assert!(cost.sentence("MONITOR").contains("too few"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Redis, Valkey and Larder: what they say of themselves, and how they are watched.
+
+use super::cost::Reading;
+use super::summary::Server;
+use crate::replay::{Address, Link};
+use anyhow::{Context, bail};
+use std::collections::HashMap;
+use std::net::TcpStream;
+use std::time::Instant;
+use wire::resp::Reply;
+
+/// A connection by which the server is asked.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) link: Link,
+    began: Instant,
+}
+
+/// The fields of INFO.
+type Fields = HashMap<String, String>;
+
+impl Control {
+    pub(super) fn connect(to: &Address) -> anyhow::Result<Self> {
+        Ok(Self { link: Link::connect(to, 0)?, began: Instant::now() })
+    }
+
+    /// Asks something whose answer is a text.
+    fn text(&mut self, args: &[&str]) -> anyhow::Result<String> {
+        self.link.put(args);
+        self.link.flush()?;
+        let answer = self.link.reply(|reply| match reply {
+            Reply::Error(text) => Err(String::from_utf8_lossy(text).into_owned()),
+            reply => Ok(String::from_utf8_lossy(reply.as_bytes().unwrap_or_default()).into_owned()),
+        })?;
+        match answer {
+            Ok(text) => Ok(text),
+            Err(refusal) => bail!("{}", refused(args[0], &refusal)),
+        }
+    }
+
+    fn info(&mut self) -> anyhow::Result<Fields> {
+        let text = self.text(&["INFO"])?;
+        let field = |line: &str| {
+            let (name, value) = line.split_once(':')?;
+            Some((name.to_owned(), value.trim().to_owned()))
+        };
+        Ok(text.lines().filter_map(field).collect())
+    }
+
+    /// Who it is, and how much memory it has.
+    pub(super) fn server(&mut self) -> anyhow::Result<Server> {
+        let info = self.info()?;
+        let word = |name: &str| info.get(name).cloned();
+        let (kind, version) = match (word("larder_version"), word("valkey_version")) {
+            (Some(version), _) => ("larder", Some(version)),
+            (_, Some(version)) => ("valkey", Some(version)),
+            _ => ("redis", word("redis_version")),
+        };
+        let bytes = |name: &str| number(&info, name).filter(|bytes| *bytes > 0);
+        Ok(Server {
+            kind: kind.to_owned(),
+            version: version.unwrap_or_default(),
+            memory_limit: bytes("maxmemory"),
+            memory_used: bytes("used_memory"),
+            policy: word("maxmemory_policy"),
+            evicted: number(&info, "evicted_keys"),
+        })
+    }
+
+    pub(super) fn reading(&mut self) -> anyhow::Result<Reading> {
+        let info = self.info()?;
+        let seconds = |name: &str| info.get(name).and_then(|text| text.parse::<f64>().ok());
+        let at = self.began.elapsed().as_secs_f64();
+        Ok(Reading {
+            at,
+            cpu: seconds("used_cpu_sys").unwrap_or(0.0) + seconds("used_cpu_user").unwrap_or(0.0),
+            commands: number(&info, "total_commands_processed").unwrap_or(0),
+            misses: number(&info, "keyspace_misses").unwrap_or(0),
+        })
+    }
+}
+
+fn number(info: &Fields, name: &str) -> Option<u64> {
+    info.get(name)?.parse().ok()
+}
+
+/// Begins to watch: the connection, and what has arrived on it already.
+pub(super) fn open(to: &Address, trace: bool) -> anyhow::Result<(TcpStream, Vec<u8>)> {
+    let link = Link::connect(to, 0)?;
+    let args: &[&str] = if trace { &["MONITOR", "TRACE"] } else { &["MONITOR"] };
+    match link.listen(args)? {
+        Ok(listening) => Ok(listening),
+        Err(refusal) => Err(anyhow::anyhow!(refused("MONITOR", &refusal)))
+            .with_context(|| format!("cannot watch {}:{}", to.host, to.port)),
+    }
+}
+
+/// Why the server refuses, and what would mend it.
+pub(super) fn refused(command: &str, refusal: &str) -> String {
+    let fix = if refusal.starts_with("NOPERM") {
+        ": give the user the rights with ACL SETUSER name +monitor +info +strlen +memory|usage \
+         ~*, or name another user as redis://user:password@host"
+    } else if refusal.starts_with("NOAUTH") {
+        ": name the password as redis://user:password@host"
+    } else {
+        ""
+    };
+    format!("the server refuses {command} ({refusal}){fix}")
+}

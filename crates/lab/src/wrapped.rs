@@ -1,0 +1,46 @@
+//! Sentences for a terminal: no line above 80 columns.
+
+const WIDTH: usize = 80;
+
+/// The text in lines, each ended. Behind an indent it begins with a mark, and what goes on stands
+/// below the text.
+pub(crate) fn wrapped(text: &str, indent: &str) -> String {
+    let mark = if indent.is_empty() { "" } else { "- " };
+    let mut lines = format!("{indent}{mark}");
+    let margin = lines.chars().count();
+    let mut column = margin;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if column > margin && column + 1 + length > WIDTH {
+            lines.push('\n');
+            lines.extend(std::iter::repeat_n(' ', margin));
+            column = margin;
+        } else if column > margin {
+            lines.push(' ');
+            column += 1;
+        }
+        lines.push_str(word);
+        column += length;
+    }
+    lines.push('\n');
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_at_most_eighty_columns() {
+        let text = "wörd ".repeat(60);
+        for indent in ["", "  "] {
+            let lines = wrapped(&text, indent);
+            assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
+            assert_eq!(lines.split_whitespace().filter(|word| *word == "wörd").count(), 60);
+        }
+        assert_eq!(wrapped("a b", "  "), "  - a b\n");
+        assert_eq!(wrapped("a b", ""), "a b\n");
+        let long = "x".repeat(100);
+        assert_eq!(wrapped(&format!("a {long} b"), ""), format!("a\n{long}\nb\n"));
+    }
+}

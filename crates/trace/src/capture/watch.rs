@@ -1,0 +1,140 @@
+//! What memcached tells those who `watch fetchers mutations`.
+//!
+//! ```text
+//! ts=1786477627.620824 gid=4 type=item_get key=foo%3Abar status=found clsid=1 cfd=28 size=5
+//! ts=1786477627.620830 gid=5 type=item_store key=foo%3Abar status=stored cmd=set ttl=0 ... size=5
+//! ```
+//!
+//! A store looks its item up first, and logs that as a fetch of its own some microseconds before:
+//! a fetch whose next line is a store of the same key by the same connection, within a
+//! millisecond, is dropped. A removal looks its item up as well, and where the server does not
+//! tell of removals (before 1.6.22) that cannot be told from a read.
+//!
+//! To a watcher that is too slow memcached tells how many lines it left out.
+
+use super::line::Line;
+use super::{Deed, Event, Parser};
+use crate::Micros;
+use crate::format::memcached_watch::{Fields, decode, life, micros};
+use crate::lines::whole_number;
+use crate::text::size;
+use base::hash;
+
+/// A store follows its own fetch within so many microseconds.
+const OWN_FETCH_US: u64 = 1_000;
+
+/// Reads what a watcher is told.
+#[derive(Debug, Default)]
+pub struct Watch {
+    line: Line,
+    read: Read,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    /// A fetch that may be part of a store.
+    held: Option<Fetch>,
+    malformed: u64,
+    lost: u64,
+}
+
+#[derive(Debug)]
+struct Fetch {
+    key: Vec<u8>,
+    time_us: u64,
+    connection: u64,
+    size: Option<u64>,
+    found: bool,
+}
+
+impl Parser for Watch {
+    fn feed(&mut self, bytes: &[u8], see: &mut dyn FnMut(&Event<'_>)) {
+        let Self { line, read } = self;
+        line.feed(bytes, |line| {
+            if read.line(line, see).is_none() {
+                read.malformed += 1;
+            }
+        });
+    }
+
+    fn end(&mut self, see: &mut dyn FnMut(&Event<'_>)) {
+        self.read.release(see);
+    }
+
+    fn malformed(&self) -> u64 {
+        self.read.malformed + self.line.too_long
+    }
+
+    fn lost(&self) -> u64 {
+        self.read.lost
+    }
+}
+
+impl Read {
+    /// Shows the fetch that was held back.
+    fn release(&mut self, see: &mut dyn FnMut(&Event<'_>)) {
+        if let Some(fetch) = self.held.take() {
+            see(&Event {
+                connection: fetch.connection,
+                size: fetch.size,
+                found: Some(fetch.found),
+                ..Event::new(fetch.time_us, &fetch.key, Deed::Read)
+            });
+        }
+    }
+
+    /// `None` where the line cannot be understood.
+    fn line(&mut self, line: &[u8], see: &mut dyn FnMut(&Event<'_>)) -> Option<()> {
+        if line.is_empty() || line == b"OK" {
+            return Some(());
+        }
+        let skipped = line.strip_prefix(b"skipped=");
+        let skipped = skipped.or_else(|| line.strip_prefix(b"[skipped: ")?.strip_suffix(b"]"));
+        if let Some(skipped) = skipped {
+            self.lost = self.lost.saturating_add(whole_number(skipped.trim_ascii())?);
+            return Some(());
+        }
+        let fields = Fields::of(line);
+        let time_us = micros(fields.ts)?;
+        let deed = match fields.kind {
+            b"item_get" => Deed::Read,
+            b"item_store" if matches!(fields.cmd, b"append" | b"prepend") => Deed::Change,
+            b"item_store" => Deed::Write,
+            b"deleted" => Deed::Delete,
+            b"" => return None,
+            // Evictions, connections, and what later versions may tell.
+            _ => return Some(()),
+        };
+        let mut key = vec![];
+        decode(fields.key, &mut key).filter(|()| !key.is_empty())?;
+        let connection = hash::bytes(1, fields.cfd);
+        let writes = matches!(deed, Deed::Write | Deed::Change);
+        let is_own = |fetch: &Fetch| {
+            let near = time_us.saturating_sub(fetch.time_us) < OWN_FETCH_US;
+            writes && near && fetch.key == key && fetch.connection == connection
+        };
+        if self.held.as_ref().is_some_and(is_own) {
+            self.held = None;
+        }
+        self.release(see);
+        // A found item without a size has just been made to stand for one that is to come.
+        let size = size(fields.size).filter(|size| *size > 0 || writes);
+        match deed {
+            Deed::Read => {
+                let found = fields.status == b"found" && size.is_some();
+                self.held = Some(Fetch { key, time_us, connection, size, found });
+            }
+            Deed::Write | Deed::Change if fields.status == b"stored" => {
+                let ttl = whole_number(fields.ttl).map(|ttl| life(ttl, time_us));
+                let ttl = ttl.filter(|_| deed == Deed::Write);
+                see(&Event { connection, size, ttl, ..Event::new(time_us, &key, deed) });
+            }
+            Deed::Delete => {
+                let ttl = None::<Micros>;
+                see(&Event { connection, ttl, ..Event::new(time_us, &key, deed) });
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
