@@ -185,9 +185,6 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
-        if place.is_some() {
-            self.tap.see_dead(key, self.tick);
-        }
         self.tap.see(key, now, self.tick, Sighting::Miss, || Seen::NOTHING);
         let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
         if let Some((tenant, hash, reads)) = lost {
