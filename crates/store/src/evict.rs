@@ -178,6 +178,12 @@ impl Shard {
         spare: usize,
         now: Now,
     ) -> Result<(), Error> {
+        if spare == 0 {
+            self.fit(store, tenant, contents);
+            if self.has_chunk(tenant, contents) {
+                return Ok(());
+            }
+        }
         let pages = &self.tenants[usize::from(tenant)].pages;
         let (class, page) = (pages.classes().of(contents), pages.page_for(contents));
         let need = page + pages.class_cost(class);
