@@ -216,12 +216,13 @@ impl Store {
             return next;
         }
         shard.room_in_index(self, dump.tenant, now)?;
-        let Shard { tenants, sizes, tick, seed, .. } = &mut *shard;
-        let TenantShard { table, trees, away: Some(away), .. } =
+        let Shard { tenants, tick, seed, .. } = &mut *shard;
+        let TenantShard { table, pages, trees, away: Some(away), .. } =
             &mut tenants[usize::from(dump.tenant)]
         else {
             return next;
         };
+        let sizes = pages.classes();
         let (mut copied, mut bytes) = (0, 0);
         for _ in 0..BUCKETS {
             position = table.walk(*seed, position, |item| {

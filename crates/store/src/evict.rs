@@ -25,6 +25,7 @@
 //! that it has.
 
 use crate::item::Owned;
+use crate::key::hash_of;
 use crate::learn::{self, lived};
 use crate::penalty_classes::SLOTS;
 use crate::pools::Want;
@@ -95,6 +96,9 @@ impl Shard {
         if let Some(cause) = exit.cause() {
             learn::ends(lived, at, item, self.tick);
             crate::removal::leaves(&mut tenant.removals, item, cause, self.tick);
+        }
+        if exit == Exit::Expired {
+            self.tap.see_dead(at, self.tick, || hash_of(self.seed, item.db(), item.key()));
         }
         let charge = if exit == Exit::Evicted { tenant.charge_of(item) } else { 0 };
         let (item, bytes) = tenant.take(place);
@@ -174,6 +178,12 @@ impl Shard {
         spare: usize,
         now: Now,
     ) -> Result<(), Error> {
+        if spare == 0 {
+            self.fit(store, tenant, contents);
+            if self.has_chunk(tenant, contents) {
+                return Ok(());
+            }
+        }
         let pages = &self.tenants[usize::from(tenant)].pages;
         let (class, page) = (pages.classes().of(contents), pages.page_for(contents));
         let need = page + pages.class_cost(class);

@@ -28,6 +28,7 @@ use crate::learn;
 use crate::removal::listens;
 use crate::shard::{Shard, view};
 use crate::table::Place;
+use crate::tenant::TenantShard;
 use crate::trees::has_tree;
 use crate::{Item, Key, Now, Store};
 use base::TenantId;
@@ -173,7 +174,7 @@ impl Shard {
         if stamps.hits < u8::MAX || age as usize > items >> YOUNG {
             self.refresh(item, &mut stamps, age, items, tick);
         }
-        Glance::Hit(view(item, stamps, 0, &self.sizes, &tenant.trees))
+        Glance::Hit(view(item, stamps, 0, tenant.pages.classes(), &tenant.trees))
     }
 
     /// Where an item stands whose value can be replaced by a thread that records it, if there is
@@ -202,7 +203,7 @@ impl Shard {
         let (place, item) = tenant.table.find_item(key.hash, key.db, key.bytes)?;
         if item.expires().is_some()
             || has_tree(item.kind())
-            || !item.has_room(&self.sizes, len, false)
+            || !item.has_room(tenant.pages.classes(), len, false)
         {
             return None;
         }
@@ -221,10 +222,10 @@ impl Shard {
         place: Place,
         parts: &Parts,
     ) {
-        let table = &mut self.tenants[usize::from(key.tenant)].table;
+        let TenantShard { table, pages, .. } = &mut self.tenants[usize::from(key.tenant)];
         let items = table.about();
         let mut item = table.get_mut(place);
-        let is_replaced = item.overwrite(&self.sizes, parts.value[0], None);
+        let is_replaced = item.overwrite(pages.classes(), parts.value[0], None);
         debug_assert!(is_replaced, "there is room");
         item.set_kind(parts.kind);
         let tick = buffer.now() + 1;
@@ -249,7 +250,7 @@ impl Shard {
                 let tick = buffer.now();
                 let stamps = item.stamps();
                 let age = age_of(stamps, tick);
-                Glance::Hit(view(item, stamps, age, &self.sizes, &tenant.trees))
+                Glance::Hit(view(item, stamps, age, tenant.pages.classes(), &tenant.trees))
             }
         }
     }

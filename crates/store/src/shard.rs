@@ -45,7 +45,6 @@ pub(crate) struct Shard {
     pub(crate) is_watched: bool,
     /// Whether requests are counted by the class of sizes.
     pub(crate) counts_sizes: bool,
-    pub(crate) sizes: Arc<SizeClasses>,
     pub(crate) seed: u64,
     /// Its number.
     pub(crate) at: usize,
@@ -123,8 +122,9 @@ impl Shard {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     pub(crate) fn view_of<'a>(&'a self, at: TenantId, item: Ref<'a>) -> Item<'a> {
-        let (stamps, trees) = (item.stamps(), &self.tenants[usize::from(at)].trees);
-        view(item, stamps, stamps.age(self.tick), &self.sizes, trees)
+        let (stamps, TenantShard { pages, trees, .. }) =
+            (item.stamps(), &self.tenants[usize::from(at)]);
+        view(item, stamps, stamps.age(self.tick), pages.classes(), trees)
     }
 
     /// How a caller sees the item at a place.
@@ -166,7 +166,8 @@ impl Shard {
                 tenant.counters.hits += 1;
                 let seen = || {
                     let (item, expires) = (item.view(), item.view().expires());
-                    let size = self.sizes.charge(item.contents()) + tenant.trees.bytes_of(item);
+                    let size = tenant.pages.classes().charge(item.contents())
+                        + tenant.trees.bytes_of(item);
                     Seen { size, expires, stamps }
                 };
                 self.tap.see(key, now, self.tick, Sighting::Hit, seen);
@@ -185,9 +186,6 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
-        if place.is_some() {
-            self.tap.see_dead(key, self.tick);
-        }
         self.tap.see(key, now, self.tick, Sighting::Miss, || Seen::NOTHING);
         let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
         if let Some((tenant, hash, reads)) = lost {
@@ -314,7 +312,7 @@ impl Shard {
         let mut stamps = item.view().stamps();
         stamps.hit(tick);
         let had_expiry = item.view().expires().is_some();
-        if item.overwrite(&self.sizes, parts.value[0], parts.expires) {
+        if item.overwrite(tenant.pages.classes(), parts.value[0], parts.expires) {
             item.set_kind(parts.kind);
             item.set_stamps(stamps);
             tenant.expiry_changes(key.db, had_expiry, DIES);
@@ -367,7 +365,8 @@ impl Shard {
         let before = tenant.table.bytes();
         let item = tenant.pages.write(parts, stamps);
         tenant.table.insert(self.seed, key.hash, item);
-        tenant.class_enters(stamps.penalty_class(), self.sizes.charge(parts.contents()));
+        let charge = tenant.pages.classes().charge(parts.contents());
+        tenant.class_enters(stamps.penalty_class(), charge);
         let rest = reserved + before - tenant.table.bytes();
         tenant.enters(key.db, parts.expires.is_some());
         self.give(&store.memory, key.tenant, rest);
@@ -392,8 +391,9 @@ impl Shard {
         if len > limit {
             return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
         }
-        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
-        let contents = if item.append(&self.sizes, more) {
+        let TenantShard { table, pages, .. } = &mut self.tenants[key.tenant as usize];
+        let mut item = table.get_mut(place);
+        let contents = if item.append(pages.classes(), more) {
             item.view().contents()
         } else {
             self.rebuild(store, key, place, more, expires, now)?
@@ -426,8 +426,9 @@ impl Shard {
             Some(_) => self.wheel_beside(store, key, place, now)?,
             None => place,
         };
-        let mut item = self.tenants[key.tenant as usize].table.get_mut(place);
-        if !item.set_expires(&self.sizes, expires) {
+        let TenantShard { table, pages, .. } = &mut self.tenants[key.tenant as usize];
+        let mut item = table.get_mut(place);
+        if !item.set_expires(pages.classes(), expires) {
             self.rebuild(store, key, place, b"", expires, now)?;
         }
         let tenant = &mut self.tenants[key.tenant as usize];
@@ -568,13 +569,13 @@ impl Shard {
         if self.stopwatch.is_on() {
             self.fetch_ends(key, now);
         }
-        let TenantShard { table, trees, .. } = &self.tenants[key.tenant as usize];
+        let TenantShard { table, pages, trees, .. } = &self.tenants[key.tenant as usize];
         self.tap.see(key, now, self.tick, Sighting::Write, || {
             let (contents, expires) = item();
             let found = table.find(key.hash, key.db, key.bytes).map(|place| table.get(place));
             let stamps = found.map_or_else(Stamps::default, Ref::stamps);
             let tree = found.map_or(0, |item| trees.bytes_of(item));
-            Seen { size: self.sizes.charge(contents) + tree, expires, stamps }
+            Seen { size: pages.classes().charge(contents) + tree, expires, stamps }
         });
     }
 

@@ -84,7 +84,9 @@ pub struct Store {
     /// By shard, whether an item may have an expiry.
     pub(crate) expiring: Box<[AtomicBool]>,
     /// How they are cut.
-    pub(crate) sizes: Arc<SizeClasses>,
+    pub(crate) sizes: SizeClasses,
+    /// Bytes of the longest page that a class is fitted with.
+    pub(crate) page_max: u64,
     pub(crate) moves: Moves,
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
@@ -136,14 +138,13 @@ impl Store {
         let budget = config.maxmemory;
         let pool = Pool { tenants: vec![], class: None, budget, evictor: config.evictor };
         let pools = Arc::new(Pools::new(std::slice::from_ref(&pool), &[], &Learnt::default()));
-        let sizes = Arc::new(config.slab.classes(budget.0, shards, config.tenants.len()));
+        let sizes = config.slab.classes(budget.0, shards, config.tenants.len());
         let arena = Arc::new(Arena::new(sizes.page()));
         arena.set_limit(budget.0);
         let shard = |at: usize| Shard {
             line: NewLine,
             tick: 0,
             reader_slot: 0,
-            sizes: Arc::clone(&sizes),
             draws: Draws::default(),
             tenants: vec![],
             tap: Tap::new((SAMPLES_MAX / shards).max(256)),
@@ -184,7 +185,8 @@ impl Store {
             arena,
             held: (0..shards).map(|_| Arc::default()).collect(),
             expiring: (0..shards).map(|_| AtomicBool::new(false)).collect(),
-            sizes: Arc::clone(&sizes),
+            sizes,
+            page_max: config.slab.page_max(),
             moves: Moves::default(),
             admin: Mutex::new(Admin {
                 accounts: vec![],

@@ -122,27 +122,30 @@ impl Tap {
         }
     }
 
-    /// Notes that the item of a key was found dead: what a rank learns of it ends there, and not in
-    /// the read that found it.
-    pub(crate) fn see_dead(&mut self, key: &Key, tick: u64) {
-        self.watch(key, tick, What::Seen(Sighting::Delete));
+    /// Notes that a dead item left, whose key has the hash that is asked for where keys are
+    /// watched: what a rank learns of it ends there, and not in the read that follows.
+    #[inline]
+    pub(crate) fn see_dead(&mut self, tenant: TenantId, tick: u64, hash: impl FnOnce() -> u64) {
+        if self.watch != Filter::NONE {
+            self.watch(tenant, hash(), tick, What::Seen(Sighting::Delete));
+        }
     }
 
     /// Notes that a fetch ended, whose cost is of this class.
     pub(crate) fn see_fetched(&mut self, key: &Key, tick: u64, class: u8) {
-        self.watch(key, tick, What::Fetched(class));
+        self.watch(key.tenant, key.hash, tick, What::Fetched(class));
     }
 
-    fn watch(&mut self, key: &Key, tick: u64, what: What) {
-        if self.watch.keeps(key.hash) && self.watched.len() < self.capacity {
-            self.watched.push(Watched { key: key.hash, tick, tenant: key.tenant, what });
+    fn watch(&mut self, tenant: TenantId, hash: u64, tick: u64, what: What) {
+        if self.watch.keeps(hash) && self.watched.len() < self.capacity {
+            self.watched.push(Watched { key: hash, tick, tenant, what });
         }
     }
 
     #[cold]
     fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
         let tenant = key.tenant;
-        self.watch(key, tick, What::Seen(sighting));
+        self.watch(tenant, key.hash, tick, What::Seen(sighting));
         if !self.filters.get(usize::from(tenant)).is_some_and(|of| of.keeps(key.hash)) {
             return;
         }

@@ -21,10 +21,7 @@ use std::sync::Arc;
 pub const SPEC: Spec = Spec {
     name: "hyperbolic",
     params: &[Param::k(64), Param::pool(), Param::switch("cost", 0), Param::switch("size", 1)],
-    build: |params| {
-        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
-        Box::new(Sampled::new(Hyperbolic::of(params), k.max(1), pool, params.seed))
-    },
+    build: |params| Box::new(Sampled::of(Hyperbolic::of(params), params)),
     live: Some(|params| Evictor::sampled(Arc::new(Hyperbolic::of(params)), params)),
 };
 

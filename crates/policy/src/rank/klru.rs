@@ -13,10 +13,7 @@ use std::sync::Arc;
 pub const SPEC: Spec = Spec {
     name: "klru",
     params: &[Param::k(5), Param::pool()],
-    build: |params| {
-        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
-        Box::new(Sampled::new(Klru, k.max(1), pool, params.seed))
-    },
+    build: |params| Box::new(Sampled::of(Klru, params)),
     live: Some(|params| Evictor::sampled(Arc::new(Klru), params)),
 };
 

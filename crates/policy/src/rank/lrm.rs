@@ -13,10 +13,7 @@ use std::sync::Arc;
 pub const SPEC: Spec = Spec {
     name: "lrm",
     params: &[Param::k(5), Param::pool()],
-    build: |params| {
-        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
-        Box::new(Sampled::new(Lrm, k.max(1), pool, params.seed))
-    },
+    build: |params| Box::new(Sampled::of(Lrm, params)),
     live: Some(|params| Evictor::sampled(Arc::new(Lrm), params)),
 };
 

@@ -6,7 +6,7 @@
 //! key evicted is visible to users).
 
 use super::{Dense, Meta, Rank};
-use crate::{Access, Op, Policy, Slot, Tick};
+use crate::{Access, Op, Params, Policy, Slot, Tick};
 use base::{Micros, Prng, Size};
 
 /// 28 bytes, so that a draw seldom reads two cache lines.
@@ -52,6 +52,12 @@ impl<R: Rank> Sampled<R> {
     pub fn new(rank: R, k: usize, pool: usize, seed: u64) -> Self {
         let prng = Prng::new(seed);
         Self { rank, k, pool: vec![], pool_max: pool, prng, dense: Dense::default() }
+    }
+
+    /// The same by the parameters `k` and `pool`.
+    pub fn of(rank: R, params: &Params) -> Self {
+        let (k, pool) = (params.get("k") as usize, params.get("pool") as usize);
+        Self::new(rank, k.max(1), pool, params.seed)
     }
 
     #[inline]

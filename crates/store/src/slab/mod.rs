@@ -13,13 +13,14 @@
 //!             large   ─▶ run, run, …       each: head │ tag │ one item
 //! ```
 //!
-//! `classes.rs` cuts, `page.rs` is one page, this file is a tenant's pages in one shard,
-//! `sample.rs` chooses who leaves a class.
+//! `size_classes.rs` cuts, `fit.rs` cuts to items of one size, `page.rs` is one page, this file is
+//! a tenant's pages in one shard, `sample.rs` chooses who leaves a class.
 
 #[allow(unsafe_code)]
 mod arena;
 mod count;
 mod eviction_pool;
+mod fit;
 mod held;
 mod lowest;
 #[allow(unsafe_code)]
@@ -31,6 +32,7 @@ mod sample;
 mod size_classes;
 
 pub(crate) use arena::Arena;
+use arena::Run;
 pub use count::SizeCounts;
 pub(crate) use mover::Moves;
 pub use mover::{Move, SizeClass, SizeClassStats};
@@ -145,6 +147,8 @@ struct Class {
     asked: u64,
     /// As many as had left when it was last asked what a page of it is worth.
     weighed: u64,
+    /// Pages that it had when it was last tried to be fitted.
+    tried: usize,
     victims: Victims,
     counts: SizeCounts,
     /// By the shard's reader slot; none before there are many items and one was evicted.
@@ -155,7 +159,7 @@ struct Class {
 #[derive(Debug)]
 pub(crate) struct Pages {
     arena: Arc<Arena>,
-    classes: Arc<SizeClasses>,
+    classes: SizeClasses,
     held: Held,
     /// Bytes of the pages of all tenants in the shard.
     in_shard: Arc<AtomicU64>,
@@ -164,11 +168,11 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(
         arena: &Arc<Arena>,
-        classes: &Arc<SizeClasses>,
+        classes: &SizeClasses,
         in_shard: &Arc<AtomicU64>,
     ) -> Self {
         let held = Held::new(classes.large() + 1);
-        let (arena, classes) = (Arc::clone(arena), Arc::clone(classes));
+        let (arena, classes) = (Arc::clone(arena), classes.unfitted());
         Self { arena, classes, held, in_shard: Arc::clone(in_shard) }
     }
 
@@ -234,13 +238,18 @@ impl Pages {
     /// had one.
     pub(crate) fn add_page(&mut self, class: usize, bytes: u64) -> bool {
         let Some(run) = self.arena.take(bytes) else { return false };
+        self.cut(run, class, bytes);
+        true
+    }
+
+    /// Cuts a run into the chunks of a class.
+    fn cut(&mut self, run: Run, class: usize, bytes: u64) {
         let held = self.held.make(class);
         let index = held.pages.len();
         held.pages.push(Page::new(run, bytes, class, index, self.classes.slots(class)));
         held.bytes += bytes;
         self.in_shard.fetch_add(bytes, Relaxed);
         held.open(index);
-        true
     }
 
     /// Gives a page without items back to the system; returns its bytes.
@@ -434,7 +443,7 @@ impl Pages {
     /// Pages of no store, for items outside of one.
     pub(crate) fn for_test() -> Self {
         let classes = Slab::default().classes(0, 1, 1);
-        Self::new(&Arc::new(Arena::new(classes.page())), &Arc::new(classes), &Arc::default())
+        Self::new(&Arc::new(Arena::new(classes.page())), &classes, &Arc::default())
     }
 
     /// An item in a page of its own accord.

@@ -225,18 +225,19 @@ impl Shard {
     /// Whether there is a page to be taken, and who gets it may have it.
     fn can_move(&self, step: &Move) -> bool {
         let Move { from, to, .. } = *step;
-        let page = self.sizes.page_of(to.class);
         // The one keeps its min, and the other within its max.
-        let bounds_allow = || {
+        let bounds_allow = |page: u64| {
             let [giver, getter] =
                 [from, to].map(|of| &self.tenants[usize::from(of.tenant)].account);
             from.tenant == to.tenant
                 || giver.loose() >= page && getter.used() + page <= getter.max()
         };
+        let Some(getter) = self.tenants.get(usize::from(to.tenant)) else { return false };
+        let page = getter.pages.classes.page_of(to.class);
         from != to
             && self.holds(to).is_some()
             && self.holds(from).is_some_and(|bytes| bytes >= page)
-            && bounds_allow()
+            && bounds_allow(page)
     }
 
     /// From which of several classes, of which that much is known, a page is to move to one.
@@ -389,8 +390,8 @@ impl Shard {
 
     fn move_page(&mut self, store: &Store, step: &Move, want: &Want) {
         let Move { from, to, .. } = *step;
-        let page = self.sizes.page_of(to.class);
-        let cost = self.tenants[usize::from(to.tenant)].pages.class_cost(to.class);
+        let getter = &self.tenants[usize::from(to.tenant)].pages;
+        let (page, cost) = (getter.classes.page_of(to.class), getter.class_cost(to.class));
         let mut freed = self.make_chunks(from, want);
         while freed < page + cost {
             match self.take_page(from, want) {

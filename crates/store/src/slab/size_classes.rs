@@ -5,8 +5,13 @@
 //! chunks to a page has longer pages, of two or four in one piece, where pages are short. Below two
 //! chunks to the longest there are no classes: what is larger has a run of pages to itself, charged
 //! by OS pages, of which only those written take memory.
+//!
+//! A class is up to a quarter larger than its items, and items of one size may be unlucky. So one
+//! class may be *fitted*: its chunks are those of that size, and its pages so long that little is
+//! left over. What was of the class and is longer belongs to the next then (`fit.rs`).
 
 use super::page::{HEAD, STEP, TAG, chunk_of};
+use std::sync::Arc;
 
 /// Bytes of a small item: a collection with a key of usual length.
 const SMALL: u64 = 128;
@@ -19,9 +24,14 @@ const STEPS: u64 = 1024;
 /// Chunks to a page below which a class has longer pages, if there are any.
 const SLOTS_MIN: u64 = 4;
 
+/// Bytes that a fitted page may leave over, as a part of it, if it may not be longer.
+const LEFT_OVER: u64 = 32;
+/// By how much less of a page than before an item of a fitted class takes at least, as a part.
+const WORTH_IT: u64 = 20;
+
 /// How the pages of a class are cut.
-#[derive(Clone, Copy, Debug)]
-struct Cut {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
     /// Bytes of a chunk.
     chunk: u64,
     /// Chunks to a page.
@@ -30,13 +40,51 @@ struct Cut {
     page: u64,
 }
 
-/// Size classes of a store, the smallest first, then the one of what is larger.
+impl Cut {
+    /// A page cut into as many chunks of at least so many bytes as it has room for.
+    const fn of(page: u64, contents: u64) -> Self {
+        let slots = (page - HEAD) / (contents + TAG);
+        Self {
+            chunk: if slots == 0 { 0 } else { chunk_of(page, slots) },
+            slots: slots as u32,
+            page,
+        }
+    }
+
+    /// Whether no more of it than may be is left over by items of so many bytes.
+    const fn fits(&self, contents: u64) -> bool {
+        let taken = self.slots as u64 * (contents + TAG) + HEAD;
+        (self.page - taken) * LEFT_OVER <= self.page
+    }
+}
+
+/// What all tenants and shards have in common.
 #[derive(Debug)]
-pub(crate) struct SizeClasses {
+struct Common {
     page: u64,
     cuts: Box<[Cut]>,
     /// The class, by the contents in steps.
     small: Box<[u8]>,
+}
+
+/// A class that is cut in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fit {
+    class: usize,
+    cut: Cut,
+}
+
+impl Fit {
+    /// That of no class.
+    const NONE: Self = Self { class: usize::MAX, cut: Cut { chunk: 0, slots: 1, page: 0 } };
+}
+
+/// Size classes of a store, or those of a tenant in a shard: the smallest first, then the one of
+/// what is larger.
+#[derive(Clone, Debug)]
+pub(crate) struct SizeClasses {
+    common: Arc<Common>,
+    fit: Fit,
 }
 
 impl SizeClasses {
@@ -62,17 +110,47 @@ impl SizeClasses {
         }
         let class = |size| cuts.partition_point(|cut| cut.chunk < size) as u8;
         let small = (0..=STEPS).map(|step| class(step * STEP)).collect();
-        Self { page, cuts: cuts.into(), small }
+        let common = Arc::new(Common { page, cuts: cuts.into(), small });
+        Self { common, fit: Fit::NONE }
+    }
+
+    /// The same without a fitted class.
+    pub(crate) fn unfitted(&self) -> Self {
+        Self { common: Arc::clone(&self.common), fit: Fit::NONE }
+    }
+
+    /// Whether a class is fitted.
+    pub(crate) fn is_fitted(&self) -> bool {
+        self.fit != Fit::NONE
+    }
+
+    /// The same with a class fitted to contents of so many bytes, in pages of up to `longest`; none
+    /// if that were not worth it.
+    pub(crate) fn fitted(&self, class: usize, contents: u64, longest: u64) -> Option<Self> {
+        let before = *self.common.cuts.get(class)?;
+        let contents = contents.next_multiple_of(STEP);
+        let mut cut = Cut::of(before.page, contents);
+        while !cut.fits(contents) && 2 * cut.page <= longest {
+            cut = Cut::of(2 * cut.page, contents);
+        }
+        let [old, new] = [before, cut].map(|cut| cut.page / u64::from(cut.slots.max(1)));
+        let is_worth_it = self.of(contents) == class && new + new / (WORTH_IT - 1) <= old;
+        is_worth_it.then(|| Self { common: Arc::clone(&self.common), fit: Fit { class, cut } })
+    }
+
+    #[inline]
+    fn cut(&self, class: usize) -> Option<&Cut> {
+        if class == self.fit.class { Some(&self.fit.cut) } else { self.common.cuts.get(class) }
     }
 
     /// Bytes of a page of most classes: the shortest.
-    pub(crate) const fn page(&self) -> u64 {
-        self.page
+    pub(crate) fn page(&self) -> u64 {
+        self.common.page
     }
 
     /// Bytes of a page of a class; of the shortest for the class of what is large.
     pub(crate) fn page_of(&self, class: usize) -> u64 {
-        self.cuts.get(class).map_or(self.page, |cut| cut.page)
+        self.cut(class).map_or(self.common.page, |cut| cut.page)
     }
 
     /// Bytes that an item of a class takes of its page: its chunk, its tag, its part of the head.
@@ -81,37 +159,38 @@ impl SizeClasses {
     }
 
     /// The class of items that have a run of pages to themselves; the others are below it.
-    pub(crate) const fn large(&self) -> usize {
-        self.cuts.len()
+    pub(crate) fn large(&self) -> usize {
+        self.common.cuts.len()
     }
 
     /// The class for contents of so many bytes.
     #[inline]
     pub(crate) fn of(&self, contents: u64) -> usize {
-        match self.small.get(contents.div_ceil(STEP) as usize) {
+        let class = match self.common.small.get(contents.div_ceil(STEP) as usize) {
             Some(&class) => class.into(),
-            None => self.cuts.partition_point(|cut| cut.chunk < contents),
-        }
+            None => self.common.cuts.partition_point(|cut| cut.chunk < contents),
+        };
+        class + usize::from(class == self.fit.class && contents > self.fit.cut.chunk)
     }
 
     /// Bytes of a chunk; 0 for the class of what is large.
     pub(crate) fn chunk(&self, class: usize) -> u64 {
-        self.cuts.get(class).map_or(0, |cut| cut.chunk)
+        self.cut(class).map_or(0, |cut| cut.chunk)
     }
 
     /// Whether its items are as small as one that is a collection.
     pub(crate) fn is_small(&self, class: usize) -> bool {
-        self.cuts.get(class).is_some_and(|cut| cut.chunk <= SMALL)
+        self.cut(class).is_some_and(|cut| cut.chunk <= SMALL)
     }
 
     /// Chunks to a page.
     pub(crate) fn slots(&self, class: usize) -> u32 {
-        self.cuts.get(class).map_or(1, |cut| cut.slots)
+        self.cut(class).map_or(1, |cut| cut.slots)
     }
 
     /// The class of items of which so many bytes are charged.
     pub(crate) fn of_charge(&self, charge: u64) -> usize {
-        self.cuts.partition_point(|cut| cut.chunk < charge)
+        self.common.cuts.partition_point(|cut| cut.chunk < charge)
     }
 
     /// Whether contents of `a` and of `b` bytes fit the same memory.

@@ -2,6 +2,7 @@
 
 use super::{at, audit, key, limited};
 use crate::slab::Slab;
+use crate::store::lock;
 use crate::{Bounds, Change, Config, Scope, Store};
 use base::{Bytes, Prng, TenantId};
 use proptest::prelude::*;
@@ -201,4 +202,33 @@ fn a_sweep_looks_at_what_is_due() {
     }
     assert_eq!(expired, 100);
     assert!(looked < 1_000, "{looked} entries and buckets in 20 sweeps, of 1800 buckets each");
+}
+
+/// Keys come back after their time was over, and a sweep was there before them: their reads are no
+/// hits, whoever found the items dead.
+#[test]
+fn what_is_swept_ends_by_an_expiry() {
+    let indices = [false, true].map(|sweeps| {
+        let evictor = policy::parse("gittins").unwrap().evictor().unwrap();
+        let store = Store::new(Config { evictor, shards: 1, ..Config::default() });
+        let mut ms = 0;
+        for _ in 0..100 {
+            for number in 0..20u64 {
+                let bytes = number.to_ne_bytes();
+                let key = key(&store, 0, &bytes);
+                assert!(store.get(&key, at(ms), |_| ()).is_none());
+                store.set(&key, b"value", Some(at(ms + 1_000).unix_ms), at(ms)).unwrap();
+            }
+            ms += 2_000;
+            if sweeps {
+                assert_eq!(store.sweep(at(ms), 1_000).expired, 20);
+            }
+        }
+        store.sweep(at(ms), 1_000);
+        let admin = lock(&store.admin);
+        let table = admin.watching.as_ref().map(|watching| watching.learner.table());
+        table.unwrap().index(0, 0, 0)
+    });
+    // Of hits it would be one in some twenty requests.
+    assert!(indices.iter().all(|&index| index < 0.005), "{indices:?}");
 }

@@ -4,6 +4,7 @@ mod bounds;
 mod classes;
 mod dump;
 mod expiry;
+mod fit;
 mod model;
 mod pauses;
 mod quality;

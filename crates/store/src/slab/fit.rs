@@ -1,0 +1,191 @@
+//! A class fitted to the one size that a tenant's items have.
+//!
+//! Classes are a quarter apart, so a fifth of a chunk may be unused, and at the end of a page all
+//! but an item. Of items of many sizes that evens out, and more or longer classes would only be
+//! harder to balance. But blocks and records of one size can be unlucky all together: then their
+//! class is cut to just that size, in pages so long that little is left over.
+//!
+//! ```text
+//!   chunks as they were   │ item   · │ item   · │ item   · │    ·   │
+//!   fitted                │ item │ item │ item │ item │ item │ item │ item │ … │·│
+//! ```
+//!
+//! It is tried while the class is young, as it asks for its third, fifth and ninth page, and done
+//! once for each tenant of a shard, until it is flushed. The items move at once, those that are too
+//! long to the next class: so where an item stands is always told by its contents. Nothing leaves
+//! for it: where memory is not free, nothing is done.
+
+use super::arena::Run;
+use super::page::Page;
+use super::{Pages, SizeClasses};
+use crate::Store;
+use crate::item::Ref;
+use crate::key::hash_of;
+use crate::shard::Shard;
+use crate::tenant::TenantShard;
+use base::TenantId;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Pages of a class as it asks for another when it is tried.
+const TRIED: [usize; 3] = [2, 4, 8];
+/// Items that tell what size they are of.
+const ITEMS_MIN: usize = 16;
+/// All but so many, as a part, are no longer than that size.
+const LONGER: usize = 16;
+/// Bytes of a fitted page, at most, and how many a tenant's share of a shard has at least.
+const PAGE_MAX: u64 = 256 << 10;
+const PAGES_MIN: u64 = 64;
+
+impl Pages {
+    /// Whether it is to be tried whether a class can be fitted: asked at every eviction.
+    fn is_due(&self, class: usize) -> bool {
+        let held = &self.held[class];
+        let pages = held.pages.len();
+        held.tried < pages && TRIED.contains(&pages) && held.open.is_empty()
+    }
+
+    /// The classes with this one fitted to its items, if they are of one size and nearly all that
+    /// the tenant has here.
+    fn fitted(&mut self, class: usize, longest: u64) -> Option<SizeClasses> {
+        self.held[class].tried = self.held[class].pages.len();
+        let large = self.classes.large();
+        let taken = |(at, held): (usize, &super::Class)| {
+            if at == large { held.bytes } else { held.items * self.classes.share(at) }
+        };
+        let all: u64 = self.held.iter().enumerate().map(taken).sum();
+        let is_most = taken((class, &self.held[class])) * 4 >= all * 3;
+        let mut contents: Vec<u64> = self.held[class].contents().collect();
+        if !is_most || class + 1 >= large || self.classes.is_fitted() || contents.len() < ITEMS_MIN
+        {
+            return None;
+        }
+        let most = contents.len() - 1 - contents.len() / LONGER;
+        let (_, &mut size, _) = contents.select_nth_unstable(most);
+        self.classes.fitted(class, size, longest)
+    }
+
+    /// Puts empty pages of other classes in the place of a class's pages, which are handed out, or
+    /// changes nothing if `take` says no to the bytes that they need.
+    fn exchange(
+        &mut self,
+        class: usize,
+        classes: &SizeClasses,
+        take: impl FnOnce(u64) -> bool,
+    ) -> Option<Vec<Page>> {
+        let chunk = classes.chunk(class);
+        let (all, fitting) = {
+            let contents = || self.held[class].contents();
+            (contents().count(), contents().filter(|&bytes| bytes <= chunk).count())
+        };
+        let pages = |class: usize, items: usize| items.div_ceil(classes.slots(class) as usize);
+        let wanted = [(class, pages(class, fitting)), (class + 1, pages(class + 1, all - fitting))];
+        let cost = if all > fitting { self.class_cost(class + 1) } else { 0 };
+        let bytes = |(class, pages): (usize, usize)| pages as u64 * classes.page_of(class);
+        let of_each = |(class, pages)| std::iter::repeat_n(class, pages);
+        let of_each = || wanted.into_iter().flat_map(of_each);
+        let take_run = |class| self.arena.take(classes.page_of(class));
+        let runs: Vec<Run> = of_each().map_while(take_run).collect();
+        let is_all = runs.len() == of_each().count();
+        if !is_all || !take(wanted.into_iter().map(bytes).sum::<u64>() + cost) {
+            for run in runs {
+                self.arena.give(run);
+            }
+            return None;
+        }
+        self.classes = classes.clone();
+        let held = &mut self.held[class];
+        held.eviction_pools = Default::default();
+        held.items = 0;
+        held.bytes = 0;
+        let before = std::mem::take(&mut held.pages);
+        for (run, class) in runs.into_iter().zip(of_each()) {
+            self.cut(run, class, classes.page_of(class));
+        }
+        Some(before)
+    }
+}
+
+impl super::Class {
+    /// The bytes of each of its items.
+    fn contents(&self) -> impl Iterator<Item = u64> {
+        let of_page = |page: &Page| {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "of any lifetime")]
+            let contents = |slot| page.look(slot, |item| item.contents());
+            (0..page.slots()).filter_map(contents).collect::<Vec<_>>()
+        };
+        self.pages.iter().flat_map(of_page)
+    }
+}
+
+impl TenantShard {
+    /// Moves the items of a page that is of no class any more to where they belong, and gives it
+    /// back; returns its bytes.
+    fn empty(&mut self, mut page: Page, seed: u64) -> u64 {
+        for slot in 0..page.slots() {
+            let hash_and_place =
+                |item: Ref<'_>| (hash_of(seed, item.db(), item.key()), item.base().addr().get());
+            let Some((hash, addr)) = page.look(slot, hash_and_place) else { continue };
+            let place = self.table.find_address(hash, addr).expect("every item is in the table");
+            let expires = self.table.get(place).expires();
+            let copy = self.copy(place, b"", expires);
+            page.free(self.table.swap(place, hash, copy));
+        }
+        let bytes = page.bytes;
+        self.pages.in_shard.fetch_sub(bytes, Relaxed);
+        self.pages.arena.give(page.into_run());
+        bytes
+    }
+}
+
+impl Shard {
+    /// Fits the class of these contents to its items, if that is worth it and there is memory for
+    /// it. Items may stand elsewhere then.
+    pub(crate) fn fit(&mut self, store: &Store, at: TenantId, contents: u64) {
+        let share = (store.shards.len() * self.tenants.len()) as u64;
+        let tenant = &mut self.tenants[usize::from(at)];
+        let class = tenant.pages.classes.of(contents);
+        // What is counted by class was counted as it was charged.
+        let is_counted = self.counts_sizes || tenant.classes.is_some();
+        if !tenant.pages.is_due(class) || is_counted || !store.balances() {
+            return;
+        }
+        let bytes = store.memory.effective().min(tenant.account.max()) / share;
+        let longest = (bytes / PAGES_MIN).min(store.page_max);
+        let Some(classes) = tenant.pages.fitted(class, longest) else { return };
+        let account = &tenant.account;
+        let take = |bytes| {
+            let is_free = store.memory.try_take(bytes);
+            if is_free && !account.try_take(bytes) {
+                store.memory.give(bytes);
+                return false;
+            }
+            is_free
+        };
+        let Some(before) = tenant.pages.exchange(class, &classes, take) else { return };
+        let freed = before.into_iter().map(|page| tenant.empty(page, self.seed)).sum();
+        self.give(&store.memory, at, freed);
+    }
+}
+
+impl super::Slab {
+    /// Bytes of a page that is fitted, at most: no more than was asked for.
+    pub(crate) const fn page_max(&self) -> u64 {
+        if self.page > 0 { self.page } else { PAGE_MAX }
+    }
+}
+
+#[cfg(test)]
+impl Pages {
+    /// Whether a class is fitted.
+    pub(crate) fn is_fitted(&self) -> bool {
+        self.classes.is_fitted()
+    }
+
+    /// Whether an item stands in a page of the class that its contents tell.
+    pub(crate) fn holds(&self, item: Ref) -> bool {
+        let (class, index) = Page::of(item, &self.classes);
+        let page = self.held[class].pages.get(index);
+        class == self.classes.of(item.contents())
+            && page.is_some_and(|page| page.has(item.base().addr().get()))
+    }
+}
