@@ -18,6 +18,7 @@ mod requests;
 pub mod simulate;
 pub mod simulation;
 pub mod slab_plant;
+mod survey;
 pub mod top_command;
 pub mod trace_command;
 mod whole_file;

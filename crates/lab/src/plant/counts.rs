@@ -48,6 +48,19 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// What came after `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            gets: self.gets - before.gets,
+            misses: self.misses - before.misses,
+            sets: self.sets - before.sets,
+            waited: self.waited.saturating_sub(before.waited),
+        }
+    }
+}
+
 impl Sum for Counts {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {

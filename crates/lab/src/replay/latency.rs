@@ -28,6 +28,8 @@ pub struct Latency {
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     latencies: Histogram<u64>,
+    /// Of reads that found what they asked for.
+    hits: Histogram<u64>,
     latency_sum_ns: u128,
     pub(super) requests: u64,
     pub(super) gets: u64,
@@ -43,9 +45,13 @@ pub(super) struct Tally {
 
 impl Default for Tally {
     fn default() -> Self {
-        let latencies = Histogram::new_with_bounds(MICROSECOND_NS, MINUTE_NS, 3);
+        let latencies = || {
+            let latencies = Histogram::new_with_bounds(MICROSECOND_NS, MINUTE_NS, 3);
+            latencies.expect("bounds and digits are within what the histogram takes")
+        };
         Self {
-            latencies: latencies.expect("bounds and digits are within what the histogram takes"),
+            latencies: latencies(),
+            hits: latencies(),
             latency_sum_ns: 0,
             requests: 0,
             gets: 0,
@@ -68,10 +74,17 @@ impl Tally {
         self.requests += 1;
     }
 
+    /// Notes that a read took so long to find what it asked for.
+    pub(super) fn record_hit(&mut self, latency: Duration) {
+        self.hits.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+    }
+
     /// Adds what another connection counted.
     pub(super) fn merge(&mut self, other: &Self) {
-        let added = self.latencies.add(&other.latencies);
-        added.expect("all tallies have the same bounds");
+        for (own, other) in [(&mut self.latencies, &other.latencies), (&mut self.hits, &other.hits)]
+        {
+            own.add(other).expect("all tallies have the same bounds");
+        }
         self.latency_sum_ns += other.latency_sum_ns;
         self.requests += other.requests;
         self.gets += other.gets;
@@ -95,6 +108,11 @@ impl Tally {
             p99: at(0.99),
             p999: at(0.999),
         }
+    }
+
+    /// Half of the hits took at most so many microseconds; zero where there was none.
+    pub(super) fn hit_us(&self) -> f64 {
+        if self.hits.is_empty() { 0.0 } else { self.hits.value_at_quantile(0.5) as f64 / 1e3 }
     }
 
     pub(super) fn miss_ratio(&self) -> f64 {

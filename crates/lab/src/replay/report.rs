@@ -21,6 +21,8 @@ pub struct Report {
     pub miss_ratio: f64,
     /// Latencies.
     pub latency_us: Latency,
+    /// Half of the hits took at most this, in microseconds.
+    pub hit_us: f64,
     /// Error replies, wrong values and failed queries.
     pub errors: u64,
     /// What the first error said.
@@ -82,6 +84,7 @@ impl Report {
             seconds: took.as_secs_f64(),
             miss_ratio: all.miss_ratio(),
             latency_us: all.latency(),
+            hit_us: all.hit_us(),
             errors: all.errors,
             tenants: tenants.collect(),
             first_error: all.first_error,

@@ -216,7 +216,13 @@ impl Worker<'_> {
         self.live.gets.fetch_add(1, Relaxed);
         round.tally.gets += u64::from(measured);
         match self.link.reply(|reply| see(reply, request))? {
-            Seen::Right => self.done(round, at, sent, Instant::now()),
+            Seen::Right => {
+                let now = Instant::now();
+                self.done(round, at, sent, now);
+                if measured {
+                    round.tally.record_hit(now.saturating_duration_since(sent));
+                }
+            }
             Seen::Resized => {
                 // The object has another size by now: whoever changed it writes it.
                 self.done(round, at, sent, Instant::now());

@@ -8,19 +8,16 @@ use super::{Args, LIVE};
 use crate::plant::{Bounds, SimulatedPlant};
 use crate::product::Steered;
 use crate::report::{Table, json};
-use crate::requests::{Footprint, Requests, duration};
+use crate::requests::Requests;
 use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
+use crate::survey::{Penalties, Survey};
 use anyhow::{Result, anyhow, ensure};
-use base::{Access, Bytes, Micros, TenantId};
+use base::{Bytes, TenantId};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use tune::pilot::Epoch;
 use tune::recipe::Pools;
 use tune::{Evictor, Recipe, recipe};
-
-/// The cost of a miss where neither the trace nor the command line tells.
-const PENALTY_DEFAULT: Micros = Micros::from_millis(1);
 
 /// One recipe at one size.
 #[derive(Debug, Serialize)]
@@ -55,16 +52,6 @@ struct Tenant {
     policy: Evictor,
 }
 
-/// What a first look at the traces tells.
-struct Survey {
-    names: Vec<String>,
-    footprint: u64,
-    /// How much slower each trace must run to span as much time as the longest.
-    stretch: Vec<f64>,
-    /// Whether any request says what its miss costs.
-    has_penalties: bool,
-}
-
 /// Runs every recipe at every size.
 pub(super) fn run(args: &Args) -> Result<()> {
     let flown = flown(args)?;
@@ -83,8 +70,8 @@ pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
         Ok((recipe, live.is_some()))
     };
     let recipes = args.recipe.iter().map(parse).collect::<Result<Vec<_>>>()?;
-    let survey = survey(args)?;
-    let penalties = penalties(&args.penalty, &survey)?;
+    let survey = Survey::of(&args.traces, &args.read)?;
+    let penalties = survey.penalties(&args.penalty)?;
     let mut flown = vec![];
     for (recipe, is_live) in recipes {
         for size in &args.size {
@@ -98,59 +85,15 @@ pub(super) fn flown(args: &Args) -> Result<Vec<Flown>> {
     Ok(flown)
 }
 
-fn survey(args: &Args) -> Result<Survey> {
-    let mut requests = Requests::open(&args.traces, &args.read, &[])?;
-    let mut footprints: Vec<Footprint> = vec![];
-    let mut ends: Vec<Micros> = vec![];
-    let mut has_penalties = false;
-    while let Some(access) = requests.next()? {
-        let at = usize::from(access.tenant);
-        if footprints.len() <= at {
-            footprints.resize_with(at + 1, Footprint::default);
-            ends.resize(at + 1, Micros(1));
-        }
-        footprints[at].see(&access);
-        ends[at] = ends[at].max(access.time);
-        has_penalties |= access.penalty > Micros(0);
-    }
-    ensure!(!ends.is_empty(), "the traces hold no request");
-    let last = ends.iter().max().copied().unwrap_or_default();
-    let several = args.traces.len() > 1;
-    let stretch = ends.iter().map(|end| last.as_f64() / end.as_f64());
-    Ok(Survey {
-        names: requests.names,
-        footprint: footprints.iter().map(|footprint| footprint.bytes().0).sum(),
-        stretch: if several { stretch.collect() } else { vec![] },
-        has_penalties,
-    })
-}
-
-/// What a miss of each tenant costs, where it is not the trace that tells.
-fn penalties(said: &[String], survey: &Survey) -> Result<Vec<Option<Micros>>> {
-    let mut by_name = BTreeMap::new();
-    for text in said {
-        let (name, value) = text.rsplit_once('=').unwrap_or(("", text));
-        ensure!(
-            name.is_empty() || survey.names.iter().any(|known| known == name),
-            "there is no tenant '{name}': the traces have {}",
-            survey.names.join(", ")
-        );
-        by_name.insert(name, duration(value)?);
-    }
-    let default = (!survey.has_penalties).then_some(PENALTY_DEFAULT);
-    let of = |name: &String| by_name.get(name.as_str()).or(by_name.get("")).copied().or(default);
-    Ok(survey.names.iter().map(of).collect())
-}
-
 fn fly(
     args: &Args,
     survey: &Survey,
-    penalties: &[Option<Micros>],
+    penalties: &Penalties,
     recipe: Recipe,
     is_live: bool,
     size: &Size,
 ) -> Result<Flown> {
-    let memory = size.of(survey.footprint);
+    let memory = size.of(survey.footprint().0);
     let bounds: Vec<_> = survey.names.iter().map(|name| Bounds::none(name)).collect();
     if is_live {
         let plant = Steered::new(&recipe, memory, &bounds, args.seed);
@@ -174,16 +117,15 @@ fn fly_over(
     plant: impl Store,
     args: &Args,
     survey: &Survey,
-    penalties: &[Option<Micros>],
+    penalties: &Penalties,
     recipe: Recipe,
     size: &Size,
 ) -> Result<Flown> {
-    let memory = size.of(survey.footprint);
+    let memory = size.of(survey.footprint().0);
     let mut flight = Simulation::over(plant, recipe, args.seed);
     let mut requests = Requests::open(&args.traces, &args.read, &survey.stretch)?;
     while let Some(access) = requests.next()? {
-        let penalty = penalties[usize::from(access.tenant)].unwrap_or(access.penalty);
-        flight.access(&Access { penalty, ..access });
+        flight.access(&penalties.of(&access));
     }
     let everybody = 0..survey.names.len() as TenantId;
     let counts = flight.counts(everybody.clone());
@@ -208,7 +150,7 @@ fn fly_over(
         miss_ratio: counts.miss_ratio(),
         mean_us: counts.mean_us(),
         used_bytes: flight.plant.used().0,
-        footprint_bytes: survey.footprint,
+        footprint_bytes: survey.footprint().0,
         seed: args.seed,
         tenants: survey.names.iter().zip(everybody).map(tenant).collect(),
         history: flight.pilot.history().iter().cloned().collect(),

@@ -16,7 +16,8 @@
 //! rate well below what two cores can serve, and connections work in a closed loop. In an open loop
 //! a machine that is busy with something else for a fifth of a second would make thousands of
 //! requests late. So the figures tell what a request costs, not how the server behaves at its
-//! limit; `larder replay --open-loop` measures that.
+//! limit; `larder replay --open-loop` measures that. Other processes tell on them all the same, so
+//! the verdict is of what was counted: misses, by what each is stated to cost.
 //!
 //! The first part of each run warms cache and pilot up and is not counted, in both runs alike.
 
@@ -30,7 +31,7 @@ use base::Bytes;
 use cache::Cache;
 use lab::replay::{self, Pace, run_replay};
 use lab::report::json;
-use result::{Answer, Run};
+use result::{Answer, Run, wrapped};
 use screen::Screen;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -49,7 +50,7 @@ const CONNECTIONS: usize = 4;
 /// Share of a run that warms up: the memory is full after half of it, and the pilot has moved what
 /// it wants to move.
 const WARMUP: f64 = 0.4;
-/// The two recipes, as they are called in the answer as well.
+/// The two recipes, as they are called in the answer as well: a plain cache, and the default.
 const RECIPES: [&str; 2] = ["static", "auto"];
 
 /// Compare a plain cache with a tuned one on this machine, in under a minute.
@@ -133,16 +134,18 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
         .iter()
         .map(|tenant| format!("{} ({} ms)", tenant.name, tenant.penalty.as_secs_f64() * 1e3))
         .collect();
-    format!(
-        "{} requests of {} tenants, who wait for a miss as long as it says: {}.\n\
-         A cache of {memory} for {} of objects, over SQLite: plain, and tuned beside it.\n\
-         The first {:.0} % of each run warm up and are not counted.\n",
+    let [plain, tuned] = RECIPES;
+    let text = format!(
+        "{} requests of {} tenants, who wait for a miss as long as it says: {}. \
+         A cache of {memory} for {} of objects, over SQLite: plain (recipe {plain}), and tuned \
+         beside it (recipe {tuned}). The first {:.0} % of each run warm up and are not counted.",
         workload.requests,
         workload.tenants.len(),
         tenants.join(", "),
         workload.footprint,
         WARMUP * 100.0
-    )
+    );
+    wrapped(&text) + "\n"
 }
 
 /// Serves all requests with both recipes at the same time.
@@ -206,12 +209,17 @@ fn serve(
         let first = report.first_error.unwrap_or_default();
         bail!("{} requests of recipe {recipe} failed, the first with: {first}", report.errors);
     }
-    Ok(Run::new(&report, &cache.holdings()?))
+    Ok(Run::new(&report, &workload.tenants, &cache.holdings()?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tuned_cache_is_what_everybody_gets() {
+        assert_eq!(server::config::Settings::default().recipe.name, RECIPES[1]);
+    }
 
     /// All of it in small: the same requests to both, none of them failing, within the memory.
     #[test]

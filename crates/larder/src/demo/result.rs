@@ -1,9 +1,26 @@
-//! What the two runs gave: one JSON document, or one table and one sentence.
+//! What the two runs gave: one JSON document, or a table, a picture and a verdict.
+//!
+//! The verdict goes by what was *counted*: misses, times what a miss of the tenant is stated to
+//! cost. Neighbours on the machine can make every request slow, and one run slower than the other;
+//! they cannot change who missed what. What was *timed* stands beside it.
 
+use super::workload::DemoTenant;
 use lab::replay::{Latency, Report};
-use lab::report::{Format, Table};
+use lab::report::Format;
 use serde::Serialize;
 use std::fmt;
+
+/// Hits of one run may take so much longer than those of the other before the timing is doubted.
+const HITS_ALIKE: f64 = 1.25;
+
+/// A tenant gave or gained where its memory is another by this share of all.
+const MOVED: f64 = 0.02;
+
+/// Characters of the longest bar.
+const BAR: f64 = 44.0;
+
+/// Misses of which a run waits less by this share are told from as many.
+const SAME: f64 = 0.005;
 
 /// The demo's answer.
 #[derive(Clone, Debug, Serialize)]
@@ -16,12 +33,16 @@ pub(super) struct Answer {
     pub(super) auto: Run,
 }
 
-/// One run: what was measured behind the warm-up.
+/// One run: what was counted and timed behind the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Run {
     requests: u64,
     miss_ratio: f64,
+    /// Misses by what each is stated to cost, in all.
+    waited_s: f64,
     latency_us: Latency,
+    /// Half of the hits took at most this.
+    hit_us: f64,
     tenants: Vec<TenantRun>,
 }
 
@@ -30,7 +51,12 @@ pub(super) struct Run {
 struct TenantRun {
     name: String,
     requests: u64,
+    gets: u64,
+    misses: u64,
     miss_ratio: f64,
+    /// What a miss is stated to cost.
+    penalty_us: f64,
+    waited_s: f64,
     mean_us: f64,
     /// Memory at the end.
     bytes: u64,
@@ -44,128 +70,272 @@ pub(super) struct Holding {
 }
 
 impl Run {
-    /// Of a replay, and what each tenant held at its end.
-    pub(super) fn new(report: &Report, holdings: &[Holding]) -> Self {
-        let tenants = report.tenants.iter().zip(holdings).map(|(tenant, holding)| TenantRun {
-            name: tenant.name.clone(),
-            requests: tenant.requests,
-            miss_ratio: tenant.miss_ratio,
-            mean_us: tenant.latency_us.mean,
-            bytes: holding.bytes,
-        });
+    /// Of a replay, whose misses the tenants wait for, and what each held at its end.
+    pub(super) fn new(report: &Report, tenants: &[DemoTenant], holdings: &[Holding]) -> Self {
+        let known = report.tenants.iter().zip(tenants).zip(holdings);
+        let tenants: Vec<_> = known
+            .map(|((tenant, of), holding)| TenantRun {
+                name: tenant.name.clone(),
+                requests: tenant.requests,
+                gets: tenant.gets,
+                misses: tenant.misses,
+                miss_ratio: tenant.miss_ratio,
+                penalty_us: of.penalty.as_secs_f64() * 1e6,
+                waited_s: tenant.misses as f64 * of.penalty.as_secs_f64(),
+                mean_us: tenant.latency_us.mean,
+                bytes: holding.bytes,
+            })
+            .collect();
         Self {
             requests: report.requests,
             miss_ratio: report.miss_ratio,
+            waited_s: tenants.iter().map(|tenant| tenant.waited_s).sum(),
             latency_us: report.latency_us,
-            tenants: tenants.collect(),
+            hit_us: report.hit_us,
+            tenants,
         }
     }
+
+    fn bytes(&self) -> u64 {
+        self.tenants.iter().map(|tenant| tenant.bytes).sum()
+    }
+}
+
+/// How much less the second is than the first, in words.
+fn less(before: f64, after: f64) -> String {
+    let saved = 1.0 - after / before.max(f64::MIN_POSITIVE);
+    match saved.abs() {
+        same if same < SAME => "the same".to_owned(),
+        share => format!("{:.1} % {}", 100.0 * share, if saved > 0.0 { "less" } else { "more" }),
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / f64::from(1 << 20))
+}
+
+/// A line of the table.
+fn line(f: &mut fmt::Formatter<'_>, name: &str, cells: [&str; 8]) -> fmt::Result {
+    let short: String = name.chars().take(12).collect();
+    let [costs, reads, a, b, c, d, e, g] = cells;
+    writeln!(f, "{short:<12} {costs:>7} {reads:>8} {a:>7} {b:>6} {c:>8} {d:>8} {e:>7} {g:>6}")
 }
 
 impl Answer {
-    /// By which share the mean latency of the tuned run is below that of the plain one.
-    fn saved(&self) -> f64 {
-        1.0 - self.auto.latency_us.mean / self.r#static.latency_us.mean
+    fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        line(f, "", ["", "", "missed", "%", "waited", "s", "memory", "MiB"])?;
+        let runs = ["static", "auto", "static", "auto", "static", "auto"];
+        let [a, b, c, d, e, g] = runs;
+        line(f, "tenant", ["costs", "reads", a, b, c, d, e, g])?;
+        for (plain, tuned) in self.r#static.tenants.iter().zip(&self.auto.tenants) {
+            let missed = |run: &TenantRun| format!("{:.1}", 100.0 * run.miss_ratio);
+            let waited = |run: &TenantRun| format!("{:.2}", run.waited_s);
+            let costs = Format::Micros.show(plain.penalty_us);
+            let [a, b] = [plain, tuned].map(missed);
+            let [c, d] = [plain, tuned].map(waited);
+            let [e, g] = [plain.bytes, tuned.bytes].map(mib);
+            let cells = [&costs, &plain.gets.to_string(), &a, &b, &c, &d, &e, &g];
+            line(f, &plain.name, cells.map(String::as_str))?;
+        }
+        let both = [&self.r#static, &self.auto];
+        let [a, b] = both.map(|run| format!("{:.1}", 100.0 * run.miss_ratio));
+        let [c, d] = both.map(|run| format!("{:.2}", run.waited_s));
+        let [e, g] = both.map(|run| mib(run.bytes()));
+        let gets: u64 = self.r#static.tenants.iter().map(|tenant| tenant.gets).sum();
+        line(f, "all", ["", &gets.to_string(), &a, &b, &c, &d, &e, &g])?;
+        writeln!(
+            f,
+            "\ncosts   what a miss of this tenant waits for: its backend is that far away\n\
+             missed  reads that found nothing, of a hundred\n\
+             waited  misses times costs: counted, so a busy machine does not change it\n\
+             memory  what the tenant held at the end"
+        )
+    }
+
+    /// Who has less memory in the tuned run, and who has more.
+    fn moves(&self) -> Option<String> {
+        let least = MOVED * self.r#static.bytes() as f64;
+        let pairs = || self.r#static.tenants.iter().zip(&self.auto.tenants);
+        let names = |sign: f64| -> Vec<String> {
+            let moved = |(plain, tuned): (&TenantRun, &TenantRun)| {
+                let more = tuned.bytes as f64 - plain.bytes as f64;
+                (sign * more >= least).then(|| format!("{} ({:+.1})", plain.name, more / MIB))
+            };
+            pairs().filter_map(moved).collect()
+        };
+        let (gained, gave) = (names(1.0), names(-1.0));
+        (!gained.is_empty() && !gave.is_empty()).then(|| {
+            format!("Memory went from {} to {}, in MiB.", gave.join(", "), gained.join(", "))
+        })
+    }
+
+    fn picture(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = self.r#static.waited_s.max(self.auto.waited_s).max(f64::MIN_POSITIVE);
+        for (name, run) in [("static", &self.r#static), ("auto", &self.auto)] {
+            let bar = "█".repeat((BAR * run.waited_s / most).round() as usize);
+            writeln!(f, "waited for misses  {name:<6} {bar} {:.1} s", run.waited_s)?;
+        }
+        Ok(())
+    }
+
+    fn verdict(&self) -> String {
+        let (plain, tuned) = (&self.r#static, &self.auto);
+        let us = |value: f64| Format::Micros.show(value);
+        let mut text = format!(
+            "With the same memory and the same requests, recipe auto waits {:.1} s for misses \
+             where a plain cache waits {:.1} s: {}.",
+            tuned.waited_s,
+            plain.waited_s,
+            less(plain.waited_s, tuned.waited_s)
+        );
+        text += &format!(
+            " Timed on this machine, a request took {} in the mean and not {}: {}.",
+            us(tuned.latency_us.mean),
+            us(plain.latency_us.mean),
+            less(plain.latency_us.mean, tuned.latency_us.mean)
+        );
+        let (fast, slow) = (plain.hit_us.min(tuned.hit_us), plain.hit_us.max(tuned.hit_us));
+        if slow > HITS_ALIKE * fast {
+            text += &format!(
+                " But half of its hits took {} and half of the plain cache's {}: something else \
+                 kept the machine busy in one of the runs, so believe what was counted.",
+                us(tuned.hit_us),
+                us(plain.hit_us)
+            );
+        }
+        text
     }
 }
 
-/// How much something changed, in per cent.
-fn change(before: f64, after: f64) -> String {
-    format!("{:+.1} %", (after / before - 1.0) * 100.0)
-}
+const MIB: f64 = (1 << 20) as f64;
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let us = |value: f64| Format::Micros.show(value);
-        let mut table = Table::new([
-            "tenant",
-            "requests",
-            "static misses",
-            "mean",
-            "memory",
-            "auto misses",
-            "mean",
-            "memory",
-            "change",
-        ]);
-        for (plain, tuned) in self.r#static.tenants.iter().zip(&self.auto.tenants) {
-            let half = |run: &TenantRun| {
-                [
-                    format!("{:.3}", run.miss_ratio),
-                    us(run.mean_us),
-                    Format::Bytes.show(run.bytes as f64),
-                ]
-            };
-            let head = [plain.name.clone(), plain.requests.to_string()];
-            let last = [change(plain.mean_us, tuned.mean_us)];
-            table.row(head.into_iter().chain(half(plain)).chain(half(tuned)).chain(last));
+        self.table(f)?;
+        writeln!(f)?;
+        self.picture(f)?;
+        writeln!(f)?;
+        if let Some(moves) = self.moves() {
+            writeln!(f, "{}", wrapped(&moves))?;
         }
-        let all = |run: &Run| {
-            let bytes: u64 = run.tenants.iter().map(|tenant| tenant.bytes).sum();
-            [
-                format!("{:.3}", run.miss_ratio),
-                us(run.latency_us.mean),
-                Format::Bytes.show(bytes as f64),
-            ]
-        };
-        let head = ["all".to_owned(), self.r#static.requests.to_string()];
-        let last = [change(self.r#static.latency_us.mean, self.auto.latency_us.mean)];
-        table.row(head.into_iter().chain(all(&self.r#static)).chain(all(&self.auto)).chain(last));
-        writeln!(f, "{table}")?;
-        for (name, run) in [("static", &self.r#static), ("auto", &self.auto)] {
-            let Latency { p50, p99, p999, .. } = run.latency_us;
-            writeln!(f, "{name}: p50 {}, p99 {}, p999 {}", us(p50), us(p99), us(p999))?;
-        }
-        let (plain, tuned) = (us(self.r#static.latency_us.mean), us(self.auto.latency_us.mean));
-        let (saved, word) =
-            (self.saved() * 100.0, if self.saved() < 0.0 { "more" } else { "less" });
-        write!(
-            f,
-            "\nWith the same memory and the same requests, recipe auto takes {tuned} a request \
-             in the mean instead of {plain}: {:.1} % {word}.",
-            saved.abs()
-        )
+        writeln!(f, "{}\n", wrapped(&self.verdict()))?;
+        write!(f, "Next, with requests of your own: larder demo --trace FILE [--trace FILE ...]")
     }
+}
+
+/// The text in lines of 80 characters.
+pub(super) fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(word.to_owned());
+        } else {
+            *line += if line.is_empty() { "" } else { " " };
+            *line += word;
+        }
+    }
+    lines.join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn run(mean: f64) -> Run {
+    /// A run of which `misses` of ten thousand reads found nothing, and that took so long.
+    fn run(misses: u64, mean: f64, hit_us: f64, bytes: [u64; 2]) -> Run {
         let latency_us = Latency { mean, p50: 80.0, p99: 5_000.0, p999: 9_000.0 };
-        let tenant = TenantRun {
-            name: "web".into(),
-            requests: 10,
-            miss_ratio: 0.25,
+        let tenant = |(name, bytes): (&str, u64)| TenantRun {
+            name: name.to_owned(),
+            requests: 12_000,
+            gets: 10_000,
+            misses,
+            miss_ratio: misses as f64 / 1e4,
+            penalty_us: 2_000.0,
+            waited_s: misses as f64 * 0.002,
             mean_us: mean,
-            bytes: 1 << 20,
+            bytes,
         };
-        Run { requests: 10, miss_ratio: 0.25, latency_us, tenants: vec![tenant] }
+        let names = ["web", "a tenant whose name is longer than any column"];
+        Run {
+            requests: 24_000,
+            miss_ratio: misses as f64 / 1e4,
+            waited_s: misses as f64 * 0.004,
+            latency_us,
+            hit_us,
+            tenants: names.into_iter().zip(bytes).map(tenant).collect(),
+        }
     }
+
+    fn answer(plain: Run, tuned: Run) -> Answer {
+        Answer { seed: 3, r#static: plain, auto: tuned }
+    }
+
+    const EVEN: [u64; 2] = [4 << 20, 4 << 20];
 
     /// Programs read this: its keys are a promise.
     #[test]
     fn the_json_has_the_documented_keys() {
-        let answer = Answer { seed: 3, r#static: run(400.0), auto: run(300.0) };
+        let answer = answer(run(2_500, 400.0, 60.0, EVEN), run(2_000, 300.0, 60.0, EVEN));
         let value = serde_json::to_value(&answer).unwrap();
         let keys = |value: &serde_json::Value| {
             value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(keys(&value), "auto seed static");
-        assert_eq!(keys(&value["static"]), "latency_us miss_ratio requests tenants");
+        assert_eq!(
+            keys(&value["static"]),
+            "hit_us latency_us miss_ratio requests tenants waited_s"
+        );
         assert_eq!(keys(&value["static"]["latency_us"]), "mean p50 p99 p999");
         let tenant = &value["auto"]["tenants"][0];
-        assert_eq!(keys(tenant), "bytes mean_us miss_ratio name requests");
+        assert_eq!(
+            keys(tenant),
+            "bytes gets mean_us miss_ratio misses name penalty_us requests waited_s"
+        );
+    }
+
+    /// A fifth less is waited for misses, whatever the clock says, and the clock is doubted where
+    /// hits differ.
+    #[test]
+    fn the_verdict_is_of_what_was_counted() {
+        let text = |mean, hit_us| {
+            let tuned = run(2_000, mean, hit_us, EVEN);
+            answer(run(2_500, 400.0, 60.0, EVEN), tuned).to_string().replace('\n', " ")
+        };
+        let calm = text(320.0, 62.0);
+        assert!(
+            calm.contains("waits 8.0 s for misses where a plain cache waits 10.0 s: 20.0 % less")
+        );
+        assert!(calm.contains("320 µs in the mean and not 400 µs: 20.0 % less"), "{calm}");
+        assert!(!calm.contains("believe"), "{calm}");
+        let busy = text(900.0, 200.0);
+        assert!(busy.contains("20.0 % less") && busy.contains("125.0 % more"), "{busy}");
+        assert!(busy.contains("hits took 200 µs") && busy.contains("believe what was counted"));
+        let worse = answer(run(2_000, 300.0, 60.0, EVEN), run(2_200, 330.0, 60.0, EVEN));
+        assert!(worse.to_string().contains("10.0 % more"), "{worse}");
     }
 
     #[test]
-    fn the_sentence_says_which_way_it_went() {
-        let text =
-            |plain, tuned| Answer { seed: 1, r#static: run(plain), auto: run(tuned) }.to_string();
-        let better = text(400.0, 300.0);
-        assert!(better.contains("25.0 % less") && better.contains("-25.0 %"), "{better}");
-        let worse = text(300.0, 330.0);
-        assert!(worse.contains("10.0 % more") && worse.contains("+10.0 %"), "{worse}");
+    fn it_says_who_gave_and_who_gained() {
+        let still = answer(run(9, 1.0, 1.0, EVEN), run(9, 1.0, 1.0, EVEN));
+        assert!(still.moves().is_none());
+        let moved = answer(run(9, 1.0, 1.0, EVEN), run(9, 1.0, 1.0, [6 << 20, 2 << 20]));
+        let text = moved.moves().unwrap();
+        assert!(text.contains("from a tenant") && text.contains("to web (+2.0)"), "{text}");
+    }
+
+    /// A terminal of 80 columns shows all of it, with a line for each column.
+    #[test]
+    fn it_fits_a_terminal() {
+        let plain = run(9_999, 987_654.0, 60.0, [1 << 30, 1 << 30]);
+        let text = answer(plain, run(2_000, 1.0, 1.0, EVEN)).to_string();
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        for column in ["costs", "missed", "waited", "memory"] {
+            assert!(text.lines().any(|line| line.starts_with(column)), "{column}");
+        }
+        assert!(text.contains("larder demo --trace"), "{text}");
     }
 }

@@ -12,6 +12,9 @@ use std::time::Duration;
 const DRAWN_EVERY: Duration = Duration::from_millis(500);
 const WRITTEN_EVERY: Duration = Duration::from_secs(4);
 
+/// Characters of a line.
+const WIDTH: usize = 80;
+
 /// Where progress is shown.
 pub(super) struct Screen {
     out: Box<dyn Write + Send>,
@@ -69,7 +72,7 @@ impl Screen {
             let _ = self.out.write_all(drawn.as_bytes());
             let _ = self.out.flush();
         } else {
-            let _ = writeln!(self.out, "{}", line(recipe, names, progress, holdings));
+            let _ = writeln!(self.out, "{}", line(recipe, names, progress));
         }
     }
 }
@@ -103,16 +106,16 @@ fn block(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holdin
     text
 }
 
-fn line(recipe: &str, names: &[String], progress: &Progress, holdings: &[Holding]) -> String {
+/// The same in a line of a terminal's width, or in the beginning of one where there are many
+/// tenants.
+fn line(recipe: &str, names: &[String], progress: &Progress) -> String {
     let mut text = head(recipe, progress);
-    for ((name, recent), holding) in names.iter().zip(&progress.tenants).zip(holdings) {
-        let _ = write!(
-            text,
-            " · {name} misses {:.3}, {}, {}",
-            recent.miss_ratio,
-            Format::Micros.show(recent.mean_us),
-            Format::Bytes.show(holding.bytes as f64)
-        );
+    text += " · missed % of late:";
+    for (name, recent) in names.iter().zip(&progress.tenants) {
+        let _ = write!(text, " {name} {:.0}", 100.0 * recent.miss_ratio);
+    }
+    if text.chars().count() > WIDTH {
+        text = text.chars().take(WIDTH - 1).chain(['…']).collect();
     }
     text
 }
@@ -140,7 +143,11 @@ mod tests {
         let web = text.lines().nth(2).unwrap();
         let words: Vec<_> = web.split_whitespace().collect();
         assert_eq!(words, ["web", "7", "0.250", "400", "µs", "2", "MiB"]);
-        let text = line("auto", &names, &progress, &holdings);
-        assert!(text.contains("web misses 0.250, 400 µs, 2 MiB"), "{text}");
+        let text = line("auto", &names, &progress);
+        assert!(text.starts_with("auto  25 %, warming up · missed % of late: web 25"), "{text}");
+        let many = vec!["somebody".to_owned(); 40];
+        let progress = Progress { tenants: vec![recent; 40], ..progress };
+        let text = line("auto", &many, &progress);
+        assert!(text.chars().count() == WIDTH && text.ends_with('…'), "{text}");
     }
 }

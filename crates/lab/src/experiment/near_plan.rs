@@ -1,0 +1,307 @@
+//! How near a recipe in flight comes to its own plan.
+//!
+//! A plan is made with hindsight: from curves of all requests, for all requests. The pilot learns
+//! as they come. On mixes of one large slow scan, one small hot set and one middling load, spread
+//! over one span, what it waits after a third of the run is held against what its plan waits in the
+//! same part; what pools were forecast to miss, an epoch ahead, against what they missed; and when
+//! the division stood that it has at the end.
+
+use super::load::Load;
+use super::mixes::recorded;
+use super::{Experiment, Findings, Setting};
+use crate::plan_command::{Learned, Replayed};
+use crate::plant::{Bounds, Counts, SimulatedPlant};
+use crate::product::Steered;
+use crate::simulation::{Simulation, Store};
+use crate::slab_plant::{SlabPlant, Slabs};
+use anyhow::{Result, anyhow};
+use base::{Bytes, Micros, TenantId};
+use std::collections::HashMap;
+use std::path::Path;
+use tune::pilot::Epoch;
+use tune::recipe::Pools;
+use tune::{Recipe, planner, recipe};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "near-plan",
+    about: "recipes in flight beside their own plan: waiting, forecasts, time to a division",
+    run,
+};
+
+const RECIPES: [&str; 3] = ["kredis", "predis", "lama"];
+
+/// Traces, what a miss of each costs, and the share of the bytes that is memory: one large slow
+/// scan, one hot small set and one middling load each.
+type Mix = (&'static str, [(&'static str, u64); 3], f64);
+
+const MIXES: [Mix; 6] = [
+    (
+        "blocks, db, web",
+        [("tencent_blk_2706", 200), ("arc_oltp", 1_000), ("c2k_web07", 5_000)],
+        0.1,
+    ),
+    (
+        "blocks, pools, web",
+        [("tencent_blk_1326", 200), ("lirs_2_pools", 800), ("c2k_web07", 3_000)],
+        0.2,
+    ),
+    ("disk, dns, web", [("arc_p3", 300), ("dns_domains", 5_000), ("c2k_web07", 2_000)], 0.1),
+    (
+        "blocks, kv, cdn",
+        [("tencent_blk_3300", 500), ("twitter_c52_a", 1_000), ("adaptsize_req", 2_000)],
+        0.05,
+    ),
+    (
+        "llm, bikes, blocks",
+        [("mooncake_synth", 2_000), ("citibike", 500), ("tencent_blk_2706", 200)],
+        0.2,
+    ),
+    (
+        "loop, kv, pools",
+        [("lirs_loop", 200), ("twitter_c52_a", 1_000), ("lirs_2_pools", 2_000)],
+        0.3,
+    ),
+];
+
+/// Runs are spread over ten minutes: epochs are a second, as in the server.
+const EXTENT: Extent = Extent { requests: 400_000, span: Micros::from_secs(600) };
+
+/// The part of a run that is not counted.
+const LEARNING: f64 = 1.0 / 3.0;
+
+/// Requests of a trace, and time they are spread over.
+#[derive(Clone, Copy)]
+struct Extent {
+    requests: u64,
+    span: Micros,
+}
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    for &seed in &setting.seeds {
+        for (name, load) in loads(setting, seed)? {
+            for text in RECIPES {
+                hold(findings, &load, (&name, text), seed)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The mixes: recorded ones where there is a folder, else a made one.
+fn loads(setting: &Setting, seed: u64) -> Result<Vec<(String, (Load, f64))>> {
+    let Some(folder) = &setting.traces else {
+        let requests = setting.pick(EXTENT.requests, EXTENT.requests / 4);
+        let made = |pattern: &str, share: f64| {
+            let requests = (requests as f64 * share) as u64;
+            format!("synth:{pattern}:requests={requests}:rate=1000:seed={seed}")
+        };
+        let traces = [
+            made("scan:keys=2000000:size=const/4000", 0.2),
+            made("zipf:keys=4000:skew=0.9:size=const/300", 1.0),
+            made("zipf:keys=60000:skew=0.8:size=const/1000", 0.5),
+        ];
+        let load = spread(&traces, &[200, 1_000, 3_000], EXTENT)?;
+        return Ok(vec![("made".to_owned(), (load, 0.1))]);
+    };
+    let mixes = setting.pick(&MIXES[..], &MIXES[..3]);
+    let one = |mix: &Mix| Ok((mix.0.to_owned(), (mixed(folder, mix, EXTENT)?, mix.2)));
+    mixes.iter().map(one).collect()
+}
+
+/// The load of a mix of recorded traces.
+fn mixed(folder: &Path, (_, tenants, _): &Mix, extent: Extent) -> Result<Load> {
+    let traces = recorded(folder, &tenants.map(|(trace, _)| trace))?;
+    spread(&traces, &tenants.map(|(_, penalty)| penalty), extent)
+}
+
+/// Traces that all last as long.
+fn spread(traces: &[String], penalties: &[u64], extent: Extent) -> Result<Load> {
+    let mut load = Load::first(Some(extent.requests), traces, penalties)?;
+    let end = load.requests.last().map_or(Micros(1), |access| access.time);
+    for access in &mut load.requests {
+        let time = access.time.as_f64() * extent.span.as_f64() / end.as_f64().max(1.0);
+        access.time = Micros(time as u64);
+    }
+    Ok(load)
+}
+
+/// A recipe in flight beside its plan, on the simulated store and on the live one.
+fn hold(
+    findings: &mut Findings,
+    (load, share): &(Load, f64),
+    (workload, text): (&str, &str),
+    seed: u64,
+) -> Result<()> {
+    let recipe = recipe::parse(text).map_err(|error| anyhow!(error))?;
+    let memory = load.share(*share);
+    let tenants: Vec<_> = (0..3).map(|at| Bounds::none(&at.to_string())).collect();
+    let (planned, equal) = plan(&recipe, load, memory, &tenants, seed)?;
+    findings.cell(&format!("{text}: its plan"), workload, seed, &figures(planned, planned));
+    findings.cell(&format!("{text}: equal shares"), workload, seed, &figures(equal, planned));
+    let flown = if recipe.pools == Pools::Slab {
+        let plant = SlabPlant::new(memory, Slabs::within(memory), &tenants);
+        fly(plant.evicting(recipe.evictors[0], seed), recipe, load, seed)
+    } else {
+        fly(SimulatedPlant::new(memory, &tenants, seed), recipe, load, seed)
+    };
+    let live = fly(Steered::new(&recipe, memory, &tenants, seed), recipe, load, seed);
+    for (row, flown) in [("flown", flown), ("on the store", live)] {
+        let mut all = figures(flown.counts, planned).to_vec();
+        all.extend([("off", flown.off), ("worst_off", flown.worst), ("plans", flown.plans)]);
+        findings.cell(&format!("{text}: {row}"), workload, seed, &all);
+    }
+    Ok(())
+}
+
+fn figures(counts: Counts, planned: Counts) -> [(&'static str, f64); 3] {
+    let by_plan = counts.mean_us() / planned.mean_us().max(f64::MIN_POSITIVE);
+    [("miss_ratio", counts.miss_ratio()), ("mean_us", counts.mean_us()), ("by_plan", by_plan)]
+}
+
+/// The first request that is counted.
+fn counted(load: &Load) -> usize {
+    (load.requests.len() as f64 * LEARNING) as usize
+}
+
+/// What the plan waits behind the part that is not counted, and what equal shares do.
+fn plan(
+    recipe: &Recipe,
+    load: &Load,
+    memory: Bytes,
+    tenants: &[Bounds],
+    seed: u64,
+) -> Result<(Counts, Counts)> {
+    let names: Vec<_> = tenants.iter().map(|tenant| tenant.name.clone()).collect();
+    let mut learned = Learned::new(recipe, memory, tenants.len(), seed);
+    for access in &load.requests {
+        learned.see(access)?;
+    }
+    let end = load.requests.last().map_or(Micros(1), |access| access.time);
+    let snapshot = learned.snapshot(&names, end);
+    let planner = planner::find(recipe.planner).map_err(|error| anyhow!(error))?;
+    let division = (planner.plan)(&snapshot).division();
+    let equal: Vec<_> = snapshot.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
+    let mut stores = [division, equal].map(|division| {
+        let memory = (memory, Some(&division[..]));
+        Replayed::new(recipe, &learned.partition, memory, tenants, seed)
+    });
+    let mut before = [Counts::default(); 2];
+    for (at, access) in load.requests.iter().enumerate() {
+        if at == counted(load) {
+            before = [stores[0].all(), stores[1].all()];
+        }
+        let pool = learned.partition.place(access).pool;
+        stores.iter_mut().for_each(|store| store.access(pool, access));
+    }
+    Ok((stores[0].all().since(before[0]), stores[1].all().since(before[1])))
+}
+
+/// What a flight came to.
+struct Flown {
+    /// Behind the part that is not counted.
+    counts: Counts,
+    /// How far forecasts were off over half a minute, in the mean of all reads, and of the worst
+    /// pool.
+    off: f64,
+    worst: f64,
+    /// Plans that came into force.
+    plans: f64,
+}
+
+/// Epochs over which forecasts are held against what came: in a single one, a pool that is read ten
+/// times misses anything.
+const WINDOW: usize = 30;
+
+/// Forecasts and outcomes, by pool: reads, and misses forecast beyond those that came.
+#[derive(Debug, Default)]
+struct Forecasts(HashMap<String, Vec<(f64, f64)>>);
+
+impl Forecasts {
+    /// Takes an epoch whose outcome is known.
+    fn note(&mut self, epoch: &Epoch) {
+        for pool in &epoch.pools {
+            let (Some(forecast), Some(outcome)) = (pool.forecast, pool.outcome) else { continue };
+            let known = self.0.entry(pool.name.clone()).or_default();
+            known.push((pool.reads_per_s, pool.reads_per_s * (forecast - outcome)));
+        }
+    }
+
+    /// How far they were off: the mean over all reads, and over those of the worst pool with a
+    /// fiftieth of the reads.
+    fn errors(&self) -> (f64, f64) {
+        let pool = |epochs: &Vec<(f64, f64)>| {
+            let reads: f64 = epochs.iter().map(|(reads, _)| reads).sum();
+            let window = |epochs: &[(f64, f64)]| epochs.iter().map(|(_, off)| off).sum::<f64>();
+            (reads, epochs.chunks(WINDOW).map(|epochs| window(epochs).abs()).sum::<f64>())
+        };
+        let pools: Vec<_> = self.0.values().map(pool).collect();
+        let reads: f64 = pools.iter().map(|(reads, _)| reads).sum();
+        let off: f64 = pools.iter().map(|(_, off)| off).sum();
+        let worst = pools.iter().filter(|(own, _)| own * 50.0 >= reads).map(|(own, off)| off / own);
+        (off / reads.max(f64::MIN_POSITIVE), worst.fold(0.0, f64::max))
+    }
+}
+
+fn fly<S: Store>(plant: S, recipe: Recipe, load: &Load, seed: u64) -> Flown {
+    let mut simulation = Simulation::over(plant, recipe, seed);
+    let mut before = Counts::default();
+    let mut forecasts = Forecasts::default();
+    let tenants = 0..3 as TenantId;
+    let (mut plans, mut ended) = (0, 0);
+    for (at, access) in load.requests.iter().enumerate() {
+        if at == counted(load) {
+            before = simulation.counts(tenants.clone());
+        }
+        simulation.access(access);
+        let epoch = simulation.pilot.history().back().map_or(0, |epoch| epoch.epoch);
+        if std::mem::replace(&mut ended, epoch) != epoch {
+            let mut history = simulation.pilot.history().iter().rev();
+            plans += u64::from(history.next().is_some_and(|epoch| epoch.moved > Bytes(0)));
+            if let Some(epoch) = history.next().filter(|_| at >= counted(load)) {
+                forecasts.note(epoch);
+            }
+        }
+    }
+    let (off, worst) = forecasts.errors();
+    let counts = simulation.counts(tenants).since(before);
+    Flown { counts, off, worst, plans: plans as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two minutes of recorded traces side by side.
+    const SHORT: Extent = Extent { requests: 60_000, span: Micros::from_secs(120) };
+
+    fn short(at: usize) -> Option<(&'static str, (Load, f64))> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+        let load = mixed(&folder, &MIXES[at], SHORT).ok()?;
+        Some((MIXES[at].0, (load, MIXES[at].2)))
+    }
+
+    /// What is flown waits hardly longer than what is planned with hindsight, and forecasts come
+    /// true, half a minute at a time. On the store a part of the memory is tables and pages that
+    /// are not full; classes of penalties learn at one rate, which a burst of any of them lowers.
+    #[test]
+    fn recorded_mixes_come_near_their_plan() {
+        let mut findings = Findings::default();
+        for at in 0..3 {
+            let Some((name, load)) = short(at) else { return };
+            for recipe in ["kredis", "predis"] {
+                hold(&mut findings, &load, (name, recipe), 1).unwrap();
+            }
+        }
+        println!("{findings}");
+        for (row, most) in [
+            ("kredis: flown", 1.03),
+            ("kredis: on the store", 1.12),
+            ("predis: flown", 1.08),
+            ("predis: on the store", 1.14),
+        ] {
+            let mean = |figure| findings.mean(row, None, figure);
+            assert!(mean("by_plan") < most, "{row}: {}", mean("by_plan"));
+            assert!(mean("worst_off") < 0.03, "{row}: {}", mean("worst_off"));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What the command answers: one JSON document, or tables.
+
+use super::partition::Partition;
+use super::replayed::Replayed;
+use crate::plant::Counts;
+use crate::survey::Survey;
+use base::TenantId;
+use serde::Serialize;
+use tune::{Evictor, Objective, Plan, Recipe, Snapshot};
+
+/// A plan, and what it and two others would have made of the traces.
+#[derive(Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) memory: u64,
+    pub(super) recipe: String,
+    pub(super) objective: Objective,
+    pub(super) requests: u64,
+    pub(super) seconds: f64,
+    pub(super) tenants: Vec<TenantAnswer>,
+    /// What is divided, where that is not tenants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) pools: Vec<PoolAnswer>,
+    /// Over all tenants.
+    pub(super) overall: Overall,
+    pub(super) plan: Plan,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct TenantAnswer {
+    pub(super) name: String,
+    pub(super) reads: u64,
+    /// Bytes of all objects, estimated from a sample of the keys.
+    pub(super) footprint: u64,
+    /// What its pool is planned, where it has one.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) share: Option<Share>,
+    #[serde(flatten)]
+    pub(super) outcomes: Outcomes,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct PoolAnswer {
+    pub(super) name: String,
+    pub(super) reads: u64,
+    #[serde(flatten)]
+    pub(super) share: Share,
+    #[serde(flatten)]
+    pub(super) outcomes: Outcomes,
+}
+
+/// What a pool is planned.
+#[derive(Debug, Serialize)]
+pub(super) struct Share {
+    pub(super) penalty_us: f64,
+    pub(super) budget: u64,
+    pub(super) evictor: Evictor,
+    /// What the plan expects.
+    pub(super) forecast: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Outcomes {
+    /// What a simulation of the plan gives.
+    pub(super) planned: Outcome,
+    /// What equal shares give, simulated.
+    pub(super) equal: Outcome,
+    /// What one shared cache without any division gives, simulated.
+    pub(super) shared: Outcome,
+}
+
+/// A tenant, a pool, or all, in a simulated cache.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Outcome {
+    pub(super) miss_ratio: f64,
+    /// Mean time waited for a miss, over all reads.
+    pub(super) mean_us: f64,
+    /// Memory in use at the end, where a tenant or all of them is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bytes: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Overall {
+    pub(super) forecast_mean_us: f64,
+    #[serde(flatten)]
+    pub(super) outcomes: Outcomes,
+}
+
+impl Outcome {
+    fn of(counts: Counts, bytes: Option<u64>) -> Self {
+        Self { miss_ratio: counts.miss_ratio(), mean_us: counts.mean_us(), bytes }
+    }
+}
+
+impl Outcomes {
+    fn of(stores: &[Replayed; 3], outcome: impl Fn(&Replayed) -> Outcome) -> Self {
+        let [planned, equal, shared] = stores;
+        Self { planned: outcome(planned), equal: outcome(equal), shared: outcome(shared) }
+    }
+}
+
+impl Answer {
+    /// Of a plan, and the stores that played it, equal shares, and none.
+    pub(super) fn new(
+        recipe: &Recipe,
+        survey: &Survey,
+        partition: &Partition,
+        (snapshot, plan): (&Snapshot, Plan),
+        stores: &[Replayed; 3],
+    ) -> Self {
+        let share = |at: usize| {
+            let share = &plan.pools[at];
+            Share {
+                penalty_us: share.penalty_us,
+                budget: share.budget.0,
+                evictor: share.evictor,
+                forecast: share.miss_ratio,
+            }
+        };
+        let of_tenant = |tenant: TenantId| {
+            (0..plan.pools.len())
+                .find(|&at| partition.is_whole() && partition.tenant(at) == Some(tenant))
+        };
+        let tenant = |(at, name): (usize, &String)| {
+            let id = at as TenantId;
+            TenantAnswer {
+                name: name.clone(),
+                reads: survey.reads[at],
+                footprint: survey.footprints[at].bytes().0,
+                share: of_tenant(id).map(share),
+                outcomes: Outcomes::of(stores, |store| {
+                    Outcome::of(store.tenant(id), Some(store.used_by(id).0))
+                }),
+            }
+        };
+        let pool = |at: usize| PoolAnswer {
+            name: plan.pools[at].name.clone(),
+            reads: stores[0].pool(at).gets,
+            share: share(at),
+            outcomes: Outcomes::of(stores, |store| Outcome::of(store.pool(at), None)),
+        };
+        let pools = if partition.is_whole() { 0 } else { plan.pools.len() };
+        let all = |store: &Replayed| Outcome::of(store.all(), Some(store.used().0));
+        Self {
+            memory: snapshot.memory.0,
+            recipe: recipe.to_string(),
+            objective: recipe.objective,
+            requests: survey.requests,
+            seconds: survey.end.as_f64() / 1e6,
+            tenants: survey.names.iter().enumerate().map(tenant).collect(),
+            pools: (0..pools).map(pool).collect(),
+            overall: Overall {
+                forecast_mean_us: plan.mean_penalty_us(),
+                outcomes: Outcomes::of(stores, all),
+            },
+            plan,
+        }
+    }
+}

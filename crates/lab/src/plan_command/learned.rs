@@ -1,0 +1,143 @@
+//! What a plan goes by: the requests of each pool of a recipe, as its models see them.
+
+use super::partition::Partition;
+use anyhow::anyhow;
+use base::{Access, Bytes, Micros, Op};
+use curve::{Model, Params};
+use tune::snapshot::{Candidate, Pool, Snapshot};
+use tune::{Evictor, Recipe, planner};
+
+/// Keys of a pool that its models watch at most: twice what a mean error below half a percent
+/// takes.
+const KEYS_MAX: usize = 1 << 14;
+
+/// Accesses shown to the models at a time, so that what one of them touches stays near.
+const BLOCK: usize = 1 << 14;
+
+/// What is learned of requests.
+#[derive(Debug)]
+pub(crate) struct Learned {
+    recipe: Recipe,
+    memory: Bytes,
+    seed: u64,
+    pub(crate) partition: Partition,
+    pools: Vec<LearnedPool>,
+}
+
+/// What is learned of one pool.
+#[derive(Debug, Default)]
+struct LearnedPool {
+    reads: u64,
+    waited: f64,
+    models: Vec<Box<dyn Model>>,
+    block: Vec<Access>,
+}
+
+impl LearnedPool {
+    fn show(&mut self, access: Access) {
+        self.block.push(access);
+        if self.block.len() == BLOCK {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        self.models.iter_mut().for_each(|model| model.accesses(&self.block));
+        self.block.clear();
+    }
+}
+
+impl Learned {
+    /// Nothing yet, of `tenants` who are to share `memory`.
+    pub(crate) fn new(recipe: &Recipe, memory: Bytes, tenants: usize, seed: u64) -> Self {
+        let partition = Partition::new(recipe.pools, memory, tenants);
+        Self { recipe: *recipe, memory, seed, partition, pools: vec![] }
+    }
+
+    /// Takes a request; what its miss costs stands in it.
+    ///
+    /// # Errors
+    /// A model of the recipe that does not exist.
+    pub(crate) fn see(&mut self, access: &Access) -> anyhow::Result<()> {
+        let placed = self.partition.place(access);
+        while self.pools.len() <= placed.pool {
+            let models = self.models()?;
+            self.pools.push(LearnedPool { models, ..LearnedPool::default() });
+        }
+        if let Some(left) = placed.left {
+            self.pools[left].show(Access { op: Op::Delete, ..*access });
+        }
+        let pool = &mut self.pools[placed.pool];
+        if access.op == Op::Get {
+            pool.reads += 1;
+            pool.waited += access.penalty.as_f64();
+        }
+        pool.show(Access { size: placed.size.unwrap_or_default(), ..*access });
+        if placed.size.is_none() {
+            // What no page holds misses whatever there is.
+            pool.show(Access { op: Op::Delete, ..*access });
+        }
+        Ok(())
+    }
+
+    fn models(&self) -> anyhow::Result<Vec<Box<dyn Model>>> {
+        let Some(name) = self.recipe.model else { return Ok(vec![]) };
+        let spec = curve::find(name).map_err(|error| anyhow!(error))?;
+        let build = |evictor: &Evictor| {
+            (spec.build)(&Params {
+                k: u32::from(evictor.k),
+                pool: evictor.pool,
+                keys_max: KEYS_MAX,
+                seed: self.seed,
+                ..Params::default()
+            })
+        };
+        Ok(self.recipe.evictors.iter().map(build).collect())
+    }
+
+    /// What a planner is shown of requests that came within `span`: pools of equal shares.
+    pub(crate) fn snapshot(&mut self, names: &[String], span: Micros) -> Snapshot {
+        let seconds = span.as_f64().max(1.0) / 1e6;
+        let equal = Bytes(self.memory.0 / self.pools.len().max(1) as u64);
+        let partition = &self.partition;
+        let pools = self.pools.iter_mut().enumerate().map(|(at, pool)| {
+            pool.flush();
+            let curves = self.recipe.evictors.iter().zip(&pool.models);
+            let curve = |(&evictor, model): (&Evictor, &Box<dyn Model>)| {
+                Candidate::new(evictor, model.curve())
+            };
+            let slab = partition.cut(at).map(|(page, chunk)| tune::slab::Slab {
+                page,
+                chunk,
+                pages: equal.0 / page.0,
+                ..tune::slab::Slab::default()
+            });
+            Pool {
+                name: partition.name(at, names),
+                candidates: curves.map(curve).collect(),
+                reads_per_s: pool.reads as f64 / seconds,
+                penalty_us: pool.waited / pool.reads.max(1) as f64,
+                // An item needs a page to be in.
+                floor: slab.as_ref().map_or(Bytes(0), |slab| slab.page),
+                budget: equal,
+                evictor: self.recipe.evictors[0],
+                slab,
+                ..Pool::default()
+            }
+        });
+        let pools: Vec<_> = pools.collect();
+        let pages = partition.slabs().map(|slabs| (self.memory.0 / u64::from(slabs.page)) as usize);
+        Snapshot {
+            memory: self.memory,
+            units_max: pages.map_or_else(
+                || planner::dp::units_for(pools.len()),
+                |pages| pages.clamp(1, tune::slab::UNITS_MAX),
+            ),
+            band: None,
+            objective: self.recipe.objective,
+            switch_margin: 0.0,
+            pools,
+            goals: vec![],
+        }
+    }
+}

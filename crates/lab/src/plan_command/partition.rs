@@ -1,0 +1,189 @@
+//! Which pool a request is of: its tenant's, its class of penalties', or its class of sizes', as
+//! the recipe has it.
+
+use crate::slab_plant::Slabs;
+use base::penalty::class_of;
+use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
+use std::collections::HashMap;
+use tune::recipe::Pools;
+use tune::{Evictor, PoolStep, Step};
+
+/// Keys whose pool is remembered: of more, a share of all.
+const KEYS_MAX: usize = 1 << 20;
+
+/// The pools of a recipe, as they are met.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    kind: Pools,
+    /// How memory is cut, where pools are classes of sizes.
+    slabs: Option<Slabs>,
+    chunks: Vec<u32>,
+    shares: Vec<u32>,
+    /// Everybody, where a pool is not of a single tenant.
+    tenants: usize,
+    pools: Vec<(TenantId, u8)>,
+    places: HashMap<(TenantId, u8), usize>,
+    last: HashMap<u64, usize>,
+    remembered: Filter,
+}
+
+/// A request as the models are to see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placed {
+    /// Its pool.
+    pub(crate) pool: usize,
+    /// The pool that its key was of before, where that was another.
+    pub(crate) left: Option<usize>,
+    /// What it takes there; `None` where nothing holds it.
+    pub(crate) size: Option<Size>,
+}
+
+impl Partition {
+    /// No pool yet, of `tenants`. Pools that are classes of sizes have pages cut for `memory`.
+    pub(crate) fn new(kind: Pools, memory: Bytes, tenants: usize) -> Self {
+        let slabs = (kind == Pools::Slab).then(|| Slabs::within(memory));
+        Self {
+            kind,
+            slabs,
+            chunks: slabs.map_or(vec![], |slabs| slabs.chunks()),
+            shares: slabs.map_or(vec![], |slabs| slabs.shares()),
+            tenants,
+            pools: vec![],
+            places: HashMap::new(),
+            last: HashMap::new(),
+            remembered: Filter::ALL,
+        }
+    }
+
+    /// How memory is cut, where pools are classes of sizes.
+    pub(crate) const fn slabs(&self) -> Option<Slabs> {
+        self.slabs
+    }
+
+    /// The bytes of a page and of the chunks of a pool, where it is a class of sizes.
+    pub(crate) fn cut(&self, pool: usize) -> Option<(Bytes, Bytes)> {
+        let chunk = self.shares.get(usize::from(self.pools[pool].1))?;
+        Some((Bytes(self.slabs?.page.into()), Bytes(u64::from(*chunk))))
+    }
+
+    /// Where a request belongs; a pool that nobody met is made.
+    pub(crate) fn place(&mut self, access: &Access) -> Placed {
+        let class = match self.kind {
+            Pools::Whole | Pools::Tenant => 0,
+            Pools::Class if access.penalty == Micros(0) => {
+                let known = self.last.get(&access.key).filter(|_| access.op != Op::Get);
+                known.map_or(0, |&pool| self.pools[pool].1)
+            }
+            Pools::Class => class_of(access.penalty),
+            Pools::Slab => {
+                let least = self.chunks.partition_point(|&chunk| chunk < access.size.as_u32());
+                least.min(self.chunks.len() - 1) as u8
+            }
+        };
+        let owner = if self.is_owned() { access.tenant } else { 0 };
+        let next = self.pools.len();
+        let pool = *self.places.entry((owner, class)).or_insert(next);
+        if pool == next {
+            self.pools.push((owner, class));
+        }
+        let left = if matches!(self.kind, Pools::Class | Pools::Slab) {
+            self.remember(access.key, pool)
+        } else {
+            None
+        };
+        Placed { pool, left, size: self.size(access.size) }
+    }
+
+    /// What an item takes, where anything holds it.
+    fn size(&self, size: Size) -> Option<Size> {
+        let Some(&largest) = self.chunks.last() else { return Some(size) };
+        let class = self.chunks.partition_point(|&chunk| chunk < size.as_u32());
+        (size.as_u32() <= largest).then(|| self.shares[class].into())
+    }
+
+    /// Notes the pool of a key, and tells the one it leaves.
+    fn remember(&mut self, key: u64, pool: usize) -> Option<usize> {
+        if !self.remembered.keeps(key) {
+            return None;
+        }
+        let before = self.last.insert(key, pool);
+        while self.last.len() > KEYS_MAX {
+            self.remembered = Filter::below(self.remembered.threshold() / 2);
+            let filter = self.remembered;
+            self.last.retain(|key, _| filter.keeps(*key));
+        }
+        before.filter(|&before| before != pool)
+    }
+
+    /// Whether a pool is of a single tenant.
+    fn is_owned(&self) -> bool {
+        matches!(self.kind, Pools::Tenant | Pools::Slab)
+    }
+
+    /// The tenant of a pool, where it has one of its own.
+    pub(crate) fn tenant(&self, pool: usize) -> Option<TenantId> {
+        self.is_owned().then_some(self.pools[pool].0)
+    }
+
+    /// Whether a pool is all that a tenant has.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.kind == Pools::Tenant
+    }
+
+    /// What reports call a pool, of tenants of these `names`.
+    pub(crate) fn name(&self, pool: usize, names: &[String]) -> String {
+        let (tenant, class) = self.pools[pool];
+        match self.kind {
+            Pools::Whole => "all".to_owned(),
+            Pools::Tenant => names[usize::from(tenant)].clone(),
+            Pools::Class => tune::pilot::class_name(class),
+            Pools::Slab => {
+                let chunk = Bytes(u64::from(self.shares[usize::from(class)]));
+                format!("{} {chunk}", names[usize::from(tenant)])
+            }
+        }
+    }
+
+    /// A division as a step for a plant, with nothing to sample.
+    pub(crate) fn step(&self, division: &[(Bytes, Evictor)]) -> Step {
+        let pool = |(&(tenant, class), &(budget, evictor)): (&(TenantId, u8), &_)| PoolStep {
+            tenants: if self.is_owned() {
+                vec![tenant]
+            } else {
+                (0..self.tenants as TenantId).collect()
+            },
+            class: matches!(self.kind, Pools::Class | Pools::Slab).then_some(class),
+            budget,
+            evictor,
+            filter: Filter::NONE,
+        };
+        let pools: Vec<_> = self.pools.iter().zip(division).map(pool).collect();
+        Step { pools, prices: vec![] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key whose miss costs more now leaves its class; the same keys by size leave a chunk size.
+    #[test]
+    fn keys_change_their_pool() {
+        let dear = |key, us| Access { penalty: Micros(us), ..Access::get(key, 100) };
+        let mut by_cost = Partition::new(Pools::Class, Bytes(1 << 20), 2);
+        assert_eq!(by_cost.place(&dear(1, 100)).pool, 0);
+        assert_eq!(by_cost.place(&dear(2, 5_000)).pool, 1);
+        let moved = by_cost.place(&dear(1, 5_000));
+        assert_eq!((moved.pool, moved.left), (1, Some(0)));
+        assert_eq!(by_cost.step(&[(Bytes(1), Evictor::klru(5))]).pools[0].tenants, [0, 1]);
+
+        let mut by_size = Partition::new(Pools::Slab, Bytes(1 << 20), 1);
+        let page = by_size.slabs().unwrap().page;
+        let small = by_size.place(&Access::get(1, 90));
+        assert_eq!((small.pool, small.left), (0, None));
+        assert!(small.size.is_some_and(|size| size.as_u32() >= 96));
+        assert_eq!(by_size.place(&Access::get(1, page)).left, Some(0));
+        assert_eq!(by_size.place(&Access::get(2, page + 1)).size, None);
+        assert_eq!(by_size.cut(1), Some((Bytes(page.into()), Bytes(page.into()))));
+    }
+}
