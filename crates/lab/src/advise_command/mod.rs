@@ -1,8 +1,10 @@
 //! `larder advise`: what would make clients wait less, in sentences.
 //!
-//! For those who do not run Larder yet ([`offline`]): another server is watched for a while, or a
-//! trace is read, and what was asked for is played through caches that do not exist.
+//! A Larder knows it and is asked ([`live`]). For those who do not run Larder yet ([`offline`]):
+//! another server is watched for a while, or a trace is read, and what was asked for is played
+//! through caches that do not exist.
 
+mod live;
 mod offline;
 
 use crate::capture_command::ReadRules;
@@ -11,6 +13,12 @@ use crate::capture_command::ReadRules;
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
 pub struct Args {
+    /// A running Larder to ask: redis://[user:password@]host[:port]
+    #[arg(value_name = "URL", conflicts_with = "from")]
+    url: Option<String>,
+    /// Only what it says of this tenant
+    #[arg(value_name = "NAME", requires = "url")]
+    of: Option<String>,
     #[command(flatten)]
     offline: offline::Args,
 }
@@ -21,5 +29,8 @@ pub struct Args {
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
-    offline::run(&args.offline, rules)
+    match &args.url {
+        Some(url) => live::run(url, args.of.as_deref(), args.offline.json),
+        None => offline::run(&args.offline, rules),
+    }
 }

@@ -191,7 +191,9 @@ fn plan(
             before = [stores[0].all(), stores[1].all()];
         }
         let pool = learned.partition.place(access).pool;
-        stores.iter_mut().for_each(|store| store.access(pool, access));
+        for store in &mut *stores {
+            store.access(pool, access);
+        }
     }
     Ok((stores[0].all().since(before[0]), stores[1].all().since(before[1])))
 }

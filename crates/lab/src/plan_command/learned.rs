@@ -103,9 +103,7 @@ impl Learned {
         let pools = self.pools.iter_mut().enumerate().map(|(at, pool)| {
             pool.flush();
             let curves = self.recipe.evictors.iter().zip(&pool.models);
-            let curve = |(&evictor, model): (&Evictor, &Box<dyn Model>)| {
-                Candidate::new(evictor, model.curve())
-            };
+            let candidates = curves.map(|(&evictor, model)| Candidate::new(evictor, model.curve()));
             let slab = partition.cut(at).map(|(page, chunk)| tune::slab::Slab {
                 page,
                 chunk,
@@ -114,7 +112,7 @@ impl Learned {
             });
             Pool {
                 name: partition.name(at, names),
-                candidates: curves.map(curve).collect(),
+                candidates: candidates.collect(),
                 reads_per_s: pool.reads as f64 / seconds,
                 penalty_us: pool.waited / pool.reads.max(1) as f64,
                 // An item needs a page to be in.

@@ -39,7 +39,9 @@ impl Replayed {
             None => Box::new(SimulatedPlant::new(memory, tenants, seed)),
         };
         let division = division.map(|division| partition.step(division));
-        division.iter().for_each(|step| store.apply(step));
+        for step in &division {
+            store.apply(step);
+        }
         // Only pages are given to whoever comes first.
         let division = division.filter(|_| partition.slabs().is_some());
         Self { store, division, requests: 0, pools: vec![], tenants: tenants.len() }

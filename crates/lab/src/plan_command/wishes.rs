@@ -85,7 +85,7 @@ impl Wishes {
             );
         }
         let footprint = survey.footprint();
-        let least: Bytes = survey.footprints.iter().map(|own| own.object()).sum();
+        let least: Bytes = survey.footprints.iter().map(crate::requests::Footprint::object).sum();
         ensure!(
             memory >= least.max(Bytes(1)),
             "--memory {memory} holds not even one object of each tenant: name at least {least}, or \

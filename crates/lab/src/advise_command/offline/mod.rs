@@ -28,6 +28,7 @@ use verdict::Advice;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  larder advise redis://localhost
   larder advise --from redis://localhost --for 5m --tenant 'web match prefix web:' --html out.html
   larder advise --from memcached://localhost --for 60s --window all
   larder advise --from web.csv.zst --memory 512mb --penalty 2ms --json";
@@ -37,7 +38,13 @@ Examples:
 #[group(skip)]
 pub(super) struct Args {
     /// What is asked of the cache: a server to watch (redis://HOST, memcached://HOST), or a trace
-    #[arg(long, value_name = "URL|FILE")]
+    #[arg(
+        long,
+        value_name = "URL|FILE",
+        default_value = "",
+        hide_default_value = true,
+        required_unless_present = "url"
+    )]
     from: String,
     /// The memory there is now; a server says it itself
     #[arg(long, value_name = "SIZE", value_parser = base::Bytes::parse)]
@@ -50,7 +57,7 @@ pub(super) struct Args {
     html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Reproduces the run
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
