@@ -191,7 +191,7 @@ fn plan(
             before = [stores[0].all(), stores[1].all()];
         }
         let pool = learned.partition.place(access).pool;
-        for store in &mut *stores {
+        for store in &mut stores {
             store.access(pool, access);
         }
     }

@@ -39,7 +39,7 @@ impl Replayed {
             None => Box::new(SimulatedPlant::new(memory, tenants, seed)),
         };
         let division = division.map(|division| partition.step(division));
-        for step in &division {
+        if let Some(step) = &division {
             store.apply(step);
         }
         // Only pages are given to whoever comes first.
