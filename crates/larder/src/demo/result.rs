@@ -9,6 +9,7 @@ use lab::replay::{Latency, Report};
 use lab::report::Format;
 use serde::Serialize;
 use std::fmt;
+use std::fmt::Write as _;
 
 /// Hits of one run may take so much longer than those of the other before the timing is doubted.
 const HITS_ALIKE: f64 = 1.25;
@@ -188,7 +189,8 @@ impl Answer {
             plain.waited_s,
             less(plain.waited_s, tuned.waited_s)
         );
-        text += &format!(
+        let _ = write!(
+            text,
             " Timed on this machine, a request took {} in the mean and not {}: {}.",
             us(tuned.latency_us.mean),
             us(plain.latency_us.mean),
@@ -196,7 +198,8 @@ impl Answer {
         );
         let (fast, slow) = (plain.hit_us.min(tuned.hit_us), plain.hit_us.max(tuned.hit_us));
         if slow > HITS_ALIKE * fast {
-            text += &format!(
+            let _ = write!(
+                text,
                 " But half of its hits took {} and half of the plain cache's {}: something else \
                  kept the machine busy in one of the runs, so believe what was counted.",
                 us(tuned.hit_us),
