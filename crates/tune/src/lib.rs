@@ -13,7 +13,6 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
-mod calibration;
 mod causes;
 mod evictor;
 mod known;

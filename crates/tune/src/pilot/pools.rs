@@ -60,7 +60,6 @@ impl Pilot {
                 }),
                 gets: None,
                 used: Bytes(0),
-                held: Bytes(0),
                 reads_per_s: 0.0,
                 ops_per_s: 0.0,
                 penalty_us: PENALTY_DEFAULT_US,
@@ -173,18 +172,14 @@ impl Pilot {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
-    /// A pool that was never read, and holds nothing, lends the others what it has beyond its
-    /// floor: of a tenant that nobody has called yet, or of items whose penalty nobody knows.
+    /// A pool of a tenant that was never read, and holds nothing, lends the others what it has
+    /// beyond its floor.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
-        if !matches!(self.recipe.pools, Pools::Tenant | Pools::Class) {
+        if self.recipe.pools != Pools::Tenant {
             return;
         }
         let is_idle = |pool: &Steered| {
-            members(reading, &pool.tenants).all(|tenant| {
-                let part = tenant.part(pool.class);
-                let is_whole = pool.class.is_none();
-                part.gets == 0 && (part.used == Bytes(0) || is_whole && tenant.items == 0)
-            })
+            members(reading, &pool.tenants).all(|tenant| tenant.gets == 0 && tenant.items == 0)
         };
         let bounds: Vec<_> = self
             .pools
@@ -235,8 +230,8 @@ impl Pilot {
     }
 }
 
-/// What reports call a class of penalties: by what its cheapest misses cost.
-pub fn class_name(class: u8) -> String {
+/// A class by what its cheapest misses cost.
+fn class_name(class: u8) -> String {
     match class {
         0 => "unmeasured".to_owned(),
         1 => "below 10 µs".to_owned(),
