@@ -240,10 +240,10 @@ fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Chang
 /// The miss ratio that the report expects of each tenant with what it holds: as its curve is, by
 /// what was measured in the last minutes. Of a cache that has just started nothing is expected.
 fn expected(shared: &Shared) -> Vec<Option<f64>> {
-    let mut report = report::report(shared);
-    if report.server.uptime_s < STARTED_S {
+    if shared.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
     }
+    let mut report = report::report(shared);
     let history = shared.lock_history();
     let of = |tenant: &mut ::report::Tenant| {
         let now = report.server.now_unix_s;

@@ -31,6 +31,10 @@ pub struct Args {
 pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
     match &args.url {
         Some(url) => live::run(url, args.of.as_deref(), args.offline.json),
+        None if args.offline.from.is_empty() => anyhow::bail!(
+            "advise on what? `larder advise redis://localhost` asks a Larder; `larder advise \
+             --from redis://localhost` watches another server, and --from FILE reads a trace"
+        ),
         None => offline::run(&args.offline, rules),
     }
 }

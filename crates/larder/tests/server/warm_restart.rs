@@ -431,8 +431,9 @@ fn models_are_there_again() {
             std::thread::sleep(Duration::from_millis(250));
             assert!(begun.elapsed() < Duration::from_secs(120), "{recipe}: it stands still");
         }
-        let off = apart(recipe, &before[0], &curves(&mut client, recipe)[0]);
-        assert!(off < 0.1, "{recipe}: later the curve is off by {off}");
+        let later = curves(&mut client, recipe);
+        let off = apart(recipe, &before[0], &later[0]);
+        assert!(off < 0.1, "{recipe}: later the curve is off by {off}: {before:?} {later:?}");
         server.kill();
 
         // Models that are torn are refused, and with them all the rest.

@@ -43,6 +43,7 @@ use crate::trust::Trust;
 use crate::watch::Watch;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
 use base::{Bytes, Causes, Filter, Micros, TenantId};
+pub use pools::class_name;
 use price::Prices;
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;

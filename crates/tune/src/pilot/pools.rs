@@ -230,8 +230,8 @@ impl Pilot {
     }
 }
 
-/// A class by what its cheapest misses cost.
-fn class_name(class: u8) -> String {
+/// What reports call a class of penalties: by what its cheapest misses cost.
+pub fn class_name(class: u8) -> String {
     match class {
         0 => "unmeasured".to_owned(),
         1 => "below 10 µs".to_owned(),

@@ -45,7 +45,7 @@ pub(super) struct Args {
         hide_default_value = true,
         required_unless_present = "url"
     )]
-    from: String,
+    pub(super) from: String,
     /// The memory there is now; a server says it itself
     #[arg(long, value_name = "SIZE", value_parser = base::Bytes::parse)]
     memory: Option<base::Bytes>,
