@@ -243,7 +243,8 @@ mod tests {
             for tenant in &live.tenants {
                 let of = simulated.tenants.iter().find(|one| one.name == tenant.name).unwrap();
                 assert_eq!(tenant.requests, of.requests);
-                assert_eq!(tenant.policy, of.policy, "{text}");
+                // Of two K's that miss alike either may be chosen.
+                assert_eq!(tenant.policy.policy, of.policy.policy, "{text}");
             }
         }
     }

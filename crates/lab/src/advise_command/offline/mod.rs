@@ -38,13 +38,7 @@ Examples:
 #[group(skip)]
 pub(super) struct Args {
     /// What is asked of the cache: a server to watch (redis://HOST, memcached://HOST), or a trace
-    #[arg(
-        long,
-        value_name = "URL|FILE",
-        default_value = "",
-        hide_default_value = true,
-        required_unless_present = "url"
-    )]
+    #[arg(long, value_name = "URL|FILE", default_value = "", hide_default_value = true)]
     pub(super) from: String,
     /// The memory there is now; a server says it itself
     #[arg(long, value_name = "SIZE", value_parser = base::Bytes::parse)]
