@@ -21,11 +21,14 @@
 //! they count: until then nobody can tell whether they had been seen.
 
 use crate::observe::FILL_WINDOW;
-use base::{Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
+use base::{Bytes, Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
 use std::collections::HashMap;
 
 /// Keys watched of all tenants together: with so many a share is known to about half a point.
 const KEYS_MAX: usize = 14_000;
+
+/// Memory of the models for each key that is watched.
+const MODELS_PER_KEY: u64 = 640;
 
 /// How long new keys are watched before their misses count, at least and at most: as long as the
 /// cache ran without anybody watching them.
@@ -242,8 +245,11 @@ impl Watching {
         &mut self,
         samples: &[Sample],
         tenants: &[(TenantId, Filter, u64)],
+        memory: Option<Bytes>,
         now: Micros,
     ) {
+        let keys_max =
+            memory.map_or(KEYS_MAX, |memory| KEYS_MAX.min((memory.0 / MODELS_PER_KEY) as usize));
         if matches!(self.start, Start::Unseen) {
             let items: u64 = tenants.iter().map(|&(.., items)| items).sum();
             self.start = if items < EMPTY_MAX { Start::Empty(now) } else { Start::Filled(now) };
@@ -257,7 +263,7 @@ impl Watching {
         if count.unwrap_or(0) > self.of.len() {
             self.of.resize_with(count.unwrap_or(0), Watched::default);
         }
-        let room = KEYS_MAX / tenants.len().max(1);
+        let room = keys_max / tenants.len().max(1);
         for &(tenant, tap, items) in tenants {
             let own = &mut self.of[usize::from(tenant)];
             own.grow(room);
@@ -275,7 +281,7 @@ impl Watching {
                 own.see(sample);
             }
         }
-        while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > KEYS_MAX {
+        while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > keys_max {
             let most = self.of.iter_mut().max_by_key(|own| own.keys.len());
             most.expect("somebody has keys").shrink(now, began);
         }
@@ -303,10 +309,10 @@ impl Watching {
     }
 
     /// Memory it holds.
-    pub(crate) fn bytes(&self) -> base::Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         let keys: usize = self.of.iter().map(|own| own.keys.capacity()).sum();
         let own = self.of.capacity() * size_of::<Watched>();
-        base::Bytes((keys * (size_of::<(u64, Known)>() + 1) + own) as u64)
+        Bytes((keys * (size_of::<(u64, Known)>() + 1) + own) as u64)
     }
 }
 
@@ -329,7 +335,7 @@ mod tests {
 
     fn seen(samples: &[Sample]) -> Causes {
         let mut watching = Watching::default();
-        watching.look(samples, &[(0, Filter::ALL, 1)], Micros(0));
+        watching.look(samples, &[(0, Filter::ALL, 1)], None, Micros(0));
         watching.misses(0)
     }
 
@@ -367,16 +373,16 @@ mod tests {
             sample(15, 1, Miss, 0),
             sample(25, 2, Miss, 0),
         ];
-        watching.look(&samples, &[(0, Filter::ALL, 1)], Micros(0));
+        watching.look(&samples, &[(0, Filter::ALL, 1)], None, Micros(0));
         assert_eq!(watching.twice_the_ttl(0), Some(0.5));
     }
 
     #[test]
     fn a_tenant_that_was_emptied_lost_its_items_on_request() {
         let mut watching = Watching::default();
-        watching.look(&[sample(0, 1, Write, 0)], &[(0, Filter::ALL, 1)], Micros(0));
-        watching.look(&[], &[(0, Filter::ALL, 0)], Micros(1));
-        watching.look(&[sample(9, 1, Miss, 0)], &[(0, Filter::ALL, 0)], Micros(2));
+        watching.look(&[sample(0, 1, Write, 0)], &[(0, Filter::ALL, 1)], None, Micros(0));
+        watching.look(&[], &[(0, Filter::ALL, 0)], None, Micros(1));
+        watching.look(&[sample(9, 1, Miss, 0)], &[(0, Filter::ALL, 0)], None, Micros(2));
         assert_eq!(watching.misses(0)[Cause::Deleted as usize], 1);
     }
 
@@ -389,7 +395,7 @@ mod tests {
             let keys = (0..5_000).map(|key| base::hash::mix(at * 5_000 + key));
             let few = (0..50).map(|key| Sample { tenant: 1, ..sample(at, key << 50, Hit, 0) });
             let samples: Vec<_> = keys.map(|key| sample(at, key, Miss, 0)).chain(few).collect();
-            watching.look(&samples, &tenants, Micros::from_secs(at));
+            watching.look(&samples, &tenants, None, Micros::from_secs(at));
             assert!(watching.of.iter().map(|own| own.keys.len()).sum::<usize>() <= KEYS_MAX);
         }
         assert!(watching.of[0].watches.rate() < 0.2);
@@ -403,10 +409,10 @@ mod tests {
     #[test]
     fn what_may_have_been_seen_before_does_not_count_at_first() {
         let mut watching = Watching::default();
-        watching.look(&[sample(0, 1, Miss, 0)], &[(0, Filter::ALL, 9_999)], Micros(0));
+        watching.look(&[sample(0, 1, Miss, 0)], &[(0, Filter::ALL, 9_999)], None, Micros(0));
         assert_eq!(watching.misses(0), Causes::default());
-        watching.look(&[], &[(0, Filter::ALL, 9_999)], SETTLING_MIN);
-        watching.look(&[sample(61, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], SETTLING_MIN);
+        watching.look(&[], &[(0, Filter::ALL, 9_999)], None, SETTLING_MIN);
+        watching.look(&[sample(61, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], None, SETTLING_MIN);
         assert_eq!(watching.misses(0), [1, 0, 0, 0, 0]);
     }
 }

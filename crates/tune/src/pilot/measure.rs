@@ -59,7 +59,7 @@ impl Pilot {
         let taps = self.taps();
         let tap = |id: TenantId| taps.get(&id).copied().unwrap_or(Filter::NONE);
         let seen: Vec<_> = reading.tenants.iter().map(|t| (t.id, tap(t.id), t.items)).collect();
-        self.causes.look(&reading.samples, &seen, reading.now);
+        self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
         let Self { observer, pools, recipe, prices, views, trials, .. } = self;
         observer.classes = recipe.pools.classes();
         let mut accesses = vec![vec![]; pools.len()];
