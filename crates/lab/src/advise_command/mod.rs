@@ -1,6 +1,6 @@
 //! `larder advise`: what would make clients wait less, in sentences.
 //!
-//! A Larder knows it and is asked ([`live`]). For those who do not run Larder yet ([`offline`]):
+//! A Larder knows it and is asked (`live.rs`). For those who do not run Larder yet (`offline`):
 //! another server is watched for a while, or a trace is read, and what was asked for is played
 //! through caches that do not exist.
 
