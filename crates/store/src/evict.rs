@@ -33,6 +33,7 @@ use crate::shard::Shard;
 use crate::slab::{Choice, Chosen, SizeClass};
 use crate::table::{Place, address_of};
 use crate::tenant::TenantShard;
+use crate::trees::Often;
 use crate::{Error, Evictable, Key, Now, RemovalCause, Store};
 use base::TenantId;
 use smallvec::SmallVec;
@@ -369,9 +370,9 @@ impl Shard {
         place.expect("every item in a page is in the table")
     }
 
-    /// Makes a page, or a large item, leave, and returns the bytes that are free now, which stay
-    /// reserved in the store's memory and are the caller's; 0 if nothing here may leave. What is
-    /// due to die goes first.
+    /// Makes a page, or a large item, leave, or a collection where no page may, and returns the
+    /// bytes that are free now, which stay reserved in the store's memory and are the caller's; 0
+    /// if nothing here may leave. What is due to die goes first.
     pub(crate) fn evict_page(&mut self, want: &Want) -> u64 {
         let freed = self.expire(want);
         if freed > 0 {
@@ -388,7 +389,10 @@ impl Shard {
         let mut others = others.map(|&pool| (pool, Own::IfAboveMin)).collect::<Vec<_>>();
         others.extend(all.iter().map(|&pool| (pool, Own::InAnyCase)));
         let mut freed = others.into_iter().map(|(pool, own)| self.evict_page_of(pool, want, own));
-        freed.find(|&freed| freed > 0).unwrap_or(0)
+        match freed.find(|&freed| freed > 0) {
+            Some(freed) => freed,
+            None => self.evict_tree(want, Often::Always),
+        }
     }
 
     /// Makes a page, or a large item, of a pool's tenants leave, from the class in which it is

@@ -102,11 +102,7 @@ impl Shard {
                 return freed;
             }
         }
-        let freed = match self.evict_page(want) {
-            0 => self.evict_tree(want, Often::Always),
-            freed => freed,
-        };
-        match freed {
+        match self.evict_page(want) {
             0 if self.pools.evict() => {
                 let first = self.prng.below(256) as usize;
                 store.evict_elsewhere(self.at, first, want)
