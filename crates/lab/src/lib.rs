@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 pub mod advise_command;
-mod asking;
 pub mod capture_command;
 pub mod curve_command;
 pub mod experiment;

@@ -1,28 +1,21 @@
 //! Sentences for a terminal: no line above 80 columns.
 
+use ::report::words::wrap;
+
 const WIDTH: usize = 80;
 
 /// The text in lines, each ended. Behind an indent it begins with a mark, and what goes on stands
 /// below the text.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let mark = if indent.is_empty() { "" } else { "- " };
-    let mut lines = format!("{indent}{mark}");
-    let margin = lines.chars().count();
-    let mut column = margin;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > margin && column + 1 + length > WIDTH {
-            lines.push('\n');
-            lines.extend(std::iter::repeat_n(' ', margin));
-            column = margin;
-        } else if column > margin {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
+    let mut margin = format!("{indent}{mark}");
+    let columns = WIDTH - margin.chars().count();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut lines = String::new();
+    for line in wrap(&text, columns, 0) {
+        lines.extend([margin.as_str(), &line, "\n"]);
+        margin = " ".repeat(WIDTH - columns);
     }
-    lines.push('\n');
     lines
 }
 

@@ -33,13 +33,18 @@ const CHANGES_MAX: usize = 64;
 
 /// All that is known now.
 pub(crate) fn report(shared: &Shared) -> Report {
+    // A copy, or the pilot would wait for whoever asks.
+    let history = shared.lock_history().clone();
+    report_of(shared, &history)
+}
+
+/// All that is known now, with what happened so far.
+pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let view = shared.view();
     let shown = shared.published.shown();
     let now_unix_s = shared.clock.now().unix_ms / 1_000;
     let price = price::price(shared, &view);
     let stats = shared.store.all_stats();
-    // A copy, or the pilot would wait for whoever asks.
-    let history = shared.lock_history().clone();
     let mut tenants = Vec::with_capacity(view.names.len());
     for (at, (name, stats)) in view.names.iter().zip(&stats).enumerate() {
         let id = at as TenantId;
@@ -55,7 +60,7 @@ pub(crate) fn report(shared: &Shared) -> Report {
         }
         tenants.push(tenant);
     }
-    find_shifts(&mut tenants, &history, now_unix_s);
+    find_shifts(&mut tenants, history, now_unix_s);
     let mut server = server(shared, &view, &shown, now_unix_s);
     server.models += history.bytes() as u64;
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();

@@ -1,7 +1,6 @@
 //! Of a running Larder: it says itself what it knows.
 
-use crate::asking::{Asking, field};
-use crate::replay::Address;
+use crate::capture_command::{Place, redis::Control};
 use anyhow::bail;
 
 /// Prints what the server at `url` advises, of all tenants or of one.
@@ -9,9 +8,9 @@ use anyhow::bail;
 /// # Errors
 /// Nobody listens there, or what does is no Larder.
 pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
-    let mut server = Asking::connect(&Address::parse(url)?)?;
-    let info = server.text(&["INFO", "server"])?;
-    if field(&info, "larder_version").is_none() {
+    let place = Place::parse(url)?;
+    let mut server = Control::connect(place.address())?;
+    if !server.info()?.contains_key("larder_version") {
         bail!(
             "{url} is no Larder: `larder advise --from {url}` watches it for a while and says \
              what would help"

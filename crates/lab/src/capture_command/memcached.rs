@@ -14,7 +14,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// A connection by which the server is asked.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(crate) struct Control {
     lines: Lines,
     began: Instant,
 }
@@ -47,11 +47,12 @@ fn answer(lines: &mut Lines) -> anyhow::Result<String> {
 }
 
 impl Control {
-    pub(super) fn connect(to: &Address) -> anyhow::Result<Self> {
+    pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
         Ok(Self { lines: connect(to)?, began: Instant::now() })
     }
 
-    fn stats(&mut self) -> anyhow::Result<HashMap<String, String>> {
+    /// What `stats` tells.
+    pub(crate) fn stats(&mut self) -> anyhow::Result<HashMap<String, String>> {
         self.lines.get_mut().write_all(b"stats\r\n")?;
         let mut stats = HashMap::new();
         loop {

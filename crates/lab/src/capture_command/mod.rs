@@ -12,9 +12,9 @@
 
 mod assumptions;
 mod cost;
-mod memcached;
+pub(crate) mod memcached;
 mod place;
-mod redis;
+pub(crate) mod redis;
 mod sizes;
 mod summary;
 mod watching;

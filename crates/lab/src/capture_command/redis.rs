@@ -11,21 +11,21 @@ use wire::resp::Reply;
 
 /// A connection by which the server is asked.
 #[derive(Debug)]
-pub(super) struct Control {
+pub(crate) struct Control {
     pub(super) link: Link,
     began: Instant,
 }
 
 /// The fields of INFO.
-type Fields = HashMap<String, String>;
+pub(crate) type Fields = HashMap<String, String>;
 
 impl Control {
-    pub(super) fn connect(to: &Address) -> anyhow::Result<Self> {
+    pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
         Ok(Self { link: Link::connect(to, 0)?, began: Instant::now() })
     }
 
     /// Asks something whose answer is a text.
-    fn text(&mut self, args: &[&str]) -> anyhow::Result<String> {
+    pub(crate) fn text(&mut self, args: &[&str]) -> anyhow::Result<String> {
         self.link.put(args);
         self.link.flush()?;
         let answer = self.link.reply(|reply| match reply {
@@ -38,7 +38,8 @@ impl Control {
         }
     }
 
-    fn info(&mut self) -> anyhow::Result<Fields> {
+    /// What INFO tells.
+    pub(crate) fn info(&mut self) -> anyhow::Result<Fields> {
         let text = self.text(&["INFO"])?;
         let field = |line: &str| {
             let (name, value) = line.split_once(':')?;
@@ -80,7 +81,8 @@ impl Control {
     }
 }
 
-fn number(info: &Fields, name: &str) -> Option<u64> {
+/// A field that is a number.
+pub(crate) fn number(info: &Fields, name: &str) -> Option<u64> {
     info.get(name)?.parse().ok()
 }
 

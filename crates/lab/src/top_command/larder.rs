@@ -1,7 +1,7 @@
 //! A Larder: its report says everything.
 
 use super::{Look, Row, Source};
-use crate::asking::Asking;
+use crate::capture_command::redis::Control;
 use ::report::words::clock;
 use ::report::{Report, say};
 use anyhow::Context;
@@ -9,7 +9,7 @@ use anyhow::Context;
 /// Events that the screen may show.
 const EVENTS: usize = 20;
 
-pub(super) struct Larder(pub(super) Asking);
+pub(super) struct Larder(pub(super) Control);
 
 impl Source for Larder {
     fn look(&mut self) -> anyhow::Result<Look> {

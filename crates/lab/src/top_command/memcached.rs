@@ -1,59 +1,24 @@
 //! memcached: what `stats` counts.
 
 use super::{Look, Row, Source};
+use crate::capture_command::memcached::Control;
 use ::report::words::{count, percent, size};
-use anyhow::{Context, bail};
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
-
-const PORT: u16 = 11_211;
-/// A server that says nothing for so long is taken for dead.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 pub(super) struct Memcached {
-    stream: BufReader<TcpStream>,
+    server: Control,
     before: Option<(Instant, u64, u64)>,
 }
 
 impl Memcached {
-    pub(super) fn connect(place: &str) -> anyhow::Result<Self> {
-        let place = place.trim_end_matches('/');
-        let place = if place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
-            place.to_owned()
-        } else {
-            format!("{place}:{PORT}")
-        };
-        let stream = TcpStream::connect(&place)
-            .with_context(|| format!("cannot connect to {place}: is a server running there?"))?;
-        stream.set_read_timeout(Some(SILENCE_MAX))?;
-        Ok(Self { stream: BufReader::new(stream), before: None })
-    }
-
-    fn stats(&mut self) -> anyhow::Result<HashMap<String, String>> {
-        self.stream.get_mut().write_all(b"stats\r\n")?;
-        let mut all = HashMap::new();
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line).context("memcached does not answer")? == 0 {
-                bail!("memcached closed the connection");
-            }
-            let line = line.trim_end();
-            if line == "END" {
-                return Ok(all);
-            }
-            match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
-                Some((name, value)) => _ = all.insert(name.to_owned(), value.to_owned()),
-                None => bail!("memcached answers stats with '{line}'"),
-            }
-        }
+    pub(super) const fn new(server: Control) -> Self {
+        Self { server, before: None }
     }
 }
 
 impl Source for Memcached {
     fn look(&mut self) -> anyhow::Result<Look> {
-        let stats = self.stats()?;
+        let stats = self.server.stats()?;
         let number = |name: &str| -> u64 {
             stats.get(name).and_then(|text| text.parse().ok()).unwrap_or_default()
         };

@@ -9,9 +9,8 @@ mod memcached;
 mod redis;
 mod screen;
 
-use crate::asking::{Asking, field};
-use crate::replay::Address;
-use anyhow::{Context, bail};
+use crate::capture_command::{Place, memcached as stock, redis::Control};
+use anyhow::Context;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use screen::Screen;
 use serde::Serialize;
@@ -78,18 +77,18 @@ trait Source {
 }
 
 fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
-    if let Some(place) = url.strip_prefix("memcached://") {
-        return Ok(Box::new(memcached::Memcached::connect(place)?));
-    }
-    if !url.starts_with("redis://") {
-        bail!("'{url}' is neither redis://host[:port] nor memcached://host[:port]");
-    }
-    let mut link = Asking::connect(&Address::parse(url)?)?;
-    let info = link.text(&["INFO", "server"])?;
-    Ok(if field(&info, "larder_version").is_some() {
-        Box::new(larder::Larder(link))
-    } else {
-        Box::new(redis::Redis::new(link))
+    Ok(match Place::parse(url)? {
+        Place::Memcached(address) => {
+            Box::new(memcached::Memcached::new(stock::Control::connect(&address)?))
+        }
+        Place::Redis(address) => {
+            let mut server = Control::connect(&address)?;
+            if server.info()?.contains_key("larder_version") {
+                Box::new(larder::Larder(server))
+            } else {
+                Box::new(redis::Redis::new(server))
+            }
+        }
     })
 }
 

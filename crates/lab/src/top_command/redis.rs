@@ -2,26 +2,26 @@
 //! database.
 
 use super::{Look, Row, Source};
-use crate::asking::{Asking, field};
+use crate::capture_command::redis::{Control, Fields, number};
 use ::report::words::{count, percent, size};
 use std::time::Instant;
 
 pub(super) struct Redis {
-    link: Asking,
+    server: Control,
     before: Option<(Instant, u64, u64)>,
 }
 
 impl Redis {
-    pub(super) const fn new(link: Asking) -> Self {
-        Self { link, before: None }
+    pub(super) const fn new(server: Control) -> Self {
+        Self { server, before: None }
     }
 }
 
 impl Source for Redis {
     fn look(&mut self) -> anyhow::Result<Look> {
-        let info = self.link.text(&["INFO"])?;
+        let info = self.server.info()?;
         let now = Instant::now();
-        let (hits, misses) = (number(&info, "keyspace_hits"), number(&info, "keyspace_misses"));
+        let (hits, misses) = (count_of(&info, "keyspace_hits"), count_of(&info, "keyspace_misses"));
         let since = self.before.replace((now, hits, misses));
         let rates = since.map(|(then, hits_then, misses_then)| {
             let seconds = now.duration_since(then).as_secs_f64().max(1e-3);
@@ -34,17 +34,18 @@ impl Source for Redis {
     }
 }
 
-fn number(info: &str, name: &str) -> u64 {
-    field(info, name).and_then(|text| text.parse().ok()).unwrap_or_default()
+fn count_of(info: &Fields, name: &str) -> u64 {
+    number(info, name).unwrap_or_default()
 }
 
-fn look(info: &str, rates: Option<(f64, Option<f64>)>) -> Look {
-    let (name, version) = match field(info, "valkey_version") {
+fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
+    let word = |name: &str| info.get(name).map(String::as_str);
+    let (name, version) = match word("valkey_version") {
         Some(version) => ("valkey", version),
-        None => ("redis", field(info, "redis_version").unwrap_or("?")),
+        None => ("redis", word("redis_version").unwrap_or("?")),
     };
-    let (used, limit) = (number(info, "used_memory"), number(info, "maxmemory"));
-    let (hits, misses) = (number(info, "keyspace_hits"), number(info, "keyspace_misses"));
+    let (used, limit) = (count_of(info, "used_memory"), count_of(info, "maxmemory"));
+    let (hits, misses) = (count_of(info, "keyspace_hits"), count_of(info, "keyspace_misses"));
     let ratio = misses as f64 / (hits + misses).max(1) as f64;
     let mut says = match limit {
         0 => format!("{} in use, without a limit. ", size(used)),
@@ -61,14 +62,11 @@ fn look(info: &str, rates: Option<(f64, Option<f64>)>) -> Look {
         miss_ratio: rates.and_then(|(_, ratio)| ratio),
         ..Row::default()
     };
-    let databases = info.lines().filter_map(|line| {
-        let (name, rest) = line.split_once(":keys=")?;
-        let is_database = name.strip_prefix("db").is_some_and(|n| n.parse::<u32>().is_ok());
-        let items = rest.split(',').next()?.parse().ok();
-        is_database.then(|| Row { name: name.into(), items, ..Row::default() })
-    });
-    let evicted = number(info, "evicted_keys");
-    let policy = field(info, "maxmemory_policy").unwrap_or("?");
+    let mut databases: Vec<_> = info.iter().filter_map(database).collect();
+    databases.sort_by_key(|(number, _)| *number);
+    let databases = databases.into_iter().map(|(_, row)| row);
+    let evicted = count_of(info, "evicted_keys");
+    let policy = word("maxmemory_policy").unwrap_or("?");
     Look {
         server: format!("{name} {version}, {policy}"),
         says,
@@ -84,18 +82,33 @@ fn look(info: &str, rates: Option<(f64, Option<f64>)>) -> Look {
     }
 }
 
+/// A database, from a field as `db0` with `keys=10,expires=1,…`, and its number.
+fn database((name, value): (&String, &String)) -> Option<(u32, Row)> {
+    let number = name.strip_prefix("db")?.parse().ok()?;
+    let items = value.strip_prefix("keys=")?.split(',').next()?.parse().ok();
+    Some((number, Row { name: name.clone(), items, ..Row::default() }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nused_memory:1048576\r\n\
-        maxmemory:2097152\r\nmaxmemory_policy:allkeys-lru\r\nkeyspace_hits:75\r\n\
-        keyspace_misses:25\r\nevicted_keys:1234\r\ndb0:keys=10,expires=1,avg_ttl=0\r\n\
-        db12:keys=7,expires=0,avg_ttl=0\r\ndb_other:keys=1\r\n";
-
     #[test]
     fn info_is_read() {
-        let look = look(INFO, Some((50.0, Some(0.2))));
+        let info = [
+            ("redis_version", "7.0.15"),
+            ("used_memory", "1048576"),
+            ("maxmemory", "2097152"),
+            ("maxmemory_policy", "allkeys-lru"),
+            ("keyspace_hits", "75"),
+            ("keyspace_misses", "25"),
+            ("evicted_keys", "1234"),
+            ("db12", "keys=7,expires=0,avg_ttl=0"),
+            ("db0", "keys=10,expires=1,avg_ttl=0"),
+            ("db_other", "keys=1"),
+        ];
+        let info = info.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let look = look(&info.into_iter().collect(), Some((50.0, Some(0.2))));
         assert_eq!(look.server, "redis 7.0.15, allkeys-lru");
         assert_eq!(
             look.says,
@@ -105,6 +118,5 @@ mod tests {
         assert_eq!(names, [("all", None), ("db0", Some(10)), ("db12", Some(7))]);
         assert_eq!(look.rows[0].miss_ratio, Some(0.2));
         assert!(look.events[0].starts_with("1 234 keys"));
-        assert_eq!(field("a:1\r\nab:2\r\n", "ab"), Some("2"));
     }
 }

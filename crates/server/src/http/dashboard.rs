@@ -4,7 +4,7 @@
 //! What pages say is `report::page`'s. The report is made once a second at most, however many look.
 
 use super::places::Place;
-use crate::report::report;
+use crate::report::report_of;
 use crate::shared::Shared;
 use ::report::page::{self, Shown, Spec};
 use ::report::words::clock;
@@ -43,8 +43,8 @@ impl Latest {
         match &*latest {
             Some(made) if made.unix_s == unix_s => made.clone(),
             _ => {
-                let report = Arc::new(report(shared));
                 let history = Arc::new(shared.lock_history().clone());
+                let report = Arc::new(report_of(shared, &history));
                 latest.insert(Made { unix_s, report, history }).clone()
             }
         }

@@ -3,7 +3,7 @@
 
 use super::{document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure, SYNTAX};
-use crate::report::report;
+use crate::report::{report, report_of};
 use ::report::finding::Severity;
 use ::report::sizing::{Need, Sizing};
 use ::report::{Report, Tenant, finding, say};
@@ -123,10 +123,10 @@ pub(super) fn history(call: &mut Call<'_>) -> Done {
         _ => Some(back(&call.text(2))?),
     };
     let as_json = wants_json(call, if seconds.is_some() { 3 } else { 2 })?;
-    let report = report(call.shared);
+    let history = call.shared.lock_history().clone();
+    let report = report_of(call.shared, &history);
     let since = report.server.now_unix_s.saturating_sub(seconds.unwrap_or(HISTORY_S));
     if as_json {
-        let history = call.shared.lock_history().clone();
         let series = |name: Option<&str>| json!(history.since(name, since));
         let tenants: serde_json::Map<_, _> = report
             .tenants

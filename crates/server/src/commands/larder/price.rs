@@ -9,6 +9,7 @@
 use super::share;
 use crate::pilot;
 use crate::shared::{Shared, View};
+use ::report::words::wait;
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 
@@ -114,15 +115,6 @@ impl Price {
         };
         let tenants: Vec<_> = self.holdings.iter().map(tenant).collect();
         json!({"us_per_s_per_mib": self.per_mib, "tenants": tenants})
-    }
-}
-
-/// A time as a person reads it.
-fn wait(us: f64) -> String {
-    match us {
-        us if us < 1e3 => format!("{us:.0} µs"),
-        us if us < 1e6 => format!("{:.1} ms", us / 1e3),
-        us => format!("{:.1} s", us / 1e6),
     }
 }
 
