@@ -30,8 +30,8 @@ const READS_MIN: f64 = 400.0;
 /// A curve that ends below this share of what a tenant holds has not seen enough of it.
 const SEEN_MIN: f64 = 0.5;
 
-/// Parts of the memory that are dealt out one by one.
-const PARTS: u64 = 512;
+/// Points of a curve that hulls are drawn through: as many as curves are drawn with.
+const POINTS: u64 = 32;
 
 /// A curve of a tenant, as it is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,6 +108,8 @@ pub struct Sizing<'a> {
     counts: f64,
     /// What is measured above the curve with what it holds.
     above: f64,
+    /// What the curve says of what it holds.
+    here: f64,
     /// With more than it holds, the curve falls so many times as fast: to what an unbounded cache
     /// would miss.
     steepness: f64,
@@ -141,7 +143,8 @@ impl<'a> Sizing<'a> {
             return None;
         }
         let there = curve.at(used)?;
-        let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0, steepness: 1.0 };
+        let here = there.ratio;
+        let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0, here, steepness: 1.0 };
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
         let above = measured - there.ratio;
         // Only what was evicted would be there with more memory.
@@ -156,28 +159,22 @@ impl<'a> Sizing<'a> {
         }
         let as_much = curve.size_for(measured).unwrap_or(curve.end() as f64);
         let counts = (as_much / used).clamp(SHIFT_MAX.recip(), SHIFT_MAX);
-        let above = measured - curve.at(used * counts)?.ratio;
-        Some(Self { counts, above, ..on_curve })
-    }
-
-    /// The ratio on the curve where the tenant is now, and below that what it is steeper by.
-    fn bend(&self) -> (f64, f64) {
-        let here = self.curve.at(self.tenant.used as f64 * self.counts);
-        (here.map_or(1.0, |here| here.ratio), self.steepness)
+        let here = curve.at(used * counts)?.ratio;
+        Some(Self { counts, above: measured - here, here, ..on_curve })
     }
 
     /// The miss ratio with so much memory.
     pub fn at(&self, bytes: u64) -> Estimate {
         let there = self.curve.at(bytes as f64 * self.counts);
         let Estimate { ratio, band } = there.unwrap_or(Estimate { ratio: 1.0, band: 1.0 });
-        let (here, steepness) = self.bend();
+        let Self { here, steepness, .. } = *self;
         let bent = if ratio < here { here + steepness * (ratio - here) } else { ratio };
         Estimate { ratio: (bent + self.above).clamp(0.0, 1.0), band }
     }
 
     /// The size on the curve that has a miss ratio.
     fn size_for(&self, wanted: f64) -> Option<f64> {
-        let (here, steepness) = self.bend();
+        let Self { here, steepness, .. } = *self;
         let bent = wanted - self.above;
         let on_curve = match steepness {
             _ if bent >= here => bent,
@@ -249,7 +246,6 @@ pub fn divide(report: &Report, memory: u64) -> Division {
     };
     let mut shares: Vec<u64> = report.tenants.iter().zip(&sizings).map(floor).collect();
     let mut left = memory.saturating_sub(shares.iter().sum());
-    let part = (memory / PARTS).max(1);
     let hulls: Vec<_> = report
         .tenants
         .iter()
@@ -258,7 +254,7 @@ pub fn divide(report: &Report, memory: u64) -> Division {
         .map(|((tenant, sizing), &share)| {
             let most = tenant.max.unwrap_or(u64::MAX);
             sizing.map_or_else(Vec::new, |sizing| {
-                hull(&sizing, tenant.weight, share, most.min(memory), part)
+                hull(&sizing, tenant.weight, share, most.min(memory))
             })
         })
         .collect();
@@ -287,11 +283,16 @@ pub fn divide(report: &Report, memory: u64) -> Division {
 }
 
 /// The lower convex hull of weighted waiting against bytes, from a share on.
-fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64, part: u64) -> Vec<(u64, f64)> {
+fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64) -> Vec<(u64, f64)> {
     let end = sizing.end().max(from).min(most);
+    // Between its points a curve is straight, but for the bend where the tenant is.
+    let mut sizes = sizing.sizes(POINTS);
+    sizes.extend([from, sizing.tenant.used, end]);
+    sizes.retain(|size| (from..=end).contains(size));
+    sizes.sort_unstable();
+    sizes.dedup();
     let mut hull: Vec<(u64, f64)> = vec![];
-    let mut size = from;
-    loop {
+    for size in sizes {
         let point = (size, weight * sizing.waits(size).ratio);
         let slope = |a: (u64, f64), b: (u64, f64)| (b.1 - a.1) / (b.0 - a.0) as f64;
         while let [.., a, b] = hull[..]
@@ -300,11 +301,8 @@ fn hull(sizing: &Sizing<'_>, weight: f64, from: u64, most: u64, part: u64) -> Ve
             hull.pop();
         }
         hull.push(point);
-        if size >= end {
-            return hull;
-        }
-        size = size.saturating_add(part).min(end);
     }
+    hull
 }
 
 /// What another limit of memory would give all tenants.

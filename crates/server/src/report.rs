@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::{SIZES, Trial};
-use tune::snapshot::Candidate;
+use tune::snapshot::{Candidate, best};
 
 /// The stretch that *lately* means, in seconds.
 const RECENT_S: u64 = 600;
@@ -149,9 +149,8 @@ fn curve(candidates: &[Candidate]) -> Option<Curve> {
     sizes.dedup();
     let mut curve = Curve { reads: first.reads.min(1e15), ..Curve::default() };
     for (at, size) in sizes.into_iter().enumerate() {
-        let ratios = candidates.iter().map(|candidate| candidate.curve.at(size).0);
         curve.sizes.push(size.0);
-        curve.ratios.push(ratios.fold(1.0, f64::min));
+        curve.ratios.push(best(candidates, size).map_or(1.0, |(ratio, _)| ratio));
         if let (1, Some((_, low, high))) = (candidates.len(), first.bands.get(at)) {
             curve.low.push(low.0);
             curve.high.push(high.0);

@@ -123,6 +123,12 @@ impl Candidate {
     }
 }
 
+/// The least miss ratio at a size, and whose it is, of several policies.
+pub fn best(candidates: &[Candidate], size: Bytes) -> Option<(f64, &Candidate)> {
+    let at = candidates.iter().map(|candidate| (candidate.curve.at(size).0, candidate));
+    at.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
 impl Pool {
     /// The miss ratio to expect with `budget` under `evictor`, if that policy was modelled.
     pub fn miss_ratio(&self, budget: Bytes, evictor: Evictor) -> Option<MissRatio> {

@@ -14,6 +14,7 @@ use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
 use store::TenantStats;
 use tune::pilot::PoolEpoch;
+use tune::snapshot::best;
 
 /// Lines of the format, each metric with what it means.
 struct Page(String);
@@ -274,9 +275,7 @@ fn predictions(shown: &Shown, all: &[(TenantId, String, TenantStats)], page: &mu
         let found = shown.curves.iter().find(|(of, _)| of == id);
         for (size, factor) in [("0.5x", 0.5), ("1x", 1.0), ("2x", 2.0)] {
             let bytes = Bytes((stats.used.as_f64() * factor) as u64);
-            let ratios = found.iter().flat_map(|(_, candidates)| candidates);
-            let ratios = ratios.map(|candidate| candidate.curve.at(bytes).0);
-            if let Some(ratio) = ratios.min_by(f64::total_cmp) {
+            if let Some((ratio, _)) = found.and_then(|(_, candidates)| best(candidates, bytes)) {
                 page.sample("predicted_miss_ratio", &[("tenant", tenant), ("size", size)], ratio);
             }
         }

@@ -5,6 +5,7 @@
 //! pool's: all of them together take a fifth of a percent of a core.
 
 use super::views::SLOWER;
+use crate::planner::adapt_k::chance_of;
 use crate::snapshot::Candidate;
 use crate::watch::{Watch, octave};
 use crate::{Evictor, Reading, Recipe};
@@ -130,15 +131,10 @@ impl Trials {
 /// A policy's waiting beside that of the one in force, both by groups of the same keys.
 fn trial(one: &Candidate, waits: &[f64; GROUPS], present: &[f64; GROUPS], budget: Bytes) -> Trial {
     let all = present.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let groups = GROUPS as f64;
-    let differences = waits.iter().zip(present).map(|(own, present)| own - present);
-    let mean = differences.clone().sum::<f64>() / groups;
-    let squares: f64 = differences.map(|difference| (difference - mean).powi(2)).sum();
-    let error = (groups * squares / (groups - 1.0)).sqrt();
     Trial {
         evictor: one.evictor,
         waits: waits.iter().sum::<f64>() / all,
-        band: 2.0 * error / all,
+        band: chance_of(waits, present),
         miss_ratio: one.curve.at(budget).0,
     }
 }

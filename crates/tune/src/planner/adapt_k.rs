@@ -79,7 +79,7 @@ fn chance(one: &Candidate, best: &Candidate) -> Option<f64> {
 
 /// By what share of the second the difference between two may be chance, which are counts of the
 /// same groups.
-pub(super) fn chance_of(one: &[f64; GROUPS], best: &[f64; GROUPS]) -> f64 {
+pub(crate) fn chance_of(one: &[f64; GROUPS], best: &[f64; GROUPS]) -> f64 {
     let differences: Vec<_> = one.iter().zip(best).map(|(one, best)| one - best).collect();
     let n = GROUPS as f64;
     let mean = differences.iter().sum::<f64>() / n;

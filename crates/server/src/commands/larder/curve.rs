@@ -12,17 +12,11 @@ use base::Bytes;
 use curve::MissRatioCurve;
 use serde_json::json;
 use tune::recipe::Pools;
-use tune::snapshot::Candidate;
+use tune::snapshot::{Candidate, best};
 
 /// Cells of the chart: with its labels it takes 80 columns.
 const WIDTH: usize = 66;
 const HEIGHT: usize = 14;
-
-/// The least of the candidates' miss ratios at a size.
-fn best(candidates: &[Candidate], size: Bytes) -> Option<(f64, &Candidate)> {
-    let at = candidates.iter().map(|candidate| (candidate.curve.at(size).0, candidate));
-    at.min_by(|a, b| a.0.total_cmp(&b.0))
-}
 
 /// Sizes to show a tenant's curves at: even steps to where they end, or to the limit.
 fn sizes(candidates: &[Candidate], limit: Bytes) -> Vec<Bytes> {
