@@ -28,7 +28,7 @@ use std::collections::HashMap;
 const KEYS_MAX: usize = 14_000;
 
 /// Memory of the models for each key that is watched.
-const MODELS_PER_KEY: u64 = 640;
+const MODELS_PER_KEY: u64 = 320;
 
 /// How long new keys are watched before their misses count, at least and at most: as long as the
 /// cache ran without anybody watching them.
