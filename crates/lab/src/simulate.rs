@@ -77,7 +77,7 @@ pub struct Args {
         long,
         value_delimiter = ',',
         value_name = "RECIPE",
-        conflicts_with_all = ["policy", "tenant", "interval", "csv", "html"]
+        conflicts_with_all = ["policy", "tenant", "interval", "csv"]
     )]
     recipe: Vec<String>,
     /// Cost of a miss, with --recipe: of one tenant (web=2ms) or of all (0.5ms)

@@ -1,13 +1,15 @@
 //! What a cache knows of its own work, as one value, and what follows from it.
 //!
-//! The server builds a [`Report`] from its store and its pilot; LARDER, `/metrics`, the dashboard,
-//! `larder top` and `larder advise` read it. A fact is added once. What follows is a function of
+//! The server builds a [`Report`] from its store and its pilot; LARDER, INFO, `/metrics`,
+//! memcached's `stats`, the dashboard, `larder top` and `larder advise` read it. A fact is added
+//! once; [`facts`] names those that are numbers. What follows is a function of
 //! the report alone: [`sizing`] says what other sizes of memory would give, [`finding`] lists what
 //! a person should know or do, and [`say`] puts both in sentences. [`draw`] makes tables, charts
 //! and pages of figures.
 #![forbid(unsafe_code)]
 
 pub mod draw;
+pub mod facts;
 pub mod finding;
 mod history;
 pub mod page;
@@ -175,23 +177,44 @@ pub struct Tenant {
     pub sizes: Vec<SizeClass>,
     /// Its misses by what they cost.
     pub costs: Vec<CostClass>,
+    /// The keys that have much of its requests, the hottest first.
+    #[serde(default)]
+    pub hot_keys: Vec<HotKey>,
+}
+
+/// A key that has much of a tenant's requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HotKey {
+    /// The key; what is no UTF-8 of it is replaced.
+    pub key: String,
+    /// Its share of the tenant's requests.
+    pub share: f64,
 }
 
 /// Requests of a tenant since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Reads that found their item.
     pub hits: u64,
     /// Reads that found nothing.
     pub misses: u64,
+    /// Of those, reads that found a dead item.
+    pub misses_expired: u64,
     /// Writes of a value.
     pub writes: u64,
     /// Items removed on request.
     pub deletes: u64,
     /// Items that died of age.
     pub expired: u64,
+    /// Of those, found by the sweep.
+    pub expired_swept: u64,
+    /// Of those, found by writes that needed room.
+    pub expired_for_room: u64,
     /// Items that left to make room.
     pub evicted: u64,
+    /// Bytes of those.
+    pub evicted_bytes: u64,
 }
 
 impl Counters {

@@ -87,6 +87,20 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A key in quotes, fit for a line: control characters escaped, and its middle left out where it is
+/// long.
+pub fn quoted(key: &str) -> String {
+    const SIDE: usize = 16;
+    let shown: Vec<char> = key.chars().collect();
+    let text: String = if shown.len() > 2 * SIDE + 1 {
+        let (head, tail) = (&shown[..SIDE], &shown[shown.len() - SIDE..]);
+        head.iter().chain(&['…']).chain(tail).collect()
+    } else {
+        key.to_owned()
+    };
+    format!("'{}'", text.escape_debug().to_string().replace("\\'", "'"))
+}
+
 /// Units, which stay on the line of their number.
 const UNITS: [&str; 11] =
     ["%", "B", "KiB", "MiB", "GiB", "TiB", "µs", "ms", "s", "point", "points"];
@@ -137,6 +151,13 @@ mod tests {
             "1 second, 10 minutes, 2 hours, 10 days"
         );
         assert_eq!(count(1_234_567), "1 234 567");
+    }
+
+    #[test]
+    fn keys_fit_a_line() {
+        assert_eq!(quoted("user:7"), "'user:7'");
+        assert_eq!(quoted("it's\n\u{1b}[2J"), r"'it's\n\u{1b}[2J'");
+        assert_eq!(quoted(&"x".repeat(99)), format!("'{0}…{0}'", "x".repeat(16)));
     }
 
     #[test]

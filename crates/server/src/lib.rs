@@ -19,6 +19,7 @@ mod files;
 mod glob;
 mod hash;
 mod hotkeys;
+mod hottest;
 mod housekeeping;
 mod http;
 mod listen;

@@ -243,7 +243,7 @@ fn expected(shared: &Shared) -> Vec<Option<f64>> {
     if shared.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
     }
-    let mut report = report::report(shared);
+    let mut report = report::new_report(shared);
     let history = shared.lock_history();
     let of = |tenant: &mut ::report::Tenant| {
         let now = report.server.now_unix_s;

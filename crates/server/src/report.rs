@@ -2,15 +2,18 @@
 //! from the store, the pilot and the history.
 
 use crate::commands::larder::price;
+use crate::hottest::Hottest;
 use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    CostClass, Counters, Curve, Forecasts, History, Point, PolicyTrial, Report, Server, Shift,
-    SizeClass, Tenant,
+    CostClass, Counters, Curve, Forecasts, History, HotKey, Point, PolicyTrial, Report, Server,
+    Shift, SizeClass, Tenant,
 };
 use base::{Bytes, TenantId};
 use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::{SIZES, Trial};
@@ -28,11 +31,45 @@ const SIZED_MAX: usize = 64;
 /// Points of a curve, where its band does not say at which sizes.
 const POINTS: u64 = 32;
 
+/// Hot keys of a tenant that are shown.
+const HOT_KEYS_MAX: usize = 8;
+
 /// Changes that are shown.
 const CHANGES_MAX: usize = 64;
 
+/// The last report, and what making reports took in this second.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    second: u64,
+    spent: Duration,
+    last: Option<Arc<Report>>,
+}
+
+/// All that is known now, or was known within the last second if reports took a twentieth of it:
+/// whoever asks all the time does not keep a worker from its clients.
+pub(crate) fn report(shared: &Shared) -> Arc<Report> {
+    const SPENT_MAX: Duration = Duration::from_millis(50);
+    let second = shared.clock.micros().0 / 1_000_000;
+    let reports = || shared.reports.lock().unwrap_or_else(PoisonError::into_inner);
+    {
+        let mut kept = reports();
+        if kept.second != second {
+            *kept = Reports { second, ..Reports::default() };
+        }
+        if let Some(last) = kept.last.as_ref().filter(|_| kept.spent >= SPENT_MAX) {
+            return Arc::clone(last);
+        }
+    }
+    let start = Instant::now();
+    let made = Arc::new(new_report(shared));
+    let mut kept = reports();
+    kept.spent += start.elapsed();
+    kept.last = Some(Arc::clone(&made));
+    made
+}
+
 /// All that is known now.
-pub(crate) fn report(shared: &Shared) -> Report {
+pub(crate) fn new_report(shared: &Shared) -> Report {
     // A copy, or the pilot would wait for whoever asks.
     let history = shared.lock_history().clone();
     report_of(shared, &history)
@@ -44,6 +81,10 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let shown = shared.published.shown();
     let now_unix_s = shared.clock.now().unix_ms / 1_000;
     let price = price::price(shared, &view);
+    let mut hottest = Hottest::default();
+    for worker in &shared.stats.workers {
+        hottest.add(&worker.hottest());
+    }
     let stats = shared.store.all_stats();
     let mut tenants = Vec::with_capacity(view.names.len());
     for (at, (name, stats)) in view.names.iter().zip(&stats).enumerate() {
@@ -53,6 +94,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
         tenant.policy = policy_of(shared, &view, &shown, id);
         tenant.recent = history.recent(Some(name), now_unix_s, RECENT_S);
         tenant.mib_saves_us = price.as_ref().and_then(|price| price.saves_us(id));
+        tenant.hot_keys = hottest.of(id).into_iter().take(HOT_KEYS_MAX).map(hot_key).collect();
         tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
         if at < SIZED_MAX && tenant.used > 0 {
             tenant.sizes = sizes(shared, id, told);
@@ -117,10 +159,14 @@ fn tenant(view: &View, shown: &Shown, id: TenantId, stats: &TenantStats) -> Tena
         counters: Counters {
             hits: counters.hits,
             misses: counters.misses,
+            misses_expired: counters.misses_expired,
             writes: counters.sets,
             deletes: counters.deletes,
             expired: counters.expired,
+            expired_swept: counters.expired_swept,
+            expired_for_room: counters.expired_for_room,
             evicted: counters.evicted,
+            evicted_bytes: counters.evicted_bytes,
         },
         penalty_us: (stats.penalty.count >= 1.0).then(|| stats.penalty.mean.as_f64()),
         curve: curve.and_then(|(_, candidates)| self::curve(candidates)),
@@ -157,6 +203,10 @@ fn curve(candidates: &[Candidate]) -> Option<Curve> {
         }
     }
     Some(curve)
+}
+
+fn hot_key((key, share): (&[u8], f64)) -> HotKey {
+    HotKey { key: String::from_utf8_lossy(key).into_owned(), share }
 }
 
 /// Items and hits by powers of two of their size.

@@ -20,6 +20,7 @@ use crate::pilot::{self, PublishedStatus};
 use crate::pubsub::PubSub;
 use crate::quiet::Quiet;
 use crate::removals;
+use crate::report::Reports;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tls;
@@ -141,6 +142,8 @@ pub(crate) struct Shared {
     pub(crate) published: PublishedStatus,
     /// What happened, at several resolutions.
     pub(crate) history: Mutex<History>,
+    /// The last report that somebody asked for.
+    pub(crate) reports: Mutex<Reports>,
     pub(crate) mailboxes: Vec<Mailbox>,
     /// Parts of the store.
     pub(crate) shards: usize,
@@ -235,6 +238,7 @@ impl Shared {
             transfers: Transfers::default(),
             published: PublishedStatus::default(),
             history: Mutex::default(),
+            reports: Mutex::default(),
             mailboxes,
             shards,
             listening,

@@ -7,11 +7,12 @@
 //! [`TIMED_EVERY`] beyond: two readings of the clock for each command would cost more than a GET. A
 //! quiet server so times everything; of a busy one each timed call stands for those left out.
 
+use crate::hottest::Hottest;
 use crate::quiet::Quiet;
 use base::histogram;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many batches of each second are timed, and then one of [`TIMED_EVERY`].
 const TIMED_FIRST: u64 = 64;
@@ -67,6 +68,8 @@ pub(crate) struct Worker {
     pub(crate) events: [Counter; crate::memcached::EVENTS],
     /// Times of commands in microseconds, by command; filled by the timed batches.
     latencies: Mutex<BTreeMap<u16, BTreeMap<u16, u64>>>,
+    /// The keys of the timed batches.
+    hottest: Mutex<Hottest>,
 }
 
 impl Worker {
@@ -80,7 +83,13 @@ impl Worker {
             polls: Counter::default(),
             events: Default::default(),
             latencies: Mutex::default(),
+            hottest: Mutex::default(),
         }
+    }
+
+    /// The keys that were asked for most in timed batches.
+    pub(crate) fn hottest(&self) -> MutexGuard<'_, Hottest> {
+        self.hottest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts the time of a command of a timed batch that stands for so many.

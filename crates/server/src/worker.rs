@@ -419,6 +419,8 @@ impl Worker {
         now: Now,
     ) -> Result<usize, End> {
         let mut consumed = 0;
+        self.batches += 1;
+        let is_timed = stats::weight(self.batches) > 0;
         let (tracked, now_ms) = (self.shared.tracking.is_active(), self.now_ms);
         let paused = self.shared.pause.until(now_ms).is_some();
         while connection.session.goes_on() {
@@ -442,6 +444,9 @@ impl Worker {
                             break;
                         }
                         memcached::execute(&mut ask);
+                        if is_timed {
+                            memcached::note_keys(&ask);
+                        }
                         if tracked {
                             memcached::tell_trackers(&ask);
                         }

@@ -4,8 +4,9 @@ use super::partition::Partition;
 use super::replayed::Replayed;
 use crate::plant::Counts;
 use crate::survey::Survey;
-use base::TenantId;
+use base::{Bytes, TenantId};
 use serde::Serialize;
+use tune::snapshot::{Pool, best};
 use tune::{Evictor, Objective, Plan, Recipe, Snapshot};
 
 /// A plan, and what it and two others would have made of the traces.
@@ -23,6 +24,9 @@ pub(super) struct Answer {
     /// Over all tenants.
     pub(super) overall: Overall,
     pub(super) plan: Plan,
+    /// What each pool would miss at sizes up to the memory.
+    #[serde(skip)]
+    pub(super) curves: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -154,6 +158,15 @@ impl Answer {
                 outcomes: Outcomes::of(stores, all),
             },
             plan,
+            curves: snapshot.pools.iter().map(|pool| curve(pool, snapshot.memory)).collect(),
         }
     }
+}
+
+/// The miss ratio under the best policy at each size.
+fn curve(pool: &Pool, memory: Bytes) -> (String, Vec<(f64, f64)>) {
+    const POINTS: u64 = 64;
+    let sizes = (0..=POINTS).map(|step| Bytes(memory.0 / POINTS * step));
+    let point = |size: Bytes| Some((size.as_f64(), best(&pool.candidates, size)?.0));
+    (pool.name.clone(), sizes.filter_map(point).collect())
 }

@@ -21,8 +21,10 @@ use crate::open::Options;
 use crate::plant::Bounds;
 use crate::requests::Requests;
 use crate::survey::Survey;
+use crate::whole_file;
 use answer::Answer;
 use anyhow::{anyhow, ensure};
+use std::path::PathBuf;
 use tune::{Objective, Recipe, planner, recipe};
 use wishes::Wishes;
 
@@ -65,6 +67,9 @@ pub struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Write a page with charts and tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     #[command(flatten)]
     read: Options,
 }
@@ -75,11 +80,18 @@ pub struct Args {
 /// What went wrong, and what would mend it.
 #[allow(clippy::needless_pass_by_value, reason = "every subcommand runs so")]
 pub fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(path) = &args.html {
+        whole_file::check(path, &args.traces)?;
+    }
     let answer = answer(&args)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
         print!("{answer}");
+    }
+    if let Some(path) = &args.html {
+        whole_file::write(path, &args.traces, &answer.page().to_string())?;
+        eprintln!("wrote {}", path.display());
     }
     Ok(())
 }

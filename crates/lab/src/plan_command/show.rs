@@ -1,7 +1,7 @@
 //! The answer as tables, for people.
 
 use super::answer::{Answer, Outcome, Outcomes, Share};
-use crate::report::Table;
+use crate::report::{Axis, Chart, Format, Page, Series, Table, sign};
 use base::{Bytes, Micros};
 use std::fmt;
 
@@ -29,17 +29,21 @@ fn uses(outcomes: &Outcomes) -> String {
     outcomes.shared.bytes.map_or("-".to_owned(), |bytes| Bytes(bytes).to_string())
 }
 
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} for {} tenants, recipe {}, least {}; {} requests\n",
+impl Answer {
+    fn head(&self) -> String {
+        format!(
+            "{} for {} tenants, recipe {}, least {}; {} requests",
             Bytes(self.memory),
             self.tenants.len(),
             self.recipe,
             self.objective,
             self.requests
-        )?;
+        )
+    }
+
+    /// Pools where they are not tenants, tenants, and all.
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![];
         if !self.pools.is_empty() {
             let mut table =
                 Table::new(["pool", "reads"].iter().chain(&SHARE).chain(&MISSES).copied());
@@ -47,7 +51,7 @@ impl fmt::Display for Answer {
                 let head = [pool.name.clone(), pool.reads.to_string()];
                 table.row(head.into_iter().chain(share(&pool.share)).chain(misses(&pool.outcomes)));
             }
-            writeln!(f, "{table}\n")?;
+            tables.push(table);
         }
         let shares = if self.pools.is_empty() { &SHARE[..] } else { &[] };
         let head = ["tenant", "reads", "touches"];
@@ -63,7 +67,7 @@ impl fmt::Display for Answer {
             let cells = head.into_iter().chain(own.into_iter().flatten());
             table.row(cells.chain(misses(&tenant.outcomes)).chain([uses(&tenant.outcomes)]));
         }
-        writeln!(f, "{table}\n")?;
+        tables.push(table);
         let overall = &self.overall;
         let mut table = Table::new(["", "miss ratio", "mean wait for misses"]);
         let mut row = |name: &str, outcome: Outcome| {
@@ -73,11 +77,54 @@ impl fmt::Display for Answer {
         row("shared, no division", overall.outcomes.shared);
         row("equal shares", overall.outcomes.equal);
         row("planned", overall.outcomes.planned);
-        writeln!(f, "{table}")?;
-        writeln!(f, "the plan's own forecast: {:.1} µs", overall.forecast_mean_us)?;
-        for note in &self.plan.notes {
-            writeln!(f, "{note}")?;
+        tables.push(table);
+        tables
+    }
+
+    /// What stands below the tables.
+    fn notes(&self) -> Vec<String> {
+        let forecast = self.overall.forecast_mean_us;
+        let mut notes = vec![format!("the plan's own forecast: {forecast:.1} µs")];
+        notes.extend(self.plan.notes.iter().map(ToString::to_string));
+        notes
+    }
+
+    /// A page: the curve of each pool with its planned size, and the tables.
+    pub(super) fn page(&self) -> Page {
+        let mut page = Page::new("A division of memory");
+        sign(&mut page);
+        page.paragraph(&self.head()).chart(&Chart {
+            title: "What each pool would miss, up to the memory there is".into(),
+            x: Axis::new("memory", Format::Bytes),
+            y: Axis::new("reads that miss", Format::Percent),
+            series: self
+                .curves
+                .iter()
+                .map(|(name, points)| Series::new(name, points.clone()))
+                .collect(),
+            marks: self
+                .plan
+                .pools
+                .iter()
+                .map(|pool| (pool.budget.as_f64(), pool.name.clone()))
+                .collect(),
+            ..Chart::default()
+        });
+        for table in self.tables() {
+            page.table(&table);
         }
-        Ok(())
+        for note in self.notes() {
+            page.paragraph(&note);
+        }
+        page
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}\n", self.head())?;
+        let tables: Vec<_> = self.tables().iter().map(ToString::to_string).collect();
+        writeln!(f, "{}", tables.join("\n\n"))?;
+        self.notes().iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }

@@ -7,11 +7,12 @@ use super::size::Size;
 use super::{Args, LIVE};
 use crate::plant::{Bounds, SimulatedPlant};
 use crate::product::Steered;
-use crate::report::{Table, json};
+use crate::report::{Axis, Chart, Format, Page, Series, Table, json, sign};
 use crate::requests::Requests;
 use crate::simulation::{Simulation, Store};
 use crate::slab_plant::{SlabPlant, Slabs};
 use crate::survey::{Penalties, Survey};
+use crate::whole_file;
 use anyhow::{Result, anyhow, ensure};
 use base::{Bytes, TenantId};
 use serde::Serialize;
@@ -54,11 +55,19 @@ struct Tenant {
 
 /// Runs every recipe at every size.
 pub(super) fn run(args: &Args) -> Result<()> {
+    if let Some(path) = &args.html {
+        whole_file::check(path, &args.traces)?;
+    }
     let flown = flown(args)?;
     if args.json {
-        return json::print(&flown);
+        json::print(&flown)?;
+    } else {
+        println!("{}", table(&flown));
     }
-    print!("{}", show(&flown));
+    if let Some(path) = &args.html {
+        whole_file::write(path, &args.traces, &page(&flown).to_string())?;
+        eprintln!("wrote {}", path.display());
+    }
     Ok(())
 }
 
@@ -157,8 +166,70 @@ fn fly_over(
     })
 }
 
+/// Charts over sizes, or over the last epochs where there is one size; and the table.
+fn page(flown: &[Flown]) -> Page {
+    let mut page = Page::new("Recipes on traces");
+    sign(&mut page);
+    let sizes = flown.iter().filter(|one| one.recipe == flown[0].recipe).count();
+    let all: [(&str, &str, Format, fn(&Flown) -> f64); 2] = [
+        ("Mean wait for misses", "of all reads", Format::Micros, |one| one.mean_us),
+        ("Reads that miss", "of all reads", Format::Percent, |one| one.miss_ratio),
+    ];
+    for (title, label, format, of) in all.into_iter().filter(|_| sizes > 1) {
+        page.chart(&Chart {
+            title: title.into(),
+            x: Axis { log: true, ..Axis::new("memory", Format::Bytes) },
+            y: Axis::new(label, format),
+            series: over_sizes(flown, of),
+            ..Chart::default()
+        });
+    }
+    for one in flown.iter().filter(|_| sizes == 1) {
+        page.chart(&epochs(one));
+    }
+    page.table(&table(flown));
+    page
+}
+
+/// A line for each recipe.
+fn over_sizes(flown: &[Flown], of: fn(&Flown) -> f64) -> Vec<Series> {
+    let mut lines: Vec<Series> = vec![];
+    for one in flown {
+        let point = (one.size_bytes as f64, of(one));
+        match lines.iter_mut().find(|line| line.name == one.recipe) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Series::new(&one.recipe, vec![point])),
+        }
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    lines
+}
+
+/// What each pool held at the end of the last epochs.
+fn epochs(flown: &Flown) -> Chart {
+    let mut lines: Vec<Series> = vec![];
+    for epoch in &flown.history {
+        for pool in &epoch.pools {
+            let point = (epoch.epoch as f64, pool.budget.as_f64());
+            match lines.iter_mut().find(|line| line.name == pool.name) {
+                Some(line) => line.points.push(point),
+                None => lines.push(Series::new(&pool.name, vec![point])),
+            }
+        }
+    }
+    Chart {
+        title: format!("{} at {}: what it gave to whom", flown.recipe, flown.size),
+        x: Axis::new("epoch", Format::Number),
+        y: Axis::new("memory", Format::Bytes),
+        series: lines,
+        ..Chart::default()
+    }
+}
+
 /// A line for each tenant and one for all; of a single tenant that is the same.
-fn show(flown: &[Flown]) -> String {
+fn table(flown: &[Flown]) -> Table {
     let head = ["recipe", "size", "tenant", "reads", "miss ratio", "mean wait", "uses", "policy"];
     let mut table = Table::new(head);
     for flown in flown {
@@ -183,7 +254,7 @@ fn show(flown: &[Flown]) -> String {
             line("all", flown.requests, flown.miss_ratio, flown.mean_us, used, String::new());
         }
     }
-    format!("{table}\n")
+    table
 }
 
 #[cfg(test)]
@@ -217,7 +288,9 @@ mod tests {
         assert!(shared.history.iter().all(|epoch| epoch.moved == Bytes(0)));
         assert!(steered.history.iter().any(|epoch| epoch.moved > Bytes(0)));
         assert!(steered.mean_us < 0.7 * shared.mean_us, "{flown:?}");
-        assert!(show(&flown).contains("kredis"));
+        assert!(table(&flown).to_string().contains("kredis"));
+        let page = page(&flown).to_string();
+        assert!(page.contains("kredis at 40%") && page.contains("<svg"), "{page}");
     }
 
     /// Every recipe on the live store, in virtual time: with a quarter more memory, for its tables,

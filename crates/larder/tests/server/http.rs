@@ -35,7 +35,7 @@ fn metrics_and_probes() {
     for line in [
         "larder_memory_max_bytes 67108864",
         "larder_hits_total{tenant=\"web\"} 1",
-        "larder_misses_total{tenant=\"default\",kind=\"absent\"} 1",
+        "larder_misses_total{tenant=\"default\"} 1",
         "larder_writes_total{tenant=\"web\"} 2",
         "larder_tenant_items{tenant=\"default\"} 0",
         "larder_commands_total{command=\"get\"} 2",

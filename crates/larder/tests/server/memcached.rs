@@ -113,7 +113,8 @@ fn both_protocols_see_the_same_data() {
     assert_eq!(redis.value("TTL t:a"), "100");
     assert_eq!(redis.value("APPEND t:a !"), "6");
     assert_eq!(text.ask("get t:a"), "VALUE t:a 5 6\r\nhello!\r\nEND", "flags stay");
-    assert!(redis.info("tenant_t").contains("keys=1,"));
+    assert!(redis.info("tenant_t").contains(",items=1,"));
+    assert!(text.ask("stats tenants").contains("STAT t:items 1\r\n"));
     redis.ask("SET n 41");
     assert_eq!(text.ask("incr n 1"), "42");
     assert_eq!(redis.value("INCR n"), "43");

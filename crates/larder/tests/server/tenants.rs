@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 /// Items of a tenant, as INFO counts them.
 fn keys(client: &mut Client, tenant: &str) -> String {
     let line = client.info(&format!("tenant_{tenant}"));
-    line.split(',').find_map(|field| field.strip_prefix("keys=")).unwrap().to_owned()
+    line.split(',').find_map(|field| field.strip_prefix("items=")).unwrap().to_owned()
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn bounds_are_kept() {
         client.ask(&format!("SET c:{i} {value}"));
     }
     let line = client.info("tenant_a");
-    let bytes = line.split(',').next().unwrap().strip_prefix("bytes=").unwrap();
+    let bytes = line.split(',').find_map(|field| field.strip_prefix("used_bytes=")).unwrap();
     assert!(bytes.parse::<u64>().unwrap() <= 1 << 20, "{line}");
     assert_eq!(keys(&mut client, "b"), "1000");
     assert!(client.info("used_memory").parse::<u64>().unwrap() <= 8 << 20);

@@ -19,6 +19,17 @@ pub enum Severity {
     Warning,
 }
 
+impl Severity {
+    /// The word for it in JSON and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Advice => "advice",
+            Self::Warning => "warning",
+        }
+    }
+}
+
 /// One thing to know or do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
@@ -67,6 +78,7 @@ findings!(
     deleted_misses,
     read_too_early,
     large_items,
+    hot_key,
     write_only,
     floor_costs,
     forecast_off,

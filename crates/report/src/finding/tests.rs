@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::{
-    Counters, Curve, Forecasts, PolicyTrial, Recent, Report, Server, Shift, SizeClass, Tenant,
+    Counters, Curve, Forecasts, HotKey, PolicyTrial, Recent, Report, Server, Shift, SizeClass,
+    Tenant,
 };
 
 const MIB: u64 = 1 << 20;
@@ -126,6 +127,12 @@ fn with_fault(name: &str) -> Report {
                 SizeClass { size: 1_000, used: 20 * MIB, items: 20_000, hits: 99_000 },
                 SizeClass { size: 65_536, used: 70 * MIB, items: 1_100, hits: 1_000 },
             ];
+        }
+        "hot_key" => {
+            report.recent.reads = 6_000_000;
+            let jobs = &mut report.tenants[1].recent;
+            (jobs.reads, jobs.misses) = (50 * jobs.reads, 50 * jobs.misses);
+            report.tenants[1].hot_keys = vec![HotKey { key: "config\n".into(), share: 0.4 }];
         }
         "write_only" => {
             report.tenants[1].counters = Counters { writes: 1_000_000, ..Counters::default() };

@@ -159,6 +159,13 @@ fn classes(tenant: &Tenant) -> String {
         out += "<h2>By size</h2>\n";
         out += &table(["items", "count", "memory", "of the hits"], rows);
     }
+    if !tenant.hot_keys.is_empty() {
+        let rows = tenant.hot_keys.iter();
+        let rows =
+            rows.map(|hot| vec![crate::words::quoted(&hot.key), crate::words::percent(hot.share)]);
+        out += "<h2>Hot keys</h2>\n";
+        out += &table(["key", "of its requests"], rows);
+    }
     out
 }
 

@@ -1,8 +1,9 @@
 //! INFO and MEMORY STATS: the state of the server, under the names that exporters read.
 
 use super::{Call, Command, Done, get};
+use crate::report::report;
 use crate::shared::Shared;
-use base::TenantId;
+use ::report::facts;
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 use store::Scope;
@@ -32,6 +33,7 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Latencystats", false, latencystats),
     ("Cluster", true, |_, out| out.add("cluster_enabled", 0)),
     ("Keyspace", true, keyspace),
+    ("Larder", true, larder),
     ("Tenants", true, tenants),
 ];
 
@@ -382,26 +384,21 @@ fn keyspace(call: &Call<'_>, out: &mut Fields) {
     }
 }
 
+fn larder(call: &Call<'_>, out: &mut Fields) {
+    for (name, number) in facts::of_server(&report(call.shared)) {
+        out.add(name, facts::show(number));
+    }
+}
+
 fn tenants(call: &Call<'_>, out: &mut Fields) {
-    for (number, name) in call.view.names.iter().enumerate() {
-        let stats = call.shared.store.tenant_stats(number as TenantId);
-        let (counted, tenant) = (stats.counters, call.view.tenant(number as TenantId));
-        let value = format!(
-            "bytes={},keys={},min={},max={},weight={},hits={},misses={},miss_ratio={:.4},\
-             expired={},evicted={},penalty_us={}",
-            stats.used.0,
-            stats.len.items,
-            tenant.min.0,
-            tenant.max.map_or(0, |max| max.0),
-            tenant.weight,
-            counted.hits,
-            counted.misses,
-            ratio(counted.misses, counted.gets()),
-            counted.expired,
-            counted.evicted,
-            stats.penalty.mean.0,
-        );
-        out.add(&format!("tenant_{name}"), value);
+    for tenant in &report(call.shared).tenants {
+        let all: Vec<_> = facts::of_tenant(tenant)
+            .map(|(name, number)| {
+                let name = name.strip_prefix("tenant_").unwrap_or(&name);
+                format!("{name}={}", facts::show(number))
+            })
+            .collect();
+        out.add(&format!("tenant_{}", tenant.name), all.join(","));
     }
 }
 

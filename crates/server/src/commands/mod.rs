@@ -420,6 +420,19 @@ pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
     }
 }
 
+/// Counts the keys of a command of a timed batch.
+#[cold]
+pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) {
+    let places = get(number).key_places(call.args.len());
+    if places.len() > 0 {
+        let mut hottest = counters.hottest();
+        for at in places {
+            let key = call.arg(at);
+            hottest.note(call.session.owners.of(key), key);
+        }
+    }
+}
+
 /// Replaces what was written of a reply by an error.
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {

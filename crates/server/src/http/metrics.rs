@@ -7,14 +7,11 @@ use crate::pilot::Shown;
 use crate::report::report;
 use crate::shared::Shared;
 use crate::transfer;
-use ::report::Report;
-use ::report::finding::{self, Severity};
-use base::{Bytes, Cause, TenantId};
+use ::report::{Report, facts, finding};
+use base::{Bytes, TenantId};
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
-use store::TenantStats;
 use tune::pilot::PoolEpoch;
-use tune::snapshot::best;
 
 /// Lines of the format, each metric with what it means.
 struct Page(String);
@@ -57,9 +54,10 @@ pub(super) fn text(shared: &Shared) -> String {
     memory(shared, &mut page);
     traffic(shared, &mut page);
     pauses(shared, &mut page);
-    tenants(shared, &mut page);
-    pilot(&shared.published.shown(), &mut page);
-    answers(&report(shared), &mut page);
+    let shown = shared.published.shown();
+    classes(&shown, &mut page);
+    pilot(&shown, &mut page);
+    facts(&report(shared), &mut page);
     transfers(shared, &mut page);
     page.0
 }
@@ -73,8 +71,6 @@ fn server(shared: &Shared, page: &mut Page) {
         ("recipe", &view.settings.recipe.to_string()),
     ];
     page.sample("info", &labels, 1);
-    page.gauge("uptime_seconds", "Since it started.", shared.clock.micros().0 / 1_000_000);
-    page.gauge("clients", "Connected clients.", shared.clients.all().len());
     page.gauge("clients_max", "Clients that may be connected.", view.settings.maxclients);
     let (user, system) = crate::housekeeping::cpu_seconds();
     page.metric("cpu_seconds_total", "counter", "Time of processors.");
@@ -83,12 +79,8 @@ fn server(shared: &Shared, page: &mut Page) {
 }
 
 fn memory(shared: &Shared, page: &mut Page) {
-    let (used, limit) = shared.memory();
-    page.gauge("memory_used_bytes", "Data with its metadata and tables.", used.0);
-    page.gauge("memory_max_bytes", "What that may be (maxmemory); 0 for no limit.", limit.0);
     let reserve = shared.store.reserve();
     page.gauge("memory_reserve_bytes", "Of that, set aside for the allocator.", reserve.0);
-    page.gauge("memory_resident_bytes", "Memory of the process.", shared.resident().0);
     let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     let clients = shared.clients.all();
     let buffers: u64 = clients.iter().map(|c| load(&c.input) + load(&c.output)).sum();
@@ -161,86 +153,9 @@ fn pauses(shared: &Shared, page: &mut Page) {
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 
-/// Reads a number of a tenant.
-type Read = fn(&TenantStats) -> u64;
-
-fn tenants(shared: &Shared, page: &mut Page) {
-    let view = shared.view();
-    let shown = shared.published.shown();
-    let all: Vec<(TenantId, String, TenantStats)> = view
-        .names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| (at as TenantId, name.clone(), shared.store.tenant_stats(at as TenantId)))
-        .collect();
-    let counters: &[(&str, &str, Read)] = &[
-        ("hits_total", "Reads that found their item.", |t| t.counters.hits),
-        ("writes_total", "Writes of a value.", |t| t.counters.sets),
-        ("deletes_total", "Items removed on request.", |t| t.counters.deletes),
-        ("expired_total", "Items that died of age.", |t| t.counters.expired),
-        ("expired_swept_total", "Of those, found by the sweep.", |t| t.counters.expired_swept),
-        ("expired_for_room_total", "Of those, found by writes that needed room.", |t| {
-            t.counters.expired_for_room
-        }),
-        ("evicted_total", "Items that left to make room.", |t| t.counters.evicted),
-        ("evicted_bytes_total", "Bytes of those.", |t| t.counters.evicted_bytes),
-    ];
-    for (name, help, read) in counters {
-        page.metric(name, "counter", help);
-        for (_, tenant, stats) in &all {
-            page.sample(name, &[("tenant", tenant)], read(stats));
-        }
-    }
-    page.metric(
-        "misses_total",
-        "counter",
-        "Reads that found nothing: a dead item (expired), or none (absent).",
-    );
-    for (_, tenant, stats) in &all {
-        let (missed, dead) = (stats.counters.misses, stats.counters.misses_expired);
-        page.sample("misses_total", &[("tenant", tenant), ("kind", "expired")], dead);
-        page.sample("misses_total", &[("tenant", tenant), ("kind", "absent")], missed - dead);
-    }
-    let gauges: &[(&str, &str, Read)] = &[
-        ("tenant_used_bytes", "Memory of a tenant.", |t| t.used.0),
-        ("tenant_items", "Items of a tenant.", |t| t.len.items),
-    ];
-    for (name, help, read) in gauges {
-        page.metric(name, "gauge", help);
-        for (_, tenant, stats) in &all {
-            page.sample(name, &[("tenant", tenant)], read(stats));
-        }
-    }
-    page.metric("tenant_min_bytes", "gauge", "Memory that others may not take.");
-    for (id, tenant, _) in &all {
-        page.sample("tenant_min_bytes", &[("tenant", tenant)], view.tenant(*id).min.0);
-    }
-    page.metric("tenant_max_bytes", "gauge", "Memory it may take, where there is a limit.");
-    for (id, tenant, _) in &all {
-        if let Some(max) = view.tenant(*id).max {
-            page.sample("tenant_max_bytes", &[("tenant", tenant)], max.0);
-        }
-    }
-    page.metric("tenant_budget_bytes", "gauge", "Memory the plan in force gives to its pool.");
-    for (id, tenant, _) in &all {
-        if let Some((budget, _)) = shown.pool(*id) {
-            page.sample("tenant_budget_bytes", &[("tenant", tenant)], budget.0);
-        }
-    }
-    pages(&shown, page);
-    page.metric("miss_penalty_seconds", "gauge", "Mean cost of a miss, where it was measured.");
-    for (_, tenant, stats) in &all {
-        if stats.penalty.count > 0.0 {
-            let seconds = stats.penalty.mean.0 as f64 / 1e6;
-            page.sample("miss_penalty_seconds", &[("tenant", tenant)], seconds);
-        }
-    }
-    predictions(&shown, &all, page);
-}
-
 /// Pages of each class of sizes, and what was forecast and came of it, where the recipe divides
 /// pages.
-fn pages(shown: &Shown, page: &mut Page) {
+fn classes(shown: &Shown, page: &mut Page) {
     let history = shown.status.as_ref().map_or(&[][..], |status| &status.history);
     let [.., before, last] = history else { return };
     let by_class = |pool: &&PoolEpoch| pool.pages.is_some();
@@ -264,33 +179,11 @@ fn pages(shown: &Shown, page: &mut Page) {
     }
 }
 
-/// Miss ratios that half, all and twice the memory would give, by the curve of the best policy.
-fn predictions(shown: &Shown, all: &[(TenantId, String, TenantStats)], page: &mut Page) {
-    page.metric(
-        "predicted_miss_ratio",
-        "gauge",
-        "Miss ratio with half, the same and twice the memory the tenant has.",
-    );
-    for (id, tenant, stats) in all {
-        let found = shown.curves.iter().find(|(of, _)| of == id);
-        for (size, factor) in [("0.5x", 0.5), ("1x", 1.0), ("2x", 2.0)] {
-            let bytes = Bytes((stats.used.as_f64() * factor) as u64);
-            if let Some((ratio, _)) = found.and_then(|(_, candidates)| best(candidates, bytes)) {
-                page.sample("predicted_miss_ratio", &[("tenant", tenant), ("size", size)], ratio);
-            }
-        }
-    }
-}
-
 fn pilot(shown: &Shown, page: &mut Page) {
     let Some(status) = &shown.status else { return };
     page.counter("epochs_total", "Rounds of the loop.", status.epoch);
-    page.gauge("sample_ratio", "Share of the keys that are sampled.", status.rate);
     page.counter("samples_total", "Requests the models saw.", status.samples);
     page.counter("samples_dropped_total", "Samples lost to full queues.", status.dropped);
-    page.gauge("model_bytes", "Memory of the models.", status.model_bytes.0);
-    let observer = status.observer_bytes.0;
-    page.gauge("observer_bytes", "Memory of what joins misses with their fills.", observer);
     if let Some(epoch) = status.history.last() {
         let help = "What the last plan promised to save, as a share of the cost.";
         page.gauge("plan_gain_ratio", help, epoch.gain);
@@ -314,44 +207,37 @@ fn pilot(shown: &Shown, page: &mut Page) {
     }
 }
 
-/// What the report makes of it all, over the last ten minutes.
-fn answers(report: &Report, page: &mut Page) {
-    page.metric(
-        "miss_cause_ratio",
-        "gauge",
-        "Share of the reads that missed lately, by cause, from sampled keys.",
-    );
-    for tenant in &report.tenants {
-        for cause in Cause::ALL {
-            if let Some(share) = tenant.recent.missed_for(cause) {
-                let labels = [("tenant", tenant.name.as_str()), ("cause", cause.name())];
-                page.sample("miss_cause_ratio", &labels, share);
+/// Every fact of the report, and what it finds.
+fn facts(report: &Report, page: &mut Page) {
+    for fact in facts::OF_SERVER {
+        page.metric(fact.name, fact.kind.name(), fact.help);
+        if let Some(number) = (fact.of)(report) {
+            page.sample(fact.name, &[], number);
+        }
+    }
+    for fact in facts::OF_TENANTS {
+        page.metric(fact.name, fact.kind.name(), fact.help);
+        for tenant in &report.tenants {
+            if let Some(number) = (fact.of)(tenant) {
+                page.sample(fact.name, &[("tenant", &tenant.name)], number);
             }
         }
     }
-    let help = "Waiting for misses in every second, lately: misses times what one costs.";
-    page.metric("waiting_ratio", "gauge", help);
-    for tenant in &report.tenants {
-        let seconds = tenant.recent.wait_ms_per_s() / 1e3;
-        page.sample("waiting_ratio", &[("tenant", &tenant.name)], seconds);
+    for split in facts::SPLITS {
+        page.metric(split.name, "gauge", split.help);
+        for tenant in &report.tenants {
+            for (value, number) in (split.of)(tenant) {
+                page.sample(split.name, &[("tenant", &tenant.name), (split.label, value)], number);
+            }
+        }
     }
     page.metric("findings", "gauge", "What LARDER ADVISE finds, by kind and severity.");
-    let found = finding::all(report);
-    for one in &found {
-        let severity = match one.severity {
-            Severity::Note => "note",
-            Severity::Advice => "advice",
-            Severity::Warning => "warning",
-        };
+    for one in &finding::all(report) {
         let tenant = one.tenant.as_deref().unwrap_or_default();
+        let severity = one.severity.name();
         let labels =
             [("finding", one.finding.as_str()), ("severity", severity), ("tenant", tenant)];
         page.sample("findings", &labels, 1);
-    }
-    let help = "95 % of the forecasts of miss ratios were off by no more.";
-    page.metric("forecast_error_ratio", "gauge", help);
-    if report.forecasts.count > 0 {
-        page.sample("forecast_error_ratio", &[], report.forecasts.most);
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) use count::{EVENTS, Event};
 pub(crate) use detail::Detail;
 pub(crate) use place::{places, write_ports};
 pub(crate) use refusal::Binary;
-pub(crate) use rights::{tell_trackers, writes};
+pub(crate) use rights::{note_keys, tell_trackers, writes};
 pub(crate) use watch::{connection as show_connection, eviction as show_eviction};
 
 use crate::notify;

@@ -79,6 +79,16 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
     }
 }
 
+/// Counts the keys of a request of a timed batch.
+#[cold]
+pub(crate) fn note_keys(ask: &Ask<'_>) {
+    let Some(verb) = ask.request.get(0).and_then(Verb::find) else { return };
+    let mut hottest = ask.shared.stats.workers[ask.worker].hottest();
+    for key in keys(ask, verb) {
+        hottest.note(ask.session.owners.of(&key), &key);
+    }
+}
+
 /// Lets a request through that the client's user may make. Only asked for limited clients.
 #[cold]
 pub(super) fn permit(ask: &Ask<'_>, verb: &Verb) -> Done {

@@ -7,6 +7,8 @@
 use super::admin::MEMCACHED_VERSION;
 use super::count::{Event, NAMES};
 use super::{Ask, Done, UNKNOWN, detail, dump};
+use crate::report::report;
+use ::report::facts;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
@@ -102,6 +104,8 @@ pub(super) fn stats(ask: &mut Ask<'_>) -> Done {
         Some(b"slabs") => slabs(ask),
         Some(b"sizes") => sizes(ask),
         Some(b"settings") => settings(ask),
+        Some(b"larder") => larder(ask),
+        Some(b"tenants") => tenants(ask),
         Some(b"conns") => connections(ask),
         Some(b"detail") => return detail::command(ask),
         Some(b"cachedump") => return dump::cachedump(ask),
@@ -268,6 +272,22 @@ fn settings(ask: &mut Ask<'_>) {
         ["lru_crawler_tocrawl", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor"]
     {
         ask.stat(name, 0);
+    }
+}
+
+/// The cache as a whole, as `/metrics` and INFO tell it.
+fn larder(ask: &mut Ask<'_>) {
+    for (name, number) in facts::of_server(&report(ask.shared)) {
+        ask.stat(name, facts::show(number));
+    }
+}
+
+fn tenants(ask: &mut Ask<'_>) {
+    for tenant in &report(ask.shared).tenants {
+        for (name, number) in facts::of_tenant(tenant) {
+            let name = name.strip_prefix("tenant_").unwrap_or(&name);
+            ask.stat(&format!("{}:{name}", tenant.name), facts::show(number));
+        }
     }
 }
 

@@ -66,6 +66,7 @@ impl Hooks {
             && let Some(number) = number
         {
             counters.time(number, elapsed.as_micros() as u64, self.timed);
+            commands::note_keys(call, counters, number);
         }
         if self.tracked {
             tracking::after(call);

@@ -167,6 +167,6 @@ pub(super) fn whole(call: &mut Call<'_>) -> Done {
         return Err(SYNTAX.into());
     }
     let report = report(call.shared);
-    document(call, &serde_json::to_value(&report).unwrap_or_default());
+    document(call, &serde_json::to_value(&*report).unwrap_or_default());
     Ok(())
 }

@@ -1,0 +1,212 @@
+//! The numbers of a report by name, for faces that show numbers alone: `/metrics`, INFO and
+//! memcached's `stats` list whatever stands here.
+//!
+//! ```text
+//! /metrics        larder_misses_total{tenant="web"} 7
+//! INFO tenants    tenant_web:hits_total=90,misses_total=7,…
+//! stats tenants   STAT web:misses_total 7
+//! ```
+//!
+//! Names follow Prometheus: what is counted up ends in `_total`, and the unit stands at the end.
+
+use crate::finding::{self, Severity};
+use crate::sizing::Sizing;
+use crate::{Report, Tenant};
+use base::Cause;
+
+/// How a number changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows while the server runs.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+}
+
+impl Kind {
+    /// The word of Prometheus.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
+}
+
+/// A number of `Of`: the whole report, or a tenant of it.
+pub struct Fact<Of> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+    /// How it changes.
+    pub kind: Kind,
+    /// Reads it; nothing where it is not known, or has no meaning.
+    pub of: fn(&Of) -> Option<f64>,
+}
+
+const fn gauge<Of>(name: &'static str, help: &'static str, of: fn(&Of) -> Option<f64>) -> Fact<Of> {
+    Fact { name, help, kind: Kind::Gauge, of }
+}
+
+const fn counter<Of>(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&Of) -> Option<f64>,
+) -> Fact<Of> {
+    Fact { name, help, kind: Kind::Counter, of }
+}
+
+/// Facts of the cache as a whole.
+pub const OF_SERVER: &[Fact<Report>] = &[
+    gauge("uptime_seconds", "Since it started.", |r| Some(r.server.uptime_s as f64)),
+    gauge("clients", "Connected clients.", |r| Some(r.server.clients as f64)),
+    gauge("memory_used_bytes", "Data with its metadata and tables.", |r| {
+        Some(r.server.used as f64)
+    }),
+    gauge("memory_max_bytes", "What that may be (maxmemory); 0 for no limit.", |r| {
+        Some(r.server.maxmemory as f64)
+    }),
+    gauge("memory_divided_bytes", "Of that, what tenants can have; 0 for no limit.", |r| {
+        Some(r.server.divided as f64)
+    }),
+    gauge("memory_resident_bytes", "Memory of the process.", |r| Some(r.server.resident as f64)),
+    gauge("memory_models_bytes", "Memory of models, observer and history.", |r| {
+        Some(r.server.models as f64)
+    }),
+    gauge("sample_ratio", "Share of the keys that are sampled.", |r| Some(r.server.sampled)),
+    counter("refused_writes_total", "Writes refused because there was no room.", |r| {
+        Some(r.server.refused as f64)
+    }),
+    gauge("server_miss_ratio", "Reads of all tenants that missed lately.", |r| {
+        r.recent.miss_ratio()
+    }),
+    gauge("server_waiting_ratio", "Seconds that clients waited for misses in each, lately.", |r| {
+        Some(r.recent.wait_ms_per_s() / 1e3)
+    }),
+    gauge("forecast_error_ratio", "95 % of the forecast miss ratios were off by no more.", |r| {
+        (r.forecasts.count > 0).then_some(r.forecasts.most)
+    }),
+    gauge("warnings", "Warnings among what LARDER ADVISE finds.", |r| {
+        let found = finding::all(r);
+        Some(found.iter().filter(|one| one.severity == Severity::Warning).count() as f64)
+    }),
+];
+
+/// Facts of a tenant.
+pub const OF_TENANTS: &[Fact<Tenant>] = &[
+    counter("hits_total", "Reads that found their item.", |t| Some(t.counters.hits as f64)),
+    counter("misses_total", "Reads that found nothing.", |t| Some(t.counters.misses as f64)),
+    counter("misses_expired_total", "Of those, reads that found a dead item.", |t| {
+        Some(t.counters.misses_expired as f64)
+    }),
+    counter("writes_total", "Writes of a value.", |t| Some(t.counters.writes as f64)),
+    counter("deletes_total", "Items removed on request.", |t| Some(t.counters.deletes as f64)),
+    counter("expired_total", "Items that died of age.", |t| Some(t.counters.expired as f64)),
+    counter("expired_swept_total", "Of those, found by the sweep.", |t| {
+        Some(t.counters.expired_swept as f64)
+    }),
+    counter("expired_for_room_total", "Of those, found by writes that needed room.", |t| {
+        Some(t.counters.expired_for_room as f64)
+    }),
+    counter("evicted_total", "Items that left to make room.", |t| Some(t.counters.evicted as f64)),
+    counter("evicted_bytes_total", "Bytes of those.", |t| Some(t.counters.evicted_bytes as f64)),
+    gauge("tenant_used_bytes", "Memory of a tenant.", |t| Some(t.used as f64)),
+    gauge("tenant_items", "Items of a tenant.", |t| Some(t.items as f64)),
+    gauge("tenant_min_bytes", "Memory that others may not take.", |t| Some(t.min as f64)),
+    gauge("tenant_max_bytes", "Memory it may take, where there is a limit.", |t| {
+        t.max.map(|max| max as f64)
+    }),
+    gauge("tenant_budget_bytes", "Memory that the plan in force gives it.", |t| {
+        t.budget.map(|budget| budget as f64)
+    }),
+    gauge("tenant_weight", "What its waiting counts.", |t| Some(t.weight)),
+    gauge("miss_penalty_seconds", "Mean cost of a miss, where it was measured.", |t| {
+        t.penalty_us.map(|us| us / 1e6)
+    }),
+    gauge("miss_ratio", "Reads that missed lately.", |t| t.recent.miss_ratio()),
+    gauge(
+        "waiting_ratio",
+        "Seconds waited for misses in each, lately: misses times what one costs.",
+        |t| Some(t.recent.wait_ms_per_s() / 1e3),
+    ),
+];
+
+/// A number of a tenant for each value of a label.
+pub struct Split {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+    /// The label.
+    pub label: &'static str,
+    /// Its values, each with the number, where it is known.
+    pub of: fn(&Tenant) -> Vec<(&'static str, f64)>,
+}
+
+/// Gauges of a tenant that have a label of their own.
+pub const SPLITS: &[Split] = &[
+    Split {
+        name: "miss_cause_ratio",
+        help: "Share of the reads that missed lately, by cause, from sampled keys.",
+        label: "cause",
+        of: |tenant| {
+            let share = |cause: &Cause| Some((cause.name(), tenant.recent.missed_for(*cause)?));
+            Cause::ALL.iter().filter_map(share).collect()
+        },
+    },
+    Split {
+        name: "predicted_miss_ratio",
+        help: "Miss ratio with half, the same and twice the memory the tenant has.",
+        label: "size",
+        of: |tenant| {
+            let at = |(name, factor): (&'static str, f64)| {
+                let size = (tenant.used as f64 * factor) as u64;
+                Some((name, Sizing::of(tenant)?.at(size).ratio))
+            };
+            [("0.5x", 0.5), ("1x", 1.0), ("2x", 2.0)].into_iter().filter_map(at).collect()
+        },
+    },
+];
+
+/// Every fact of the whole cache that is known.
+pub fn of_server(report: &Report) -> impl Iterator<Item = (&'static str, f64)> {
+    OF_SERVER.iter().filter_map(|fact| Some((fact.name, (fact.of)(report)?)))
+}
+
+/// Every fact of a tenant in a flat list of names and numbers, those of [`SPLITS`] with the value
+/// of their label behind the name: `miss_cause_ratio_evicted`.
+pub fn of_tenant(tenant: &Tenant) -> impl Iterator<Item = (String, f64)> {
+    let plain = OF_TENANTS.iter().filter_map(|fact| Some((fact.name.into(), (fact.of)(tenant)?)));
+    let split = SPLITS.iter().flat_map(|split| {
+        (split.of)(tenant)
+            .into_iter()
+            .map(|(value, number)| (format!("{}_{value}", split.name), number))
+    });
+    plain.chain(split)
+}
+
+/// A number as faces show it: counts whole, all others to the millionth.
+pub fn show(number: f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.6}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names are taken once, and tell their unit.
+    #[test]
+    fn names_follow_prometheus() {
+        let server = OF_SERVER.iter().map(|fact| (fact.name, fact.help, fact.kind));
+        let tenants = OF_TENANTS.iter().map(|fact| (fact.name, fact.help, fact.kind));
+        let splits = SPLITS.iter().map(|split| (split.name, split.help, Kind::Gauge));
+        let mut seen = std::collections::HashSet::new();
+        for (name, help, kind) in server.chain(tenants).chain(splits) {
+            assert!(seen.insert(name), "{name} stands twice");
+            assert_eq!(kind == Kind::Counter, name.ends_with("_total"), "{name}");
+            assert!(help.ends_with('.'), "{name}: {help}");
+            assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
+        }
+    }
+}

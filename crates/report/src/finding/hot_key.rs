@@ -1,0 +1,36 @@
+//! One key has so many of the requests that a single thread serves them.
+
+use super::{Finding, Report, Severity};
+use crate::words::{count, percent, quoted};
+
+/// The share of all requests from which on a key bounds what more threads or nodes would give: ten
+/// of them can serve no more than twice what one serves.
+const SHARE_MIN: f64 = 0.2;
+
+/// Reads a second below which any thread serves them.
+const BUSY: f64 = 1_000.0;
+
+pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
+    let all = report.recent.reads_per_s();
+    for tenant in super::busy(report) {
+        let Some(hot) = tenant.hot_keys.first() else { continue };
+        let own = hot.share * tenant.recent.reads_per_s();
+        if all < BUSY || own < SHARE_MIN * all {
+            continue;
+        }
+        found.push(Finding {
+            severity: Severity::Advice,
+            tenant: Some(tenant.name.clone()),
+            says: format!(
+                "asks for the key {} in {} of its requests.",
+                quoted(&hot.key),
+                percent(hot.share)
+            ),
+            evidence: format!("Of {} requests a second of all tenants.", count(all as u64)),
+            todo: "Keep it in the clients for a second (CLIENT TRACKING tells them when it \
+                   changes), or in several copies."
+                .to_owned(),
+            ..Finding::default()
+        });
+    }
+}
