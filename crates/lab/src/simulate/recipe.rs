@@ -171,7 +171,7 @@ fn page(flown: &[Flown]) -> Page {
     let mut page = Page::new("Recipes on traces");
     sign(&mut page);
     let sizes = flown.iter().filter(|one| one.recipe == flown[0].recipe).count();
-    let all: [(&str, &str, Format, fn(&Flown) -> f64); 2] = [
+    let all: [(&str, &str, Format, Read); 2] = [
         ("Mean wait for misses", "of all reads", Format::Micros, |one| one.mean_us),
         ("Reads that miss", "of all reads", Format::Percent, |one| one.miss_ratio),
     ];
@@ -191,8 +191,11 @@ fn page(flown: &[Flown]) -> Page {
     page
 }
 
+/// Reads a figure of a run.
+type Read = fn(&Flown) -> f64;
+
 /// A line for each recipe.
-fn over_sizes(flown: &[Flown], of: fn(&Flown) -> f64) -> Vec<Series> {
+fn over_sizes(flown: &[Flown], of: Read) -> Vec<Series> {
     let mut lines: Vec<Series> = vec![];
     for one in flown {
         let point = (one.size_bytes as f64, of(one));

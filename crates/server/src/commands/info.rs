@@ -3,8 +3,9 @@
 use super::{Call, Command, Done, get};
 use crate::report::report;
 use crate::shared::Shared;
-use ::report::facts;
+use ::report::{Report, facts};
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use store::Scope;
 
@@ -37,13 +38,20 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Tenants", true, tenants),
 ];
 
-/// Lines of `name:value`.
-struct Fields(String);
+/// Lines of `name:value`, and the report once it is wanted.
+struct Fields {
+    text: String,
+    report: Option<Arc<Report>>,
+}
 
 impl Fields {
     fn add(&mut self, name: &str, value: impl std::fmt::Display) {
         // Writing to a String does not fail.
-        let _ = write!(self.0, "{name}:{value}\r\n");
+        let _ = write!(self.text, "{name}:{value}\r\n");
+    }
+
+    fn report(&mut self, shared: &Shared) -> Arc<Report> {
+        Arc::clone(self.report.get_or_insert_with(|| report(shared)))
     }
 }
 
@@ -55,18 +63,18 @@ fn info(call: &mut Call<'_>) -> Done {
         .collect();
     let everything = asked.iter().any(|name| name == "all" || name == "everything");
     let default = asked.is_empty() || asked.iter().any(|name| name == "default");
-    let mut text = Fields(String::new());
+    let mut fields = Fields { text: String::new(), report: None };
     for (name, usual, section) in SECTIONS {
         let named = asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
         if everything || default && *usual || named {
-            if !text.0.is_empty() {
-                text.0.push_str("\r\n");
+            if !fields.text.is_empty() {
+                fields.text.push_str("\r\n");
             }
-            let _ = write!(text.0, "# {name}\r\n");
-            section(call, &mut text);
+            let _ = write!(fields.text, "# {name}\r\n");
+            section(call, &mut fields);
         }
     }
-    call.out.verbatim(&text.0);
+    call.out.verbatim(&fields.text);
     Ok(())
 }
 
@@ -385,13 +393,13 @@ fn keyspace(call: &Call<'_>, out: &mut Fields) {
 }
 
 fn larder(call: &Call<'_>, out: &mut Fields) {
-    for (name, number) in facts::of_server(&report(call.shared)) {
+    for (name, number) in facts::of_server(&out.report(call.shared)) {
         out.add(name, facts::show(number));
     }
 }
 
 fn tenants(call: &Call<'_>, out: &mut Fields) {
-    for tenant in &report(call.shared).tenants {
+    for tenant in &out.report(call.shared).tenants {
         let all: Vec<_> = facts::of_tenant(tenant)
             .map(|(name, number)| {
                 let name = name.strip_prefix("tenant_").unwrap_or(&name);
