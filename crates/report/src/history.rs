@@ -34,7 +34,8 @@ pub struct Point {
     pub reads: u32,
     /// Reads that found nothing.
     pub misses: u32,
-    /// Misses by cause, as those of sampled keys stand for all.
+    /// Misses by cause, as those of sampled keys stand for all. Those that turn out to have come
+    /// too early count when they do, and as reads of keys never seen in the step they were in.
     pub causes: [u32; Cause::ALL.len()],
     /// Misses of sampled keys that these rest on.
     pub sampled: u32,
@@ -57,6 +58,12 @@ impl Point {
     /// The miss ratio that was expected of it.
     pub fn expected(&self) -> Option<f64> {
         (self.forecast >= 0.0).then(|| f64::from(self.forecast))
+    }
+
+    /// Misses by cause, each under one.
+    pub fn told(&self) -> [u32; Cause::ALL.len()] {
+        let [never, evicted, expired, deleted, early] = self.causes;
+        [never.saturating_sub(early), evicted, expired, deleted, early]
     }
 
     /// Several steps as one.

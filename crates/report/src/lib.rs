@@ -107,6 +107,8 @@ impl Recent {
             }
             sum.wait_ms += f64::from(point.wait_ms);
         }
+        let [never, .., early] = &mut sum.causes;
+        *never = never.saturating_sub(*early);
         sum.seconds = points.len() as u64;
         sum
     }

@@ -128,7 +128,7 @@ impl Recorder {
             let now = Before {
                 reads: stats.counters.gets(),
                 misses: stats.counters.misses,
-                causes: pilot.map(|pilot| pilot.causes(tenant)).unwrap_or_default(),
+                causes: pilot.map(|pilot| as_seen(pilot.causes(tenant))).unwrap_or_default(),
                 sampled: pilot.map_or(0, |pilot| pilot.sampled_misses(tenant)),
             };
             let misses = now.misses.saturating_sub(before.misses);
@@ -251,6 +251,13 @@ fn expected(shared: &Shared) -> Vec<Option<f64>> {
         Some(Sizing::of(tenant)?.at(tenant.used).ratio)
     };
     report.tenants.iter_mut().map(of).collect()
+}
+
+/// Causes that only grow: a read of a key that was never seen stays one in its second, also when it
+/// turns out later that it came too early.
+const fn as_seen(causes: Causes) -> Causes {
+    let [never, evicted, expired, deleted, early] = causes;
+    [never + early, evicted, expired, deleted, early]
 }
 
 fn small(number: u64) -> u32 {

@@ -36,7 +36,8 @@ const SETTLING_MIN: Micros = Micros::from_secs(60);
 const SETTLING_MAX: Micros = Micros::from_secs(24 * 3_600);
 
 /// Items of a cache that is as good as empty, and how long it is new: the rate of sampling is found
-/// in this time, and what was missed before is little.
+/// in this time, and what was missed before is little, unless values were written that nobody had
+/// asked for.
 const EMPTY_MAX: u64 = 1_000;
 const FRESH: Micros = Micros::from_secs(30);
 
@@ -72,6 +73,8 @@ struct Watched {
     watches: Filter,
     /// No more than these are watched, whatever is sampled.
     bound: Filter,
+    /// Values were written that nobody had asked for.
+    was_loaded: bool,
     /// Since when as many are watched as now.
     since: Micros,
     /// Misses of all keys, as those that count stand for them, and how many of those there were.
@@ -94,6 +97,7 @@ impl Default for Watched {
             counts: Filter::NONE,
             watches: Filter::NONE,
             bound: Filter::ALL,
+            was_loaded: false,
             since: Micros(0),
             misses: Causes::default(),
             counted: 0,
@@ -231,6 +235,17 @@ enum Start {
     Empty(Micros),
 }
 
+/// What is sampled of a tenant, and what it holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) tenant: TenantId,
+    /// Whose keys it lets through.
+    pub(crate) tap: Filter,
+    pub(crate) items: u64,
+    /// Reads of any key that found nothing, since the start.
+    pub(crate) misses: u64,
+}
+
 /// Misses by cause, of every tenant.
 #[derive(Debug, Default)]
 pub(crate) struct Watching {
@@ -239,19 +254,18 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Sees what was sampled of each tenant since the last look, whose keys `tap` lets through.
-    /// `held` are the items of each.
+    /// Sees what was sampled of the tenants since the last look.
     pub(crate) fn look(
         &mut self,
         samples: &[Sample],
-        tenants: &[(TenantId, Filter, u64)],
+        tenants: &[Seen],
         memory: Option<Bytes>,
         now: Micros,
     ) {
         let keys_max =
             memory.map_or(KEYS_MAX, |memory| KEYS_MAX.min((memory.0 / MODELS_PER_KEY) as usize));
         if matches!(self.start, Start::Unseen) {
-            let items: u64 = tenants.iter().map(|&(.., items)| items).sum();
+            let items: u64 = tenants.iter().map(|seen| seen.items).sum();
             self.start = if items < EMPTY_MAX { Start::Empty(now) } else { Start::Filled(now) };
         }
         let (began, is_fresh) = match self.start {
@@ -259,13 +273,15 @@ impl Watching {
             Start::Filled(began) => (began, false),
             Start::Empty(began) => (began, now.saturating_sub(began) < FRESH),
         };
-        let count = tenants.iter().map(|&(tenant, ..)| usize::from(tenant) + 1).max();
+        let count = tenants.iter().map(|seen| usize::from(seen.tenant) + 1).max();
         if count.unwrap_or(0) > self.of.len() {
             self.of.resize_with(count.unwrap_or(0), Watched::default);
         }
         let room = keys_max / tenants.len().max(1);
-        for &(tenant, tap, items) in tenants {
+        for &Seen { tenant, tap, items, misses } in tenants {
             let own = &mut self.of[usize::from(tenant)];
+            own.was_loaded |= items > misses + EMPTY_MAX;
+            let is_fresh = is_fresh && !own.was_loaded;
             own.grow(room);
             own.follow(tap, now, began, is_fresh);
             if items == 0 {
@@ -333,9 +349,14 @@ mod tests {
         }
     }
 
+    /// A tenant of which every key is sampled.
+    const fn tenant(tenant: TenantId, items: u64) -> Seen {
+        Seen { tenant, tap: Filter::ALL, items, misses: 0 }
+    }
+
     fn seen(samples: &[Sample]) -> Causes {
         let mut watching = Watching::default();
-        watching.look(samples, &[(0, Filter::ALL, 1)], None, Micros(0));
+        watching.look(samples, &[tenant(0, 1)], None, Micros(0));
         watching.misses(0)
     }
 
@@ -373,16 +394,16 @@ mod tests {
             sample(15, 1, Miss, 0),
             sample(25, 2, Miss, 0),
         ];
-        watching.look(&samples, &[(0, Filter::ALL, 1)], None, Micros(0));
+        watching.look(&samples, &[tenant(0, 1)], None, Micros(0));
         assert_eq!(watching.twice_the_ttl(0), Some(0.5));
     }
 
     #[test]
     fn a_tenant_that_was_emptied_lost_its_items_on_request() {
         let mut watching = Watching::default();
-        watching.look(&[sample(0, 1, Write, 0)], &[(0, Filter::ALL, 1)], None, Micros(0));
-        watching.look(&[], &[(0, Filter::ALL, 0)], None, Micros(1));
-        watching.look(&[sample(9, 1, Miss, 0)], &[(0, Filter::ALL, 0)], None, Micros(2));
+        watching.look(&[sample(0, 1, Write, 0)], &[tenant(0, 1)], None, Micros(0));
+        watching.look(&[], &[tenant(0, 0)], None, Micros(1));
+        watching.look(&[sample(9, 1, Miss, 0)], &[tenant(0, 0)], None, Micros(2));
         assert_eq!(watching.misses(0)[Cause::Deleted as usize], 1);
     }
 
@@ -390,7 +411,7 @@ mod tests {
     #[test]
     fn what_is_watched_is_bounded() {
         let mut watching = Watching::default();
-        let tenants = [(0, Filter::ALL, 100), (1, Filter::ALL, 100)];
+        let tenants = [tenant(0, 100), tenant(1, 100)];
         for at in 0..60 {
             let keys = (0..5_000).map(|key| base::hash::mix(at * 5_000 + key));
             let few = (0..50).map(|key| Sample { tenant: 1, ..sample(at, key << 50, Hit, 0) });
@@ -409,10 +430,26 @@ mod tests {
     #[test]
     fn what_may_have_been_seen_before_does_not_count_at_first() {
         let mut watching = Watching::default();
-        watching.look(&[sample(0, 1, Miss, 0)], &[(0, Filter::ALL, 9_999)], None, Micros(0));
+        watching.look(&[sample(0, 1, Miss, 0)], &[tenant(0, 9_999)], None, Micros(0));
         assert_eq!(watching.misses(0), Causes::default());
-        watching.look(&[], &[(0, Filter::ALL, 9_999)], None, SETTLING_MIN);
-        watching.look(&[sample(61, 2, Miss, 0)], &[(0, Filter::ALL, 9_999)], None, SETTLING_MIN);
+        watching.look(&[], &[tenant(0, 9_999)], None, SETTLING_MIN);
+        watching.look(&[sample(61, 2, Miss, 0)], &[tenant(0, 9_999)], None, SETTLING_MIN);
         assert_eq!(watching.misses(0), [1, 0, 0, 0, 0]);
+    }
+
+    /// A new cache whose keys are written before anybody asks: of keys that are sampled only later
+    /// nobody knows whether they had been.
+    #[test]
+    fn values_loaded_beforehand_are_no_first_reads() {
+        let half = Filter::below(Filter::ALL.threshold() / 2);
+        for (misses, counted) in [(0, [0; 5]), (5_000, [1, 0, 0, 0, 0])] {
+            let mut watching = Watching::default();
+            watching.look(&[], &[Seen { tap: half, ..tenant(0, 10) }], None, Micros(0));
+            let at = Micros::from_secs(1);
+            let key = (0..).map(base::hash::mix).find(|&key| !half.keeps(key)).unwrap();
+            let miss = sample(1, key, Miss, 0);
+            watching.look(&[miss], &[Seen { misses, ..tenant(0, 5_000) }], None, at);
+            assert_eq!(watching.misses(0), counted);
+        }
     }
 }

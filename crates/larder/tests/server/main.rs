@@ -10,6 +10,7 @@ mod connections;
 mod dashboard;
 mod exporters;
 mod files;
+mod findings;
 mod frameworks;
 mod hashes;
 mod http;

@@ -101,8 +101,9 @@ fn causes(shown: &Shown<'_>, tenant: &Tenant) -> Chart {
     let points = points(shown, Some(&tenant.name));
     let line = |(at, cause): (usize, Cause)| {
         let share = |point: &Point| {
-            let all: f64 = point.causes.iter().map(|&count| f64::from(count)).sum();
-            let share = f64::from(point.causes[at]) / all.max(1.0);
+            let told = point.told();
+            let all: f64 = told.iter().map(|&count| f64::from(count)).sum();
+            let share = f64::from(told[at]) / all.max(1.0);
             (place(u64::from(point.unix_s)), share * point.miss_ratio().unwrap_or_default())
         };
         Series::new(say::word(cause), points.iter().map(share).collect())

@@ -4,6 +4,7 @@ use super::views::find;
 use super::{Counts, PENALTY_DEFAULT_US, Pilot, Steered};
 use crate::Reading;
 use crate::budgets::members;
+use crate::causes::Seen;
 use crate::observe::ClassKind;
 use crate::watch::samples_per_s;
 use base::penalty::of_class;
@@ -58,7 +59,16 @@ impl Pilot {
         self.dropped = reading.dropped;
         let taps = self.taps();
         let tap = |id: TenantId| taps.get(&id).copied().unwrap_or(Filter::NONE);
-        let seen: Vec<_> = reading.tenants.iter().map(|t| (t.id, tap(t.id), t.items)).collect();
+        let seen: Vec<_> = reading
+            .tenants
+            .iter()
+            .map(|tenant| Seen {
+                tenant: tenant.id,
+                tap: tap(tenant.id),
+                items: tenant.items,
+                misses: tenant.misses,
+            })
+            .collect();
         self.causes.look(&reading.samples, &seen, reading.model_memory, reading.now);
         let Self { observer, pools, recipe, prices, views, trials, .. } = self;
         observer.classes = recipe.pools.classes();

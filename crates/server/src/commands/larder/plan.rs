@@ -6,7 +6,7 @@ use crate::commands::{Call, Done};
 use crate::pilot;
 use base::Bytes;
 use serde_json::json;
-use tune::pilot::{Decision, Epoch};
+use tune::pilot::{Decision, Epoch, Status};
 
 pub(super) fn plan(call: &mut Call<'_>) -> Done {
     let as_json = wants_json(call, 2)?;
@@ -65,27 +65,55 @@ pub(super) fn plan(call: &mut Call<'_>) -> Done {
             if let Some(epoch) = status.history.last() {
                 text.push(decision(epoch));
             }
-            if let Some(plan) = &status.plan {
-                text.extend(plan.to_string().lines().map(str::to_owned));
-            }
-            if let Some(before) = status.history.iter().rev().nth(1) {
-                text.push(format!("epoch {}, forecast and outcome:", before.epoch));
-                text.extend(before.pools.iter().map(|pool| {
-                    format!(
-                        "{:<16} {:>9}{} {:>14} miss ratio {} expected, {} measured",
-                        pool.name,
-                        pool.budget,
-                        pool.pages.map_or(String::new(), |pages| format!(" {pages:>6} pages")),
-                        pool.evictor,
-                        ratio(pool.forecast),
-                        ratio(pool.outcome)
-                    )
-                }));
-            }
+            text.extend(pools(status));
         }
     }
     lines(call, &text);
     Ok(())
+}
+
+/// A line for each pool: what was expected of it and what came, and what the last plan would give.
+fn pools(status: &Status) -> Vec<String> {
+    let before = status.history.iter().rev().nth(1);
+    let of_epoch = before.map_or(&[][..], |epoch| &epoch.pools);
+    let of_plan = status.plan.as_ref().map_or(&[][..], |plan| &plan.pools);
+    let names = of_epoch.iter().map(|pool| &pool.name);
+    let new = of_plan.iter().map(|pool| &pool.name);
+    let names: Vec<_> =
+        names.clone().chain(new.filter(|name| !names.clone().any(|n| n == *name))).collect();
+    if names.is_empty() {
+        return vec![];
+    }
+    let dash = || "-".to_owned();
+    let mut text = vec![format!(
+        "{:<16} {:>9} {:>9} {:>8} {:>10} {:>8}  policy",
+        "pool", "has", "expected", "came", "would get", "expects"
+    )];
+    for name in names {
+        let was = of_epoch.iter().find(|pool| pool.name == *name);
+        let plan = of_plan.iter().find(|pool| pool.name == *name);
+        let has = was.map(|pool| match pool.pages {
+            Some(pages) => format!("{pages} pages"),
+            None => pool.budget.to_string(),
+        });
+        let evictor = plan.map(|pool| pool.evictor).or(was.map(|pool| pool.evictor));
+        text.push(format!(
+            "{name:<16} {:>9} {:>9} {:>8} {:>10} {:>8}  {}",
+            has.unwrap_or_else(dash),
+            ratio(was.and_then(|pool| pool.forecast)),
+            ratio(was.and_then(|pool| pool.outcome)),
+            plan.map_or_else(dash, |pool| pool.budget.to_string()),
+            ratio(plan.and_then(|pool| pool.miss_ratio)),
+            evictor.map_or_else(dash, |evictor| evictor.to_string())
+        ));
+    }
+    text.push(
+        "expected, came: miss ratios of the last epoch that ended, with what the pool".into(),
+    );
+    text.push("has. expects: the miss ratio with what the last plan would give it.".into());
+    let notes = status.plan.iter().flat_map(|plan| &plan.notes).map(ToString::to_string);
+    text.extend(notes.flat_map(|note| ::report::words::wrap(&note, 80, 2)));
+    text
 }
 
 fn decision(epoch: &Epoch) -> String {

@@ -1,0 +1,134 @@
+//! LARDER ADVISE under load: each tenant has one fault, and that one is found.
+
+use crate::client::Client;
+use crate::process::{Server, serve};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The kinds of findings, by the tenant they are of; those of the whole cache under "".
+fn found(client: &mut Client) -> BTreeMap<String, Vec<String>> {
+    let text = client.value("LARDER ADVISE JSON");
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for one in all["findings"].as_array().unwrap() {
+        let tenant = one["tenant"].as_str().unwrap_or_default().to_owned();
+        found.entry(tenant).or_default().push(one["finding"].as_str().unwrap().to_owned());
+    }
+    found
+}
+
+/// What each tenant does in a step of a tenth of a second.
+fn step(at: u64) -> Vec<String> {
+    let mut lines = vec![];
+    let mut each = |count: u64, line: &dyn Fn(u64) -> String| lines.extend((0..count).map(line));
+    let small = "x".repeat(200);
+    if at == 0 {
+        for tenant in ["healthy", "cold", "promised", "hot"] {
+            each(200, &|key| format!("SET {tenant}:{key} {small}"));
+        }
+        each(2_000, &|key| format!("SET large:{key} {small}"));
+        let large = "x".repeat(60_000);
+        each(150, &|key| format!("SET large:large{key} {large}"));
+    }
+    // Everything is there.
+    each(50, &|key| format!("GET healthy:{}", (at * 50 + key) % 200));
+    // Two reads of five are of keys that nobody wrote.
+    for tenant in ["cold", "promised"] {
+        each(30, &|key| format!("GET {tenant}:{}", (at * 30 + key) % 200));
+        each(20, &|key| format!("GET {tenant}:new{at}:{key}"));
+    }
+    // Read again after half a second, and kept for 300 ms.
+    each(20, &|key| format!("SET expiring:{at}:{key} {small} PX 300"));
+    each(20, &|key| format!("GET expiring:{at}:{key}"));
+    each(20, &|key| format!("GET expiring:{}:{key}", at.saturating_sub(5)));
+    // Removed between two reads.
+    each(20, &|key| format!("SET removed:{at}:{key} {small}"));
+    each(20, &|key| format!("DEL removed:{}:{key}", at.saturating_sub(2)));
+    each(20, &|key| format!("GET removed:{at}:{key}"));
+    each(20, &|key| format!("GET removed:{}:{key}", at.saturating_sub(4)));
+    // Written twelve seconds after it was asked for.
+    each(if at < 120 { 20 } else { 0 }, &|key| format!("GET early:{at}:{key}"));
+    if let Some(before) = at.checked_sub(120) {
+        each(20, &|key| format!("SET early:{before}:{key} {small}"));
+        each(20, &|key| format!("GET early:{before}:{key}"));
+    }
+    // The large items hold nearly all, and one read in two hundred finds one.
+    each(100, &|key| format!("GET large:{}", (at * 100 + key) % 2_000));
+    each(at % 2, &|_| format!("GET large:large{}", at % 150));
+    // One key has most of the reads.
+    each(150, &|_| "GET hot:1".to_owned());
+    each(50, &|key| format!("GET hot:{}", (at * 50 + key) % 200));
+    // Nobody reads it.
+    let medium = "x".repeat(1_000);
+    each(100, &|key| format!("SET written:{at}:{key} {medium}"));
+    lines
+}
+
+fn play(server: &Server, steps: u64) -> Client {
+    let mut client = Client::new(server.addr());
+    let began = Instant::now();
+    for at in 0..steps {
+        client.ask_all(step(at).into_iter());
+        let due = Duration::from_millis(100 * (at + 1));
+        std::thread::sleep(due.saturating_sub(began.elapsed()));
+    }
+    client
+}
+
+#[test]
+fn each_tenant_has_its_fault() {
+    let names = ["healthy", "cold", "expiring", "removed", "early", "large", "hot", "written"];
+    let tenants = names.map(|name| format!("--tenant {name} match prefix {name}:")).join(" ");
+    let server = serve(&format!(
+        "--maxmemory 80mb {tenants} --tenant promised match prefix promised: target 0.01"
+    ));
+    let mut client = play(&server, 242);
+    let expected = [
+        ("cold", vec!["cold_misses"]),
+        ("early", vec!["read_too_early"]),
+        ("expiring", vec!["ttl_too_short"]),
+        ("hot", vec!["hot_key"]),
+        ("large", vec!["large_items"]),
+        ("promised", vec!["promise_broken", "cold_misses"]),
+        ("removed", vec!["deleted_misses"]),
+        ("written", vec!["write_only"]),
+    ];
+    let expected = expected.map(|(tenant, kinds)| {
+        (tenant.to_owned(), kinds.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    });
+    let advice = client.value("LARDER ADVISE JSON");
+    assert_eq!(found(&mut client), BTreeMap::from(expected), "{advice}");
+    // The same stands where machines look.
+    assert!(client.info("tenant_cold").contains(",miss_ratio=0.4"));
+    assert!(client.info("warnings").starts_with('1'));
+}
+
+/// Reads of twice as many keys as fit.
+#[test]
+fn a_small_cache_is_told() {
+    let server = serve("--maxmemory 4mb");
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(400);
+    client.ask_all((0..16_000).map(|key| format!("SET {key} {value}")));
+    for round in 0..350u64 {
+        let keys: Vec<u64> =
+            (0..500).map(|at| base::hash::mix(round * 500 + at) % 16_000).collect();
+        let read = client.ask_all(keys.iter().map(|key| format!("GET {key}")));
+        let missed = keys.iter().zip(read).filter(|(_, value)| value.is_none());
+        client.ask_all(missed.map(|(key, _)| format!("SET {key} {value}")));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let expected = BTreeMap::from([(String::new(), vec!["too_small".to_owned()])]);
+    let advice = client.value("LARDER ADVISE JSON");
+    assert_eq!(found(&mut client), expected, "{advice}");
+}
+
+#[test]
+fn refused_writes_are_told() {
+    let server = serve("--maxmemory 2mb --maxmemory-policy noeviction");
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(60_000);
+    client.ask_all((0..60).map(|key| format!("SET {key} {value}")));
+    let kinds = ["refused_writes", "loop_off"].map(str::to_owned).to_vec();
+    assert_eq!(found(&mut client), BTreeMap::from([(String::new(), kinds)]));
+}
