@@ -424,8 +424,9 @@ pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
 #[cold]
 pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) {
     let places = get(number).key_places(call.args.len());
-    if places.len() > 0 {
-        let mut hottest = counters.hottest();
+    if places.len() > 0
+        && let Some(mut hottest) = counters.hottest_now()
+    {
         for at in places {
             let key = call.arg(at);
             hottest.note(call.session.owners.of(key), key);

@@ -83,7 +83,7 @@ pub(crate) fn tell_trackers(ask: &Ask<'_>) {
 #[cold]
 pub(crate) fn note_keys(ask: &Ask<'_>) {
     let Some(verb) = ask.request.get(0).and_then(Verb::find) else { return };
-    let mut hottest = ask.shared.stats.workers[ask.worker].hottest();
+    let Some(mut hottest) = ask.shared.stats.workers[ask.worker].hottest_now() else { return };
     for key in keys(ask, verb) {
         hottest.note(ask.session.owners.of(&key), &key);
     }
