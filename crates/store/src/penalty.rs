@@ -127,6 +127,9 @@ impl Stopwatch {
     }
 }
 
+/// Fetches that are never forgotten for those that may come: as many as a mean rests on.
+const FETCHES_KEPT: f64 = 20.0;
+
 /// One tenant's fetches that ended.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
@@ -167,11 +170,16 @@ impl Measured {
         }
     }
 
-    /// Lets what was measured so far count `factor` times as much.
+    /// Lets what was measured so far count `factor` times as much, but as [`FETCHES_KEPT`] fetches
+    /// at least: who is quiet for a night is still known in the morning.
     pub(crate) fn fade(&mut self, factor: f64) {
-        for times in self.classes.iter_mut().chain([&mut self.times]).flatten() {
-            times.scale(factor);
+        let kept = |total: f64| factor.max(FETCHES_KEPT / total.max(FETCHES_KEPT));
+        for times in self.classes.iter_mut().flatten() {
+            times.scale(kept(times.total()));
         }
+        let Some(times) = &mut self.times else { return };
+        let factor = kept(times.total());
+        times.scale(factor);
         for (sum, count) in self.sums.iter_mut().flat_map(|sums| sums.iter_mut()) {
             (*sum, *count) = (*sum * factor, *count * factor);
         }

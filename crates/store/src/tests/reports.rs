@@ -168,8 +168,15 @@ fn a_fetch_is_timed_from_the_miss_to_the_write() {
     store.get(&k, us(0), |_| ());
     store.update(&k, us(50), |_| (Change::set(b"v", None), ())).unwrap();
     assert_eq!(store.tenant_stats(0).penalty.count, 2.0);
+    for at in 0..198 {
+        store.get(&key(&store, 0, format!("{at}").as_bytes()), us(0), |_| ());
+        store.set(&key(&store, 0, format!("{at}").as_bytes()), b"v", None, us(50)).unwrap();
+    }
     store.fade_penalties(0.5);
-    assert_eq!(store.tenant_stats(0).penalty.count, 1.0);
+    assert_eq!(store.tenant_stats(0).penalty.count, 100.0);
+    (0..20).for_each(|_| store.fade_penalties(0.5));
+    let known = store.tenant_stats(0).penalty;
+    assert!((known.count - 20.0).abs() < 1e-6, "the last are kept: {known:?}");
 }
 
 #[test]
