@@ -22,6 +22,9 @@ use tune::snapshot::{Candidate, best};
 /// The stretch that *lately* means, in seconds.
 const RECENT_S: u64 = 600;
 
+/// Below it, too little is seen to say anything.
+const RECENT_MIN_S: u64 = 60;
+
 /// How far back a change of a tenant's misses is looked for.
 const SHIFT_S: u64 = 2 * 3_600;
 
@@ -87,12 +90,15 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     }
     let stats = shared.store.all_stats();
     let mut tenants = Vec::with_capacity(view.names.len());
-    for (at, (name, stats)) in view.names.iter().zip(&stats).enumerate() {
+    let shifts = shifts(&view.names, history, now_unix_s);
+    let recent_s = recent_s(&shifts, now_unix_s);
+    for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;
         let told = shown.told.get(at);
         let mut tenant = tenant(&view, &shown, id, stats);
         tenant.policy = policy_of(shared, &view, &shown, id);
-        tenant.recent = history.recent(Some(name), now_unix_s, RECENT_S);
+        tenant.recent = history.recent(Some(name), now_unix_s, recent_s);
+        tenant.shift = shift;
         tenant.mib_saves_us = price.as_ref().and_then(|price| price.saves_us(id));
         tenant.hot_keys = hottest.of(id).into_iter().take(HOT_KEYS_MAX).map(hot_key).collect();
         tenant.twice_the_ttl = told.and_then(|told| told.twice_the_ttl);
@@ -102,13 +108,12 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
         }
         tenants.push(tenant);
     }
-    find_shifts(&mut tenants, history, now_unix_s);
     let mut server = server(shared, &view, &shown, now_unix_s);
     server.models += history.bytes() as u64;
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
     Report {
         server,
-        recent: history.recent(None, now_unix_s, RECENT_S),
+        recent: history.recent(None, now_unix_s, recent_s),
         tenants,
         changes: changes.into_iter().rev().collect(),
         forecasts: Forecasts::of(history.errors()),
@@ -245,18 +250,26 @@ fn costs(shared: &Shared, id: TenantId) -> Vec<CostClass> {
 }
 
 /// The largest change of each tenant's misses, and who won memory by it.
-fn find_shifts(tenants: &mut [Tenant], history: &History, now_unix_s: u64) {
+fn shifts(names: &[String], history: &History, now_unix_s: u64) -> Vec<Option<Shift>> {
     let from = now_unix_s.saturating_sub(SHIFT_S);
-    let series: Vec<(String, Vec<Point>)> = tenants
+    let series: Vec<(&str, Vec<Point>)> = names
         .iter()
-        .map(|tenant| (tenant.name.clone(), coarse(&history.since(Some(&tenant.name), from))))
+        .map(|name| (name.as_str(), coarse(&history.since(Some(name), from))))
         .collect();
-    for (at, tenant) in tenants.iter_mut().enumerate() {
-        let Some(mut shift) = Shift::of(&series[at].1) else { continue };
+    let shift = |at: usize| {
+        let mut shift = Shift::of(&series[at].1)?;
         let others = series.iter().enumerate().filter(|(other, _)| *other != at);
-        shift.name_winner(others.map(|(_, (name, points))| (name.as_str(), &points[..])));
-        tenant.shift = Some(shift);
-    }
+        shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
+        Some(shift)
+    };
+    (0..series.len()).map(shift).collect()
+}
+
+/// How far back *lately* goes: not beyond the last change, or it would mix what was before with
+/// what is now.
+fn recent_s(shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
+    let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
+    now_unix_s.saturating_sub(last).clamp(RECENT_MIN_S, RECENT_S)
 }
 
 /// At most some hundred points: how long a cut takes to find grows with their square.

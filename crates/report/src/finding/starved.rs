@@ -8,6 +8,9 @@ use crate::{Shift, Tenant};
 /// Memory that must be gone, as a share of what there was.
 const GONE_MIN: f64 = 0.1;
 
+/// What a floor costs the others is worth a warning from this share of all waiting on.
+const COST_MIN: f64 = 0.01;
+
 pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
     for tenant in super::busy(report) {
         let Some(shift) = &tenant.shift else { continue };
@@ -28,7 +31,8 @@ fn finding(report: &Report, tenant: &Tenant, shift: &Shift, lost: u64) -> Findin
     let costs = |tenant: &Tenant| tenant.penalty_us.filter(|us| *us > 0.0);
     let evidence = match (winner, winner.and_then(costs), costs(tenant)) {
         (Some(winner), Some(theirs), Some(own)) => format!(
-            "A miss of {} costs {}, one of {name} {}.",
+            "{}a miss of {} costs {}, one of {name} {}.",
+            if theirs > own { "It did because " } else { "It did although " },
             winner.name,
             wait(theirs),
             wait(own)
@@ -64,10 +68,16 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<String> {
     let mut with_floor = report.clone();
     with_floor.tenants[at].min = bytes;
     let cost = divide(&with_floor, memory).wait_ms - divide(report, memory).wait_ms;
+    let is_dear = cost > COST_MIN * report.recent.wait_ms_per_s();
     let floor = bytes.div_ceil(1 << 20);
-    Some(format!(
-        "`min {floor}mb` brings it back to {}, and makes all wait {} a second longer.",
-        percent(wanted),
-        wait(1e3 * cost.max(0.0))
-    ))
+    let back = format!("`min {floor}mb` in its tenant line brings it back to {}", percent(wanted));
+    Some(if is_dear {
+        format!(
+            "{back}, but then all tenants together wait {} more in every second: rather raise \
+             maxmemory.",
+            wait(1e3 * cost)
+        )
+    } else {
+        format!("{back}, at next to no cost to the others.")
+    })
 }

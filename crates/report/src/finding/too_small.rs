@@ -21,7 +21,7 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
         severity: Severity::Advice,
         says: format!(
             "Twice the memory, {}, would save {} of waiting in every second, {} of it.",
-            size(2 * report.server.divided),
+            size(2 * report.server.maxmemory),
             wait(1e3 * twice.saves_ms),
             percent(saved)
         ),

@@ -65,7 +65,9 @@ pub fn summary(report: &Report) -> String {
     let server = &report.server;
     let of = match server.maxmemory {
         0 => format!("{} in use, without a limit", size(server.used)),
-        max if server.used + max / 20 >= server.divided => format!("{}, all in use", size(max)),
+        max if server.used + max / 20 >= server.divided => {
+            format!("{}, {} of them for data: all in use", size(max), size(server.divided))
+        }
         max => format!("{} of {} in use", size(server.used), size(max)),
     };
     let recent = &report.recent;
@@ -74,12 +76,12 @@ pub fn summary(report: &Report) -> String {
     };
     let readers = report.tenants.iter().filter(|tenant| tenant.recent.reads > 0).count();
     let who = match readers {
-        1 => "Its one tenant waits".to_owned(),
-        readers => format!("Its {readers} tenants wait"),
+        1 => "The clients of its one tenant wait".to_owned(),
+        readers => format!("The clients of its {readers} tenants wait"),
     };
     let waits = recent.wait_ms_per_s();
     let waiting = if waits > 0.0 {
-        format!("{who} {} in every second for misses", wait(1e3 * waits))
+        format!("{who} {} in every second for misses, all added up", wait(1e3 * waits))
     } else {
         "What misses cost was not measured yet".to_owned()
     };
@@ -133,14 +135,17 @@ fn held(report: &Report, tenant: &Tenant) -> String {
 /// What more and less memory for all would do.
 fn sizes(report: &Report) -> Vec<String> {
     let divided = report.server.divided;
-    let step = match divided {
+    let limit = report.server.maxmemory;
+    let step = match limit {
         0 => return vec![],
         small if small < 2 << 30 => small / 4,
         _ => 1 << 30,
     };
-    let quarter = divided / 4;
+    let quarter = limit / 4;
+    // Of more memory as large a part is for data.
+    let data = |bytes: u64| (u128::from(bytes) * u128::from(divided) / u128::from(limit)) as u64;
     let (Some(more), Some(less)) =
-        (outlook(report, divided + step), outlook(report, divided - quarter))
+        (outlook(report, divided + data(step)), outlook(report, divided - data(quarter)))
     else {
         return vec![];
     };
@@ -149,7 +154,7 @@ fn sizes(report: &Report) -> Vec<String> {
     let gain = if more.saves_ms <= more.band_ms.max(0.05) {
         format!("{} more would save next to nothing", size(step))
     } else {
-        let gainer = gainer(report, divided + step);
+        let gainer = gainer(report, divided + data(step));
         let whom = gainer.map_or_else(String::new, |name| format!(", most of it for {name}"));
         format!("{} more would save {}{whom}", size(step), much(more.saves_ms))
     };
@@ -180,7 +185,9 @@ fn gainer(report: &Report, memory: u64) -> Option<String> {
 fn forecasts(report: &Report) -> Vec<String> {
     let forecasts = &report.forecasts;
     if forecasts.count < FORECASTS_MIN {
-        return vec!["No forecast was checked yet: the first are after some minutes.".to_owned()];
+        return vec![
+            "Forecasts are held against what comes minute by minute; too few were yet.".to_owned(),
+        ];
     }
     vec![format!(
         "Forecasts of miss ratios were within {} in 95 % of {} minutes.",

@@ -4,6 +4,9 @@ use super::COLUMNS;
 use crate::Report;
 use crate::words::{percent, wrap};
 
+/// A difference of miss ratios that somebody may ask about.
+const FEWER: f64 = 0.02;
+
 /// The policies by their waiting on the live sample, the least first.
 pub fn policies(report: &Report) -> Vec<String> {
     let mut trials = report.policies.clone();
@@ -42,6 +45,12 @@ pub fn policies(report: &Report) -> Vec<String> {
             percent(trial.waits),
             percent(trial.miss_ratio)
         ));
+    }
+    let fewest = trials.iter().min_by(|a, b| a.miss_ratio.total_cmp(&b.miss_ratio));
+    if let Some(fewest) = fewest.filter(|fewest| fewest.miss_ratio < present.miss_ratio - FEWER) {
+        let text =
+            format!("{} would miss less often, but what it would miss is dearer.", fewest.policy);
+        lines.extend(wrap(&text, COLUMNS, 0).into_iter().filter(|_| fewest.waits > 1.0));
     }
     lines.extend(wrap(
         "waits: for misses, by that of the policy in force; a dear miss counts for more. band: \
