@@ -21,7 +21,8 @@
 //! [1] Yang, Wang, Wang. Efficient Modeling of Random Sampling-Based LRU. ICPP '21.
 //! [2] Redis, `evict.c`: `EVPOOL_SIZE`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Prng, Size};
 
@@ -36,15 +37,20 @@ pub const SPEC: Spec = Spec {
         let k = f64::from(params.k.max(1));
         let candidates = if params.pool { 2.0 * k - 1.0 } else { k };
         let stack = KrrStack::new(candidates.powf(EXPONENT), params.seed);
-        Box::new(StackModel::new(params, PRECISION, stack))
+        Box::new(StackModel::new(params, precision(params.keys_max), stack))
     },
 };
 
 /// The power of K that makes up for the lost order of use: fitted by the authors of KRR.
 const EXPONENT: f64 = 1.4;
 
-/// Buckets of distances are no wider than a 128th of the distance.
+/// Buckets of distances are no wider than a 2^-7th of the distance, and no narrower than what
+/// chance makes of a sample of so many keys: of `n` the relative error is `1/√n`.
 const PRECISION: u32 = 7;
+
+fn precision(keys_max: usize) -> u32 {
+    (keys_max.max(1).ilog2() / 2).clamp(4, PRECISION)
+}
 
 /// No object: a hole in the stack.
 const HOLE: u32 = u32::MAX;
@@ -54,8 +60,12 @@ const HOLE: u32 = u32::MAX;
 struct Root {
     inverse: f64,
     /// r^(1/K') at even steps of r, empty where K' is 1.
-    table: Vec<f64>,
+    table: Arc<[f64]>,
 }
+
+/// The tables that are in use, by the bits of K': stacks of one K share theirs, for a thousand
+/// tenants may have one each.
+static TABLES: Mutex<BTreeMap<u64, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
 
 impl Root {
     const BITS: u32 = 10;
@@ -66,12 +76,14 @@ impl Root {
     fn new(k: f64) -> Self {
         let steps = 1 << Self::BITS;
         let inverse = 1.0 / k;
-        let table = if k == 1.0 {
-            vec![]
-        } else {
-            (0..=steps).map(|step| (step as f64 / steps as f64).powf(inverse)).collect()
-        };
-        Self { inverse, table }
+        if k == 1.0 {
+            return Self { inverse, table: Arc::new([]) };
+        }
+        let root = |step| (f64::from(step) / f64::from(steps)).powf(inverse);
+        let mut tables = TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.retain(|_, table| Arc::strong_count(table) > 1);
+        let table = tables.entry(k.to_bits()).or_insert_with(|| (0..=steps).map(root).collect());
+        Self { inverse, table: table.clone() }
     }
 
     /// A position from 1 to `n`, at most q with probability (q/n)^K'. A step of the stack waits for
@@ -238,7 +250,6 @@ impl Stack for KrrStack {
 
     fn bytes(&self) -> usize {
         (self.stack.capacity() + self.positions.capacity()) * size_of::<u32>()
-            + self.root.table.capacity() * size_of::<f64>()
             + self.sums.bytes()
             + self.holes.len() * 16
     }

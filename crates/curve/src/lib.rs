@@ -123,6 +123,11 @@ pub trait Model: Debug + Send {
     fn rate(&self) -> f64 {
         1.0
     }
+    /// Watches at a lower rate from here on, and keeps what it knows of the keys that it goes on to
+    /// watch. Whether it could.
+    fn lower(&mut self, _rate: f64) -> bool {
+        false
+    }
     /// What it has seen, for a model after it; of models that can say it.
     fn remembered(&self) -> Option<Remembered> {
         None

@@ -24,6 +24,8 @@ pub struct Remembered {
     pub objects: Vec<RememberedObject>,
     /// What a model of ages has beside its objects.
     pub ages: Option<RememberedAges>,
+    /// How narrow the buckets of distances are: the power of two of a distance's parts.
+    pub precision: u32,
 }
 
 /// Histograms of ages.

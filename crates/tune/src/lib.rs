@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod calibration;
 mod causes;
 mod evictor;
 mod known;

@@ -6,11 +6,12 @@
 //! with. It is chosen anew when it is far off; then new models begin, and the last curves of the
 //! old ones serve until the new ones have seen enough.
 
+use crate::calibration::Calibration;
 use crate::known::{KnownCurve, KnownPool, RECALL_EPOCHS};
 use crate::snapshot::Candidate;
 use crate::{Evictor, Recipe};
 use base::{Access, Filter, Op};
-use curve::{Bands, Bytes, Model, Params, Remembered};
+use curve::{Bands, Bytes, MissRatioCurve, Model, Params, Remembered};
 use std::collections::HashSet;
 
 /// Keys that the models of all pools watch at most, and those of a single pool: from about 8 000
@@ -45,12 +46,20 @@ const SAMPLES_PER_OP: f64 = 0.002;
 /// Reads below which a curve is not used.
 const READS_MIN: f64 = 400.0;
 
+/// Reads that a curve rests on where the pool goes on as before, however long they took to come:
+/// of fewer, chance makes more than a point, and the best of many divisions is the best by chance.
+const READS_KEPT: f64 = 6_000.0;
+
 /// The rate that a recipe which asks for one gets, however busy the plant is: DLRU's published one,
 /// with which five miniatures take 32 ns a request. With less an interval would teach nothing.
 const RATE_GRANTED: f64 = 1.0 / 200.0;
 
 /// Keys below which the curve of a sample is not used; where every key is watched, few are enough.
 const KEYS_MIN: usize = 256;
+
+/// How far the curves of new models must reach, by those of the old ones: beyond what they have
+/// seen there is nothing to gain, as far as they know.
+const EXTENT_MIN: f64 = 0.8;
 
 /// Epochs before new models replace the curves of old ones.
 const WARM_EPOCHS: u32 = 2;
@@ -104,7 +113,10 @@ pub(crate) struct Watch {
     warm: u32,
     /// The rate the models were built with. They may have lowered it since.
     rate: f64,
+    /// One for each policy; none before the first sample.
     models: Vec<Box<dyn Model>>,
+    /// Reads before the models were built.
+    unseen: u64,
     /// Watched keys, as far as they are counted.
     keys: HashSet<u64>,
     /// Reads watched, with the same weights as the models'.
@@ -117,6 +129,13 @@ pub(crate) struct Watch {
     /// Requests a second of the busiest epoch, fading.
     peak_ops_per_s: f64,
     curves: Vec<Candidate>,
+    calibration: Calibration,
+    /// Whether the models have drawn no curve yet.
+    is_new: bool,
+    /// Policy and memory of the pool in the last epoch.
+    place: Option<(Evictor, Bytes)>,
+    /// What `curves` were shifted by.
+    applied: Calibration,
     /// Reads that new curves must rest on before they replace those of an earlier run.
     recalled: Option<f64>,
     /// Whether curves come with what chance may have made of them.
@@ -145,6 +164,7 @@ impl Watch {
             warm: if recipe.rate.is_some() { 1 } else { WARM_EPOCHS },
             rate: 0.0,
             models: vec![],
+            unseen: 0,
             keys: HashSet::new(),
             reads: 0.0,
             ahead: 0,
@@ -152,6 +172,10 @@ impl Watch {
             rate_is_known: false,
             peak_ops_per_s: 0.0,
             curves: vec![],
+            calibration: Calibration::default(),
+            is_new: true,
+            place: None,
+            applied: Calibration::default(),
             recalled: None,
             has_bands: false,
         };
@@ -183,14 +207,23 @@ impl Watch {
         }
     }
 
+    /// Begins anew. The models are built when the first sample comes: a pool that nobody asks
+    /// anything of costs no more than this struct.
     fn begin(&mut self, rate: f64) {
         self.rate = rate;
+        self.models = vec![];
+        self.keys = HashSet::new();
+        (self.reads, self.age, self.ahead, self.unseen) = (0.0, 0, 0, 0);
+        self.is_new = true;
+    }
+
+    fn build(&mut self) {
         let build = |evictor: &Evictor| {
             let params = Params {
                 k: u32::from(evictor.k),
                 pool: evictor.pool,
                 policy: policy::parse(&evictor.to_string()).ok(),
-                rate,
+                rate: self.rate,
                 keys_max: self.keys_max,
                 seed: self.seed,
                 sizes: vec![self.budget],
@@ -202,8 +235,8 @@ impl Watch {
             (self.spec.build)(&params)
         };
         self.models = self.evictors.iter().map(build).collect();
-        self.keys = HashSet::new();
-        (self.reads, self.age, self.ahead) = (0.0, 0, 0);
+        let unseen = std::mem::take(&mut self.unseen);
+        self.skip(unseen);
     }
 
     /// Adds what it knows of its pool.
@@ -238,7 +271,9 @@ impl Watch {
     }
 
     fn skip(&mut self, gets: u64) {
-        if gets > 0 {
+        if self.models.is_empty() {
+            self.unseen += gets;
+        } else if gets > 0 {
             self.models.iter_mut().for_each(|model| model.skip(gets));
         }
     }
@@ -261,16 +296,18 @@ impl Watch {
 
     /// What all the models have seen, if each can say it.
     fn remembered(&self) -> Option<Vec<Remembered>> {
-        self.models.iter().map(|model| model.remembered()).collect()
+        let known = self.models.iter().map(|model| model.remembered());
+        if self.models.is_empty() { None } else { known.collect() }
     }
 
     /// Lets the models go on from what those of an earlier run have seen. Whether all of them do.
     fn remember(&mut self, known: &KnownPool) -> bool {
         let Some((name, all)) = &known.models else { return false };
-        if name != self.spec.name || all.len() != self.models.len() {
+        if name != self.spec.name || all.len() != self.evictors.len() {
             return false;
         }
         let rate = self.rate;
+        self.build();
         let is_done = self.models.iter_mut().zip(all).all(|(model, one)| model.remember(one));
         if is_done {
             let objects = all.iter().flat_map(|one| &one.objects);
@@ -282,6 +319,9 @@ impl Watch {
     }
 
     fn access(&mut self, access: &Access) {
+        if self.models.is_empty() {
+            self.build();
+        }
         let read = access.op == Op::Get;
         if self.filter().keeps(access.key) {
             self.reads += f64::from(u8::from(read));
@@ -298,11 +338,10 @@ impl Watch {
     pub(crate) fn epoch(&mut self, ops_per_s: f64, samples_per_s: f64, keep: f64) {
         self.peak_ops_per_s = (self.peak_ops_per_s * PEAK_KEEP).max(ops_per_s);
         self.take_curves(keep);
-        let lower = self.lower_rate(ops_per_s, samples_per_s);
-        if let Some(rate) = lower.or_else(|| self.higher_rate(samples_per_s)) {
-            self.rate_is_known = true;
-            self.warm = WARM_EPOCHS;
-            self.begin(rate);
+        if let Some(rate) = self.lower_rate(ops_per_s, samples_per_s) {
+            self.lower(rate);
+        } else if let Some(rate) = self.higher_rate(samples_per_s) {
+            self.restart(rate);
         }
     }
 
@@ -314,6 +353,50 @@ impl Watch {
         }
     }
 
+    /// Holds the curves against an epoch of `reads`, of which `missed` found nothing, in which the
+    /// pool held so much under this policy.
+    pub(crate) fn check(&mut self, evictor: Evictor, held: Bytes, reads: f64, missed: f64) {
+        self.place = Some((evictor, held));
+        if self.asked.is_some() {
+            // Miniatures of the size there is are held against each other.
+            return;
+        }
+        let known = self.curves.iter().find(|known| known.evictor == evictor);
+        if let Some(known) = known {
+            let ratio = self.applied.unshifted(known.curve.at(held).0);
+            self.calibration.note(reads, missed, ratio);
+        }
+    }
+
+    /// The miss ratio to expect with so much memory under this policy.
+    pub(crate) fn forecast(&self, evictor: Evictor, held: Bytes) -> Option<f64> {
+        let known = self.curves.iter().find(|known| known.evictor == evictor)?;
+        Some(known.curve.at(held).0)
+    }
+
+    /// Watches fewer keys: with the same models where they can forget the others.
+    fn lower(&mut self, rate: f64) {
+        let before = self.filter().rate();
+        if self.models.is_empty() || !self.models.iter_mut().all(|model| model.lower(rate)) {
+            return self.restart(rate);
+        }
+        (self.rate, self.rate_is_known) = (rate, true);
+        self.reads *= rate / before;
+        let filter = self.filter();
+        self.keys.retain(|&key| filter.keeps(key));
+    }
+
+    /// Begins anew with another rate. The curves serve until new ones rest on half as many reads
+    /// and reach as far: a model that has just begun takes every key for a new one.
+    fn restart(&mut self, rate: f64) {
+        self.rate_is_known = true;
+        self.warm = WARM_EPOCHS;
+        if self.asked.is_none() && !self.curves.is_empty() {
+            self.recalled = Some(self.recalled.unwrap_or(0.0).max(0.5 * self.reads));
+        }
+        self.begin(rate);
+    }
+
     /// Ends an epoch as far as the curves go: takes them, and forgets a little.
     pub(crate) fn take_curves(&mut self, keep: f64) {
         self.age += 1;
@@ -323,23 +406,48 @@ impl Watch {
         }
         let is_enough = self.reads >= READS_MIN && enough_keys && self.recalled.is_none();
         let ended = keep > 0.0 || self.reads >= READS_MIN;
-        if self.age >= self.warm && is_enough {
+        let drawn: Vec<_> = if self.age >= self.warm && is_enough {
+            self.models.iter().map(|model| model.curve()).collect()
+        } else {
+            vec![]
+        };
+        let farthest = drawn.iter().map(MissRatioCurve::extent).max().unwrap_or_default();
+        let known = self.curves.iter().map(|known| known.curve.extent()).max().unwrap_or_default();
+        let reaches = farthest.as_f64() >= EXTENT_MIN * known.as_f64();
+        let is_late = self.age > RECALL_EPOCHS || self.calibration.is_off();
+        if !drawn.is_empty() && (reaches || is_late || !self.is_new) {
+            if std::mem::take(&mut self.is_new)
+                && let Some((evictor, held)) = self.place
+                && let Some(at) = self.evictors.iter().position(|known| *known == evictor)
+            {
+                self.calibration.rebase(drawn[at].at(held).0);
+            }
+            self.applied = self.calibration;
             let reads = self.reads;
-            let known = self.evictors.iter().zip(&mut self.models).map(|(&evictor, model)| {
-                let (groups, waits, curve) = (model.groups(), model.waits(), model.curve());
-                let end = curve.extent().0;
+            let known = self.evictors.iter().zip(&mut self.models).zip(&drawn);
+            let known = known.map(|((&evictor, model), curve)| {
+                let (groups, waits, end) = (model.groups(), model.waits(), curve.extent().0);
                 let sizes = (0..=BANDS).map(|step| Bytes(end / BANDS * step)).collect::<Vec<_>>();
                 let bands = model.bands(&sizes);
+                let curve = self.calibration.apply(curve);
                 Candidate { groups, waits, reads, bands, ..Candidate::new(evictor, curve) }
             });
             self.curves = known.collect();
-        } else if keep == 0.0 && ended {
+        } else if keep > 0.0 {
+            let (before, now) = (self.applied, self.calibration);
+            for known in &mut self.curves {
+                known.curve = now.renew(&before, &known.curve);
+            }
+            self.applied = now;
+        } else if ended && drawn.is_empty() {
             // Of this epoch nothing is known, and earlier ones do not count.
             self.curves.clear();
         }
         // An interval in which too little was seen goes on, and where reads are few they are kept
-        // for longer: forgotten as fast as they come they would never be enough.
-        let keep = if keep > 0.0 { keep.max((READS_MIN / self.reads).min(1.0)) } else { keep };
+        // for longer: forgotten as fast as they come they would never be enough. Where they no
+        // longer say what comes, the sooner they are forgotten the better.
+        let kept = if self.calibration.is_off() { READS_MIN } else { READS_KEPT };
+        let keep = if keep > 0.0 { keep.max((kept / self.reads).min(1.0)) } else { keep };
         if ended {
             self.models.iter_mut().for_each(|model| model.forget(keep));
             self.reads *= keep;
@@ -357,9 +465,7 @@ impl Watch {
     pub(crate) fn overrun(&mut self, ops_per_s: f64, samples_per_s: f64) -> bool {
         self.peak_ops_per_s = self.peak_ops_per_s.max(ops_per_s);
         let Some(rate) = self.lower_rate(ops_per_s, samples_per_s) else { return false };
-        self.rate_is_known = true;
-        self.warm = WARM_EPOCHS;
-        self.begin(rate);
+        self.lower(rate);
         true
     }
 

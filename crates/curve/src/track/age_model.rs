@@ -44,6 +44,11 @@ impl Model for AgeModel {
         self.ages.rate()
     }
 
+    fn lower(&mut self, rate: f64) -> bool {
+        self.ages.lower(rate);
+        true
+    }
+
     fn remembered(&self) -> Option<Remembered> {
         Some(self.ages.remembered())
     }

@@ -219,10 +219,21 @@ impl Ages {
         self.lives.insert(access.key, life);
         if self.sampler.is_full(self.lives.len()) {
             let factor = self.sampler.lower(self.lives.keys().copied());
-            let sampler = &self.sampler;
-            self.lives.retain(|&key, _| sampler.watches(key));
-            self.scale(factor);
+            self.lowered(factor);
         }
+    }
+
+    /// Watches at a lower rate from here on.
+    pub(crate) fn lower(&mut self, rate: f64) {
+        let factor = self.sampler.lower_to(rate);
+        self.lowered(factor);
+    }
+
+    /// Forgets whom the sampler, whose rate is now `factor` of what it was, no longer watches.
+    fn lowered(&mut self, factor: f64) {
+        let sampler = &self.sampler;
+        self.lives.retain(|&key, _| sampler.watches(key));
+        self.scale(factor);
     }
 
     fn hit(&mut self, age: u64) {

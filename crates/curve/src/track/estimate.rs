@@ -36,8 +36,13 @@ impl Estimate {
 
     /// Adds its counts to what is remembered.
     pub(crate) fn remembered(&self, rest: Remembered) -> Remembered {
-        let Self { sampled, reads, farthest, .. } = *self;
-        Remembered { hits: self.hits.clone(), sampled, reads, farthest, ..rest }
+        let Self { precision, sampled, reads, farthest, .. } = *self;
+        Remembered { precision, hits: self.hits.clone(), sampled, reads, farthest, ..rest }
+    }
+
+    /// Whether the counts of another are in buckets of the same width.
+    pub(crate) fn is_like(&self, remembered: &Remembered) -> bool {
+        self.precision == remembered.precision
     }
 
     /// Goes on from the counts of another.

@@ -116,6 +116,16 @@ impl Sampler {
         self.filter.threshold() as f64 / before as f64
     }
 
+    /// Lowers the rate to `rate`, if it is above. Returns the new rate by the old one.
+    pub(crate) fn lower_to(&mut self, rate: f64) -> f64 {
+        let before = self.filter.threshold();
+        let wanted = Filter::with_rate(rate / self.share);
+        if wanted.threshold() < before {
+            self.filter = wanted;
+        }
+        self.filter.threshold() as f64 / before as f64
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.census.iter().flatten().map(|census| census.words.capacity() * 8).sum()
     }

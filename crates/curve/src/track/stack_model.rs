@@ -101,8 +101,8 @@ impl<S: Stack> StackModel<S> {
         self.expiry.tidy(self.ids.len(), |when, id| objects[id as usize].expires == when);
     }
 
-    fn lower_rate(&mut self) {
-        let factor = self.sampler.lower(self.ids.keys().copied());
+    /// Forgets whom the sampler, whose rate is now `factor` of what it was, no longer watches.
+    fn lowered(&mut self, factor: f64) {
         self.estimate.lower(factor);
         let (sampler, objects) = (&self.sampler, &self.objects);
         self.stack.retain(&|id| sampler.watches(objects[id as usize].key));
@@ -139,7 +139,8 @@ impl<S: Stack> StackModel<S> {
             self.expires_at(id, Expiry::instant(access.time, access.ttl));
         }
         if self.sampler.is_full(self.ids.len()) {
-            self.lower_rate();
+            let factor = self.sampler.lower(self.ids.keys().copied());
+            self.lowered(factor);
         }
     }
 }
@@ -178,6 +179,12 @@ impl<S: Stack> Model for StackModel<S> {
         self.sampler.rate()
     }
 
+    fn lower(&mut self, rate: f64) -> bool {
+        let factor = self.sampler.lower_to(rate);
+        self.lowered(factor);
+        true
+    }
+
     fn remembered(&self) -> Option<Remembered> {
         let object = |id: u32| {
             let Object { key, expires } = self.objects[id as usize];
@@ -192,7 +199,7 @@ impl<S: Stack> Model for StackModel<S> {
 
     fn remember(&mut self, remembered: &Remembered) -> bool {
         let is_new = self.objects.is_empty() && self.stack.objects().is_some();
-        if !is_new || !remembered.is_sound() {
+        if !is_new || !remembered.is_sound() || !self.estimate.is_like(remembered) {
             return false;
         }
         self.sampler.resume(remembered.rate);

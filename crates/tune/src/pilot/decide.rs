@@ -3,11 +3,31 @@
 use super::{Pilot, THRESHOLD_MAX};
 use crate::recipe::Pools;
 use crate::record::Decision;
-use crate::{Plan, Snapshot};
+use crate::{Evictor, Plan, Snapshot};
 use base::Bytes;
 
 /// Share of its memory that a pool loses in an epoch at most.
 const LOSS_MAX: f64 = 0.25;
+
+/// Part of what a plan must promise that takes only what its holders have no use for: what is
+/// certain to cost nobody may gain little.
+const HARMLESS: f64 = 0.2;
+
+/// What those who lose may lose at most, as a part of what the others gain, for a plan to cost
+/// nobody.
+const COST: f64 = 0.1;
+
+/// Whether nobody waits longer for it, by much.
+fn costs_nobody(snapshot: &Snapshot, plan: &Plan, in_force: &[(Bytes, Evictor)]) -> bool {
+    let (mut gained, mut lost) = (0.0, 0.0);
+    for ((pool, share), &(budget, evictor)) in snapshot.pools.iter().zip(&plan.pools).zip(in_force)
+    {
+        let saved =
+            snapshot.cost(pool, budget, evictor) - snapshot.cost(pool, share.budget, share.evictor);
+        if saved > 0.0 { gained += saved } else { lost -= saved }
+    }
+    gained > 0.0 && lost <= COST * gained
+}
 
 impl Pilot {
     /// Whether the plan comes into force, what it promises and what it had to.
@@ -39,7 +59,9 @@ impl Pilot {
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
         // A promise is kept whatever it costs, and what it no longer needs is given back.
         let is_judged = by_curves && snapshot.goals.is_empty();
-        if is_judged && gain < threshold || plan.division() == in_force {
+        let asked =
+            if costs_nobody(snapshot, plan, &in_force) { threshold * HARMLESS } else { threshold };
+        if is_judged && gain < asked || plan.division() == in_force {
             self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
             return (Decision::Kept, gain, threshold);
         }

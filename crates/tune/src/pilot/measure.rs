@@ -143,6 +143,13 @@ impl Pilot {
             pool.reads_per_s = smooth(pool.reads_per_s, now.gets as f64 / seconds);
             pool.ops_per_s = smooth(pool.ops_per_s, (now.gets + now.sets - fills) as f64 / seconds);
             pool.used = used;
+            // What the present policy misses shows when the memory has turned over.
+            let cooling = u64::from(self.recipe.cooling_epochs);
+            let settled = pool.switched == 0 || self.epoch > pool.switched + cooling;
+            if let Some(watch) = pool.watch.as_mut().filter(|_| settled && pool.held > Bytes(0)) {
+                let held = Bytes(pool.held.0.midpoint(pool.budget.min(used).0));
+                watch.check(pool.evictor, held, now.gets as f64, now.misses as f64);
+            }
             if let Some(outcome) = outcomes.next().filter(|outcome| outcome.name == pool.name) {
                 let measured = MissRatio::of(now.misses as f64, now.gets as f64).0;
                 outcome.outcome = (now.gets > 0).then_some(measured);

@@ -4,7 +4,8 @@
 //!
 //! - **Minimum gain.** A plan must promise to save a share θ of what the plan in force costs under
 //!   the same curves. Curves are noisy, and the best of many divisions always looks a little
-//!   better than it is.
+//!   better than it is. Of a plan that takes only what its holders have no use for, a fifth is
+//!   asked.
 //! - **Hysteresis.** θ doubles when a plan takes back most of what the one before it moved, and
 //!   decays slowly.
 //! - **Cooling off.** After a plan, and for each pool after a change of policy, nothing new is
@@ -14,6 +15,8 @@
 //!   the best division overall, not the best within reach: curves have cliffs, and a walk that
 //!   looked only at the next step would stop before them.
 //! - **One change at a time.** A pool that changes its policy in an epoch keeps its budget in it.
+//! - **Curves through what was measured.** What a pool misses at the size it has is counted; its
+//!   curves are shifted to go through it (`calibration.rs`).
 //! - **A forecast that is checked.** Every epoch keeps the miss ratios it expects, and gets those
 //!   that were measured beside them one epoch later.
 //! - **A way back.** A plan whose forecasts prove wrong, beyond what forecasts were wrong lately,
@@ -117,6 +120,8 @@ struct Steered {
     /// Reads so far, as of the last look.
     gets: Option<u64>,
     used: Bytes,
+    /// What it could use when the epoch began.
+    held: Bytes,
     reads_per_s: f64,
     ops_per_s: f64,
     penalty_us: f64,
@@ -134,6 +139,14 @@ impl Steered {
     /// The keys to sample.
     fn filter(&self) -> Filter {
         self.watch.as_ref().map_or(Filter::NONE, Watch::filter)
+    }
+
+    /// The miss ratio to expect in the next epoch. Of a class of sizes with too few requests for a
+    /// curve of its own, that of a straight line.
+    fn forecast(&self, known: &crate::snapshot::Pool) -> Option<f64> {
+        let own = self.watch.as_ref()?.forecast(self.evictor, held(self));
+        let straight = known.slab.is_some().then(|| known.miss_ratio(held(self), self.evictor));
+        own.or(straight.flatten().map(|ratio| ratio.0))
     }
 
     /// Whether a key of this tenant, penalty and size is of the pool.
@@ -365,10 +378,13 @@ impl Pilot {
             pages: known.slab.as_ref().map(|slab| slab.pages),
             reads_per_s: pool.reads_per_s,
             penalty_us: pool.penalty_us,
-            forecast: known.miss_ratio(held(pool), pool.evictor).map(|ratio| ratio.0),
+            forecast: pool.forecast(known),
             outcome: None,
         });
         let pools = pools.collect();
+        for pool in &mut self.pools {
+            pool.held = held(pool);
+        }
         let at_s = reading.now.as_f64() / 1e6;
         if self.history.len() == HISTORY_MAX {
             self.history.pop_front();

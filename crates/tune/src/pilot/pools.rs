@@ -60,6 +60,7 @@ impl Pilot {
                 }),
                 gets: None,
                 used: Bytes(0),
+                held: Bytes(0),
                 reads_per_s: 0.0,
                 ops_per_s: 0.0,
                 penalty_us: PENALTY_DEFAULT_US,
@@ -172,14 +173,18 @@ impl Pilot {
         self.recipe.pools == Pools::Slab && self.goal.is_none() && self.decided == 0
     }
 
-    /// A pool of a tenant that was never read, and holds nothing, lends the others what it has
-    /// beyond its floor.
+    /// A pool that was never read, and holds nothing, lends the others what it has beyond its
+    /// floor: of a tenant that nobody has called yet, or of items whose penalty nobody knows.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
-        if self.recipe.pools != Pools::Tenant {
+        if !matches!(self.recipe.pools, Pools::Tenant | Pools::Class) {
             return;
         }
         let is_idle = |pool: &Steered| {
-            members(reading, &pool.tenants).all(|tenant| tenant.gets == 0 && tenant.items == 0)
+            members(reading, &pool.tenants).all(|tenant| {
+                let part = tenant.part(pool.class);
+                let is_whole = pool.class.is_none();
+                part.gets == 0 && (part.used == Bytes(0) || is_whole && tenant.items == 0)
+            })
         };
         let bounds: Vec<_> = self
             .pools
