@@ -446,7 +446,7 @@ mod tests {
             let mut watching = Watching::default();
             watching.look(&[], &[Seen { tap: half, ..tenant(0, 10) }], None, Micros(0));
             let at = Micros::from_secs(1);
-            let key = (0..).map(base::hash::mix).find(|&key| !half.keeps(key)).unwrap();
+            let key = (0..100).map(base::hash::mix).find(|&key| !half.keeps(key)).unwrap();
             let miss = sample(1, key, Miss, 0);
             watching.look(&[miss], &[Seen { misses, ..tenant(0, 5_000) }], None, at);
             assert_eq!(watching.misses(0), counted);

@@ -92,6 +92,8 @@ pub struct Pilot {
     looked: Micros,
     /// What an earlier pilot knew, until the pools are formed.
     recalled: Option<Known>,
+    /// The division is one of an earlier run.
+    is_recalled: bool,
     /// The pages of slab classes, epoch by epoch.
     windows: Windows,
     /// Requests that the pools take to turn over, where that is known.
@@ -189,6 +191,7 @@ impl Pilot {
             dropped: 0,
             looked: Micros(0),
             recalled: None,
+            is_recalled: false,
             windows: Windows::default(),
             turnover: None,
             prices: Prices::default(),

@@ -77,6 +77,7 @@ impl Pilot {
             let is_young = self.epoch < known.epoch + u64::from(RECALL_EPOCHS);
             let is_wanted = is_young && !known.pools.iter().all(is_there);
             self.recalled = is_wanted.then_some(known);
+            self.is_recalled |= goal.is_some();
             goal
         });
         for pool in &self.pools {
@@ -174,9 +175,15 @@ impl Pilot {
     }
 
     /// A pool that was never read, and holds nothing, lends the others what it has beyond its
-    /// floor: of a tenant that nobody has called yet, or of items whose penalty nobody knows.
+    /// floor: of a tenant that nobody has called yet, or, until something is decided, of items
+    /// whose penalty nobody knows.
     pub(super) fn lend_idle(&mut self, reading: &Reading) {
-        if !matches!(self.recipe.pools, Pools::Tenant | Pools::Class) {
+        let lends = match self.recipe.pools {
+            Pools::Tenant => true,
+            Pools::Class => self.goal.is_none() && self.decided == 0 && !self.is_recalled,
+            _ => false,
+        };
+        if !lends {
             return;
         }
         let is_idle = |pool: &Steered| {
