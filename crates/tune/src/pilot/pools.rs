@@ -77,7 +77,7 @@ impl Pilot {
             let is_young = self.epoch < known.epoch + u64::from(RECALL_EPOCHS);
             let is_wanted = is_young && !known.pools.iter().all(is_there);
             self.recalled = is_wanted.then_some(known);
-            self.is_recalled |= goal.is_some();
+            self.is_recalled = true;
             goal
         });
         for pool in &self.pools {
