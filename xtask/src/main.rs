@@ -4,6 +4,7 @@
 //! looked up when one fails.
 #![forbid(unsafe_code)]
 
+mod attach;
 mod bench_server;
 mod curves;
 mod race;
@@ -21,6 +22,8 @@ Usage: cargo x <chore>
   bench    processor time a request, beside redis-server, with the loop on and off
   bench redis
            the first of these alone
+  bench attach SERVER MEMORY TRACE TRACE TRACE
+           three tenants played to that server with the module and without: misses and waiting
   bench store
            the library beside quick_cache and moka: bytes an entry, operations a second, hits
   bench policies
@@ -90,6 +93,7 @@ fn main() -> Result<()> {
         Some("bench") => match words.next().as_deref() {
             None => bench_server::run(false),
             Some("redis") => bench_server::run(true),
+            Some("attach") => attach::run(words),
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
@@ -103,7 +107,7 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say redis, store, policies, evictions, hits, \
+                "'{other}' is not measured: say redis, attach, store, policies, evictions, hits, \
                  lhd TRACE…, victims TRACE or nothing"
             ),
         },

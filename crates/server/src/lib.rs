@@ -27,7 +27,6 @@ mod memcached;
 mod memory_limit;
 mod monitors;
 mod notify;
-mod owners;
 mod pause;
 mod pilot;
 mod ping;

@@ -12,10 +12,10 @@
 //! A key that only some clients can come by is told to those alone.
 
 use crate::commands::{self, Call, flag};
-use crate::owners::Origin;
 use crate::removals;
 use crate::shared::{Shared, View};
 use base::TenantId;
+use tune::tenant::Origin;
 
 /// Told at `__keyspace@db__:key`.
 pub(crate) const KEYSPACE: u32 = 1;

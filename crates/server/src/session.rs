@@ -3,13 +3,13 @@
 use crate::acl::{Denied, User};
 use crate::clients::Client;
 use crate::listen::Speaks;
-use crate::owners::{Origin, Owners};
 use crate::pubsub::Kind;
 use crate::shared::{Shared, View};
 use base::TenantId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tune::tenant::{Origin, Owners};
 use wire::resp::Protocol;
 
 /// Which replies a client wants to have, as CLIENT REPLY sets it.

@@ -14,7 +14,6 @@ use crate::files;
 use crate::hotkeys::HotKeys;
 use crate::memcached;
 use crate::monitors::Monitors;
-use crate::owners::{Finders, Origin, Owners};
 use crate::pause::Pause;
 use crate::pilot::{self, PublishedStatus};
 use crate::pubsub::PubSub;
@@ -35,6 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use store::{Bounds, Evictable, Scope, Store};
+use tune::tenant::{Finders, Origin, Owners};
 
 /// The settings of a moment, and what follows from them.
 #[derive(Clone, Debug)]

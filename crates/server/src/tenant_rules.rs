@@ -1,9 +1,9 @@
 //! The rules of the tenants, for keys that another server holds.
 
 use crate::config::{DEFAULT, DEFAULT_NAME, Match, TenantConfig, words};
-use crate::owners::{Origin, Owners};
 use base::TenantId;
 use std::collections::HashMap;
+use tune::tenant::{Origin, Owners};
 
 /// Whose a key is, by lines of configuration.
 #[derive(Debug)]

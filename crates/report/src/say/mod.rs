@@ -3,15 +3,19 @@
 //! One file a question. Every line keeps to 80 columns.
 
 mod advise;
+mod curve;
 mod history;
 mod memory;
 mod policies;
+mod tenants;
 mod why;
 
 pub use advise::{advise, summary};
+pub use curve::curve;
 pub use history::history;
 pub use memory::memory;
 pub use policies::policies;
+pub use tenants::tenants;
 pub use why::{why, word};
 
 use crate::words::wrap;

@@ -11,9 +11,9 @@ use super::string::room;
 use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
 use crate::hash;
 use crate::notify;
-use crate::owners::Origin;
 use crate::value::{HASH, HASH_TREE};
 use store::{Change, Item, Key, Loose};
+use tune::tenant::Origin;
 
 /// Source and destination.
 const TWO_KEYS: Keys = Keys { first: 1, last: 2, step: 1 };

@@ -8,12 +8,12 @@ mod doubts;
 mod file;
 pub(crate) mod ignored;
 mod list;
-mod tenant;
 mod value;
 
 pub(crate) use crate::acl::is_equal;
 pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
-pub use tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
+pub(crate) use tune::tenant::quoted;
+pub use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
 pub use value::Level;
 
 use base::{Bytes, Micros};
@@ -472,24 +472,4 @@ impl Settings {
 pub fn words(line: &str) -> Option<Vec<String>> {
     let words = wire::resp::split_line(line.as_bytes())?;
     Some(words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned()).collect())
-}
-
-/// A word as it must stand in a line to be read back.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '"' | '\'' | '\\');
-    if !word.is_empty() && word.chars().all(plain) && !word.starts_with('#') {
-        return word.into();
-    }
-    let mut out = String::from("\"");
-    for c in word.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

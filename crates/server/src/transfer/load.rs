@@ -4,11 +4,11 @@ use super::Transfer;
 use super::dump::each;
 use super::file::DumpFile;
 use crate::hash;
-use crate::owners::Finders;
 use crate::shared::Shared;
 use base::TenantId;
 use std::time::Instant;
 use store::{Error, Item, Key, Loaded, Saved};
+use tune::tenant::Finders;
 
 /// A load under way.
 #[derive(Debug)]

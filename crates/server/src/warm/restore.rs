@@ -3,7 +3,6 @@
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Tail};
 use crate::hash;
-use crate::owners::Finders;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::{Micros, TenantId};
@@ -15,6 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 use store::{Item, Key, Saved};
 use tune::Known;
+use tune::tenant::Finders;
 
 /// A copy may hold values with numbers given out after its head was written.
 const CAS_AHEAD: u64 = 1 << 32;

@@ -4,19 +4,12 @@ use super::{POINTS, document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure};
 use crate::pilot;
 use crate::report::report;
-use ::report::draw::{Axis, Chart, Format, Series};
-use ::report::sizing::{Sizing, divide};
-use ::report::words::{percent, size};
-use ::report::{Report, Tenant};
+use ::report::say;
 use base::Bytes;
 use curve::MissRatioCurve;
 use serde_json::json;
 use tune::recipe::Pools;
 use tune::snapshot::{Candidate, best};
-
-/// Cells of the chart: with its labels it takes 80 columns.
-const WIDTH: usize = 66;
-const HEIGHT: usize = 14;
 
 /// Sizes to show a tenant's curves at: even steps to where they end, or to the limit.
 fn sizes(candidates: &[Candidate], limit: Bytes) -> Vec<Bytes> {
@@ -68,46 +61,7 @@ pub(super) fn curve(call: &mut Call<'_>) -> Done {
     }
     let report = report(call.shared);
     let tenant = report.tenant(&name).filter(|tenant| tenant.curve.is_some());
-    let text = tenant.map_or_else(Vec::new, |tenant| chart(&report, tenant));
+    let text = tenant.map_or_else(Vec::new, |tenant| say::curve(&report, tenant));
     lines(call, &text);
     Ok(())
-}
-
-/// The curve as it is drawn: with what the tenant has now, what would be its part of one shared
-/// cache, and what a division by waiting would give it.
-fn chart(report: &Report, tenant: &Tenant) -> Vec<String> {
-    let Some(sizing) = Sizing::of(tenant) else {
-        return vec![
-            "Too little was seen of this tenant: it takes some thousand reads.".to_owned(),
-        ];
-    };
-    let sizes = sizing.sizes(POINTS);
-    let line = sizes.iter().map(|&size| (size as f64, sizing.at(size).ratio));
-    let mark =
-        |name: &str, size: u64| Series::new(name, vec![(size as f64, sizing.at(size).ratio)]);
-    let mut series = vec![Series::new("misses", line.collect()), mark("now", tenant.used)];
-    let at = report.tenants.iter().position(|one| one.name == tenant.name);
-    let division = divide(report, report.server.divided);
-    if let Some(&share) = at.and_then(|at| division.shares.get(at)) {
-        series.push(mark("by waiting", share));
-    }
-    let chart = Chart {
-        title: format!("{}: reads that miss, by its memory", tenant.name),
-        x: Axis::new("memory", Format::Bytes),
-        y: Axis::new("", Format::Percent),
-        series,
-        ..Chart::default()
-    };
-    let mut text: Vec<String> =
-        chart.text(WIDTH, HEIGHT, false).lines().map(|line| line.trim_end().to_owned()).collect();
-    text.retain(|line| !line.is_empty());
-    let now = sizing.at(tenant.used);
-    text.push(format!(
-        "Now {} with {}, give or take {}. Beyond {} there is no data.",
-        percent(now.ratio),
-        size(tenant.used),
-        ::report::words::points(now.band),
-        size(sizing.end())
-    ));
-    text
 }

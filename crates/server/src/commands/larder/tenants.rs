@@ -4,8 +4,7 @@ use super::{document, lines, share, wants_json};
 use crate::commands::{Call, Done};
 use crate::pilot;
 use crate::report::report;
-use ::report::words::{count, percent, size, span, wait};
-use ::report::{Report, Tenant};
+use ::report::{Tenant, say};
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 
@@ -25,7 +24,7 @@ pub(super) fn tenants(call: &mut Call<'_>) -> Done {
         document(call, &Value::from(all.collect::<Vec<_>>()));
         return Ok(());
     }
-    lines(call, &table(&report));
+    lines(call, &say::tenants(&report));
     Ok(())
 }
 
@@ -52,35 +51,4 @@ fn row(tenant: &Tenant, used: Bytes, k: u8) -> Value {
         "weight": tenant.weight,
         "recent": tenant.recent,
     })
-}
-
-fn table(report: &Report) -> Vec<String> {
-    let server = &report.server;
-    let mut text = vec![
-        format!("{} in use of {}", size(server.used), size(server.divided)),
-        format!(
-            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
-            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "a miss"
-        ),
-    ];
-    text.extend(report.tenants.iter().map(|tenant| {
-        let recent = &tenant.recent;
-        let held = share(Bytes(tenant.used), Bytes(server.used));
-        format!(
-            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
-            tenant.name,
-            size(tenant.used),
-            format!("{:.0} %", 100.0 * held),
-            tenant.budget.map_or("-".to_owned(), size),
-            count(recent.reads_per_s() as u64),
-            recent.miss_ratio().map_or("-".to_owned(), percent),
-            wait(1e3 * recent.wait_ms_per_s()),
-            tenant.penalty_us.map_or("-".to_owned(), wait)
-        )
-    }));
-    text.push(format!("Reads, misses and waiting in the last {}.", span(report.recent.seconds)));
-    text.push(
-        "given: by the plan, where tenants share no pool. waits/s: misses times a miss.".into(),
-    );
-    text
 }

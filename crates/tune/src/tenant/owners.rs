@@ -5,7 +5,7 @@
 //! a tenant for each customer, is looked up by the hash of a key's first bytes, for each length
 //! that a prefix has.
 
-use crate::config::{DEFAULT, Match, TenantConfig};
+use super::{DEFAULT, Match, TenantConfig};
 use base::TenantId;
 use base::hash::{self, KeyMap};
 use std::collections::{HashMap, HashSet};
@@ -15,15 +15,18 @@ const TRIED: usize = 8;
 
 /// Facts of a client that the rules may look at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin<'a> {
-    pub(crate) user: Option<&'a str>,
-    pub(crate) listener: u16,
-    pub(crate) db: u8,
+pub struct Origin<'a> {
+    /// Its user.
+    pub user: Option<&'a str>,
+    /// The port it came in by.
+    pub listener: u16,
+    /// The database it chose.
+    pub db: u8,
 }
 
 /// The rules left for a client's keys in its database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Owners {
+pub struct Owners {
     /// Of those that match the first counts.
     prefixes: Vec<(Vec<u8>, TenantId)>,
     /// Where there are many: by length, the places of the prefixes with a hash.
@@ -34,7 +37,7 @@ pub(crate) struct Owners {
 impl Owners {
     /// Works the rules out for a client. `tenants` come in the order of configuration, with their
     /// numbers.
-    pub(crate) fn new<'a>(
+    pub fn new<'a>(
         tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>,
         origin: Origin<'_>,
     ) -> Self {
@@ -74,7 +77,7 @@ impl Owners {
 
     /// The tenant that owns `key`.
     #[inline]
-    pub(crate) fn of(&self, key: &[u8]) -> TenantId {
+    pub fn of(&self, key: &[u8]) -> TenantId {
         let matches = |(prefix, _): &&(Vec<u8>, TenantId)| key.starts_with(prefix);
         let found = if self.by_hash.is_empty() {
             self.prefixes.iter().find(matches)
@@ -89,12 +92,22 @@ impl Owners {
     }
 
     /// The one tenant of all keys, if there is but one.
-    pub(crate) fn only(&self) -> Option<TenantId> {
+    pub fn only(&self) -> Option<TenantId> {
         self.prefixes.iter().all(|(_, tenant)| *tenant == self.rest).then_some(self.rest)
     }
 
+    /// The tenant of the keys that no prefix claims.
+    pub const fn rest(&self) -> TenantId {
+        self.rest
+    }
+
+    /// Whether a key may belong to a tenant.
+    pub fn has(&self, tenant: TenantId) -> bool {
+        self.rest == tenant || self.prefixes.iter().any(|(_, owner)| *owner == tenant)
+    }
+
     /// Every tenant a key may belong to, each once.
-    pub(crate) fn all(&self) -> Vec<TenantId> {
+    pub fn all(&self) -> Vec<TenantId> {
         let mut all: Vec<_> = self.prefixes.iter().map(|(_, tenant)| *tenant).collect();
         all.push(self.rest);
         all.sort_unstable();
@@ -105,7 +118,7 @@ impl Owners {
 
 /// Who may still find an item that a tenant holds. Items become unfindable when the rules change.
 #[derive(Debug)]
-pub(crate) struct Finders<'a> {
+pub struct Finders<'a> {
     tenants: Vec<(TenantId, &'a TenantConfig)>,
     /// Tenants whose keys are found by their user or port.
     private: HashSet<TenantId>,
@@ -114,14 +127,15 @@ pub(crate) struct Finders<'a> {
 }
 
 impl<'a> Finders<'a> {
-    pub(crate) fn new(tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>) -> Self {
+    /// Everybody that the rules of these tenants let find anything.
+    pub fn new(tenants: impl Iterator<Item = (TenantId, &'a TenantConfig)>) -> Self {
         let tenants: Vec<_> = tenants.collect();
         let private = tenants.iter().filter(|(_, config)| config.is_private());
         Self { private: private.map(|(id, _)| *id).collect(), tenants, by_db: HashMap::new() }
     }
 
     /// Whether some client finds the item of `tenant`.
-    pub(crate) fn find(&mut self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
+    pub fn find(&mut self, tenant: TenantId, db: u8, key: &[u8]) -> bool {
         let Self { tenants, private, by_db } = self;
         let owners = by_db.entry(db).or_insert_with(|| {
             Owners::new(tenants.iter().copied(), Origin { user: None, listener: 0, db })
@@ -133,10 +147,10 @@ impl<'a> Finders<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::words;
+    use crate::tenant::words;
 
     fn tenants(lines: &[&str]) -> Vec<TenantConfig> {
-        lines.iter().map(|line| TenantConfig::parse(&words(line).unwrap()).unwrap()).collect()
+        lines.iter().map(|line| TenantConfig::parse(&words(line)).unwrap()).collect()
     }
 
     fn numbered(tenants: &[TenantConfig]) -> Vec<(TenantId, &TenantConfig)> {

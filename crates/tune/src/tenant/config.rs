@@ -16,9 +16,9 @@
 //! or a prefix says something about the key: all clients find the same items there. A user or a
 //! listener says something about the client: such a tenant is a key space of its own.
 
+use crate::Target;
 use base::{Bytes, TenantId};
 use std::fmt;
-use tune::Target;
 
 /// The tenant of all that matches no rule.
 pub const DEFAULT: TenantId = 0;
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<TenantConfig, String> {
-        TenantConfig::parse(&super::super::words(line).unwrap())
+        TenantConfig::parse(&super::super::words(line))
     }
 
     #[test]

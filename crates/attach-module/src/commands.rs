@@ -1,0 +1,223 @@
+//! LARDER.PLAN, TENANTS, CURVE, ADVISE and HISTORY: lines for people; with JSON as the last word
+//! one document for programs.
+
+use crate::exchange::{Exchange, Shown};
+use report::finding::{self, Severity};
+use report::{Report, say};
+use serde_json::{Value, json};
+use tune::Plan;
+use tune::pilot::Epoch;
+
+/// The commands, by their names.
+pub(crate) const ALL: [&std::ffi::CStr; 5] =
+    [c"larder.plan", c"larder.tenants", c"larder.curve", c"larder.advise", c"larder.history"];
+
+/// How far back HISTORY looks unless told otherwise, in seconds.
+const HISTORY_S: u64 = 3_600;
+
+/// What a command answers.
+pub(crate) enum Answer {
+    Lines(Vec<String>),
+    Document(Value),
+}
+
+/// Answers a command.
+///
+/// # Errors
+/// A sentence that names the fix.
+pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<Answer, String> {
+    let [name, arguments @ ..] = words else { return Err("a command has a name".to_owned()) };
+    let name = name.to_ascii_lowercase();
+    let as_json = arguments.last().is_some_and(|last| last.eq_ignore_ascii_case("json"));
+    let arguments = &arguments[..arguments.len() - usize::from(as_json)];
+    let shown = exchange.shown();
+    if shown.report.server.now_unix_s == 0 {
+        return Err("the module has just been loaded: ask again in a second".to_owned());
+    }
+    match (name.trim_start_matches("larder."), arguments) {
+        ("plan", []) if as_json => Ok(Answer::Document(plan_document(&shown))),
+        ("plan", []) => Ok(Answer::Lines(plan(&shown))),
+        ("tenants", []) if as_json => Ok(Answer::Document(json!(shown.report.tenants))),
+        ("tenants", []) => {
+            let mut lines = say::tenants(&shown.report);
+            lines.push(format!("The module: {}.", shown.state));
+            Ok(Answer::Lines(lines))
+        }
+        ("curve", [tenant]) => curve(&shown, tenant, as_json),
+        ("advise", []) => Ok(advise(&shown.report, None, as_json)),
+        ("advise", [tenant]) => {
+            known(&shown.report, tenant)?;
+            Ok(advise(&shown.report, Some(tenant), as_json))
+        }
+        ("history", []) => Ok(history(exchange, &shown.report, HISTORY_S, as_json)),
+        ("history", [time]) => Ok(history(exchange, &shown.report, back(time)?, as_json)),
+        (name, _) => Err(format!("LARDER.{}: {}", name.to_ascii_uppercase(), form(name))),
+    }
+}
+
+fn form(name: &str) -> &'static str {
+    match name {
+        "curve" => "write the name of a tenant, and JSON for a document",
+        "advise" => "write nothing or the name of a tenant, and JSON for a document",
+        "history" => "write nothing or how far back, as 10m or 2h, and JSON for a document",
+        _ => "write nothing behind it, or JSON for a document",
+    }
+}
+
+fn known<'a>(report: &'a Report, name: &str) -> Result<&'a report::Tenant, String> {
+    report.tenant(name).ok_or_else(|| {
+        let names: Vec<_> = report.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+        format!("there is no tenant '{name}': there are {}", names.join(", "))
+    })
+}
+
+fn plan_document(shown: &Shown) -> Value {
+    let name = |id: &u16| {
+        let tenants = shown.names.get(usize::from(*id)).cloned();
+        tenants.unwrap_or_default()
+    };
+    let pools = shown.step.iter().flat_map(|step| &step.pools).map(|pool| {
+        json!({
+            "tenants": pool.tenants.iter().map(name).collect::<Vec<_>>(),
+            "class": pool.class,
+            "budget": pool.budget.0,
+            "policy": pool.evictor,
+        })
+    });
+    let pools: Vec<_> = pools.collect();
+    json!({"state": shown.state, "in_force": pools, "pilot": shown.status})
+}
+
+fn plan(shown: &Shown) -> Vec<String> {
+    let mut text = vec![format!("The module: {}.", shown.state)];
+    let Some(status) = &shown.status else {
+        text.push(format!("recipe {}: nothing is planned", shown.report.server.recipe));
+        return text;
+    };
+    text.push(format!(
+        "recipe {}, epoch {}, {} divided, {:.3} % of the keys sampled, models take {}",
+        status.recipe,
+        status.epoch,
+        status.memory,
+        100.0 * status.rate,
+        status.model_bytes + status.observer_bytes
+    ));
+    if let Some(epoch) = status.history.last() {
+        text.push(decision(epoch));
+    }
+    if let Some(plan) = &status.plan {
+        text.extend(Plan::to_string(plan).lines().map(str::to_owned));
+    }
+    if let Some(before) = status.history.iter().rev().nth(1) {
+        text.push(format!("epoch {}, forecast and outcome:", before.epoch));
+        let ratio =
+            |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
+        text.extend(before.pools.iter().map(|pool| {
+            format!(
+                "{:<16} {:>9} {:>14} miss ratio {} expected, {} measured",
+                pool.name,
+                pool.budget,
+                pool.evictor,
+                ratio(pool.forecast),
+                ratio(pool.outcome)
+            )
+        }));
+    }
+    text
+}
+
+fn decision(epoch: &Epoch) -> String {
+    let word = serde_json::to_value(epoch.decision).unwrap_or_default();
+    format!(
+        "The last plan promises to save {:.1} % more than the one in force: {}.",
+        100.0 * epoch.gain,
+        word.as_str().unwrap_or_default().replace('_', " ")
+    )
+}
+
+fn curve(shown: &Shown, name: &str, as_json: bool) -> Result<Answer, String> {
+    let tenant = known(&shown.report, name)?;
+    if as_json {
+        return Ok(Answer::Document(json!({"tenant": name, "curve": tenant.curve})));
+    }
+    if tenant.curve.is_none() {
+        return Err("too little was seen of this tenant: its curve needs some thousand reads of \
+                    sampled keys"
+            .to_owned());
+    }
+    Ok(Answer::Lines(say::curve(&shown.report, tenant)))
+}
+
+fn advise(report: &Report, only: Option<&str>, as_json: bool) -> Answer {
+    let says = say::advise(report, only);
+    if !as_json {
+        return Answer::Lines(says);
+    }
+    let mut found = finding::all(report);
+    found.retain(|one| only.is_none() || one.tenant.as_deref() == only);
+    let worst = found.iter().map(|one| one.severity).max().unwrap_or(Severity::Note);
+    Answer::Document(json!({"says": says, "findings": found, "worst": worst}))
+}
+
+fn history(exchange: &Exchange, report: &Report, seconds: u64, as_json: bool) -> Answer {
+    let since = report.server.now_unix_s.saturating_sub(seconds);
+    if !as_json {
+        return Answer::Lines(say::history(report, since));
+    }
+    let history = exchange.history().clone();
+    let tenants: serde_json::Map<_, _> = report
+        .tenants
+        .iter()
+        .map(|tenant| (tenant.name.clone(), json!(history.since(Some(&tenant.name), since))))
+        .collect();
+    let changes: Vec<_> = history.changes().filter(|change| change.unix_s >= since).collect();
+    let all = history.since(None, since);
+    Answer::Document(json!({"since": since, "changes": changes, "all": all, "tenants": tenants}))
+}
+
+/// A length of time as `600`, `10m`, `2h` or `1d`, in seconds.
+fn back(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let number = lower.trim_end_matches(['d', 'h', 'm', 's']);
+    let scale = match &lower[number.len()..] {
+        "" | "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3_600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let seconds = number.parse::<u64>().ok().zip(scale).and_then(|(n, scale)| n.checked_mul(scale));
+    seconds.ok_or_else(|| format!("'{text}' is no length of time: write 600, 10m, 2h or 1d"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(
+            ["600", "10m", "2h", "1d"].map(|text| back(text).unwrap()),
+            [600, 600, 7_200, 86_400]
+        );
+        assert!(["", "m", "10mm", "x"].iter().all(|text| back(text).is_err()));
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let exchange = Exchange::default();
+        let ask = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(|&word| word.to_owned()).collect();
+            answer(&words, &exchange).map(|_| ()).unwrap_err()
+        };
+        assert!(ask(&["LARDER.PLAN"]).contains("in a second"));
+        let report = Report {
+            server: report::Server { now_unix_s: 1, ..report::Server::default() },
+            ..Report::default()
+        };
+        exchange.show(Shown { report, ..Shown::default() });
+        assert!(ask(&["LARDER.CURVE", "web"]).contains("no tenant 'web'"));
+        assert!(ask(&["larder.tenants", "now"]).contains("or JSON"));
+        assert!(ask(&["larder.history", "soon"]).contains("10m"));
+    }
+}

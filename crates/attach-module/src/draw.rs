@@ -1,0 +1,256 @@
+//! Candidates for eviction, and the sizes of keys.
+//!
+//! A walk through the keys in the order of their hashes, which says nothing of their use, is as
+//! good as drawing at random: it costs a third of a random key of the server's, and what it meets
+//! of one tenant while it looks for another's is not lost. Of a tenant that it meets too rarely
+//! keys are drawn from its ring. Where a plan's policy keeps good candidates from one eviction to
+//! the next, sixteen are kept.
+
+use crate::module::Module;
+use crate::server::{Context, Found, OwnName, Scan};
+use crate::tenants::plain_size;
+use base::{Prng, TenantId};
+use std::cell::{Cell, RefCell};
+use tune::{Evictor, POOL};
+
+/// Steps of the walk for one eviction at most: each meets about one key.
+const STEPS: u32 = 256;
+
+/// A key used later than this may be one that a client has just written. The server's clock of
+/// idle times goes in seconds, so a key that is said to be idle for two is so for more than one.
+const IDLE_MS: i64 = 2_000;
+
+/// The share of collections that are measured: it takes the server some microseconds each.
+const MEASURED: f64 = 0.1;
+
+/// A key that may leave.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) db: u16,
+    pub(crate) name: OwnName,
+    /// The higher, the sooner it goes.
+    rank: i64,
+}
+
+/// The candidates of a tenant, the best last.
+#[derive(Debug, Default)]
+struct Pool {
+    best: Vec<Candidate>,
+    /// Keys met since the last eviction.
+    fresh: u32,
+}
+
+/// The walk, and what it found.
+#[derive(Debug)]
+pub(crate) struct Draws {
+    walks: RefCell<Vec<(u16, Scan)>>,
+    /// By tenant.
+    pools: RefCell<Vec<Pool>>,
+    /// Only keys with a time to live may leave.
+    pub(crate) volatile: Cell<bool>,
+    pub(crate) prng: RefCell<Prng>,
+}
+
+/// By idle time; where the server counts uses, by their want.
+const fn rank(found: &Found) -> i64 {
+    if found.idle_ms >= 0 { found.idle_ms } else { -found.uses }
+}
+
+impl Pool {
+    /// Takes note of a key that may leave; its name is asked for where it is kept.
+    fn push(&mut self, db: u16, rank: i64, keep: usize, name: impl FnOnce() -> OwnName) {
+        let at = self.best.partition_point(|other| other.rank < rank);
+        let is_full = self.best.len() >= keep;
+        if is_full && at == 0 {
+            return;
+        }
+        self.best.insert(at, Candidate { db, name: name(), rank });
+        if is_full {
+            self.best.remove(0);
+        }
+    }
+}
+
+impl Draws {
+    pub(crate) fn new() -> Self {
+        Self {
+            walks: RefCell::default(),
+            pools: RefCell::default(),
+            volatile: Cell::new(false),
+            prng: RefCell::new(Prng::new(2)),
+        }
+    }
+
+    /// Forgets all candidates, where tenants changed.
+    pub(crate) fn forget(&self) {
+        self.pools.borrow_mut().clear();
+    }
+
+    fn may_go(&self, found: &Found) -> bool {
+        let is_old = found.idle_ms < 0 || found.idle_ms >= IDLE_MS;
+        is_old && (found.expires || !self.volatile.get())
+    }
+
+    /// The key of a tenant to leave next, if any of those met may.
+    pub(crate) fn choose(
+        &self,
+        module: &Module,
+        context: Context<'_>,
+        tenant: TenantId,
+        evictor: Evictor,
+        is_late: &dyn Fn() -> bool,
+    ) -> Option<Candidate> {
+        let wanted = u32::from(evictor.k.max(1));
+        let by_ring = module.tenants.borrow().by_ring(tenant);
+        if by_ring {
+            self.draw_ring(module, context, tenant, evictor);
+        } else {
+            let dbs = module.tenants.borrow().dbs_of(tenant);
+            let all: u64 = dbs.iter().map(|(_, keys)| keys).sum();
+            for step in 0..STEPS {
+                let is_done = all == 0 || self.fresh(tenant) >= wanted;
+                if is_done || step % 16 == 15 && is_late() {
+                    break;
+                }
+                let mut point = self.prng.borrow_mut().below(all);
+                let db = dbs.iter().find(|(_, keys)| {
+                    let is_here = point < *keys;
+                    point = point.saturating_sub(*keys);
+                    is_here
+                });
+                self.walk(module, context, db.map_or(0, |(db, _)| *db), Some(evictor));
+            }
+        }
+        loop {
+            let best = {
+                let mut pools = self.pools.borrow_mut();
+                let pool = pools.get_mut(usize::from(tenant))?;
+                // Whatever comes of these, the next choice meets others.
+                pool.fresh = 0;
+                pool.best.pop()?
+            };
+            // It may have been used or removed since it was met.
+            context.select(best.db);
+            let found = context.look(best.name.name(), true);
+            if found.is_some_and(|found| self.may_go(&found)) {
+                let mut pools = self.pools.borrow_mut();
+                let pool = pools.get_mut(usize::from(tenant))?;
+                if !evictor.pool {
+                    pool.best.clear();
+                }
+                return Some(best);
+            }
+        }
+    }
+
+    fn fresh(&self, tenant: TenantId) -> u32 {
+        self.pools.borrow().get(usize::from(tenant)).map_or(0, |pool| pool.fresh)
+    }
+
+    /// Takes note of a key that was met, and keeps it if it may leave.
+    fn meet(
+        &self,
+        tenant: TenantId,
+        db: u16,
+        found: &Found,
+        evictor: Evictor,
+        name: impl FnOnce() -> OwnName,
+    ) {
+        let mut pools = self.pools.borrow_mut();
+        if pools.len() <= usize::from(tenant) {
+            pools.resize_with(usize::from(tenant) + 1, Pool::default);
+        }
+        let pool = &mut pools[usize::from(tenant)];
+        pool.fresh += 1;
+        if self.may_go(found) {
+            let keep = if evictor.pool { POOL as usize } else { usize::from(evictor.k.max(1)) };
+            pool.push(db, rank(found), keep, name);
+        }
+    }
+
+    /// Draws K keys of a tenant's ring.
+    fn draw_ring(&self, module: &Module, context: Context<'_>, tenant: TenantId, evictor: Evictor) {
+        for _ in 0..evictor.k.max(1) {
+            let drawn = {
+                let mut tenants = module.tenants.borrow_mut();
+                tenants.get_mut(tenant).and_then(|tenant| tenant.ring.draw())
+            };
+            let Some((at, db, bytes)) = drawn else { break };
+            let name = OwnName::of(&bytes);
+            let found = if context.select(db) { context.look(name.name(), true) } else { None };
+            let mut tenants = module.tenants.borrow_mut();
+            let Some(found) = found else {
+                if let Some(tenant) = tenants.get_mut(tenant) {
+                    tenant.ring.forget(at);
+                }
+                continue;
+            };
+            if let Some(length) = found.length {
+                tenants.drew(tenant, plain_size(bytes.len(), length));
+            }
+            drop(tenants);
+            self.meet(tenant, db, &found, evictor, || name);
+        }
+    }
+
+    /// One step of the walk through a database: learns sizes, and takes candidates of every tenant
+    /// where `evictor` says how many are kept.
+    pub(crate) fn walk(
+        &self,
+        module: &Module,
+        context: Context<'_>,
+        db: u16,
+        evictor: Option<Evictor>,
+    ) {
+        if !context.select(db) {
+            return;
+        }
+        let mut walks = self.walks.borrow_mut();
+        let at = walks.iter().position(|(of, _)| *of == db).unwrap_or_else(|| {
+            walks.push((db, Scan::new()));
+            walks.len() - 1
+        });
+        let mut collections = vec![];
+        let is_more = walks[at].1.go_on(context, &mut |key, found| {
+            let mut tenants = module.tenants.borrow_mut();
+            let owner = tenants.owner(db, key);
+            match found.length {
+                Some(length) => tenants.drew(owner, plain_size(key.len(), length)),
+                None if self.prng.borrow_mut().chance(MEASURED) => {
+                    collections.push((owner, OwnName::of(key)));
+                }
+                None => {}
+            }
+            drop(tenants);
+            if let Some(evictor) = evictor {
+                self.meet(owner, db, &found, evictor, || OwnName::of(key));
+            }
+        });
+        if !is_more {
+            walks.swap_remove(at);
+        }
+        drop(walks);
+        for (owner, name) in collections {
+            if let Some(usage) = context.memory_usage(name.name()) {
+                let mut tenants = module.tenants.borrow_mut();
+                let plain = usage as f64 / tenants.scale();
+                tenants.drew(owner, plain as u64);
+            }
+        }
+    }
+
+    /// Learns sizes of some keys.
+    pub(crate) fn explore(&self, module: &Module, context: Context<'_>, steps: usize) {
+        let dbs = module.tenants.borrow().dbs.clone();
+        for (db, _) in dbs {
+            (0..steps).for_each(|_| self.walk(module, context, db, None));
+        }
+        let tenants = module.tenants.borrow().all.len() as TenantId;
+        for tenant in 0..tenants {
+            let by_ring = module.tenants.borrow().by_ring(tenant);
+            if by_ring {
+                self.draw_ring(module, context, tenant, Evictor::klru(5));
+            }
+        }
+    }
+}

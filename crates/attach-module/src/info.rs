@@ -1,0 +1,60 @@
+//! What INFO says: the section `larder`.
+
+use crate::ffi::InfoCtx;
+use crate::load::with;
+use crate::memory;
+use crate::server::api;
+use std::ffi::{CStr, CString, c_int};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The server writes INFO, or the report of a crash, in which nothing is asked.
+pub(crate) unsafe extern "C" fn on_info(ctx: *mut InfoCtx, is_crash: c_int) {
+    if is_crash != 0 {
+        return;
+    }
+    // SAFETY: INFO is being written; names and texts end with zero bytes and are copied.
+    let text = |name: &CStr, value: &str| unsafe {
+        let value = CString::new(value).unwrap_or_default();
+        (api().info_add_text)(ctx, name.as_ptr(), value.as_ptr());
+    };
+    // SAFETY: as above.
+    let number = |name: &CStr, value: u64| unsafe {
+        (api().info_add_number)(ctx, name.as_ptr(), value);
+    };
+    with(|module| {
+        // SAFETY: as above; the server puts its name of the module in front.
+        if unsafe { (api().info_section)(ctx, c"".as_ptr()) } != 0 {
+            return;
+        }
+        let shown = module.exchange.shown();
+        let status = shown.status.as_ref();
+        text(c"recipe", &module.settings.borrow().recipe.to_string());
+        text(c"state", &module.hand.says());
+        // SAFETY: as above.
+        unsafe {
+            (api().info_add_ratio)(ctx, c"sampled".as_ptr(), module.eye.filter().rate());
+        }
+        number(c"samples", module.eye.samples.get());
+        number(c"samples_dropped", module.exchange.dropped.load(Relaxed));
+        number(c"epochs", status.map_or(0, |status| status.epoch));
+        number(c"divided", shown.report.server.divided);
+        number(c"used_memory", memory::used());
+        number(c"evicted_keys", module.hand.evicted.get());
+        number(c"evictions_put_off", module.hand.spared.get());
+        number(c"longest_tick_us", module.hand.longest_us.get());
+        for tenant in module.tenants.borrow().reading() {
+            let name = CString::new(format!("tenant_{}", tenant.name)).unwrap_or_default();
+            let evicted = module.tenants.borrow().all[usize::from(tenant.id)].evicted;
+            let fields = format!(
+                "items={},used={},budget={},gets={},misses={},evicted={evicted},penalty_us={}",
+                tenant.items,
+                tenant.used.0,
+                module.hand.budget(tenant.id).map_or(0, |budget| budget.0),
+                tenant.gets,
+                tenant.misses,
+                tenant.penalty.unwrap_or_default().0
+            );
+            text(&name, &fields);
+        }
+    });
+}

@@ -1,0 +1,38 @@
+//! The pilot inside Redis and Valkey: one file that loads into Redis from 7.0 and Valkey from 7.2
+//! on, observes the traffic, and carries plans out where it is told to.
+//!
+//! ```text
+//!              server's thread                          pilot's thread
+//!   clients ─▶ filter.rs ── samples ──▶ exchange.rs ──▶ pilot.rs: observe, model, plan
+//!              tenants.rs: keys and bytes ─────────────▶
+//!              act.rs: evictions, K ◀── the step ───────
+//!   LARDER.* ◀ commands.rs, info.rs ◀── what there is to show
+//! ```
+//!
+//! The server may do without the module at any moment: nothing of it is between a client and its
+//! reply but a look, and what it changed (`maxmemory-samples`) it gives back. Calls between the
+//! server and the module are unsafe code, of which each block has its argument; it is in `ffi.rs`,
+//! `server.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod act;
+mod census;
+mod commands;
+mod configs;
+mod draw;
+mod exchange;
+mod facts;
+mod ffi;
+mod filter;
+mod info;
+mod load;
+mod memory;
+mod module;
+mod pilot;
+mod ring;
+mod server;
+mod settings;
+mod tenants;
+mod verbs;
+
+pub use load::{RedisModule_OnLoad, RedisModule_OnUnload};

@@ -1,0 +1,288 @@
+//! Loading, unloading, and every call that the server makes.
+//!
+//! A call is caught where it enters: if it panics, which is a bug, the module stops acting and the
+//! server goes on. The module itself is one value behind one pointer, which is there from the end
+//! of loading to the beginning of unloading.
+
+use crate::exchange::Exchange;
+use crate::ffi::{
+    self, Api, Ctx, ERR, EVENT_CRON, EVENT_FLUSH, Event, FilterCtx, OK, Text, notify,
+};
+use crate::filter::Command;
+use crate::module::{Host, Module};
+use crate::server::{Context, Name, api, keep};
+use crate::{commands, configs, info, memory, pilot};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::thread::JoinHandle;
+
+/// The module's name, which its settings begin with.
+const NAME: &CStr = c"larder";
+
+/// Databases that are looked at.
+const DATABASES_MAX: u16 = 256;
+
+/// The module and what has to be given back.
+struct Loaded {
+    module: Module,
+    filter: *mut ffi::Filter,
+    thread: Option<JoinHandle<()>>,
+}
+
+static LOADED: AtomicPtr<Loaded> = AtomicPtr::new(null_mut());
+
+/// The loaded module, for a call of the server's.
+#[inline]
+fn loaded() -> Option<&'static Loaded> {
+    // SAFETY: the pointer is null or from `Box::into_raw` in `RedisModule_OnLoad`. It is freed in
+    // `RedisModule_OnUnload` alone, on the server's thread, which holds no such reference then: no
+    // call of the server's is under way, and no other thread asks.
+    unsafe { LOADED.load(Ordering::Acquire).as_ref() }
+}
+
+/// Runs `work` on the module, unless it panicked before; a panic stops it for good.
+#[inline]
+pub(crate) fn with(work: impl FnOnce(&Module)) {
+    let Some(loaded) = loaded() else { return };
+    let broken = &loaded.module.exchange.broken;
+    if broken.load(Ordering::Relaxed) {
+        return;
+    }
+    if catch_unwind(AssertUnwindSafe(|| work(&loaded.module))).is_err() {
+        broken.store(true, Ordering::Relaxed);
+        loaded.module.eye.set_filter(base::Filter::NONE);
+    }
+}
+
+/// A timer of the server's.
+struct Timer;
+
+impl Host for Timer {
+    fn arm(&self, context: Context<'_>, after_ms: i64) {
+        // SAFETY: the context lives; `on_timer` takes no data.
+        unsafe { (api().create_timer)(context.raw(), after_ms, on_timer, null_mut()) };
+    }
+}
+
+/// A command in the filter.
+struct Filtered(*mut FilterCtx);
+
+impl Command for Filtered {
+    fn count(&self) -> usize {
+        // SAFETY: the filter's context lives as long as the call of the filter, and so does this.
+        unsafe { (api().filter_count)(self.0) as usize }
+    }
+
+    fn word(&self, at: usize) -> Name<'_> {
+        // SAFETY: as above; callers ask for words below the count, which the command holds while
+        // the filter runs.
+        unsafe { Name::new((api().filter_argument)(self.0, at as c_int)) }
+    }
+
+    fn client(&self) -> Option<u64> {
+        // SAFETY: as above.
+        api().filter_client.map(|client| unsafe { client(self.0) })
+    }
+}
+
+/// The server loads the module.
+///
+/// # Safety
+/// Called by the server, with its context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RedisModule_OnLoad(
+    ctx: *mut c_void,
+    _: *mut *mut c_void,
+    count: c_int,
+) -> c_int {
+    let ctx = ctx.cast::<Ctx>();
+    // SAFETY: a context begins with the function that finds the others.
+    let found = unsafe { Api::find(ctx.cast::<ffi::GetApi>().read()) };
+    let Ok(found) = found else { return ERR };
+    // Nothing is allocated before this.
+    memory::take_from(found.alloc, found.free);
+    let api = keep(found);
+    // SAFETY: the name ends with a zero byte.
+    unsafe {
+        if (api.is_name_busy)(NAME.as_ptr()) != 0 {
+            return ERR;
+        }
+        (api.set_attributes)(ctx, NAME.as_ptr(), 1, ffi::API_VERSION);
+    }
+    // SAFETY: the server's thread calls, with a context that lives through the call.
+    let context = unsafe { Context::new(ctx) };
+    if count > 0 {
+        context.log(
+            "larder: loadmodule takes no arguments: write larder.tenants, larder.recipe and \
+             larder.act as lines of their own",
+        );
+        return ERR;
+    }
+    match catch_unwind(AssertUnwindSafe(|| load(context))) {
+        Ok(true) => OK,
+        Ok(false) | Err(_) => ERR,
+    }
+}
+
+fn load(context: Context<'_>) -> bool {
+    let (api, ctx) = (api(), context.raw());
+    // SAFETY: the context lives. The detached one has the module, lives until it is freed, and is
+    // used on the server's thread only, which holds the lock whenever it calls the module.
+    let detached = unsafe {
+        (api.set_options)(ctx, ffi::NO_IMPLICIT_SIGNAL);
+        Context::new((api.detached_context)(ctx))
+    };
+    let databases = (0..DATABASES_MAX).take_while(|&db| detached.select(db)).count() as u16;
+    let exchange = Arc::new(Exchange::default());
+    let module = Module::new(Box::new(Timer), detached, exchange.clone(), databases);
+    let Ok(thread) = pilot::start(exchange) else {
+        context.log("larder: the system gives no thread: raise its limit of processes");
+        return false;
+    };
+    let loaded = Loaded { module, filter: null_mut(), thread: Some(thread) };
+    LOADED.store(Box::into_raw(Box::new(loaded)), Ordering::Release);
+    let is_ready = register(context) && configs::register(context);
+    if !is_ready {
+        context.log("larder: the server refused a command, a setting or an event");
+        take_down();
+    }
+    is_ready
+}
+
+/// Registers all that the server calls.
+fn register(context: Context<'_>) -> bool {
+    let (api, ctx) = (api(), context.raw());
+    let events =
+        notify::GENERIC | notify::EXPIRED | notify::EVICTED | notify::KEY_MISS | notify::NEW;
+    // SAFETY: the context lives, names end with zero bytes, and the functions live until the server
+    // has unregistered them, which it does before it lets go of the library.
+    unsafe {
+        let are_there = commands::ALL.iter().all(|name| {
+            let flags = c"readonly".as_ptr();
+            (api.create_command)(ctx, name.as_ptr(), on_command, flags, 0, 0, 0) == OK
+        });
+        let filter = (api.register_filter)(ctx, on_filter, 0);
+        if let Some(loaded) = LOADED.load(Ordering::Acquire).as_mut() {
+            loaded.filter = filter;
+        }
+        are_there
+            && !filter.is_null()
+            && (api.subscribe_keys)(ctx, events, on_key) == OK
+            && (api.subscribe_server)(ctx, EVENT_CRON, on_event) == OK
+            && (api.subscribe_server)(ctx, EVENT_FLUSH, on_event) == OK
+            && (api.register_info)(ctx, info::on_info) == OK
+    }
+}
+
+/// Ends the thread and frees the module.
+fn take_down() {
+    let loaded = LOADED.swap(null_mut(), Ordering::AcqRel);
+    if loaded.is_null() {
+        return;
+    }
+    // SAFETY: it came from `Box::into_raw`, and whoever asks now finds none.
+    let mut loaded = unsafe { Box::from_raw(loaded) };
+    loaded.module.exchange.stop.store(true, Ordering::Relaxed);
+    if let Some(thread) = loaded.thread.take() {
+        thread.thread().unpark();
+        _ = thread.join();
+    }
+    let detached = loaded.module.context.raw();
+    drop(loaded);
+    // SAFETY: it was the module's, and nothing uses it any more.
+    unsafe { (api().free_context)(detached) };
+}
+
+/// The server unloads the module: it had no timer on its way.
+///
+/// # Safety
+/// Called by the server, with its context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn RedisModule_OnUnload(ctx: *mut c_void) -> c_int {
+    // SAFETY: the server's thread calls, with a context that lives through the call.
+    let context = unsafe { Context::new(ctx.cast()) };
+    with(|module| module.hand.restore_k(context));
+    if let Some(loaded) = loaded().filter(|loaded| !loaded.filter.is_null()) {
+        // SAFETY: the context lives, and the filter is the module's.
+        unsafe { (api().unregister_filter)(context.raw(), loaded.filter) };
+    }
+    take_down();
+    OK
+}
+
+/// A command is about to be executed.
+unsafe extern "C" fn on_filter(filter: *mut FilterCtx) {
+    with(|module| module.on_command(&Filtered(filter)));
+}
+
+/// Something happened to a key.
+unsafe extern "C" fn on_key(
+    ctx: *mut Ctx,
+    kind: c_int,
+    event: *const c_char,
+    key: *mut Text,
+) -> c_int {
+    with(|module| {
+        // SAFETY: the server passes its context, a text that ends with a zero byte, and a key, all
+        // of which live through the call, on its thread.
+        let (context, event, key) =
+            unsafe { (Context::new(ctx), CStr::from_ptr(event), Name::new(key).bytes()) };
+        let db = context.db();
+        match kind {
+            notify::KEY_MISS => module.on_miss(db, key),
+            notify::NEW => module.on_life(db, key, true),
+            notify::EXPIRED | notify::EVICTED => module.on_life(db, key, false),
+            _ if matches!(event.to_bytes(), b"del" | b"rename_from" | b"move_from") => {
+                module.on_life(db, key, false);
+            }
+            _ => {}
+        }
+    });
+    OK
+}
+
+/// A tenth of a second went by, or keys were flushed.
+unsafe extern "C" fn on_event(ctx: *mut Ctx, event: Event, part: u64, data: *mut c_void) {
+    // SAFETY: the server's thread calls, with a context that lives through the call.
+    let context = unsafe { Context::new(ctx) };
+    if event.id == EVENT_CRON.id {
+        with(|module| module.on_cron(context));
+    } else if event.id == EVENT_FLUSH.id && part == 1 && !data.is_null() {
+        // SAFETY: with this event comes a version, whether it waits, and the database: a number of
+        // 64 bits and two of 32.
+        let db = unsafe { data.cast::<i32>().add(3).read() };
+        with(|module| module.on_flush(u16::try_from(db).ok()));
+    }
+}
+
+/// A tick of the timer.
+unsafe extern "C" fn on_timer(ctx: *mut Ctx, _: *mut c_void) {
+    // SAFETY: the server's thread calls, with a context that lives through the call.
+    let context = unsafe { Context::new(ctx) };
+    with(|module| module.on_timer(context));
+}
+
+/// A client asks.
+unsafe extern "C" fn on_command(ctx: *mut Ctx, words: *mut *mut Text, count: c_int) -> c_int {
+    // SAFETY: the server's thread calls, with a context that lives through the call, and as many
+    // words as it says.
+    let (context, words) =
+        unsafe { (Context::new(ctx), std::slice::from_raw_parts(words, count as usize)) };
+    // SAFETY: the words live through the call.
+    let text = |&word: &*mut Text| unsafe {
+        String::from_utf8_lossy(Name::new(word).bytes()).into_owned()
+    };
+    let words: Vec<String> = words.iter().map(text).collect();
+    let mut answer =
+        Err("the module has stopped: MODULE UNLOAD larder and load it again".to_owned());
+    with(|module| answer = commands::answer(&words, &module.exchange));
+    match answer {
+        Ok(commands::Answer::Lines(lines)) => context.reply_lines(&lines),
+        Ok(commands::Answer::Document(value)) => context.reply_bulk(&value.to_string()),
+        Err(sentence) => context.reply_error(&sentence),
+    }
+    OK
+}

@@ -1,0 +1,287 @@
+//! The module between two calls of the server.
+//!
+//! All of it but the pilot runs on the server's thread. The server calls the module while the
+//! module calls the server: an eviction causes an event, a setting its change. So every part has
+//! its own cell, and none is held across a call of the server's.
+
+use crate::act::{Hand, State};
+use crate::census::Census;
+use crate::exchange::{Exchange, Look};
+use crate::filter::{Command, Eye, Sight};
+use crate::memory;
+use crate::server::{Context, OwnName, ServerMemory};
+use crate::settings::Settings;
+use crate::tenants::Tenants;
+use base::{Bytes, Filter};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Of `maxmemory`, what all rings may take together.
+const RINGS: u64 = 200;
+
+/// Of `maxmemory`, what is kept free so that the server need not evict between two ticks.
+const SPARE: u64 = 200;
+
+/// Changes of the memory to divide that are not worth telling, as a share of it.
+const DRIFT: f64 = 1.0 / 64.0;
+
+/// Steps of the walk through each database that sizes are learnt from each time.
+const DRAWS: usize = 16;
+
+/// What the module asks the server to do for it.
+pub(crate) trait Host {
+    /// Calls back after so many milliseconds.
+    fn arm(&self, context: Context<'_>, after_ms: i64);
+}
+
+/// The module.
+pub(crate) struct Module {
+    host: Box<dyn Host>,
+    /// A context for the filter, which has none.
+    pub(crate) context: Context<'static>,
+    pub(crate) settings: RefCell<Settings>,
+    pub(crate) tenants: RefCell<Tenants>,
+    pub(crate) eye: Eye,
+    pub(crate) hand: Hand,
+    census: RefCell<Census>,
+    pub(crate) exchange: Arc<Exchange>,
+    /// The text that the server was given last.
+    pub(crate) given: RefCell<Option<OwnName>>,
+    /// The settings that the tenants were made from.
+    generation: Cell<u64>,
+    databases: u16,
+    limit: Cell<u64>,
+    looks: Cell<u64>,
+}
+
+impl Module {
+    pub(crate) fn new(
+        host: Box<dyn Host>,
+        context: Context<'static>,
+        exchange: Arc<Exchange>,
+        databases: u16,
+    ) -> Self {
+        Self {
+            host,
+            context,
+            settings: RefCell::default(),
+            tenants: RefCell::new(Tenants::new(&[], databases, 0)),
+            eye: Eye::new(),
+            hand: Hand::new(),
+            census: RefCell::default(),
+            exchange,
+            given: RefCell::default(),
+            generation: Cell::new(0),
+            databases,
+            limit: Cell::new(0),
+            looks: Cell::new(0),
+        }
+    }
+
+    /// Asks the server for a call of [`Module::on_timer`].
+    pub(crate) fn arm(&self, context: Context<'_>, after_ms: i64) {
+        self.host.arm(context, after_ms);
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        Sight { context: self.context, tenants: &self.tenants, exchange: &self.exchange }
+    }
+
+    /// A command is about to be executed.
+    #[inline]
+    pub(crate) fn on_command(&self, command: &impl Command) {
+        self.eye.see(command, &self.sight());
+    }
+
+    /// A read did not find its key.
+    pub(crate) fn on_miss(&self, db: u16, key: &[u8]) {
+        if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
+            let owner = tenants.owner(db, key);
+            if let Some(tenant) = tenants.get_mut(owner) {
+                tenant.misses += 1;
+            }
+        }
+        self.eye.met(db, key, &self.sight());
+    }
+
+    /// A key was born, or died.
+    pub(crate) fn on_life(&self, db: u16, key: &[u8], is_born: bool) {
+        if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
+            tenants.count(db, key, is_born);
+        }
+        if is_born {
+            self.eye.met(db, key, &self.sight());
+        }
+    }
+
+    /// A database was emptied, or all.
+    pub(crate) fn on_flush(&self, db: Option<u16>) {
+        if let Ok(mut tenants) = self.tenants.try_borrow_mut() {
+            tenants.flushed(db);
+        }
+    }
+
+    /// Ten times a second: counts, learns, tells the pilot, and does what it asks.
+    pub(crate) fn on_cron(&self, context: Context<'_>) {
+        let memory = context.memory();
+        let dbs: Vec<_> = (0..self.databases)
+            .filter(|&db| context.select(db))
+            .map(|db| (db, context.db_size()))
+            .filter(|(_, keys)| *keys > 0)
+            .collect();
+        self.take_settings(&memory, &dbs);
+        let own = memory::used();
+        let counted = memory.used.saturating_sub(memory.uncounted);
+        let fixed = memory.fixed + own;
+        let data = counted.saturating_sub(fixed);
+        self.tenants.borrow_mut().recount(dbs, Some(data));
+        if self.is_counted() {
+            self.take_census(context);
+        } else {
+            self.hand.arm(self, context);
+        }
+        self.hand.draws.explore(self, context, DRAWS);
+        self.looks.set(self.looks.get() + 1);
+        if self.looks.get().is_multiple_of(10) {
+            self.tenants.borrow_mut().fade();
+        }
+        self.obey(context, &memory);
+        self.hand.look(self, context, counted, memory.limit);
+        self.show(memory, fixed);
+    }
+
+    /// A tick of the timer.
+    pub(crate) fn on_timer(&self, context: Context<'_>) {
+        self.hand.arrived();
+        if self.is_counted() {
+            self.hand.tick(self, context);
+        } else {
+            self.take_census(context);
+            self.hand.arm(self, context);
+        }
+    }
+
+    /// Whether the keys of all tenants are known.
+    fn is_counted(&self) -> bool {
+        let shared: Vec<u16> = self.tenants.borrow().shared().collect();
+        self.census.borrow().knows(shared.into_iter())
+    }
+
+    /// Makes the tenants anew where the settings changed.
+    fn take_settings(&self, memory: &ServerMemory, dbs: &[(u16, u64)]) {
+        let settings = self.settings.borrow();
+        if self.generation.get() == settings.generation {
+            return;
+        }
+        let ring = if memory.limit > 0 { memory.limit / RINGS } else { 1 << 20 };
+        let tenants = Tenants::new(&settings.tenants, self.databases, ring as usize);
+        self.generation.set(settings.generation);
+        *self.tenants.borrow_mut() = tenants;
+        let is_empty = |db: &u16| dbs.iter().all(|(full, _)| full != db);
+        let empty = (0..self.databases).filter(is_empty).collect();
+        *self.census.borrow_mut() = Census::with_empty(empty);
+        self.hand.follow(None);
+        self.hand.draws.forget();
+        self.exchange.ask(None);
+    }
+
+    /// Scans for a while where tenants share a database.
+    fn take_census(&self, context: Context<'_>) {
+        let shared: Vec<u16> = self.tenants.borrow().shared().collect();
+        let changes = || self.tenants.borrow().all.iter().map(|tenant| tenant.changes).collect();
+        let found =
+            self.census.borrow_mut().go_on(&shared, changes, |db, scan, found, is_first| {
+                context.select(db)
+                    && scan.go_on(context, &mut |key, _| {
+                        let mut tenants = self.tenants.borrow_mut();
+                        let owner = tenants.owner(db, key);
+                        if let Some(count) = found.get_mut(usize::from(owner)) {
+                            *count += 1;
+                        }
+                        if is_first && let Some(tenant) = tenants.get_mut(owner) {
+                            tenant.ring.push(db, key, tenant.items.max(1) as u64);
+                        }
+                    })
+            });
+        let Some(found) = found else { return };
+        let mut tenants = self.tenants.borrow_mut();
+        for (owner, keys, before) in found.tenants {
+            let since = tenants.all[usize::from(owner)].changes.saturating_sub(before);
+            let off = (tenants.counted(found.db, owner) - keys).unsigned_abs();
+            if found.is_first || off > since {
+                tenants.correct(found.db, owner, keys);
+            }
+        }
+    }
+
+    /// Takes the pilot's step, and finds out whether it may be carried out.
+    fn obey(&self, context: Context<'_>, memory: &ServerMemory) {
+        let (act, recipe) = {
+            let settings = self.settings.borrow();
+            (settings.act, settings.recipe)
+        };
+        let state = if self.exchange.broken.load(Relaxed) {
+            State::Held("the pilot has stopped: MODULE UNLOAD larder and load it again")
+        } else if !act {
+            State::Observing
+        } else if !recipe.steers() {
+            State::Held("recipe static plans nothing: set larder.recipe")
+        } else if memory.limit == 0 {
+            State::Held("there is no limit to divide: set maxmemory")
+        } else if memory.policy == "noeviction" {
+            State::Held("maxmemory-policy noeviction keeps every key: set allkeys-lru")
+        } else if !context.is_serving_master() {
+            State::Held("this server is a replica or is loading")
+        } else if !self.is_counted() {
+            State::Held("the keys of the tenants are being counted")
+        } else {
+            State::Acting
+        };
+        self.hand.draws.volatile.set(memory.policy.starts_with("volatile"));
+        *self.hand.state.borrow_mut() = state;
+        self.exchange.with_step(|step| {
+            let pools = step.iter().flat_map(|step| &step.pools);
+            let widest = pools.map(|pool| pool.filter.threshold()).max().unwrap_or_default();
+            self.eye.set_filter(Filter::below(widest));
+            self.hand.follow(step);
+        });
+    }
+
+    /// Shows the pilot what there is.
+    fn show(&self, memory: ServerMemory, fixed: u64) {
+        let limit = match memory.limit {
+            0 => 0,
+            limit => limit.saturating_sub(fixed).saturating_sub(limit / SPARE),
+        };
+        let drift = self.limit.get().abs_diff(limit) as f64;
+        if drift > DRIFT * limit as f64 || limit == 0 {
+            self.limit.set(limit);
+        }
+        let settings = self.settings.borrow();
+        let tenants = self.tenants.borrow();
+        self.exchange.publish_look(Look {
+            generation: self.generation.get(),
+            recipe: Some(settings.recipe),
+            limit: Bytes(self.limit.get()),
+            tenants: tenants.reading(),
+            goals: tenants.goals(),
+            evicted: tenants.all.iter().map(|tenant| tenant.evicted).collect(),
+            state: self.hand.says(),
+            server: memory,
+        });
+    }
+}
+
+impl Hand {
+    /// What the module does, in a sentence without a full stop.
+    pub(crate) fn says(&self) -> String {
+        match &*self.state.borrow() {
+            State::Observing => {
+                "it observes only: CONFIG SET larder.act yes lets it act".to_owned()
+            }
+            State::Acting => "it acts".to_owned(),
+            State::Held(why) => format!("it observes only, for {why}"),
+        }
+    }
+}

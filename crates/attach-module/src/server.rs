@@ -1,0 +1,444 @@
+//! The server as the module may use it: its functions with Rust's types, and their rules in one
+//! place.
+//!
+//! All of them are called on the thread that holds the server's lock: the server calls the module
+//! there, and the pilot's thread has no [`Context`]. A [`Context`] lives as long as the call of
+//! the server that brought it, except the detached one, which lives as long as the module.
+
+use crate::ffi::{self, Api, Ctx, KEY_EMPTY, KEY_STRING, OK, Text, flags, notify, open};
+use std::ffi::{CStr, CString, c_int, c_longlong};
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+static API: OnceLock<Api> = OnceLock::new();
+
+/// Keeps the functions of the server. A module that is loaded again finds the same.
+pub(crate) fn keep(api: Api) -> &'static Api {
+    API.get_or_init(|| api)
+}
+
+/// The server's functions.
+///
+/// # Panics
+/// Before the module is loaded, when nothing calls it.
+#[inline]
+pub(crate) fn api() -> &'static Api {
+    API.get().expect("the server's functions are found before it calls any of the module's")
+}
+
+/// What a call is made on behalf of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    raw: *mut Ctx,
+    life: PhantomData<&'a ()>,
+}
+
+/// A string that somebody else holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name<'a> {
+    raw: *mut Text,
+    life: PhantomData<&'a ()>,
+}
+
+/// A string that is released when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OwnName(*mut Text);
+
+/// What lies under a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// Bytes of the value, where it is a string.
+    pub(crate) length: Option<usize>,
+    /// How long nobody used it, in milliseconds; below 0 where the server does not know.
+    pub(crate) idle_ms: i64,
+    /// How often it was used, where the server counts that.
+    pub(crate) uses: i64,
+    /// Whether it has a time to live.
+    pub(crate) expires: bool,
+}
+
+/// The server's memory, in bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerMemory {
+    pub(crate) limit: u64,
+    pub(crate) used: u64,
+    /// Of it, what eviction does not count.
+    pub(crate) uncounted: u64,
+    /// Of it, what is there without any key.
+    pub(crate) fixed: u64,
+    pub(crate) resident: u64,
+    pub(crate) machine: u64,
+    /// `maxmemory-policy`.
+    pub(crate) policy: String,
+}
+
+impl<'a> Name<'a> {
+    /// # Safety
+    /// `raw` is a string of the server that lives for `'a`.
+    pub(crate) const unsafe fn new(raw: *mut Text) -> Self {
+        Self { raw, life: PhantomData }
+    }
+
+    /// Its bytes.
+    #[inline]
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        let mut length = 0;
+        // SAFETY: the string lives for 'a, and the server writes its length.
+        let at = unsafe { (api().text)(self.raw, &raw mut length) };
+        if at.is_null() {
+            return &[];
+        }
+        // SAFETY: the server says where the bytes of the string begin and how many there are; it
+        // changes none while the module runs.
+        unsafe { std::slice::from_raw_parts(at.cast(), length) }
+    }
+}
+
+impl OwnName {
+    /// A string of these bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        // SAFETY: the server copies the bytes; a string without a context is the module's own.
+        Self(unsafe { (api().create_text)(null_mut(), bytes.as_ptr().cast(), bytes.len()) })
+    }
+
+    /// The string, borrowed.
+    pub(crate) const fn name(&self) -> Name<'_> {
+        Name { raw: self.0, life: PhantomData }
+    }
+
+    /// Hands the string to the server.
+    pub(crate) const fn into_raw(self) -> *mut Text {
+        let raw = self.0;
+        std::mem::forget(self);
+        raw
+    }
+
+    /// The string as the server wants to see it, which stays the module's.
+    pub(crate) const fn raw(&self) -> *mut Text {
+        self.0
+    }
+}
+
+impl Drop for OwnName {
+    fn drop(&mut self) {
+        // SAFETY: it was the module's, and is not used any more.
+        unsafe { (api().free_text)(null_mut(), self.0) };
+    }
+}
+
+/// How a key is looked at without a trace. Up to 7.0 a key that is opened to be written is not
+/// counted, and of the flags only one is known.
+fn unseen() -> c_int {
+    if api().open_modes.is_some() {
+        open::READ | open::NO_TOUCH | open::UNSEEN
+    } else {
+        open::READ | open::WRITE | open::NO_TOUCH
+    }
+}
+
+impl Context<'_> {
+    /// # Safety
+    /// `raw` is a context of the server that lives for `'a`, whose lock the thread holds for `'a`.
+    pub(crate) const unsafe fn new(raw: *mut Ctx) -> Self {
+        Self { raw, life: PhantomData }
+    }
+
+    /// The context as the server knows it.
+    pub(crate) const fn raw(self) -> *mut Ctx {
+        self.raw
+    }
+
+    /// Chooses a database; false where there is none of that number.
+    pub(crate) fn select(self, db: u16) -> bool {
+        // SAFETY: the context lives.
+        unsafe { (api().select_db)(self.raw, db.into()) == OK }
+    }
+
+    /// The database chosen.
+    pub(crate) fn db(self) -> u16 {
+        // SAFETY: the context lives.
+        unsafe { (api().selected_db)(self.raw) as u16 }
+    }
+
+    /// Keys of the database chosen.
+    pub(crate) fn db_size(self) -> u64 {
+        // SAFETY: the context lives.
+        unsafe { (api().db_size)(self.raw) }
+    }
+
+    /// What lies under a key of the database chosen; `for_eviction` asks for what that goes by.
+    pub(crate) fn look(self, name: Name<'_>, for_eviction: bool) -> Option<Found> {
+        let api = api();
+        // SAFETY: context and name live; the key is closed below and used in between only.
+        let key = unsafe { (api.open_key)(self.raw, name.raw, unseen()) };
+        if key.is_null() {
+            return None;
+        }
+        // SAFETY: the key is open, and nobody uses it after it is closed.
+        unsafe {
+            let found = found(key, for_eviction);
+            (api.close_key)(key);
+            found
+        }
+    }
+
+    /// Makes a key of the database chosen leave: here, in replicas and in the log of commands, with
+    /// the event of an eviction.
+    pub(crate) fn evict(self, name: Name<'_>) {
+        let api = api();
+        let mode = open::READ | open::WRITE | open::NO_TOUCH;
+        // SAFETY: context and name live; the key is closed right after it was unlinked. The formats
+        // name one string each, which is what follows them.
+        unsafe {
+            let key = (api.open_key)(self.raw, name.raw, mode);
+            if key.is_null() {
+                return;
+            }
+            let is_gone = (api.key_type)(key) != KEY_EMPTY && (api.unlink_key)(key) == OK;
+            (api.close_key)(key);
+            if is_gone {
+                (api.signal_modified)(self.raw, name.raw);
+                (api.notify)(self.raw, notify::EVICTED, c"evicted".as_ptr(), name.raw);
+                (api.replicate)(self.raw, c"UNLINK".as_ptr(), c"s".as_ptr(), name.raw);
+            }
+        }
+    }
+
+    /// Whether the server is a master that serves, and not one that loads.
+    pub(crate) fn is_serving_master(self) -> bool {
+        // SAFETY: the context lives.
+        let all = unsafe { (api().context_flags)(self.raw) };
+        all & flags::MASTER != 0 && all & (flags::LOADING | flags::ASYNC_LOADING) == 0
+    }
+
+    /// A setting of the server, as it prints it.
+    pub(crate) fn config(self, name: &CStr) -> Option<String> {
+        let api = api();
+        // SAFETY: the format names two zero-terminated strings, which follow. A reply lives until
+        // it is released, its elements and their bytes as long.
+        unsafe {
+            let get = c"GET".as_ptr();
+            let reply =
+                (api.call)(self.raw, c"CONFIG".as_ptr(), c"cc".as_ptr(), get, name.as_ptr());
+            if reply.is_null() {
+                return None;
+            }
+            let mut length = 0;
+            let value = (api.reply_element)(reply, 1);
+            let at = if value.is_null() {
+                std::ptr::null()
+            } else {
+                (api.reply_text)(value, &raw mut length)
+            };
+            let found = (!at.is_null()).then(|| {
+                let bytes = std::slice::from_raw_parts(at.cast::<u8>(), length);
+                String::from_utf8_lossy(bytes).into_owned()
+            });
+            (api.free_reply)(reply);
+            found
+        }
+    }
+
+    /// Changes a setting of the server.
+    pub(crate) fn set_config(self, name: &CStr, value: &str) {
+        let Ok(value) = CString::new(value) else { return };
+        let api = api();
+        // SAFETY: the format names three zero-terminated strings, which follow.
+        unsafe {
+            let set = c"SET".as_ptr();
+            let (command, format) = (c"CONFIG".as_ptr(), c"ccc".as_ptr());
+            let reply = (api.call)(self.raw, command, format, set, name.as_ptr(), value.as_ptr());
+            if !reply.is_null() {
+                (api.free_reply)(reply);
+            }
+        }
+    }
+
+    /// What a key takes, as the server estimates it: where the value is not a string.
+    pub(crate) fn memory_usage(self, name: Name<'_>) -> Option<u64> {
+        let api = api();
+        // SAFETY: the format names a zero-terminated string and one of the server's, which follow.
+        unsafe {
+            let (command, format) = (c"MEMORY".as_ptr(), c"cs".as_ptr());
+            let reply = (api.call)(self.raw, command, format, c"USAGE".as_ptr(), name.raw);
+            if reply.is_null() {
+                return None;
+            }
+            let bytes = (api.reply_integer)(reply);
+            (api.free_reply)(reply);
+            u64::try_from(bytes).ok()
+        }
+    }
+
+    /// What INFO says of memory.
+    pub(crate) fn memory(self) -> ServerMemory {
+        let api = api();
+        // SAFETY: the section's name ends with a zero byte; what comes back lives until it is
+        // released below.
+        let info = unsafe { (api.server_info)(self.raw, c"memory".as_ptr()) };
+        if info.is_null() {
+            return ServerMemory::default();
+        }
+        let number = |field: &CStr| {
+            let mut failed: c_int = 0;
+            // SAFETY: `info` is not released yet, and the server writes whether it failed.
+            unsafe { (api.info_number)(info, field.as_ptr(), &raw mut failed) }
+        };
+        let fixed = [
+            c"used_memory_startup",
+            c"mem_clients_normal",
+            c"used_memory_vm_total",
+            c"mem_cluster_links",
+        ];
+        // SAFETY: as above; the text lives as long as `info`.
+        let policy = unsafe {
+            let text = (api.info_text)(info, c"maxmemory_policy".as_ptr());
+            if text.is_null() {
+                String::new()
+            } else {
+                CStr::from_ptr(text).to_string_lossy().into_owned()
+            }
+        };
+        let memory = ServerMemory {
+            limit: number(c"maxmemory"),
+            used: number(c"used_memory"),
+            uncounted: number(c"mem_not_counted_for_evict"),
+            fixed: fixed.into_iter().map(number).sum(),
+            resident: number(c"used_memory_rss"),
+            machine: number(c"total_system_memory"),
+            policy,
+        };
+        // SAFETY: it is used no more.
+        unsafe { (api.free_server_info)(self.raw, info) };
+        memory
+    }
+
+    /// Replies with an error.
+    pub(crate) fn reply_error(self, sentence: &str) {
+        let text = CString::new(format!("ERR {}", plain(sentence))).unwrap_or_default();
+        // SAFETY: the context lives and the text ends with a zero byte.
+        unsafe { (api().reply_error)(self.raw, text.as_ptr()) };
+    }
+
+    /// Replies with lines.
+    pub(crate) fn reply_lines(self, lines: &[String]) {
+        // SAFETY: the context lives; as many elements follow as the array is said to have.
+        unsafe {
+            (api().reply_array)(self.raw, lines.len() as _);
+            for line in lines {
+                let text = CString::new(plain(line)).unwrap_or_default();
+                (api().reply_line)(self.raw, text.as_ptr());
+            }
+        }
+    }
+
+    /// Replies with one string.
+    pub(crate) fn reply_bulk(self, text: &str) {
+        // SAFETY: the context lives, and the server copies the bytes.
+        unsafe { (api().reply_bulk)(self.raw, text.as_ptr().cast(), text.len()) };
+    }
+
+    /// Writes a line to the server's log.
+    pub(crate) fn log(self, line: &str) {
+        let text = CString::new(plain(line)).unwrap_or_default();
+        // SAFETY: the format names one zero-terminated string, which follows.
+        unsafe { (api().log)(self.raw, c"notice".as_ptr(), c"%s".as_ptr(), text.as_ptr()) };
+    }
+}
+
+/// A line without what would break the protocol.
+fn plain(line: &str) -> String {
+    line.replace(|c: char| c.is_control(), " ")
+}
+
+/// The database of a client, where the server still knows it.
+pub(crate) fn db_of(client: u64) -> Option<u16> {
+    let mut info = ffi::ClientInfo::EMPTY;
+    // SAFETY: the server writes the version of the structure that `version` asks for.
+    let result = unsafe { (api().client_info)((&raw mut info).cast(), client) };
+    (result == OK).then_some(info.db)
+}
+
+/// Whether replicas must get no writes now, because clients' writes are held back.
+pub(crate) fn avoids_replica_traffic() -> bool {
+    // SAFETY: it takes nothing.
+    unsafe { (api().avoids_replica_traffic)() != 0 }
+}
+
+/// A scan of the keys of a database.
+#[derive(Debug)]
+pub(crate) struct Scan(*mut ffi::Cursor);
+
+impl Scan {
+    /// One that begins.
+    pub(crate) fn new() -> Self {
+        // SAFETY: it takes nothing.
+        Self(unsafe { (api().cursor_create)() })
+    }
+
+    /// Shows a few keys of the database chosen; false at the end of the scan.
+    pub(crate) fn go_on(
+        &self,
+        context: Context<'_>,
+        mut see: &mut dyn FnMut(&[u8], Found),
+    ) -> bool {
+        // SAFETY: context and cursor live; `see` lives until the call returns, and the server
+        // calls `on_key` during it only, on this thread.
+        unsafe { (api().scan)(context.raw(), self.0, on_key, (&raw mut see).cast()) != 0 }
+    }
+}
+
+impl Drop for Scan {
+    fn drop(&mut self) {
+        // SAFETY: it is used no more.
+        unsafe { (api().cursor_destroy)(self.0) };
+    }
+}
+
+/// What lies under an open key.
+///
+/// # Safety
+/// `key` is open.
+unsafe fn found(key: *mut ffi::Key, for_eviction: bool) -> Option<Found> {
+    let api = api();
+    let mut found = Found { length: None, idle_ms: -1, uses: -1, expires: false };
+    // SAFETY: the caller's promise; the server writes one number through each pointer.
+    unsafe {
+        let kind = (api.key_type)(key);
+        if kind == KEY_EMPTY {
+            return None;
+        }
+        if kind == KEY_STRING {
+            found.length = Some((api.value_length)(key));
+        }
+        if for_eviction {
+            let (mut idle_ms, mut uses): (c_longlong, c_longlong) = (-1, -1);
+            (api.get_lru)(key, &raw mut idle_ms);
+            (api.get_lfu)(key, &raw mut uses);
+            found.expires = (api.get_expire)(key) >= 0;
+            (found.idle_ms, found.uses) = (idle_ms, uses);
+        }
+    }
+    Some(found)
+}
+
+/// A key of a scan.
+unsafe extern "C" fn on_key(
+    _: *mut Ctx,
+    name: *mut Text,
+    key: *mut ffi::Key,
+    see: *mut std::ffi::c_void,
+) {
+    if key.is_null() {
+        return;
+    }
+    // SAFETY: `see` is what `go_on` passed, which lives and which nobody else uses during the call;
+    // the key is open and its name lives as long.
+    unsafe {
+        let see = &mut *see.cast::<&mut dyn FnMut(&[u8], Found)>();
+        if let Some(found) = found(key, true) {
+            see(Name::new(name).bytes(), found);
+        }
+    }
+}

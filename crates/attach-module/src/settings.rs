@@ -1,0 +1,106 @@
+//! The settings of the module, as lines of the server's configuration and by CONFIG SET.
+//!
+//! | `larder.act` | `no`: observe only; `yes`: carry plans out |
+//! | `larder.recipe` | `static`, `dlru`, `kredis` or `predis`, with what is to be different |
+//! | `larder.tenants` | the lines of the tenants, apart by `;` |
+
+use crate::tenants;
+use tune::recipe::{self, Pools};
+use tune::tenant::TenantConfig;
+use tune::{Evictor, Recipe};
+
+/// The recipe unless another is asked for.
+pub(crate) const RECIPE: &str = "kredis";
+
+/// What is chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) act: bool,
+    pub(crate) recipe: Recipe,
+    pub(crate) tenants: Vec<TenantConfig>,
+    /// Goes up with every change.
+    pub(crate) generation: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            act: false,
+            recipe: recipe::parse(RECIPE).unwrap_or(*recipe::ALL[0]),
+            tenants: vec![],
+            generation: 1,
+        }
+    }
+}
+
+impl Settings {
+    /// Chooses a recipe that this server can follow.
+    ///
+    /// # Errors
+    /// A sentence that names the fix.
+    pub(crate) fn set_recipe(&mut self, text: &str) -> Result<(), String> {
+        let found = recipe::parse(text)?;
+        let is_k = |evictor: &Evictor| evictor.policy == "klru";
+        if found.pools == Pools::Slab || !found.evictors.iter().all(is_k) {
+            return Err(format!(
+                "recipe {} needs Larder's own store: choose static, dlru, kredis or predis",
+                found.name
+            ));
+        }
+        self.recipe = found;
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// Chooses the tenants.
+    ///
+    /// # Errors
+    /// A sentence with the form that is expected.
+    pub(crate) fn set_tenants(&mut self, text: &str) -> Result<(), String> {
+        self.tenants = tenants::parse(text)?;
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// The tenants as they were chosen.
+    pub(crate) fn tenants_text(&self) -> String {
+        let lines: Vec<_> = self.tenants.iter().map(ToString::to_string).collect();
+        lines.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_chosen_is_read_back() {
+        let mut settings = Settings::default();
+        let text = "web match prefix web: min 1048576; jobs match db 1 weight 2";
+        settings.set_tenants(text).unwrap();
+        assert_eq!(settings.tenants_text(), text);
+        settings.set_tenants("tenant web match db 1;").unwrap();
+        assert_eq!(settings.tenants_text(), "web match db 1");
+        settings.set_tenants("").unwrap();
+        assert!(settings.tenants.is_empty());
+    }
+
+    #[test]
+    fn what_this_server_cannot_do_is_refused() {
+        let mut settings = Settings::default();
+        for recipe in ["auto", "lama", "rankcache"] {
+            assert!(settings.set_recipe(recipe).unwrap_err().contains("choose static"), "{recipe}");
+        }
+        for recipe in ["static", "dlru", "kredis:epoch=2", "predis"] {
+            settings.set_recipe(recipe).unwrap();
+        }
+        for (tenants, fix) in [
+            ("web match user bob", "match prefix P"),
+            ("web match prefix 'a", "close it"),
+            ("web", "matches nothing"),
+            ("a match db 1; a match db 2", "in one"),
+        ] {
+            assert!(settings.set_tenants(tenants).unwrap_err().contains(fix), "{tenants}");
+        }
+    }
+}

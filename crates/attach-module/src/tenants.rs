@@ -1,0 +1,402 @@
+//! Tenants in a server that knows none: whose a key is, how many keys each has, and what they take.
+//!
+//! A database whose keys are all of one tenant is counted by the server. Where several share one,
+//! by prefixes, births and deaths of keys are counted as the server tells of them; who has the
+//! rest of the database has what the server counts and the others do not. A census (`census.rs`)
+//! finds what was there before, and mends what events miss.
+//!
+//! Bytes are keys times the mean size of those that were drawn at random, times one factor for
+//! all, which makes the sum what the server says its data take.
+
+use crate::ring::Ring;
+use base::penalty::{Estimate, of_class};
+use base::{Bytes, Micros, TenantId};
+use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
+use tune::{Goal, Part, TenantReading};
+
+/// Draws that a mean size follows.
+const DRAWS: f64 = 4_096.0;
+
+/// What a key takes beside its name and its value, before the factor: its place in the table, its
+/// object, the heads of two strings.
+const OVERHEAD: u64 = 72;
+
+/// Fetches below which their mean cost is not used.
+const FETCHES_MIN: f64 = 16.0;
+
+/// What fetches measured until a second ago weigh against those since.
+const FETCHES_KEEP: f64 = 0.99;
+
+/// A tenant with less than this share of the keys is drawn from its ring, for random keys of the
+/// server are rarely its.
+const SHARE_MIN: f64 = 0.05;
+
+/// A mean that follows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    count: f64,
+    sum: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64, count_max: f64) {
+        if self.count >= count_max {
+            self.count *= 0.5;
+            self.sum *= 0.5;
+        }
+        self.count += 1.0;
+        self.sum += value;
+    }
+
+    fn get(&self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
+    }
+}
+
+/// One tenant.
+#[derive(Debug)]
+pub(crate) struct Tenant {
+    pub(crate) config: TenantConfig,
+    /// Keys it has, as far as is known.
+    pub(crate) items: i64,
+    /// Births and deaths of its keys.
+    pub(crate) changes: u64,
+    size: Mean,
+    /// Reads, where the key alone says whose it is.
+    pub(crate) gets: u64,
+    /// Reads that found their key, where the database says whose it is: an estimate.
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
+    pub(crate) sets: u64,
+    /// Keys that the module evicted.
+    pub(crate) evicted: u64,
+    fetches: Mean,
+    cost: Option<Estimate>,
+    /// Keys to draw, where the server rarely draws one.
+    pub(crate) ring: Ring,
+}
+
+/// All tenants, by their numbers.
+#[derive(Debug)]
+pub(crate) struct Tenants {
+    pub(crate) all: Vec<Tenant>,
+    /// By database.
+    owners: Vec<Owners>,
+    /// Keys of each tenant in databases that several share, by database.
+    counted: Vec<Vec<i64>>,
+    /// Whether a database says whose a key is.
+    pub(crate) by_db: bool,
+    /// What sizes are multiplied with.
+    scale: f64,
+    /// Databases that hold keys, and how many.
+    pub(crate) dbs: Vec<(u16, u64)>,
+}
+
+/// Reads lines of tenants, apart by semicolons.
+///
+/// # Errors
+/// A sentence with the form that is expected.
+pub(crate) fn parse(text: &str) -> Result<Vec<TenantConfig>, String> {
+    let mut all: Vec<TenantConfig> = vec![];
+    for line in text.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
+        let line = line.strip_prefix("tenant ").unwrap_or(line);
+        let words = wire::resp::split_line(line.as_bytes())
+            .ok_or_else(|| format!("'{line}' has an open quote: close it"))?;
+        let words: Vec<_> =
+            words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let tenant = TenantConfig::parse(&words)?;
+        let name = &tenant.name;
+        if tenant.is_private() {
+            return Err(format!(
+                "tenant {name}: this server tells nobody's user or port: write match prefix P or \
+                 match db N"
+            ));
+        }
+        if all.iter().any(|known| known.name == *name) {
+            return Err(format!("tenant {name} has two lines: write its matches in one"));
+        }
+        all.push(tenant);
+    }
+    Ok(all)
+}
+
+impl Tenants {
+    /// The tenants of these lines, in a server of so many databases.
+    pub(crate) fn new(lines: &[TenantConfig], databases: u16, ring: usize) -> Self {
+        let mut configs = vec![TenantConfig::fallback()];
+        for line in lines {
+            if line.name == DEFAULT_NAME {
+                configs[usize::from(DEFAULT)] = line.clone();
+            } else {
+                configs.push(line.clone());
+            }
+        }
+        let number = |name: &str| configs.iter().position(|config| config.name == name);
+        let numbered: Vec<(TenantId, &TenantConfig)> = lines
+            .iter()
+            .map(|line| (number(&line.name).unwrap_or_default() as TenantId, line))
+            .collect();
+        let owners: Vec<_> = (0..databases.max(1))
+            .map(|db| {
+                let db = u8::try_from(db).unwrap_or(u8::MAX);
+                let origin = Origin { user: None, listener: 0, db };
+                Owners::new(numbered.iter().copied(), origin)
+            })
+            .collect();
+        let rules = || configs.iter().flat_map(|config| &config.matches);
+        let count = configs.len();
+        let tenant = |config: &TenantConfig| Tenant {
+            config: config.clone(),
+            items: 0,
+            changes: 0,
+            size: Mean::default(),
+            gets: 0,
+            hits: 0,
+            misses: 0,
+            sets: 0,
+            evicted: 0,
+            fetches: Mean::default(),
+            cost: None,
+            ring: Ring::new(ring / count),
+        };
+        Self {
+            all: configs.iter().map(tenant).collect(),
+            counted: vec![vec![0; count]; owners.len()],
+            owners,
+            by_db: rules().any(|rule| matches!(rule, Match::Db(_))),
+            scale: 1.0,
+            dbs: vec![],
+        }
+    }
+
+    /// Whose a key is.
+    #[inline]
+    pub(crate) fn owner(&self, db: u16, key: &[u8]) -> TenantId {
+        self.owners.get(usize::from(db)).map_or(DEFAULT, |owners| owners.of(key))
+    }
+
+    /// A tenant by its number.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: TenantId) -> Option<&mut Tenant> {
+        self.all.get_mut(usize::from(id))
+    }
+
+    /// Whether several tenants share a database.
+    pub(crate) fn is_shared(&self, db: u16) -> bool {
+        self.owners.get(usize::from(db)).is_some_and(|owners| owners.only().is_none())
+    }
+
+    /// Whether any database that holds keys is shared.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = u16> {
+        self.dbs.iter().map(|(db, _)| *db).filter(|&db| self.is_shared(db))
+    }
+
+    /// Takes note that a key was born, or died.
+    pub(crate) fn count(&mut self, db: u16, key: &[u8], is_born: bool) {
+        let owner = self.owner(db, key);
+        let by = if is_born { 1 } else { -1 };
+        let is_shared = self.is_shared(db);
+        if is_shared && let Some(counts) = self.counted.get_mut(usize::from(db)) {
+            counts[usize::from(owner)] += by;
+        }
+        let is_rest = self.owners.get(usize::from(db)).is_none_or(|o| o.rest() == owner);
+        let Some(tenant) = self.get_mut(owner) else { return };
+        tenant.items += by;
+        tenant.changes += 1;
+        if is_shared && is_born && !is_rest {
+            tenant.ring.push(db, key, tenant.items as u64);
+        }
+    }
+
+    /// Takes note that a database was emptied, or all.
+    pub(crate) fn flushed(&mut self, db: Option<u16>) {
+        for (at, counts) in self.counted.iter_mut().enumerate() {
+            if db.is_none_or(|db| usize::from(db) == at) {
+                counts.fill(0);
+            }
+        }
+        self.dbs.retain(|(at, _)| db.is_some_and(|db| *at != db));
+        let dbs = std::mem::take(&mut self.dbs);
+        self.recount(dbs, None);
+    }
+
+    /// Puts what a census of a database found in the place of what was counted.
+    pub(crate) fn correct(&mut self, db: u16, owner: TenantId, keys: i64) {
+        if let Some(counts) = self.counted.get_mut(usize::from(db)) {
+            counts[usize::from(owner)] = keys;
+        }
+    }
+
+    /// Keys of a tenant in a shared database, as counted.
+    pub(crate) fn counted(&self, db: u16, owner: TenantId) -> i64 {
+        self.counted.get(usize::from(db)).map_or(0, |counts| counts[usize::from(owner)])
+    }
+
+    /// Counts keys by what the server says of its databases, and sizes by what data take.
+    pub(crate) fn recount(&mut self, dbs: Vec<(u16, u64)>, data: Option<u64>) {
+        self.all.iter_mut().for_each(|tenant| tenant.items = 0);
+        for &(db, keys) in &dbs {
+            let Some(owners) = self.owners.get(usize::from(db)) else { continue };
+            if let Some(only) = owners.only() {
+                self.all[usize::from(only)].items += keys as i64;
+                continue;
+            }
+            let (rest, counts) = (owners.rest(), &mut self.counted[usize::from(db)]);
+            let mut left = keys as i64;
+            for (at, count) in counts.iter_mut().enumerate() {
+                if at != usize::from(rest) {
+                    *count = (*count).clamp(0, left);
+                    left -= *count;
+                    self.all[at].items += *count;
+                }
+            }
+            counts[usize::from(rest)] = left;
+            self.all[usize::from(rest)].items += left;
+        }
+        self.dbs = dbs;
+        if let Some(data) = data {
+            let plain: f64 =
+                (0..self.all.len()).map(|at| self.mean(at) * self.all[at].items as f64).sum();
+            self.scale = if plain > 0.0 { (data as f64 / plain).clamp(0.25, 8.0) } else { 1.0 };
+        }
+    }
+
+    /// Takes note of the size of a key that was drawn at random.
+    pub(crate) fn drew(&mut self, owner: TenantId, plain: u64) {
+        if let Some(tenant) = self.get_mut(owner) {
+            tenant.size.add(plain as f64, DRAWS);
+        }
+    }
+
+    /// The mean size of a tenant's keys before the factor: of all where none was drawn.
+    fn mean(&self, at: usize) -> f64 {
+        let all = || {
+            let sums = self.all.iter().fold(Mean::default(), |sum, tenant| Mean {
+                count: sum.count + tenant.size.count,
+                sum: sum.sum + tenant.size.sum,
+            });
+            sums.get().unwrap_or(OVERHEAD as f64 + 64.0)
+        };
+        self.all[at].size.get().unwrap_or_else(all)
+    }
+
+    /// What a key takes whose value has a length; the tenant's mean where it has none.
+    pub(crate) fn size(&self, owner: TenantId, key: usize, value: Option<usize>) -> u32 {
+        let plain = match value {
+            Some(value) => plain_size(key, value) as f64,
+            None => self.mean(usize::from(owner).min(self.all.len() - 1)),
+        };
+        (plain * self.scale) as u32
+    }
+
+    /// What a tenant holds.
+    pub(crate) fn used(&self, owner: TenantId) -> f64 {
+        let at = usize::from(owner);
+        self.all.get(at).map_or(0.0, |tenant| tenant.items.max(0) as f64 * self.each(at))
+    }
+
+    /// What a key of a tenant takes in the mean.
+    pub(crate) fn each(&self, at: usize) -> f64 {
+        self.mean(at) * self.scale
+    }
+
+    /// What sizes are multiplied with.
+    pub(crate) const fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Whether a tenant's keys are to be drawn from its ring.
+    pub(crate) fn by_ring(&self, owner: TenantId) -> bool {
+        let all = self.dbs.iter().map(|(_, keys)| keys).sum::<u64>();
+        let tenant = &self.all[usize::from(owner)];
+        !tenant.ring.is_empty() && (tenant.items as f64) < SHARE_MIN * all as f64
+    }
+
+    /// The databases in which a tenant may have keys, with how many keys each has.
+    pub(crate) fn dbs_of(&self, owner: TenantId) -> Vec<(u16, u64)> {
+        let may = |db: u16| self.owners.get(usize::from(db)).is_some_and(|o| o.has(owner));
+        self.dbs.iter().copied().filter(|&(db, keys)| keys > 0 && may(db)).collect()
+    }
+
+    /// Takes note of what a fetch cost.
+    pub(crate) fn fetched(&mut self, owner: TenantId, penalty: Micros) {
+        let Some(tenant) = self.get_mut(owner) else { return };
+        tenant.fetches.count += 1.0;
+        tenant.fetches.sum += penalty.as_f64();
+        match &mut tenant.cost {
+            Some(cost) => cost.add(penalty),
+            None => tenant.cost = Some(Estimate::new(penalty)),
+        }
+    }
+
+    /// What was measured fades.
+    pub(crate) fn fade(&mut self) {
+        for tenant in &mut self.all {
+            tenant.fetches.count *= FETCHES_KEEP;
+            tenant.fetches.sum *= FETCHES_KEEP;
+        }
+    }
+
+    /// What misses of a tenant cost, by class.
+    pub(crate) fn class(&self, owner: TenantId) -> u8 {
+        let tenant = &self.all[usize::from(owner)];
+        let known = tenant.fetches.count >= FETCHES_MIN;
+        tenant.cost.filter(|_| known).map_or(0, Estimate::class)
+    }
+
+    /// What a plan is made from.
+    pub(crate) fn reading(&self) -> Vec<TenantReading> {
+        (0..self.all.len()).map(|at| self.reading_of(at)).collect()
+    }
+
+    fn reading_of(&self, at: usize) -> TenantReading {
+        let tenant = &self.all[at];
+        let id = at as TenantId;
+        let penalty = (tenant.fetches.count >= FETCHES_MIN)
+            .then(|| tenant.fetches.get().map(|us| Micros(us as u64)))
+            .flatten();
+        let used = Bytes(self.used(id) as u64);
+        let gets = if self.by_db { tenant.hits + tenant.misses } else { tenant.gets };
+        let part = Part {
+            class: self.class(id),
+            used,
+            gets,
+            misses: tenant.misses,
+            sets: tenant.sets,
+            penalty,
+        };
+        TenantReading {
+            id,
+            name: tenant.config.name.clone(),
+            used,
+            items: tenant.items.max(0) as u64,
+            gets,
+            misses: tenant.misses,
+            sets: tenant.sets,
+            penalty,
+            min: tenant.config.min,
+            max: tenant.config.max,
+            weight: tenant.config.weight,
+            classes: vec![part],
+        }
+    }
+
+    /// What tenants were promised.
+    pub(crate) fn goals(&self) -> Vec<Goal> {
+        let goal = |(tenant, id): (&Tenant, TenantId)| {
+            let TenantConfig { target, priority, .. } = tenant.config;
+            target.map(|target| Goal { tenant: id, target, priority })
+        };
+        self.all.iter().zip(0..).filter_map(goal).collect()
+    }
+
+    /// About what a miss of a tenant's key costs; zero where nobody knows.
+    pub(crate) fn penalty(&self, owner: TenantId) -> Micros {
+        of_class(self.class(owner))
+    }
+}
+
+/// What a key and a value take, before the factor.
+pub(crate) const fn plain_size(key: usize, value: usize) -> u64 {
+    (key + value) as u64 + OVERHEAD
+}

@@ -1,0 +1,150 @@
+//! Which commands read, write or remove keys, and where their keys stand.
+//!
+//! What looks at keys without wanting their values (SCAN, TYPE, OBJECT, TTL) is no workload, and
+//! what writes several keys of other types is rare in caches: neither is in the list. A write
+//! whose command does not hold the whole value has no size; the key's old one stands for it.
+
+/// What a command does to its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deed {
+    Read,
+    /// Writes, with the value at this argument.
+    Write(u8),
+    /// Changes a part of the value.
+    Change,
+    Remove,
+}
+
+/// Where keys stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    /// At the first argument.
+    First,
+    /// At all of them.
+    All,
+    /// At every second, with the value behind each.
+    Pairs,
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Verb {
+    name: &'static [u8],
+    pub(crate) deed: Deed,
+    pub(crate) keys: Keys,
+}
+
+const fn verb(name: &'static str, deed: Deed, keys: Keys) -> Verb {
+    Verb { name: name.as_bytes(), deed, keys }
+}
+
+const fn read(name: &'static str) -> Verb {
+    verb(name, Deed::Read, Keys::First)
+}
+
+const fn change(name: &'static str) -> Verb {
+    verb(name, Deed::Change, Keys::First)
+}
+
+/// The commands that are seen, frequent ones first.
+const ALL: &[Verb] = &[
+    read("get"),
+    verb("set", Deed::Write(2), Keys::First),
+    verb("mget", Deed::Read, Keys::All),
+    verb("setex", Deed::Write(3), Keys::First),
+    verb("del", Deed::Remove, Keys::All),
+    verb("unlink", Deed::Remove, Keys::All),
+    read("hget"),
+    read("hgetall"),
+    read("hmget"),
+    change("hset"),
+    change("incr"),
+    verb("mset", Deed::Write(2), Keys::Pairs),
+    verb("psetex", Deed::Write(3), Keys::First),
+    verb("setnx", Deed::Write(2), Keys::First),
+    verb("getset", Deed::Write(2), Keys::First),
+    verb("getdel", Deed::Remove, Keys::First),
+    read("getex"),
+    read("getrange"),
+    read("substr"),
+    read("strlen"),
+    change("append"),
+    change("setrange"),
+    change("incrby"),
+    change("decr"),
+    change("decrby"),
+    read("lrange"),
+    read("lindex"),
+    change("lpush"),
+    change("rpush"),
+    read("smembers"),
+    read("sismember"),
+    change("sadd"),
+    read("zrange"),
+    read("zscore"),
+    change("zadd"),
+    read("hvals"),
+    read("hkeys"),
+    read("hexists"),
+    change("hmset"),
+    change("hincrby"),
+    change("hdel"),
+];
+
+/// The command of this name, in letters of either case.
+#[inline]
+pub(crate) fn find(name: &[u8]) -> Option<&'static Verb> {
+    ALL.iter().find(|verb| verb.name.len() == name.len() && verb.name.eq_ignore_ascii_case(name))
+}
+
+impl Verb {
+    /// The places of the keys among `count` arguments, the command's name included.
+    pub(crate) fn places(&self, count: usize) -> impl Iterator<Item = usize> {
+        let (end, step) = match self.keys {
+            Keys::First => (2, 1),
+            Keys::All => (count, 1),
+            Keys::Pairs => (count, 2),
+        };
+        (1..end.min(count)).step_by(step)
+    }
+
+    /// Where the value of the key at `place` stands, if the command holds it.
+    pub(crate) fn value(&self, place: usize) -> Option<usize> {
+        match (self.deed, self.keys) {
+            (Deed::Write(_), Keys::Pairs) => Some(place + 1),
+            (Deed::Write(at), _) => Some(usize::from(at)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_where_the_server_reads_them() {
+        let places = |name: &str, count| -> Vec<usize> {
+            find(name.as_bytes()).unwrap().places(count).collect()
+        };
+        assert_eq!(places("GET", 2), [1]);
+        assert_eq!(places("mGet", 4), [1, 2, 3]);
+        assert_eq!(places("MSET", 5), [1, 3]);
+        assert_eq!(places("set", 5), [1]);
+        assert_eq!(places("get", 1), [] as [usize; 0]);
+        let value = |name: &str, place| find(name.as_bytes()).unwrap().value(place);
+        assert_eq!(
+            [value("setex", 1), value("mset", 3), value("append", 1)],
+            [Some(3), Some(4), None]
+        );
+        assert!(find(b"scan").is_none() && find(b"").is_none());
+    }
+
+    #[test]
+    fn every_command_stands_once() {
+        for verb in ALL {
+            let same = ALL.iter().filter(|other| other.name == verb.name);
+            assert_eq!(same.count(), 1, "{}", String::from_utf8_lossy(verb.name));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Loading, observing, answering, unloading.
+
+use crate::server::{Client, Reply, Server, all, installed, until};
+
+/// Reads and writes of two tenants, some of which miss.
+fn traffic(client: &mut Client, count: u64) {
+    let value = "x".repeat(300);
+    for step in 0..count {
+        let key = |at: u64| format!("{}:{}", if at.is_multiple_of(4) { "web" } else { "k" }, at);
+        let at = if step < 2_000 { step } else { base::hash::mix(step) % 2_000 };
+        let read = vec!["GET".to_owned(), key(at)];
+        if client.all(&[read])[0] == Reply::Nothing {
+            client.all(&[vec!["SET".to_owned(), key(at), value.clone()]]);
+        }
+    }
+}
+
+/// In every server there is, the module sees the traffic, answers, changes no key, and goes.
+#[test]
+fn loads_observes_answers_and_unloads() {
+    for path in all() {
+        let settings = [("maxmemory", "20mb"), ("larder.tenants", "\"web match prefix web:\"")];
+        let server = Server::start(&path, &settings);
+        let mut client = server.client();
+        let info = client.info("server");
+        let version = match info.get("valkey_version") {
+            Some(version) => format!("Valkey {version}"),
+            None => format!("Redis {}", info["redis_version"]),
+        };
+        traffic(&mut client, 6_000);
+        assert_eq!(client.ask("DBSIZE"), "2000", "{version}: observing evicts nothing");
+        until(10, "the pilot's word", || client.number("larder", "larder_epochs") > 2.0);
+        let info = client.info("larder");
+        assert!(info["larder_state"].contains("observes only"), "{version}: {info:?}");
+        assert!(client.number("larder", "larder_samples") > 10.0, "{version}: {info:?}");
+        assert_eq!(info["larder_evicted_keys"], "0");
+        let web = &info["larder_tenant_web"];
+        let fields: std::collections::HashMap<_, _> =
+            web.split(',').filter_map(|field| field.split_once('=')).collect();
+        assert_eq!(fields["items"], "500", "{version}: {web}");
+        assert_eq!(fields["misses"], "500", "{version}: {web}");
+        let gets: f64 = fields["gets"].parse().unwrap();
+        assert!((1_200.0..1_800.0).contains(&gets), "{version}: {web}");
+        for (line, word) in [
+            ("LARDER.PLAN", "kredis"),
+            ("LARDER.PLAN JSON", "in_force"),
+            ("LARDER.TENANTS", "web"),
+            ("larder.tenants json", "\"name\":\"web\""),
+            ("LARDER.ADVISE", "in use"),
+            ("LARDER.ADVISE web JSON", "findings"),
+            ("LARDER.HISTORY", "attached with recipe kredis"),
+            ("LARDER.HISTORY 10m JSON", "changes"),
+            ("LARDER.CURVE nobody", "there is no tenant 'nobody'"),
+            ("LARDER.CURVE web JSON", "\"tenant\":\"web\""),
+            ("CONFIG GET larder.act", "no"),
+            ("CONFIG SET larder.recipe lama", "choose static, dlru, kredis or predis"),
+        ] {
+            let text = client.ask(line);
+            assert!(text.contains(word), "{version}: {line}: {text}");
+        }
+        // A command of the server's that no module may touch: MULTI, and keys that are watched.
+        let words = ["WATCH k:1", "MULTI", "GET k:1", "EXEC"];
+        let exec = words.map(|line| client.ask(line));
+        assert!(exec[3].starts_with("xxx"), "{version}: {exec:?}");
+        assert_eq!(client.ask("MODULE UNLOAD larder"), "OK", "{version}: {}", server.log());
+        assert!(client.ask("LARDER.PLAN").contains("unknown command"), "{version}");
+        let path = crate::server::module();
+        for _ in 0..3 {
+            assert_eq!(client.call(&["MODULE", "LOAD", path.to_str().unwrap()]).text(), "OK");
+            traffic(&mut client, 500);
+            assert_eq!(client.ask("MODULE UNLOAD larder"), "OK", "{version}: {}", server.log());
+        }
+        assert_eq!(client.ask("DBSIZE"), "2000", "{version}");
+        println!("{version}: loaded, observed, answered, unloaded and loaded again");
+    }
+}
+
+/// Looks change neither statistics, nor recency, nor events.
+#[test]
+fn a_look_leaves_no_trace() {
+    let Some(path) = installed() else { return };
+    let server = Server::start(&path, &[("maxmemory", "20mb")]);
+    let mut client = server.client();
+    until(10, "sampling", || client.number("larder", "larder_sampled") > 0.0);
+    let value = "x".repeat(100);
+    for at in 0..3_000 {
+        client.call(&["SET", &format!("k{at}"), &value]);
+    }
+    client.ask("CONFIG RESETSTAT");
+    for at in 0..3_000 {
+        client.call(&["GET", &format!("k{at}")]);
+        client.call(&["GET", &format!("none{at}")]);
+    }
+    assert_eq!(client.number("stats", "keyspace_hits"), 3_000.0);
+    assert_eq!(client.number("stats", "keyspace_misses"), 3_000.0);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let idle = (0..50).map(|at| client.ask(&format!("OBJECT IDLETIME k{at}")).parse::<u64>());
+    assert!(idle.map(Result::unwrap).all(|idle| idle >= 2), "a look is no use");
+}

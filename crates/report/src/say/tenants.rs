@@ -1,0 +1,36 @@
+//! What each tenant has and does.
+
+use crate::Report;
+use crate::words::{count, percent, size, span, wait};
+
+/// Memory, misses and waiting of each tenant, as a table.
+pub fn tenants(report: &Report) -> Vec<String> {
+    let server = &report.server;
+    let mut text = vec![
+        format!("{} in use of {}", size(server.used), size(server.divided)),
+        format!(
+            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
+            "tenant", "holds", "share", "given", "reads/s", "misses", "waits/s", "a miss"
+        ),
+    ];
+    text.extend(report.tenants.iter().map(|tenant| {
+        let recent = &tenant.recent;
+        let held = tenant.used as f64 / server.used.max(1) as f64;
+        format!(
+            "{:<16} {:>9} {:>6} {:>9} {:>9} {:>8} {:>9} {:>7}",
+            tenant.name,
+            size(tenant.used),
+            format!("{:.0} %", 100.0 * held),
+            tenant.budget.map_or("-".to_owned(), size),
+            count(recent.reads_per_s() as u64),
+            recent.miss_ratio().map_or("-".to_owned(), percent),
+            wait(1e3 * recent.wait_ms_per_s()),
+            tenant.penalty_us.map_or("-".to_owned(), wait)
+        )
+    }));
+    text.push(format!("Reads, misses and waiting in the last {}.", span(report.recent.seconds)));
+    text.push(
+        "given: by the plan, where tenants share no pool. waits/s: misses times a miss.".into(),
+    );
+    text
+}
