@@ -82,8 +82,8 @@ impl Server {
         let misses = |at: usize| all["tenants"][at]["misses"].as_u64().unwrap_or_default();
         let misses: Vec<_> = (0..TENANTS.len()).map(misses).collect();
         let waited = misses.iter().zip(TENANTS).map(|(misses, (_, us))| misses * u64::from(us));
-        let requests = all["requests"].as_f64().unwrap_or(1.0);
-        Ok((misses, waited.sum::<u64>() as f64 / requests))
+        let waited = waited.sum::<u64>() as f64;
+        Ok((misses, waited / all["requests"].as_f64().unwrap_or(1.0)))
     }
 }
 

@@ -21,7 +21,7 @@ fn keys(client: &mut Client, pattern: &str) -> Vec<String> {
 /// What keys take, by MEMORY USAGE of some of them that are still there.
 fn bytes(client: &mut Client, keys: &[String]) -> f64 {
     let some = &keys[..keys.len().min(50)];
-    let usage = |key| client.call(&["MEMORY", "USAGE", key]).text().parse::<f64>().ok();
+    let mut usage = |key| client.call(&["MEMORY", "USAGE", key]).text().parse::<f64>().ok();
     let known: Vec<f64> = some.iter().filter_map(|key| usage(key.as_str())).collect();
     known.iter().sum::<f64>() / known.len().max(1) as f64 * keys.len() as f64
 }
