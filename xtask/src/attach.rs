@@ -45,11 +45,11 @@ impl Server {
         if has_module {
             let module = fs::canonicalize(MODULE).context(MODULE)?;
             let tenants = TENANTS.map(|(name, _)| format!("{name} match prefix {name}:"));
-            lines += &format!(
+            lines.extend([format!(
                 "loadmodule {}\nlarder.act yes\nlarder.tenants \"{}\"\n",
                 module.display(),
                 tenants.join("; ")
-            );
+            )]);
         }
         let file = std::env::temp_dir().join(format!("larder-attach-{port}.conf"));
         fs::write(&file, lines)?;
