@@ -29,6 +29,9 @@ Usage: cargo x <chore>
            instructions, cache misses and time of the store's evictions (valgrind)
   bench hits
            instructions and cache misses of a hit, beside quick_cache and moka (valgrind)
+  bench attach [S]
+           a memcached with lama attached beside its own page mover: misses within S seconds (600);
+           the memcached of the PATH, or the one that MEMCACHED names
   bench lhd TRACE…
            miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
@@ -93,6 +96,11 @@ fn main() -> Result<()> {
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
+            Some("attach") => {
+                let seconds = words.next().unwrap_or_else(|| "600".to_owned());
+                let test = "cargo test --release -p larder --test server attach::beside";
+                run(&format!("{test} -- --nocapture"), &[("ATTACH_SECONDS", &seconds)])
+            }
             Some(what @ ("lhd" | "victims")) => {
                 let traces = words.collect::<Vec<_>>().join(" ");
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
@@ -104,7 +112,7 @@ fn main() -> Result<()> {
             }
             Some(other) => bail!(
                 "'{other}' is not measured: say redis, store, policies, evictions, hits, \
-                 lhd TRACE…, victims TRACE or nothing"
+                 attach [S], lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {
