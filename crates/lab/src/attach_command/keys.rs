@@ -13,6 +13,8 @@ use tune::{Evictor, Plant, Reading, Step, TenantReading};
 
 /// What a key costs beside its text and its value, about: the entry of the table, and two objects.
 const OVERHEAD: u64 = 64;
+/// A change of the limit that is not worth telling, as a share of it.
+const DRIFT: f64 = 1.0 / 32.0;
 /// Sizes that are remembered; of more, all are forgotten.
 const KNOWN_MAX: usize = 1 << 20;
 /// Samples kept of a burst.
@@ -66,6 +68,8 @@ pub(super) struct KeyPlant {
     written: (u64, u64),
     samples: Vec<Sample>,
     filter: Filter,
+    /// Room for items, in the sizes that are seen.
+    limit: Bytes,
     /// How items are to leave.
     pub(super) wanted: Option<Evictor>,
 }
@@ -84,6 +88,7 @@ impl KeyPlant {
             written: (0, 0),
             samples: vec![],
             filter: Filter::NONE,
+            limit: Bytes(0),
             wanted: None,
         }
     }
@@ -140,15 +145,30 @@ impl KeyPlant {
     }
 }
 
+impl KeyPlant {
+    /// What is told of memory counts the server's own tables and buffers, too, and what an item
+    /// takes beside its text: by the items that are there, so much is for what is seen of them.
+    fn measure(&mut self) {
+        let Told { limit, used, items, .. } = self.told;
+        let mean = self.written.0 as f64 / self.written.1.max(1) as f64;
+        let share = items as f64 * mean / used.max(1) as f64;
+        let room = if share > 0.0 { limit as f64 * share.min(1.0) } else { limit as f64 };
+        if (room - self.limit.as_f64()).abs() > DRIFT * room {
+            self.limit = Bytes(room as u64);
+        }
+    }
+}
+
 impl Plant for KeyPlant {
     fn read(&mut self) -> Reading {
+        self.measure();
         let told = &self.told;
         Reading {
             now: self.now,
-            limit: Bytes(told.limit),
+            limit: self.limit,
             tenants: vec![TenantReading {
                 name: "all".to_owned(),
-                used: Bytes(told.used.min(told.limit)),
+                used: Bytes(told.used).min(self.limit),
                 items: told.items,
                 gets: self.reads,
                 misses: self.misses,

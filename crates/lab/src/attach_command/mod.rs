@@ -40,6 +40,7 @@ Without --act nothing is changed. With it, what is set (memcached: slabs automov
 maxmemory-samples and maxmemory-policy) is put back as it was found at the end: Ctrl-C, an error, a
 connection that is lost and comes back. A process that is killed (-9) cannot do so: say `slabs
 automove 1` then, or CONFIG SET. Watching costs the server: it is watched for 10 s of a minute.")]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Args {
     /// The server: memcached://[user:password@]host[:port], or valkey:// or redis:// without the
     /// module
@@ -121,6 +122,7 @@ fn classes(text: &str, window: Micros, every: Option<Micros>) -> anyhow::Result<
     if !says("interval") {
         (recipe.epoch, recipe.interval, recipe.turnover) = (window, 0, false);
     }
+    recipe.seen_in_parts = true;
     if !says("move") {
         recipe.move_max = recipe.move_max.max(MOVE_MAX);
     }

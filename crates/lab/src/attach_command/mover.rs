@@ -121,7 +121,7 @@ impl Mover {
                 return Ok(Some(told));
             }
         }
-        if now >= self.next - PACE
+        if self.next <= now + PACE
             && !told.is_moving
             && let Some((from, to)) = self.choose(&told)
         {

@@ -5,7 +5,7 @@
 //! Both are changed by CONFIG SET and put back at the end.
 
 use super::keys::{KeyPlant, Told};
-use super::say::Say;
+use super::say::{self, Say};
 use super::{Args, Rhythm};
 use crate::capture_command::cost::Cost;
 use crate::capture_command::redis::{self, Control};
@@ -121,7 +121,7 @@ fn setting(control: &mut Control, name: &str) -> anyhow::Result<Option<String>> 
     control.link.flush()?;
     control.link.reply(|reply| match reply {
         wire::resp::Reply::Array(pair) => {
-            let value = pair.get(1).and_then(|value| value.as_bytes());
+            let value = pair.get(1).and_then(wire::resp::Reply::as_bytes);
             value.map(|value| String::from_utf8_lossy(value).into_owned())
         }
         _ => None,
@@ -273,7 +273,7 @@ impl Session {
         let trials = self.pilot.trials();
         let advice = self.advice(&trials);
         if run.say.json {
-            run.say.object(&json!({
+            say::object(&json!({
                 "event": "epoch",
                 "epoch": epoch.epoch,
                 "decision": epoch.decision,
@@ -298,7 +298,7 @@ impl Session {
             };
             let also =
                 advice.as_ref().map_or_else(String::new, |name| format!("; {name} is better"));
-            run.say.text(&format!(
+            say::text(&format!(
                 "{:>4}  {} reads, {} missed, {} of {}: {wants}{also}",
                 epoch.epoch,
                 count(reads),

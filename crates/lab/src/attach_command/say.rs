@@ -28,22 +28,12 @@ pub(super) struct Moves {
 
 impl Say {
     /// Something that happened: a word for programs, and a sentence.
-    pub(super) fn event(self, event: &str, text: &str) {
+    pub(super) fn event(self, event: &str, says: &str) {
         if self.json {
-            print(&json!({ "event": event, "says": text }));
+            object(&json!({ "event": event, "says": says }));
         } else {
-            self.text(&format!("larder: {text}"));
+            text(&format!("larder: {says}"));
         }
-    }
-
-    /// A line.
-    pub(super) fn text(self, line: &str) {
-        let _ = writeln!(std::io::stdout(), "{line}");
-    }
-
-    /// An object.
-    pub(super) fn object(self, value: &Value) {
-        print(value);
     }
 
     /// The epoch that has just ended.
@@ -52,16 +42,21 @@ impl Say {
         let before = status.history.iter().rev().nth(1);
         let judged = before.and_then(|before| Some((before.forecast?, before.outcome?)));
         if self.json {
-            print(&document(status, epoch, judged, plant, moves));
+            object(&document(status, epoch, judged, plant, moves));
         } else {
-            self.text(&line(status, epoch, judged, plant, moves));
+            text(&line(status, epoch, judged, plant, moves));
         }
     }
 }
 
-fn print(value: &Value) {
-    // A reader that has seen enough is no reason to leave the server as it is.
-    let _ = writeln!(std::io::stdout(), "{value}");
+/// Prints a line. A reader that has seen enough is no reason to leave the server as it is.
+pub(super) fn text(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Prints an object in a line.
+pub(super) fn object(value: &Value) {
+    text(&value.to_string());
 }
 
 /// What the epoch is called by what became of its plan.
@@ -96,30 +91,28 @@ fn line(
     moves: Moves,
 ) -> String {
     let reads: f64 = epoch.pools.iter().map(|pool| pool.reads_per_s).sum();
-    let mut text = format!("{:>4}  {reads:>7.0} reads/s", epoch.epoch);
+    let mut parts = vec![format!("{:>4}  {reads:>7.0} reads/s", epoch.epoch)];
     if let Some((forecast, outcome)) = judged {
-        text += &format!("  missed {} (forecast {})", percent(outcome), percent(forecast));
+        parts.push(format!("missed {} (forecast {})", percent(outcome), percent(forecast)));
     }
-    text += &format!("  {}", word(epoch.decision));
     let plans =
         matches!(epoch.decision, Decision::Adopted | Decision::Advised | Decision::Reversed);
+    parts.push(word(epoch.decision).to_owned());
+    if plans && epoch.gain > 0.0 {
+        parts.push(format!("{} fewer misses", percent(epoch.gain)));
+    }
     if plans {
-        if epoch.gain > 0.0 {
-            text += &format!(", {} fewer misses", percent(epoch.gain));
-        }
-        let changes: Vec<_> = changes(status)
-            .into_iter()
-            .map(|(name, before, after)| format!("{name} {before}->{after}"))
-            .collect();
-        text += &format!(": {}", changes.join(", "));
+        let change = |(name, before, after)| format!("{name} {before}->{after}");
+        let changes: Vec<_> = changes(status).into_iter().map(change).collect();
+        parts.push(changes.join(", "));
     }
     if moves.pages_moved + moves.refused > 0 {
-        text += &format!("  [{} pages moved, {} refused]", moves.pages_moved, moves.refused);
+        parts.push(format!("[{} pages moved, {} refused]", moves.pages_moved, moves.refused));
     }
     if !plant.told().is_full() {
-        text += "  [memory is not full yet]";
+        parts.push("[memory is not full yet]".to_owned());
     }
-    text
+    parts.join("  ")
 }
 
 fn document(
