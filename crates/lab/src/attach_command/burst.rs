@@ -149,7 +149,8 @@ pub(super) fn has_holes(lines: u64, dropped: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// A miss and its fill, a hit, and a removal; a key that is not sampled leaves a fill alone.
+    /// A miss and its fill, which looks for its key once more, a hit, and a removal; a key that is
+    /// not sampled leaves a fill alone.
     #[test]
     fn lines_become_samples() {
         let heard = |filter| {
@@ -159,10 +160,11 @@ mod tests {
             let mut listener =
                 Listener { filter, shares, begun, length, first_us: None, open, heard };
             let text = "ts=10.7 gid=1 type=item_get key=a status=not_found clsid=0 cfd=1 size=0\n\
-                ts=10.9 gid=2 type=item_store key=a status=stored cmd=set ttl=0 clsid=3 cfd=1 \
+                ts=10.9 gid=2 type=item_get key=a status=not_found clsid=0 cfd=1 size=0\n\
+                ts=10.9 gid=3 type=item_store key=a status=stored cmd=set ttl=0 clsid=3 cfd=1 \
                 size=90\n\
-                ts=10.20 gid=3 type=item_get key=a status=found clsid=3 cfd=1 size=90\n\
-                ts=10.99 gid=4 type=deleted key=a cmd=delete clsid=3 cfd=1 size=90\n";
+                ts=10.20 gid=4 type=item_get key=a status=found clsid=3 cfd=1 size=90\n\
+                ts=10.99 gid=5 type=deleted key=a cmd=delete clsid=3 cfd=1 size=90\n";
             let mut parser = Watch::default();
             parser.feed(text.as_bytes(), &mut |event| listener.see(event));
             parser.end(&mut |event| listener.see(event));

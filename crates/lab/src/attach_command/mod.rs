@@ -97,7 +97,7 @@ struct Rhythm {
 const MOVE_MAX: f64 = 0.25;
 /// What a plan must promise at least. A page that moves costs the server its items, or the work to
 /// move them, and the curves of a burst are noisy.
-const GAIN_MIN: f64 = 0.02;
+const GAIN_MIN: f64 = 0.05;
 
 /// The recipe for the classes of a memcached, and when it is to be watched.
 fn classes(text: &str, window: Micros, every: Option<Micros>) -> anyhow::Result<(Recipe, Rhythm)> {

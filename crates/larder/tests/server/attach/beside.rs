@@ -77,13 +77,14 @@ fn moved(port: u16) -> u64 {
 
 #[test]
 fn beside_its_own_mover() {
-    let Some(seconds) = std::env::var("ATTACH_SECONDS").ok().and_then(|text| text.parse().ok())
+    let Some(seconds) =
+        std::env::var("ATTACH_SECONDS").ok().and_then(|text| text.parse::<u64>().ok())
     else {
         println!("skipped: `cargo x bench attach` runs it");
         return;
     };
-    let before = Duration::from_secs(seconds) / 5;
-    let after = Duration::from_secs(seconds) - before;
+    let before = Duration::from_secs(seconds / 5);
+    let after = Duration::from_secs(seconds - seconds / 5);
     let shift = before.as_secs() * u64::from(PER_S);
     let mut runs = vec![];
     for Row { name, load } in ROWS {

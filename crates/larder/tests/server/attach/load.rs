@@ -84,7 +84,8 @@ fn bunch_of(
     bunch: &[(u64, usize)],
     value: &[u8],
 ) -> Option<u64> {
-    let gets: String = bunch.iter().map(|(key, _)| format!("get {key:016x}\r\n")).collect();
+    let gets: Vec<_> = bunch.iter().map(|(key, _)| format!("get {key:016x}\r\n")).collect();
+    let gets = gets.concat();
     stream.get_mut().write_all(gets.as_bytes()).ok()?;
     let mut missed = vec![];
     let mut held = vec![];
