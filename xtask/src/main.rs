@@ -32,6 +32,9 @@ Usage: cargo x <chore>
            instructions, cache misses and time of the store's evictions (valgrind)
   bench hits
            instructions and cache misses of a hit, beside quick_cache and moka (valgrind)
+  bench memcached [S]
+           a memcached with lama attached beside its own page mover: misses within S seconds (600);
+           the memcached of the PATH, or the one that MEMCACHED names
   bench lhd TRACE…
            miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
@@ -97,6 +100,11 @@ fn main() -> Result<()> {
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
             }
+            Some("memcached") => {
+                let seconds = words.next().unwrap_or_else(|| "600".to_owned());
+                let test = "cargo test --release -p larder --test server attach::beside";
+                run(&format!("{test} -- --nocapture"), &[("ATTACH_SECONDS", &seconds)])
+            }
             Some(what @ ("lhd" | "victims")) => {
                 let traces = words.collect::<Vec<_>>().join(" ");
                 let line = "cargo run --release --quiet --manifest-path bench/Cargo.toml --";
@@ -107,8 +115,8 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say redis, attach, store, policies, evictions, hits, \
-                 lhd TRACE…, victims TRACE or nothing"
+                "'{other}' is not measured: say redis, attach, memcached [S], store, policies, \
+                 evictions, hits, lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {

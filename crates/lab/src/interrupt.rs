@@ -3,7 +3,7 @@
 //! The first is a request to stop: what was read from a pipe is a trace too, and a file that is
 //! half read leaves nothing behind. The second ends the command at once.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -25,6 +25,17 @@ impl Interrupt {
             flag::register(signal, Arc::clone(&wanted))?;
         }
         Ok(Self(wanted))
+    }
+
+    /// The same for a command that has something to put back: a closed terminal is a request to
+    /// stop, too.
+    ///
+    /// # Errors
+    /// What the machine said.
+    pub(crate) fn listen_to_the_end() -> io::Result<Self> {
+        let interrupt = Self::listen()?;
+        flag::register(SIGHUP, Arc::clone(&interrupt.0))?;
+        Ok(interrupt)
     }
 
     #[inline]

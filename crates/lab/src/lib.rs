@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advise_command;
+pub mod attach_command;
 pub mod capture_command;
 pub mod curve_command;
 pub mod experiment;

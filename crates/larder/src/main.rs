@@ -36,6 +36,7 @@ enum Command {
     Trace(lab::trace_command::Args),
     Capture(lab::capture_command::Args),
     Advise(lab::advise_command::Args),
+    Attach(lab::attach_command::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             | Command::Replay(_)
             | Command::Capture(_)
             | Command::Advise(_)
+            | Command::Attach(_)
     );
     if !speaks {
         sigpipe::reset();
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => lab::trace_command::run(args),
         Command::Capture(args) => lab::capture_command::run(args, tenants::rules),
         Command::Advise(args) => lab::advise_command::run(args, tenants::rules),
+        Command::Attach(args) => lab::attach_command::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -203,7 +203,7 @@ fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Chang
         Decision::Adopted => "a plan is in force",
         Decision::Reversed => "a plan takes back the one before",
         Decision::FellBack => "an earlier division is in force again, for the last broke its word",
-        Decision::Learning | Decision::Kept | Decision::Cooling => return None,
+        Decision::Learning | Decision::Kept | Decision::Cooling | Decision::Advised => return None,
     };
     let all: u64 = epoch.pools.iter().map(|pool| pool.budget.0).sum();
     let before = before.map_or(&[][..], |before| &before.pools);

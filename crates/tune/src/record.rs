@@ -18,6 +18,8 @@ pub enum Decision {
     Adopted,
     /// The plan is in force, and takes back most of what the one before it moved.
     Reversed,
+    /// The plan promises enough, and the pilot only watches.
+    Advised,
     /// The forecasts of the plan in force were wrong beyond their band: the last division that kept
     /// its word is in force again.
     FellBack,

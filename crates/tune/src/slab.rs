@@ -26,6 +26,9 @@ pub const WINDOW: usize = 10;
 /// Units of a plan at most, where they are pages: beyond that a plan takes tenths of a second.
 pub const UNITS_MAX: usize = 1024;
 
+/// How far a curve must reach, by what a class holds.
+const REACH: f64 = 0.9;
+
 /// What a plant shows of a tenant's items of one size class. Counts are since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlabClass {
@@ -119,6 +122,13 @@ impl Slab {
         let held = Bytes(self.page.0 * self.pages);
         (reads > 0.0 && held > Bytes(0))
             .then(|| MissRatioCurve::new([(held, MissRatio::of(misses, reads))]))
+    }
+
+    /// Whether a curve reaches as far as the class is filled: one that does not has not seen all
+    /// that the class holds, and takes the rest for useless.
+    pub(crate) fn is_reached_by(&self, curve: &MissRatioCurve) -> bool {
+        let filled = (self.page.0 * self.pages).saturating_sub(self.chunk.0 * self.last().free);
+        curve.extent().as_f64() >= REACH * filled as f64
     }
 
     /// Whether an epoch was seen that moved something, among the last ones.
@@ -287,6 +297,13 @@ mod tests {
         assert_eq!(curve.at(Bytes(500)), MissRatio(0.75));
         assert_eq!(curve.at(Bytes(9_000)), MissRatio(0.5));
         assert!(Slab { window: vec![], ..slab }.straight().is_none());
+    }
+
+    #[test]
+    fn a_curve_of_less_than_is_held_is_short() {
+        let slab = Slab { page: Bytes(100), pages: 10, chunk: Bytes(10), ..Slab::default() };
+        let curve = |end| MissRatioCurve::new([(Bytes(end), MissRatio(0.5))]);
+        assert!(slab.is_reached_by(&curve(900)) && !slab.is_reached_by(&curve(890)));
     }
 
     /// Ten pages of a hundred chunks and a bound of five more; one request in two is of the class

@@ -9,11 +9,17 @@ use anyhow::bail;
 /// Nobody listens there, or what does is no Larder.
 pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
     let place = Place::parse(url)?;
+    if matches!(place, Place::Memcached(_)) {
+        bail!(
+            "a memcached does not advise: `larder advise --from {url}` watches it for a while and \
+             says what would help, `larder attach {url}` what another division of its pages would"
+        );
+    }
     let mut server = Control::connect(place.address())?;
     if !server.info()?.contains_key("larder_version") {
         bail!(
             "{url} is no Larder: `larder advise --from {url}` watches it for a while and says \
-             what would help"
+             what would help, `larder attach {url}` what it can be set to"
         );
     }
     let mut words = vec!["LARDER", "ADVISE"];

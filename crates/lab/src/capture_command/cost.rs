@@ -9,14 +9,14 @@ use serde::Serialize;
 
 /// A server's counters at one moment.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// Since the capture began, in seconds.
-    pub(super) at: f64,
+    pub(crate) at: f64,
     /// Processor time used, in seconds.
-    pub(super) cpu: f64,
-    pub(super) commands: u64,
+    pub(crate) cpu: f64,
+    pub(crate) commands: u64,
     /// Reads that missed.
-    pub(super) misses: u64,
+    pub(crate) misses: u64,
 }
 
 /// Time between readings.
@@ -36,7 +36,7 @@ pub(crate) struct Spent {
 const COMMANDS_MIN: u64 = 200;
 
 impl Spent {
-    pub(super) fn add(&mut self, from: &Reading, to: &Reading) {
+    pub(crate) fn add(&mut self, from: &Reading, to: &Reading) {
         self.seconds += to.at - from.at;
         self.cpu_seconds += (to.cpu - from.cpu).max(0.0);
         self.commands += to.commands.saturating_sub(from.commands);

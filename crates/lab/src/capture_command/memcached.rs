@@ -51,9 +51,20 @@ impl Control {
         Ok(Self { lines: connect(to)?, began: Instant::now() })
     }
 
+    /// Says a line, and tells the line that is answered.
+    pub(crate) fn say(&mut self, line: &str) -> anyhow::Result<String> {
+        self.lines.get_mut().write_all(format!("{line}\r\n").as_bytes())?;
+        answer(&mut self.lines)
+    }
+
     /// What `stats` tells.
     pub(crate) fn stats(&mut self) -> anyhow::Result<HashMap<String, String>> {
-        self.lines.get_mut().write_all(b"stats\r\n")?;
+        self.table("stats")
+    }
+
+    /// What a form of `stats` tells: `stats slabs`, `stats items`, `stats settings`.
+    pub(crate) fn table(&mut self, form: &str) -> anyhow::Result<HashMap<String, String>> {
+        self.lines.get_mut().write_all(format!("{form}\r\n").as_bytes())?;
         let mut stats = HashMap::new();
         loop {
             let line = answer(&mut self.lines)?;
@@ -63,7 +74,7 @@ impl Control {
                 (Some("STAT"), Some(name), Some(value)) => {
                     stats.insert(name.to_owned(), value.to_owned());
                 }
-                _ => bail!("the server refuses stats ({line}): is it a memcached?"),
+                _ => bail!("the server refuses {form} ({line}): is it a memcached?"),
             }
         }
     }
@@ -81,7 +92,7 @@ impl Control {
         })
     }
 
-    pub(super) fn reading(&mut self) -> anyhow::Result<Reading> {
+    pub(crate) fn reading(&mut self) -> anyhow::Result<Reading> {
         let stats = self.stats()?;
         let seconds = |name: &str| stats.get(name).and_then(|text| text.parse::<f64>().ok());
         let number = |name: &str| stats.get(name).and_then(|text| text.parse::<u64>().ok());
@@ -96,7 +107,7 @@ impl Control {
 }
 
 /// Begins to watch: the connection, what has arrived on it already, and whether removals are told.
-pub(super) fn open(to: &Address) -> anyhow::Result<(TcpStream, Vec<u8>, bool)> {
+pub(crate) fn open(to: &Address) -> anyhow::Result<(TcpStream, Vec<u8>, bool)> {
     let mut lines = connect(to)?;
     let mut ask = |what: &[u8]| {
         lines.get_mut().write_all(what)?;

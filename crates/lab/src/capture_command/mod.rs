@@ -11,14 +11,14 @@
 //! in and by which rule is said too (`trace::capture`).
 
 mod assumptions;
-mod cost;
+pub(crate) mod cost;
 pub(crate) mod memcached;
 mod place;
 pub(crate) mod redis;
 mod sizes;
 mod summary;
 mod watching;
-mod windows;
+pub(crate) mod windows;
 mod write;
 
 pub(crate) use place::Place;

@@ -12,7 +12,7 @@ use wire::resp::Reply;
 /// A connection by which the server is asked.
 #[derive(Debug)]
 pub(crate) struct Control {
-    pub(super) link: Link,
+    pub(crate) link: Link,
     began: Instant,
 }
 
@@ -68,7 +68,7 @@ impl Control {
         })
     }
 
-    pub(super) fn reading(&mut self) -> anyhow::Result<Reading> {
+    pub(crate) fn reading(&mut self) -> anyhow::Result<Reading> {
         let info = self.info()?;
         let seconds = |name: &str| info.get(name).and_then(|text| text.parse::<f64>().ok());
         let at = self.began.elapsed().as_secs_f64();
@@ -87,7 +87,7 @@ pub(crate) fn number(info: &Fields, name: &str) -> Option<u64> {
 }
 
 /// Begins to watch: the connection, and what has arrived on it already.
-pub(super) fn open(to: &Address, trace: bool) -> anyhow::Result<(TcpStream, Vec<u8>)> {
+pub(crate) fn open(to: &Address, trace: bool) -> anyhow::Result<(TcpStream, Vec<u8>)> {
     let link = Link::connect(to, 0)?;
     let args: &[&str] = if trace { &["MONITOR", "TRACE"] } else { &["MONITOR"] };
     match link.listen(args)? {

@@ -41,7 +41,7 @@ impl Windows {
 }
 
 /// Reads a time such as 500ms, 10s, 5m or 1h.
-pub(super) fn time(text: &str) -> Result<Micros, String> {
+pub(crate) fn time(text: &str) -> Result<Micros, String> {
     let seconds = [("m", 60), ("h", 3_600)].into_iter().find_map(|(unit, seconds)| {
         let number = text.trim().strip_suffix(unit)?.trim().parse::<u32>().ok()?;
         Some(Micros::from_secs(u64::from(number) * seconds))

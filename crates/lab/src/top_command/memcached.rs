@@ -1,13 +1,14 @@
-//! memcached: what `stats` counts.
+//! memcached: what `stats` counts, of all and of each class of sizes.
 
 use super::{Look, Row, Source};
+use crate::attach_command::told::{Class, PAGE, Told};
 use crate::capture_command::memcached::Control;
-use ::report::words::{count, percent, size};
+use ::report::words::{count, percent, size, span};
 use std::time::Instant;
 
 pub(super) struct Memcached {
     server: Control,
-    before: Option<(Instant, u64, u64)>,
+    before: Option<(Instant, Told)>,
 }
 
 impl Memcached {
@@ -18,45 +19,73 @@ impl Memcached {
 
 impl Source for Memcached {
     fn look(&mut self) -> anyhow::Result<Look> {
-        let stats = self.server.stats()?;
-        let number = |name: &str| -> u64 {
-            stats.get(name).and_then(|text| text.parse().ok()).unwrap_or_default()
-        };
+        let told = Told::ask(&mut self.server)?;
         let now = Instant::now();
-        let (hits, misses) = (number("get_hits"), number("get_misses"));
-        let since = self.before.replace((now, hits, misses));
-        let mut row = Row {
+        let (hits, misses) = (told.hits, told.misses);
+        let before = self.before.replace((now, told.clone()));
+        let since = before
+            .as_ref()
+            .map(|(then, before)| (now.duration_since(*then).as_secs_f64().max(1e-3), before));
+        let mut all = Row {
             name: "all".into(),
-            used: Some(number("bytes")),
-            items: Some(number("curr_items")),
+            used: Some(told.used),
+            items: Some(told.items),
             ..Row::default()
         };
-        if let Some((then, hits_then, misses_then)) = since {
-            let seconds = now.duration_since(then).as_secs_f64().max(1e-3);
-            let missed = misses.saturating_sub(misses_then) as f64;
-            let reads = hits.saturating_sub(hits_then) as f64 + missed;
-            row.reads_per_s = Some(reads / seconds);
-            row.miss_ratio = (reads > 0.0).then(|| missed / reads);
+        if let Some((seconds, before)) = since {
+            let missed = misses.saturating_sub(before.misses) as f64;
+            let reads = hits.saturating_sub(before.hits) as f64 + missed;
+            all.reads_per_s = Some(reads / seconds);
+            all.miss_ratio = (reads > 0.0).then(|| missed / reads);
         }
-        let (used, limit) = (number("bytes"), number("limit_maxbytes"));
-        let mut says = format!("{} of {} in use. ", size(used), size(limit));
+        let classes = told.classes.iter().map(|class| {
+            let before =
+                since.and_then(|(seconds, told)| Some((seconds, told.class(class.number)?)));
+            row(class, before)
+        });
+        let mut says = format!("{} of {} in use. ", size(told.used), size(told.limit));
         if hits + misses > 0 {
             says += &percent(misses as f64 / (hits + misses) as f64);
             says = format!("{says} of {} reads missed since it started.", count(hits + misses));
         }
-        let version = stats.get("version").map_or("?", String::as_str);
+        let evicted = told.classes.iter().map(|class| class.evicted).sum();
         Ok(Look {
-            server: format!("memcached {version}"),
+            server: format!("memcached {}", told.version),
             says,
-            used,
-            limit,
-            rows: vec![row],
-            events: vec![format!("{} items evicted since it started", count(number("evictions")))],
+            used: told.used,
+            limit: told.limit,
+            rows: std::iter::once(all).chain(classes).collect(),
+            events: vec![
+                format!("{} items evicted since it started", count(evicted)),
+                format!("{} pages moved from class to class", count(told.moved)),
+            ],
             lacks: Some(
                 "This server does not tell tenants, why reads miss, or what misses cost: \
-                 `larder advise --from` finds out."
+                 `larder advise --from` finds out, and `larder attach` divides its pages."
                     .to_owned(),
             ),
         })
+    }
+}
+
+/// A class of sizes. Reads are those that hit: a miss has no class.
+fn row(class: &Class, before: Option<(f64, &Class)>) -> Row {
+    let per_s =
+        |(seconds, before): (f64, &Class)| class.hits.saturating_sub(before.hits) as f64 / seconds;
+    Row {
+        name: format!("up to {}", size(class.share)),
+        used: Some(class.pages * PAGE),
+        items: Some(class.items),
+        reads_per_s: before.map(per_s),
+        why: vec![
+            format!("{} pages, {} free chunks.", count(class.pages), count(class.free)),
+            format!(
+                "{} items were evicted; the next victim was used {} ago.",
+                count(class.evicted),
+                span(class.age_s)
+            ),
+            "A memcached does not say of which class a miss is.".to_owned(),
+        ],
+        ..Row::default()
     }
 }

@@ -15,9 +15,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server of others; it is killed with its test.
-struct Stranger {
-    child: Child,
-    port: u16,
+pub(crate) struct Stranger {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
 }
 
 impl Drop for Stranger {
@@ -29,10 +29,14 @@ impl Drop for Stranger {
 
 impl Stranger {
     /// Starts it, if it is installed, and waits until it listens.
-    fn start(program: &str, arguments: impl Fn(u16) -> String) -> Option<Self> {
+    pub(crate) fn start(program: &str, arguments: impl Fn(u16) -> String) -> Option<Self> {
         let port = free_port();
+        Self::start_at(port, program, &arguments(port))
+    }
+
+    fn start_at(port: u16, program: &str, words: &str) -> Option<Self> {
         let mut command = Command::new(program);
-        command.args(arguments(port).split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(words.split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(child) = command.current_dir("/tmp").spawn() else {
             println!("skipped: {program} is not installed");
             return None;
@@ -46,17 +50,24 @@ impl Stranger {
         Some(server)
     }
 
-    fn redis(more: &str) -> Option<Self> {
+    pub(crate) fn redis(more: &str) -> Option<Self> {
         Self::start("redis-server", |port| {
             format!("--port {port} --bind 127.0.0.1 --appendonly no --save 86400 1000000 {more}")
         })
     }
 
-    fn memcached(more: &str) -> Option<Self> {
-        Self::start("memcached", |port| format!("-l 127.0.0.1 -p {port} -U 0 -u nobody {more}"))
+    /// The memcached of the PATH, or the one that `MEMCACHED` names.
+    pub(crate) fn memcached(more: &str) -> Option<Self> {
+        Self::memcached_at(free_port(), more)
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn memcached_at(port: u16, more: &str) -> Option<Self> {
+        let program = std::env::var("MEMCACHED").unwrap_or_else(|_| "memcached".to_owned());
+        let words = format!("-l 127.0.0.1 -p {port} -U 0 -u nobody {more}");
+        Self::start_at(port, &program, &words)
+    }
+
+    pub(crate) fn client(&self) -> Client {
         Client::new(SocketAddr::from(([127, 0, 0, 1], self.port)))
     }
 }
@@ -79,7 +90,7 @@ fn tenant<'a>(summary: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Ctrl-C.
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
 }

@@ -83,6 +83,8 @@ pub struct Event<'a> {
     pub found: Option<bool>,
     /// How long the item lives from now on, zero for no limit; `None` where that is not said.
     pub ttl: Option<Micros>,
+    /// The class of sizes of the item, where the server says so.
+    pub class: Option<u8>,
     /// Whose the key is, where the server says so.
     pub tenant: Option<&'a str>,
     /// What a miss of the key costs, where the server says so.
@@ -102,6 +104,7 @@ impl<'a> Event<'a> {
             size: None,
             found: None,
             ttl: None,
+            class: None,
             tenant: None,
             penalty: Micros(0),
         }

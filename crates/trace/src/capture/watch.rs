@@ -45,6 +45,7 @@ struct Fetch {
     connection: u64,
     size: Option<u64>,
     found: bool,
+    class: Option<u8>,
 }
 
 impl Parser for Watch {
@@ -78,6 +79,7 @@ impl Read {
                 connection: fetch.connection,
                 size: fetch.size,
                 found: Some(fetch.found),
+                class: fetch.class,
                 ..Event::new(fetch.time_us, &fetch.key, Deed::Read)
             });
         }
@@ -119,15 +121,18 @@ impl Read {
         self.release(see);
         // A found item without a size has just been made to stand for one that is to come.
         let size = size(fields.size).filter(|size| *size > 0 || writes);
+        // Class 0 is that of items that are not there.
+        let class = whole_number(fields.clsid).and_then(|class| u8::try_from(class).ok());
+        let class = class.filter(|&class| class > 0);
         match deed {
             Deed::Read => {
                 let found = fields.status == b"found" && size.is_some();
-                self.held = Some(Fetch { key, time_us, connection, size, found });
+                self.held = Some(Fetch { key, time_us, connection, size, found, class });
             }
             Deed::Write | Deed::Change if fields.status == b"stored" => {
                 let ttl = whole_number(fields.ttl).map(|ttl| life(ttl, time_us));
                 let ttl = ttl.filter(|_| deed == Deed::Write);
-                see(&Event { connection, size, ttl, ..Event::new(time_us, &key, deed) });
+                see(&Event { connection, size, ttl, class, ..Event::new(time_us, &key, deed) });
             }
             Deed::Delete => {
                 let ttl = None::<Micros>;

@@ -59,6 +59,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) ttl: &'a [u8],
     pub(crate) cfd: &'a [u8],
     pub(crate) size: &'a [u8],
+    pub(crate) clsid: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
@@ -77,6 +78,7 @@ impl<'a> Fields<'a> {
                 b"ttl" => fields.ttl = value,
                 b"cfd" => fields.cfd = value,
                 b"size" => fields.size = value,
+                b"clsid" => fields.clsid = value,
                 _ => {}
             }
         }

@@ -41,6 +41,15 @@ impl Pilot {
         if by_curves && snapshot.pools.iter().all(|pool| pool.candidates.is_empty()) {
             return (Decision::Learning, 0.0, threshold);
         }
+        if self.only_watches {
+            let gain = plan.gain();
+            let is_enough = !by_curves || gain >= threshold;
+            let is_other = plan.pools.iter().any(|share| {
+                (share.budget, share.evictor) != (share.budget_now, share.evictor_now)
+            });
+            let decision = if is_enough && is_other { Decision::Advised } else { Decision::Kept };
+            return (decision, gain, threshold);
+        }
         let present: Vec<_> = self.pools.iter().map(|pool| (pool.budget, pool.evictor)).collect();
         if self.recipe.gain_min > 0.0 {
             if let Some(good) = self.trust.fall_back(self.epoch) {

@@ -69,6 +69,8 @@ const THRESHOLD_MAX: f64 = 0.32;
 pub struct Pilot {
     recipe: Recipe,
     seed: u64,
+    /// Whether it plans and promises, and moves nothing.
+    only_watches: bool,
     observer: Observer,
     pools: Vec<Steered>,
     counts: HashMap<(TenantId, Option<u8>), Counts>,
@@ -173,6 +175,7 @@ impl Pilot {
         Self {
             recipe,
             seed,
+            only_watches: false,
             observer: Observer::default(),
             pools: vec![],
             counts: HashMap::new(),
@@ -201,6 +204,14 @@ impl Pilot {
         }
     }
 
+    /// The same, which plans and promises, and leaves the plant as it is: forecasts are of the
+    /// division that is there.
+    #[must_use]
+    pub const fn only_watching(mut self) -> Self {
+        self.only_watches = true;
+        self
+    }
+
     /// The recipe in force.
     pub const fn recipe(&self) -> &Recipe {
         &self.recipe
@@ -208,7 +219,8 @@ impl Pilot {
 
     /// Follows another recipe from the next tick on. What is cached stays.
     pub fn set_recipe(&mut self, recipe: Recipe) {
-        *self = Self { epoch: self.epoch, ..Self::new(recipe, self.seed) };
+        let only_watches = self.only_watches;
+        *self = Self { epoch: self.epoch, only_watches, ..Self::new(recipe, self.seed) };
     }
 
     /// One look at the plant, and at the end of an epoch a step. To be called several times an
@@ -303,8 +315,10 @@ impl Pilot {
     /// What each policy makes of the requests to the one pool there is, where the recipe draws
     /// curves for people.
     pub fn trials(&self) -> Vec<Trial> {
-        let present = self.pools.first().map(|pool| pool.evictor);
-        present.map_or_else(Vec::new, |present| self.trials.all(present))
+        let Some(present) = self.pools.first().map(|pool| pool.evictor) else { return vec![] };
+        // Whatever its K, it is nearest to the K-LRU that is tried.
+        let is_klru = present.policy == Evictor::klru(0).policy;
+        self.trials.all(if is_klru { Evictor::klru_pool(5) } else { present })
     }
 
     /// The last epochs, oldest first.
@@ -357,7 +371,7 @@ impl Pilot {
         self.trials.epoch(self.recipe.keep);
         self.lend_idle(reading);
         self.windows.epoch(reading);
-        if self.is_first_come() {
+        if self.is_first_come() || self.only_watches {
             self.take_natural(reading);
         }
         let snapshot = self.snapshot(reading);

@@ -22,6 +22,11 @@ impl Pilot {
                 .class
                 .filter(|_| pool.sizes.is_some())
                 .and_then(|class| self.windows.slab(pool.tenants[0], class));
+            if let Some(slab) = slab.as_ref().filter(|_| self.recipe.seen_in_parts)
+                && candidates.iter().any(|known| !slab.is_reached_by(&known.curve))
+            {
+                candidates.clear();
+            }
             if let Some(curve) = slab
                 .as_ref()
                 .filter(|_| candidates.is_empty())

@@ -69,6 +69,9 @@ pub struct Recipe {
     /// Share of the memory that changes hands in an epoch at most. Taken memory arrives before the
     /// receiver can fill it, so large steps lose hits on both sides.
     pub move_max: f64,
+    /// Whether the plant is seen now and then: its models take long to see all that a class of
+    /// sizes holds, and until then a straight line stands for their curve.
+    pub seen_in_parts: bool,
     /// Epochs before a pool may change its policy again: it takes a turnover to show its effect.
     pub cooling_epochs: u32,
     /// Weight of what the models saw until an epoch ago against what they saw since. Nearer to one
@@ -116,6 +119,7 @@ impl Recipe {
         gain_min: 0.01,
         switch_margin: 0.01,
         move_max: 0.125,
+        seen_in_parts: false,
         cooling_epochs: 3,
         keep: 0.85,
     };

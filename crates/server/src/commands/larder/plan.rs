@@ -131,6 +131,7 @@ fn decision(epoch: &Epoch) -> String {
             format!("The last plan waits, for the one before is young: {promised}.")
         }
         Decision::Adopted => format!("The last plan is in force: {promised}."),
+        Decision::Advised => format!("The last plan is advice: {promised}."),
         Decision::Reversed => {
             format!("The last plan is in force and takes back the one before: {promised}.")
         }

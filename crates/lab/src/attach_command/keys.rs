@@ -1,0 +1,215 @@
+//! A Redis or Valkey without a module, as the pilot's plant: one pool for everybody, watched by
+//! MONITOR in bursts whose clocks are joined as those of `plant.rs` are.
+//!
+//! MONITOR does not say which reads hit, nor how large what they found was. To a model of another
+//! number of candidates that is no matter: it asks itself whether the key would be there. A size is
+//! that of the last write of the key, or the mean of those that were seen.
+
+use crate::capture_command::redis::{Control, number};
+use base::{Bytes, Filter, Micros, Sample, Sighting, hash};
+use std::collections::HashMap;
+use trace::capture::{Deed, Event};
+use tune::{Evictor, Plant, Reading, Step, TenantReading};
+
+/// What a key costs beside its text and its value, about: the entry of the table, and two objects.
+const OVERHEAD: u64 = 64;
+/// A change of the limit that is not worth telling, as a share of it.
+const DRIFT: f64 = 1.0 / 32.0;
+/// Sizes that are remembered; of more, all are forgotten.
+const KNOWN_MAX: usize = 1 << 20;
+/// Samples kept of a burst.
+const SAMPLES_MAX: usize = 1 << 20;
+
+/// What a server tells of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) limit: u64,
+    pub(super) used: u64,
+    pub(super) items: u64,
+    pub(super) hits: u64,
+    pub(super) misses: u64,
+}
+
+impl Told {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// It is gone, or refuses INFO.
+    pub(super) fn ask(control: &mut Control) -> anyhow::Result<Self> {
+        let info = control.info()?;
+        let of = |name| number(&info, name).unwrap_or_default();
+        let keys = |text: &String| {
+            let keys = text.strip_prefix("keys=")?.split(',').next()?;
+            keys.parse::<u64>().ok()
+        };
+        let databases = info.iter().filter(|(name, _)| name.starts_with("db"));
+        Ok(Self {
+            limit: of("maxmemory"),
+            used: of("used_memory"),
+            items: databases.filter_map(|(_, text)| keys(text)).sum(),
+            hits: of("keyspace_hits"),
+            misses: of("keyspace_misses"),
+        })
+    }
+}
+
+/// The server, as the pilot sees and sets it.
+#[derive(Debug)]
+pub(super) struct KeyPlant {
+    told: Told,
+    now: Micros,
+    length: Micros,
+    first_us: Option<u64>,
+    reads: u64,
+    writes: u64,
+    misses: u64,
+    sizes: HashMap<u64, u32>,
+    /// The sizes of all writes that were seen, and how many.
+    written: (u64, u64),
+    samples: Vec<Sample>,
+    filter: Filter,
+    /// Room for items, in the sizes that are seen.
+    limit: Bytes,
+    /// How items are to leave.
+    pub(super) wanted: Option<Evictor>,
+}
+
+impl KeyPlant {
+    pub(super) fn new(told: Told) -> Self {
+        Self {
+            told,
+            now: Micros(0),
+            length: Micros(0),
+            first_us: None,
+            reads: 0,
+            writes: 0,
+            misses: 0,
+            sizes: HashMap::new(),
+            written: (0, 0),
+            samples: vec![],
+            filter: Filter::NONE,
+            limit: Bytes(0),
+            wanted: None,
+        }
+    }
+
+    /// A burst begins, of so long.
+    pub(super) const fn begin(&mut self, length: Micros) {
+        (self.length, self.first_us) = (length, None);
+    }
+
+    /// A burst ends: what was told at its begin and at its end.
+    pub(super) fn end(&mut self, from: &Told, to: Told) {
+        self.now += self.length;
+        self.misses += to.misses.saturating_sub(from.misses);
+        self.told = to;
+    }
+
+    /// A request was seen.
+    pub(super) fn see(&mut self, event: &Event<'_>) {
+        let sighting = match event.deed {
+            Deed::Read => Sighting::Hit,
+            Deed::Write | Deed::Change => Sighting::Write,
+            Deed::Delete => Sighting::Delete,
+            Deed::Expire => return,
+        };
+        self.reads += u64::from(sighting == Sighting::Hit);
+        self.writes += u64::from(sighting == Sighting::Write);
+        let key = hash::bytes(u64::from(event.db), event.key);
+        if !self.filter.keeps(key) || self.samples.len() >= SAMPLES_MAX {
+            return;
+        }
+        let size = self.size(key, event);
+        let first = *self.first_us.get_or_insert(event.time_us);
+        let since = Micros(event.time_us.saturating_sub(first)).min(self.length);
+        let (time, ttl) = (self.now + since, event.ttl.unwrap_or(Micros(0)));
+        let penalty = Micros(0);
+        self.samples.push(Sample { time, key, tenant: 0, sighting, size, ttl, penalty });
+    }
+
+    fn size(&mut self, key: u64, event: &Event<'_>) -> u32 {
+        if event.deed == Deed::Write
+            && let Some(value) = event.size
+        {
+            let size = (event.key.len() as u64 + value + OVERHEAD).min(u64::from(u32::MAX));
+            self.written = (self.written.0 + size, self.written.1 + 1);
+            if self.sizes.len() >= KNOWN_MAX {
+                self.sizes.clear();
+            }
+            self.sizes.insert(key, size as u32);
+            return size as u32;
+        }
+        let mean = || self.told.used.checked_div(self.told.items).unwrap_or(OVERHEAD);
+        let mean = || self.written.0.checked_div(self.written.1).unwrap_or_else(mean);
+        self.sizes.get(&key).copied().unwrap_or_else(|| mean() as u32)
+    }
+}
+
+impl KeyPlant {
+    /// What is told of memory counts the server's own tables and buffers, too, and what an item
+    /// takes beside its text: by the items that are there, so much is for what is seen of them.
+    fn measure(&mut self) {
+        let Told { limit, used, items, .. } = self.told;
+        let mean = self.written.0 as f64 / self.written.1.max(1) as f64;
+        let share = items as f64 * mean / used.max(1) as f64;
+        let room = if share > 0.0 { limit as f64 * share.min(1.0) } else { limit as f64 };
+        if (room - self.limit.as_f64()).abs() > DRIFT * room {
+            self.limit = Bytes(room as u64);
+        }
+    }
+}
+
+impl Plant for KeyPlant {
+    fn read(&mut self) -> Reading {
+        self.measure();
+        let told = &self.told;
+        Reading {
+            now: self.now,
+            limit: self.limit,
+            tenants: vec![TenantReading {
+                name: "all".to_owned(),
+                used: Bytes(told.used).min(self.limit),
+                items: told.items,
+                gets: self.reads,
+                misses: self.misses,
+                sets: self.writes,
+                weight: 1.0,
+                ..TenantReading::default()
+            }],
+            samples: std::mem::take(&mut self.samples),
+            ..Reading::default()
+        }
+    }
+
+    fn apply(&mut self, step: &Step) {
+        let Some(pool) = step.pools.first() else { return };
+        (self.wanted, self.filter) = (Some(pool.evictor), pool.filter);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read is of the size that was written last, or else of the mean; samples of two bursts
+    /// follow each other without the pause between them.
+    #[test]
+    fn bursts_are_joined_and_sizes_are_of_the_last_write() {
+        let mut plant = KeyPlant::new(Told::default());
+        plant.filter = Filter::ALL;
+        let write = |us, key, size| Event { size: Some(size), ..Event::new(us, key, Deed::Write) };
+        plant.begin(Micros(100));
+        plant.see(&write(1_000, b"a", 35));
+        plant.see(&write(1_010, b"b", 135));
+        plant.see(&Event::new(1_020, b"a", Deed::Read));
+        plant.end(&Told::default(), Told { misses: 3, ..Told::default() });
+        plant.begin(Micros(100));
+        plant.see(&Event::new(9_000, b"c", Deed::Read));
+        plant.see(&Event::new(9_990, b"b", Deed::Delete));
+        let reading = plant.read();
+        let seen: Vec<_> = reading.samples.iter().map(|s| (s.time.0, s.size)).collect();
+        assert_eq!(seen, [(0, 100), (10, 200), (20, 100), (100, 150), (200, 200)]);
+        let all = &reading.tenants[0];
+        assert_eq!((all.gets, all.sets, all.misses), (2, 2, 3));
+    }
+}

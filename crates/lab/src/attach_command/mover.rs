@@ -1,0 +1,222 @@
+//! Moves pages of a memcached, one at a time.
+//!
+//! ```text
+//!   held and wanted ─▶ slabs reassign SRC DST ── OK ──▶ in flight ─▶ slabs_moved rose ─▶ next
+//!                            │                              └─ not within some seconds ─┐
+//!                            └─ BUSY, UNSAFE ───────────────────────▶ wait, longer ◀────┘
+//!                               NOSPARE, BADCLASS, NOTFULL ─▶ not this class until the next plan
+//! ```
+//!
+//! An order that is accepted is not a page: a later one overwrites one that is not begun yet, and
+//! of forty that were sent at once nine were carried out. So a page is in flight until the server
+//! counts it.
+
+use super::told::Told;
+use crate::capture_command::memcached::Control;
+use anyhow::bail;
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// Ten pages a second at most.
+const PACE: Duration = Duration::from_millis(100);
+/// The longest wait after a refusal.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// A page that has not moved by then does not.
+const FLIGHT_MAX: Duration = Duration::from_secs(5);
+/// How far off a class must be, in pages: with less than half a page it would go back and forth.
+const OFF_MIN: f64 = 0.51;
+
+/// Pages in motion, and those that were moved.
+#[derive(Debug)]
+pub(super) struct Mover {
+    flight: Option<Flight>,
+    next: Instant,
+    wait: Duration,
+    /// Classes that do not give, and that do not take, under the present plan.
+    keeps: HashSet<u8>,
+    full: HashSet<u8>,
+    wanted: Vec<(u8, f64)>,
+    /// Pages that arrived.
+    pub(super) moved: u64,
+    /// Orders that were refused, or never carried out.
+    pub(super) refused: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    moved_before: u64,
+    since: Instant,
+}
+
+/// What the server makes of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Accepted,
+    /// Not now.
+    Later,
+    /// Not from this class.
+    Keeps,
+    /// Not to this class.
+    Full,
+    /// Never.
+    Never,
+}
+
+impl Answer {
+    fn of(line: &str) -> Self {
+        match line.split(' ').next().unwrap_or_default() {
+            "OK" => Self::Accepted,
+            "BUSY" | "UNSAFE" => Self::Later,
+            "NOSPARE" => Self::Keeps,
+            "NOTFULL" | "BADCLASS" | "SAME" => Self::Full,
+            _ => Self::Never,
+        }
+    }
+}
+
+impl Mover {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            flight: None,
+            next: now,
+            wait: PACE,
+            keeps: HashSet::new(),
+            full: HashSet::new(),
+            wanted: vec![],
+            moved: 0,
+            refused: 0,
+        }
+    }
+
+    /// Does what there is to do, if it is time: asks what became of the page in flight, or sends
+    /// the next. What was told, if anything was asked.
+    ///
+    /// # Errors
+    /// The server is gone, or moves no pages.
+    pub(super) fn step(
+        &mut self,
+        control: &mut Control,
+        wanted: &[(u8, f64)],
+        known: &Told,
+    ) -> anyhow::Result<Option<Told>> {
+        let now = Instant::now();
+        if self.wanted != wanted {
+            self.wanted = wanted.to_vec();
+            self.keeps.clear();
+            self.full.clear();
+        }
+        if now < self.next || self.flight.is_none() && self.choose(known).is_none() {
+            return Ok(None);
+        }
+        self.next = now + PACE;
+        let told = Told::ask(control)?;
+        if let Some(flight) = self.flight {
+            if told.moved > flight.moved_before && !told.is_moving {
+                self.moved += told.moved - flight.moved_before;
+                (self.flight, self.wait) = (None, PACE);
+            } else if now.duration_since(flight.since) > FLIGHT_MAX && !told.is_moving {
+                self.flight = None;
+                self.back_off(now);
+            } else {
+                return Ok(Some(told));
+            }
+        }
+        if self.next <= now + PACE
+            && !told.is_moving
+            && let Some((from, to)) = self.choose(&told)
+        {
+            let line = control.say(&format!("slabs reassign {from} {to}"))?;
+            match Answer::of(&line) {
+                Answer::Accepted => {
+                    self.flight = Some(Flight { moved_before: told.moved, since: now });
+                }
+                Answer::Later => self.back_off(now),
+                Answer::Keeps => {
+                    self.refused += 1;
+                    self.keeps.insert(from);
+                }
+                Answer::Full => {
+                    self.refused += 1;
+                    self.full.insert(to);
+                }
+                Answer::Never => bail!(
+                    "the server moves no pages ({line}): start it with -o slab_reassign, which is \
+                     the default since 1.5, or leave --act out"
+                ),
+            }
+        }
+        Ok(Some(told))
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        self.refused += 1;
+        self.wait = (2 * self.wait).min(WAIT_MAX);
+        self.next = now + self.wait;
+    }
+
+    /// From which class to which a page is to go, if any is.
+    fn choose(&self, told: &Told) -> Option<(u8, u8)> {
+        let pages = |class: u8| told.class(class).map_or(0, |class| class.pages);
+        let have: f64 = self.wanted.iter().map(|&(class, _)| pages(class) as f64).sum();
+        let wanted: f64 = self.wanted.iter().map(|(_, wanted)| wanted).sum();
+        // There may be a page more or less than when the plan was made.
+        let scale = if wanted > 0.0 { have / wanted } else { 1.0 };
+        let off = self.wanted.iter().map(|&(class, wanted)| {
+            let has = pages(class);
+            (class, has, has as f64 - scale * wanted)
+        });
+        let off: Vec<_> = off.collect();
+        let gives = |&&(class, has, off): &&(u8, u64, f64)| {
+            has > 1 && off >= OFF_MIN && !self.keeps.contains(&class)
+        };
+        let takes =
+            |&&(class, _, off): &&(u8, u64, f64)| off <= -OFF_MIN && !self.full.contains(&class);
+        let from = off.iter().filter(gives).max_by(|a, b| a.2.total_cmp(&b.2))?;
+        let to = off.iter().filter(takes).min_by(|a, b| a.2.total_cmp(&b.2))?;
+        Some((from.0, to.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::told::Class;
+    use super::*;
+
+    fn choose(held: &[u64], wanted: &[f64], keeps: &[u8]) -> Option<(u8, u8)> {
+        let class = |(number, &pages)| Class { number, pages, ..Class::default() };
+        let told = Told { classes: (1..).zip(held).map(class).collect(), ..Told::default() };
+        let mut mover = Mover::new(Instant::now());
+        mover.wanted = (1..).zip(wanted.iter().copied()).collect();
+        mover.keeps = keeps.iter().copied().collect();
+        mover.choose(&told)
+    }
+
+    #[test]
+    fn the_class_with_most_too_much_gives_to_the_one_with_most_too_little() {
+        assert_eq!(choose(&[9, 2, 1], &[4.0, 4.0, 4.0], &[]), Some((1, 3)));
+        assert_eq!(choose(&[4, 4, 4], &[4.0, 4.0, 4.0], &[]), None);
+        assert_eq!(choose(&[5, 4], &[4.5, 4.5], &[]), None, "half a page is nothing");
+        assert_eq!(choose(&[9, 5, 1], &[4.0, 4.0, 7.0], &[1]), Some((2, 3)));
+        assert_eq!(choose(&[1, 5], &[0.0, 6.0], &[]), None, "the last page stays");
+        // Memory for half of what was planned.
+        assert_eq!(choose(&[6, 2], &[8.0, 8.0], &[]), Some((1, 2)));
+        assert_eq!(choose(&[6, 2], &[], &[]), None);
+    }
+
+    #[test]
+    fn every_answer_is_understood() {
+        for (line, answer) in [
+            ("OK", Answer::Accepted),
+            ("BUSY currently processing reassign request", Answer::Later),
+            ("UNSAFE source class is in an unsafe state", Answer::Later),
+            ("NOSPARE source class has no spare pages", Answer::Keeps),
+            ("NOTFULL dest class has spare memory", Answer::Full),
+            ("BADCLASS invalid src or dst class id", Answer::Full),
+            ("SAME src and dst class are identical", Answer::Full),
+            ("CLIENT_ERROR slab reassignment disabled", Answer::Never),
+            ("ERROR", Answer::Never),
+        ] {
+            assert_eq!(Answer::of(line), answer, "{line}");
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! A Redis or Valkey without a module: what can be told and set from outside.
+//!
+//! There are no pools in it and no budgets: what leaves is a matter of the whole. So two settings
+//! are all there is to steer, the number of candidates of an eviction (DLRU's K) and the policy.
+//! Both are changed by CONFIG SET and put back at the end.
+
+use super::keys::{KeyPlant, Told};
+use super::say::{self, Say};
+use super::{Args, Rhythm};
+use crate::capture_command::cost::Cost;
+use crate::capture_command::redis::{self, Control};
+use crate::interrupt::Interrupt;
+use crate::replay::Address;
+use ::report::words::{count, percent, size};
+use anyhow::{Context, bail, ensure};
+use serde_json::json;
+use std::io::{ErrorKind, Read};
+use std::time::{Duration, Instant};
+use trace::capture::{Monitor, Parser};
+use tune::pilot::Trial;
+use tune::{Evictor, Pilot, Recipe, recipe};
+
+/// Time between two looks at the clock and at the keyboard.
+const LOOK: Duration = Duration::from_millis(20);
+const CHUNK: usize = 1 << 18;
+/// A server that does not come back within this time is gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(500);
+/// Numbers of candidates that are tried beside the one that was found.
+const KS: [u8; 5] = [1, 2, 5, 10, 16];
+/// A policy must be so much better than the one in force, beyond chance, so many times in a row.
+const BETTER: f64 = 0.05;
+const TIMES: u32 = 3;
+/// Weight of a burst's requests in the next.
+const KEEP: f64 = 0.85;
+const SEED: u64 = 1;
+
+const LACKS: &str = "Without the module no tenant can be given a budget of its own: who leaves is \
+                     a matter of the whole server. liblarder_module.so can.";
+
+/// What was found, to be put back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Found {
+    samples: Option<String>,
+    policy: Option<String>,
+}
+
+/// Runs until it is interrupted or its time is over.
+pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
+    let text = args.recipe.as_deref().unwrap_or("dlru");
+    let every = args.every.unwrap_or(base::Micros::from_secs(60)).max(args.window);
+    let rhythm = Rhythm { window: args.window, every };
+    let chosen = recipe::parse(text).map_err(anyhow::Error::msg)?;
+    ensure!(
+        chosen.name == "dlru",
+        "recipe {} cannot be had from outside: choose dlru. {LACKS}",
+        chosen.name
+    );
+    let interrupt = Interrupt::listen_to_the_end()?;
+    let ends = args.span.map(|span| Instant::now() + Duration::from_micros(span.0));
+    let say = Say { json: args.json };
+    let mut run = Run { to, rhythm, chosen, say, interrupt, ends, cost: Cost::default() };
+    let mut control = Control::connect(to)?;
+    loop {
+        let mut session = Session::begin(control, &run, args.act)?;
+        let ended = session.steer(&mut run);
+        let Err(error) = ended else {
+            session.restore(say)?;
+            break;
+        };
+        if session.control.info().is_ok() {
+            session.restore(say)?;
+            return Err(error);
+        }
+        say.event("lost", &format!("the connection is lost ({error:#}); waiting for it"));
+        let Some(back) = run.reach()? else { break };
+        control = back;
+        say.event("back", "the server is there again.");
+        session.hand_over(&mut control, say)?;
+    }
+    say.event("end", &run.cost.sentence("MONITOR"));
+    Ok(())
+}
+
+struct Run<'a> {
+    to: &'a Address,
+    rhythm: Rhythm,
+    chosen: Recipe,
+    say: Say,
+    interrupt: Interrupt,
+    ends: Option<Instant>,
+    cost: Cost,
+}
+
+impl Run<'_> {
+    fn is_over(&self) -> bool {
+        self.interrupt.is_wanted() || self.ends.is_some_and(|ends| Instant::now() >= ends)
+    }
+
+    fn reach(&self) -> anyhow::Result<Option<Control>> {
+        let began = Instant::now();
+        loop {
+            match Control::connect(self.to) {
+                Ok(control) => return Ok(Some(control)),
+                Err(_) if self.is_over() => return Ok(None),
+                Err(error) => ensure!(
+                    began.elapsed() < PATIENCE,
+                    "{error:#}. It has been gone for {} s: a server that starts anew has the \
+                     settings of its file",
+                    PATIENCE.as_secs()
+                ),
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+}
+
+/// What CONFIG GET tells of one setting; nothing where it is not allowed.
+fn setting(control: &mut Control, name: &str) -> anyhow::Result<Option<String>> {
+    control.link.put(&["CONFIG", "GET", name]);
+    control.link.flush()?;
+    control.link.reply(|reply| match reply {
+        wire::resp::Reply::Array(pair) => {
+            let value = pair.get(1).and_then(wire::resp::Reply::as_bytes);
+            value.map(|value| String::from_utf8_lossy(value).into_owned())
+        }
+        _ => None,
+    })
+}
+
+/// The time with one process of the server.
+struct Session {
+    control: Control,
+    plant: KeyPlant,
+    pilot: Pilot,
+    acts: bool,
+    policy: String,
+    k: u8,
+    found: Found,
+    /// The policy that was better last, and how often in a row.
+    better: (String, u32),
+}
+
+impl Session {
+    fn begin(mut control: Control, run: &Run<'_>, wants_to_act: bool) -> anyhow::Result<Self> {
+        let info = control.info()?;
+        let place = format!("{}:{}", run.to.host, run.to.port);
+        ensure!(
+            !info.contains_key("larder_version"),
+            "{place} is a Larder, which steers itself: ask it with `larder advise redis://{place}`"
+        );
+        let version = info.get("valkey_version").or_else(|| info.get("redis_version"));
+        let version = version.cloned().unwrap_or_default();
+        let told = Told::ask(&mut control)?;
+        let policy = info.get("maxmemory_policy").cloned().unwrap_or_default();
+        ensure!(
+            told.limit > 0 && policy != "noeviction",
+            "{place} evicts nothing (maxmemory {}, {policy}): there is nothing to steer. `CONFIG \
+             SET maxmemory 1gb` and `CONFIG SET maxmemory-policy allkeys-lru` make a cache of it; \
+             `larder advise --from redis://{place}` says of which size",
+            told.limit
+        );
+        let samples = setting(&mut control, "maxmemory-samples")?;
+        let k = samples.as_ref().and_then(|text| text.parse().ok()).unwrap_or(5);
+        let acts = wants_to_act && samples.is_some();
+        let what = match (acts, wants_to_act) {
+            (true, _) => "maxmemory-samples and maxmemory-policy are set, and put back at the end.",
+            (_, true) => "CONFIG is not allowed here, so nothing is changed: it is only advice.",
+            _ => "Nothing is changed; --act sets maxmemory-samples and maxmemory-policy.",
+        };
+        let (window, every) = (run.rhythm.window, run.rhythm.every);
+        run.say.event(
+            "begin",
+            &format!(
+                "server {version} at {place}, {policy}, {k} candidates: MONITOR for {window} of \
+                 every {every}, which about doubles the work a command while it runs; it is \
+                 measured. {what} {LACKS}"
+            ),
+        );
+        let pilot = pilot(run, &policy, k, acts);
+        let plant = KeyPlant::new(told);
+        let (found, better) = (Found::default(), (String::new(), 0));
+        let mut session = Self { control, plant, pilot, acts, policy, k, found, better };
+        session.pilot.tick(&mut session.plant);
+        Ok(session)
+    }
+
+    /// Puts back what was found, on a connection that came back. A server that was started anew
+    /// has the settings of its file already, and those are what was found.
+    fn hand_over(mut self, control: &mut Control, say: Say) -> anyhow::Result<()> {
+        std::mem::swap(&mut self.control, control);
+        let done = self.restore(say);
+        std::mem::swap(&mut self.control, control);
+        done
+    }
+
+    fn restore(&mut self, say: Say) -> anyhow::Result<()> {
+        let Found { samples, policy } = std::mem::take(&mut self.found);
+        for (name, value) in [("maxmemory-samples", samples), ("maxmemory-policy", policy)] {
+            let Some(value) = value else { continue };
+            let set = self.control.text(&["CONFIG", "SET", name, &value]);
+            set.with_context(|| format!("`CONFIG SET {name} {value}` is still to be said"))?;
+            say.event("restored", &format!("{name} is {value} again, as it was found."));
+        }
+        Ok(())
+    }
+
+    fn steer(&mut self, run: &mut Run<'_>) -> anyhow::Result<()> {
+        let every = Duration::from_micros(run.rhythm.every.0);
+        while !run.is_over() {
+            let began = Instant::now();
+            let from = Told::ask(&mut self.control)?;
+            let cost_from = self.control.reading()?;
+            if !self.burst(run)? {
+                return Ok(());
+            }
+            let to = Told::ask(&mut self.control)?;
+            let cost_to = self.control.reading()?;
+            run.cost.with.add(&cost_from, &cost_to);
+            self.plant.end(&from, to.clone());
+            if self.pilot.tick(&mut self.plant) {
+                self.epoch(run, &from, &to)?;
+            }
+            let pauses = Instant::now() < began + every;
+            while Instant::now() < began + every {
+                if run.is_over() {
+                    return Ok(());
+                }
+                std::thread::sleep(LOOK);
+            }
+            if pauses {
+                run.cost.without.add(&cost_to, &self.control.reading()?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Listens for a window. Not to its end where the run is over before.
+    fn burst(&mut self, run: &Run<'_>) -> anyhow::Result<bool> {
+        let (mut stream, arrived) = redis::open(run.to, false)?;
+        stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
+        let (mut parser, mut buffer) = (Monitor::default(), vec![0; CHUNK]);
+        let ends = Instant::now() + Duration::from_micros(run.rhythm.window.0);
+        let plant = &mut self.plant;
+        plant.begin(run.rhythm.window);
+        parser.feed(&arrived, &mut |event| plant.see(event));
+        while Instant::now() < ends {
+            if run.is_over() {
+                return Ok(false);
+            }
+            match stream.read(&mut buffer) {
+                Ok(0) => bail!("the server closed the connection"),
+                Ok(got) => parser.feed(&buffer[..got], &mut |event| plant.see(event)),
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
+                    _ => bail!("the connection is lost ({error})"),
+                },
+            }
+        }
+        parser.end(&mut |event| plant.see(event));
+        Ok(true)
+    }
+
+    /// Says what came of an epoch, and sets what is to be set.
+    fn epoch(&mut self, run: &Run<'_>, from: &Told, to: &Told) -> anyhow::Result<()> {
+        let status = self.pilot.status();
+        let Some(epoch) = status.history.last() else { return Ok(()) };
+        let planned = status.plan.as_ref().and_then(|plan| plan.pools.first());
+        let wanted = planned.map(|share| share.evictor).filter(|one| one.policy == "klru");
+        let (reads, misses) =
+            (to.hits + to.misses - from.hits - from.misses, to.misses - from.misses);
+        let ratio = misses as f64 / reads.max(1) as f64;
+        let trials = self.pilot.trials();
+        let advice = self.advice(&trials);
+        if run.say.json {
+            say::object(&json!({
+                "event": "epoch",
+                "epoch": epoch.epoch,
+                "decision": epoch.decision,
+                "gain": epoch.gain,
+                "reads": reads,
+                "misses": misses,
+                "candidates": self.k,
+                "wanted": wanted.map(|one| one.k),
+                "policy": self.policy,
+                "better_policy": advice,
+                "sampled": status.rate,
+            }));
+        } else {
+            let wants = match wanted {
+                Some(one) if one.k != self.k => format!(
+                    "{} candidates instead of {}: {} fewer misses",
+                    one.k,
+                    self.k,
+                    percent(epoch.gain.max(0.0))
+                ),
+                _ => format!("{} candidates are right", self.k),
+            };
+            let also =
+                advice.as_ref().map_or_else(String::new, |name| format!("; {name} is better"));
+            say::text(&format!(
+                "{:>4}  {} reads, {} missed, {} of {}: {wants}{also}",
+                epoch.epoch,
+                count(reads),
+                percent(ratio),
+                size(to.used),
+                size(to.limit)
+            ));
+        }
+        if !self.acts {
+            return Ok(());
+        }
+        if let Some(k) = wanted.map(|one| one.k).filter(|&k| k != self.k && k > 0) {
+            self.set(run, "maxmemory-samples", &k.to_string())?;
+            self.k = k;
+        }
+        if let Some(policy) = advice {
+            self.set(run, "maxmemory-policy", &policy)?;
+            self.policy = policy;
+            // Another policy is another cache.
+            self.pilot = pilot(run, &self.policy, self.k, true);
+            self.better = (String::new(), 0);
+            self.pilot.tick(&mut self.plant);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, run: &Run<'_>, name: &str, value: &str) -> anyhow::Result<()> {
+        let before = setting(&mut self.control, name)?;
+        let kept = match name {
+            "maxmemory-policy" => &mut self.found.policy,
+            _ => &mut self.found.samples,
+        };
+        if kept.is_none() {
+            kept.clone_from(&before);
+        }
+        if let Err(error) = self.control.text(&["CONFIG", "SET", name, value]) {
+            self.acts = false;
+            run.say.event("refused", &format!("{error:#}. From here on it is only advice."));
+            return Ok(());
+        }
+        let before = before.unwrap_or_default();
+        run.say.event("set", &format!("{name} is {value}; it was {before}."));
+        Ok(())
+    }
+
+    /// A policy that has been shown to be better often enough, of those that the server knows for
+    /// all keys.
+    fn advice(&mut self, trials: &[Trial]) -> Option<String> {
+        let name = |trial: &Trial| match trial.evictor.policy {
+            "klru" => Some("allkeys-lru"),
+            "lfu" => Some("allkeys-lfu"),
+            _ => None,
+        };
+        if !self.policy.starts_with("allkeys-") {
+            // Which keys may leave is the operator's choice.
+            return None;
+        }
+        let least = trials
+            .iter()
+            .filter_map(|trial| Some((name(trial)?, trial)))
+            .filter(|(name, _)| *name != self.policy)
+            .min_by(|(_, a), (_, b)| a.waits.total_cmp(&b.waits));
+        let Some((name, _)) = least.filter(|(_, one)| one.waits + one.band < 1.0 - BETTER) else {
+            self.better = (String::new(), 0);
+            return None;
+        };
+        let times = if self.better.0 == name { self.better.1 + 1 } else { 1 };
+        self.better = (name.to_owned(), times);
+        (times >= TIMES).then(|| name.to_owned())
+    }
+}
+
+/// The pilot for a policy: of K-LRU the number of candidates is chosen, and beside it other
+/// policies are tried.
+fn pilot(run: &Run<'_>, policy: &str, k: u8, acts: bool) -> Pilot {
+    let evictors = match policy {
+        "allkeys-lfu" | "volatile-lfu" => vec![Evictor::LFU],
+        "allkeys-random" | "volatile-random" => {
+            vec![Evictor { policy: "random", k: 0, pool: false }]
+        }
+        _ => {
+            let others = KS.into_iter().filter(|&other| other != k);
+            std::iter::once(k).chain(others).map(Evictor::klru_pool).collect()
+        }
+    };
+    let chosen = Recipe {
+        // As many lists as there are changes of policy, which are few.
+        evictors: evictors.leak(),
+        curves: Some("krr"),
+        epoch: run.rhythm.window,
+        interval: 0,
+        rate: None,
+        keep: KEEP,
+        ..run.chosen
+    };
+    let pilot = Pilot::new(chosen, SEED);
+    if acts { pilot } else { pilot.only_watching() }
+}

@@ -1,0 +1,127 @@
+//! The table of docs/results/attach.md: memcached with `lama` attached, beside the same memcached
+//! with its own mover, under the same load at the same time.
+//!
+//! It takes minutes, and `cargo x bench memcached` runs it; without `ATTACH_SECONDS` nothing is
+//! done.
+
+use super::Attached;
+use super::load::{Load, Next, Random};
+use super::memcached::{even, stats};
+use crate::capture::Stranger;
+use std::time::Duration;
+
+/// Reads a second of each server.
+const PER_S: u32 = 4_000;
+/// Memory of each server, in megabytes.
+const MEMORY: u32 = 64;
+/// Watched a fifth of the time, in short steps: the memory is small, and turns over fast.
+const RHYTHM: &str = "--window 2s --every 10s --act --act-before-1-6-43";
+
+/// A load, and what is asked of it.
+struct Row {
+    name: &'static str,
+    /// The load; it changes after so many reads.
+    load: fn(u64) -> Next,
+}
+
+const ROWS: [Row; 4] = [
+    Row { name: "large values come", load: large_come },
+    Row { name: "all values grow", load: all_grow },
+    Row { name: "ETC", load: etc },
+    Row { name: "nothing to gain", load: |_| even(PAIRS) },
+];
+
+/// Keys of a page more than fits, twice: see [`even`].
+const PAIRS: u64 = 2;
+
+/// Small values that fit; then every other read is for one of far more large ones.
+fn large_come(shift: u64) -> Next {
+    let (mut random, mut count) = (Random(1), 0u64);
+    Box::new(move || {
+        count += 1;
+        if count > shift && random.unit() < 0.5 {
+            (1 << 40 | random.below(100_000), 4_000)
+        } else {
+            (random.below(150_000), 250)
+        }
+    })
+}
+
+/// Small values by a power law; then others, four times as large.
+fn all_grow(shift: u64) -> Next {
+    let (mut random, mut count) = (Random(2), 0u64);
+    Box::new(move || {
+        count += 1;
+        let key = random.zipf(300_000, 0.8);
+        if count > shift { (1 << 40 | key, 1_200) } else { (key, 300) }
+    })
+}
+
+/// Facebook's ETC, scaled so that the memory holds a part; it does not change.
+fn etc(_: u64) -> Next {
+    let text = "etc:keys=600000:requests=100000000:skew=0.6:seed=1";
+    let mut source = trace::synth::open(text, &trace::Options::default()).unwrap();
+    Box::new(move || {
+        loop {
+            let access = source.next().unwrap().unwrap();
+            let size = access.value_size as usize;
+            if access.op == trace::Op::Get && size < 500_000 {
+                return (access.key, size);
+            }
+        }
+    })
+}
+
+fn moved(port: u16) -> u64 {
+    stats(port, "stats")["slabs_moved"].parse().unwrap()
+}
+
+#[test]
+fn beside_its_own_mover() {
+    let Some(seconds) =
+        std::env::var("ATTACH_SECONDS").ok().and_then(|text| text.parse::<u64>().ok())
+    else {
+        println!("skipped: `cargo x bench memcached` runs it");
+        return;
+    };
+    let before = Duration::from_secs(seconds / 5);
+    let after = Duration::from_secs(seconds - seconds / 5);
+    let shift = before.as_secs() * u64::from(PER_S);
+    let mut runs = vec![];
+    for Row { name, load } in ROWS {
+        let memory = format!("-m {MEMORY}");
+        let Some(stock) = Stranger::memcached(&memory) else { return };
+        let Some(steered) = Stranger::memcached(&memory) else { return };
+        let loads = [&stock, &steered].map(|server| Load::begin(server.port, PER_S, load(shift)));
+        let url = format!("memcached://127.0.0.1:{}", steered.port);
+        let attached = Attached::begin(&format!("{url} {RHYTHM}"));
+        runs.push((name, stock, steered, loads, attached));
+    }
+    std::thread::sleep(before);
+    let starts: Vec<_> =
+        runs.iter().map(|(.., loads, _)| loads.each_ref().map(Load::counts)).collect();
+    std::thread::sleep(after);
+    println!(
+        "| misses of {} s | automove | lama attached | fewer | pages moved |",
+        after.as_secs()
+    );
+    println!("|---|--:|--:|--:|--:|");
+    for ((name, stock, steered, loads, attached), starts) in runs.into_iter().zip(starts) {
+        let ratio = |at: usize| {
+            let (reads, misses) = loads[at].counts();
+            (misses - starts[at].1) as f64 / (reads - starts[at].0).max(1) as f64
+        };
+        let (own, lama) = (ratio(0), ratio(1));
+        println!(
+            "| {name} | {:.1} % | {:.1} % | {:.0} % | {}, {} |",
+            100.0 * own,
+            100.0 * lama,
+            100.0 * (1.0 - lama / own),
+            moved(stock.port),
+            moved(steered.port)
+        );
+        let (status, said) = attached.interrupt();
+        assert!(status.success(), "{said:#?}");
+        println!("    {}", said.last().map_or("", |last| last["says"].as_str().unwrap_or("")));
+    }
+}

@@ -1,0 +1,63 @@
+//! Redis without the module, attached: two settings, set and put back.
+
+use super::Attached;
+use crate::capture::Stranger;
+use crate::process::larder;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What CONFIG GET tells of a setting.
+fn setting(server: &Stranger, name: &str) -> String {
+    let answer = server.client().ask(&format!("CONFIG GET {name}"));
+    answer.split("\r\n").nth(4).unwrap_or_default().to_owned()
+}
+
+/// A loop over more than fits: LRU with many candidates misses nearly all of it, one candidate a
+/// part.
+#[test]
+fn candidates_are_set_and_put_back() {
+    let Some(server) = Stranger::redis("--maxmemory 6mb --maxmemory-policy allkeys-lru") else {
+        return;
+    };
+    let ends = Arc::new(AtomicBool::new(false));
+    let (own, mut client) = (ends.clone(), server.client());
+    let value = "v".repeat(1_000);
+    let load = std::thread::spawn(move || {
+        for key in (0..5_000).cycle() {
+            if own.load(Ordering::Relaxed) {
+                return;
+            }
+            if client.ask(&format!("GET key:{key}")) == "$-1\r\n" {
+                client.ask(&format!("SET key:{key} {value}"));
+            }
+        }
+    });
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    let watching = Attached::begin(&format!("{url} --window 1s --every 1s"));
+    let advised = watching.until("epoch", |one| one["decision"] == "advised");
+    assert_eq!(advised["wanted"], 1, "{advised:#}");
+    assert!(watching.interrupt().0.success());
+    assert_eq!(setting(&server, "maxmemory-samples"), "5", "nothing is set without --act");
+
+    let acting = Attached::begin(&format!("{url} --window 1s --every 1s --act"));
+    acting.until("set", |one| one["says"].as_str().unwrap().contains("maxmemory-samples is 1"));
+    assert_eq!(setting(&server, "maxmemory-samples"), "1");
+    let (status, said) = acting.interrupt();
+    assert!(status.success() && said.iter().any(|one| one["event"] == "restored"), "{said:#?}");
+    assert_eq!(setting(&server, "maxmemory-samples"), "5");
+    assert_eq!(setting(&server, "maxmemory-policy"), "allkeys-lru");
+    ends.store(true, Ordering::Relaxed);
+    load.join().unwrap();
+}
+
+/// What cannot be had is said in a sentence that names the fix.
+#[test]
+fn a_server_that_evicts_nothing_is_no_cache() {
+    let Some(server) = Stranger::redis("--maxmemory 0") else { return };
+    let url = format!("redis://127.0.0.1:{}", server.port);
+    for (words, part) in [("", "maxmemory-policy allkeys-lru"), ("--recipe kredis", "the module")] {
+        let output = larder(&format!("attach {url} {words}")).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains(part), "{error}");
+    }
+}
