@@ -16,9 +16,9 @@
 //! A miss counts for as many keys as its own stands for, so that what was seen at another rate of
 //! sampling weighs what it did.
 //!
-//! The keys watched are bounded: the tenant that has most of them watches half of its own. When the
-//! tap samples more keys than before, the new ones are watched for as long as they were not before
-//! they count: until then nobody can tell whether they had been seen.
+//! The keys watched are bounded: the tenants that have most of them watch half of their own. When
+//! the tap samples more keys than before, the new ones are watched for as long as they were not
+//! before they count: until then nobody can tell whether they had been seen.
 
 use crate::observe::FILL_WINDOW;
 use base::{Bytes, Cause, Causes, Filter, Micros, Sample, Sighting, TenantId};
@@ -208,7 +208,7 @@ impl Watched {
     fn shrink(&mut self, now: Micros, began: Micros) {
         let before = self.keys.len();
         self.keys.retain(|_, known| now.saturating_sub(known.at) < FORGOTTEN);
-        if self.keys.len() > before - before / 8 {
+        if self.keys.len() >= before - before / 8 {
             self.bound = Filter::below((self.watches.threshold() / 2).max(1));
             self.follow(self.bound, now, began, false);
         }
@@ -298,8 +298,11 @@ impl Watching {
             }
         }
         while self.of.iter().map(|own| own.keys.len()).sum::<usize>() > keys_max {
-            let most = self.of.iter_mut().max_by_key(|own| own.keys.len());
-            most.expect("somebody has keys").shrink(now, began);
+            // All that have about as many at once: there may be thousands of tenants.
+            let most = self.of.iter().map(|own| own.keys.len()).max().unwrap_or_default();
+            for own in self.of.iter_mut().filter(|own| 2 * own.keys.len() > most) {
+                own.shrink(now, began);
+            }
         }
     }
 
@@ -424,6 +427,19 @@ mod tests {
         let misses = watching.misses(0);
         let error = misses[0] as f64 / 300_000.0 - 1.0;
         assert!(error.abs() < 0.05 && misses[1..] == [0; 4], "{misses:?}");
+    }
+
+    /// More tenants than keys that may be watched, each with a key or two.
+    #[test]
+    fn what_is_watched_of_many_tenants_is_bounded() {
+        let mut watching = Watching::default();
+        let tenants: Vec<Seen> = (0..5_000).map(|id| tenant(id, 100)).collect();
+        let samples: Vec<Sample> = (0..10_000u64)
+            .map(|at| Sample { tenant: (at % 5_000) as u16, ..sample(1, at << 48 | at, Miss, 0) })
+            .collect();
+        watching.look(&samples, &tenants, Some(Bytes(1 << 20)), Micros::from_secs(1));
+        let keys = watching.of.iter().map(|own| own.keys.len()).sum::<usize>();
+        assert!((800..=3_276).contains(&keys), "{keys}");
     }
 
     /// In a cache that was full when the pilot came, and of keys that were not sampled before.
