@@ -99,7 +99,9 @@ fn each_tenant_has_its_fault() {
     let advice = client.value("LARDER ADVISE JSON");
     assert_eq!(found(&mut client), BTreeMap::from(expected), "{advice}");
     // The same stands where machines look.
-    assert!(client.info("tenant_cold").contains(",miss_ratio=0.4"));
+    let line = client.info("tenant_cold");
+    let ratio = line.split(',').find_map(|field| field.strip_prefix("miss_ratio=")).unwrap();
+    assert!((0.35..0.45).contains(&ratio.parse::<f64>().unwrap()), "{line}");
     assert!(client.info("warnings").starts_with('1'));
 }
 
