@@ -59,8 +59,8 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             return Err(error);
         }
         run.say.event("lost", &format!("the connection is lost ({error:#}); waiting for it"));
-        let Some(control) = run.reach()? else { break };
-        session = session.again(control, &mut run, args)?;
+        let Some(back) = run.reach()? else { break };
+        session = session.again(back, &mut run, args)?;
     }
     run.say.event("end", &run.summary());
     Ok(())
@@ -88,12 +88,14 @@ impl Run<'_> {
         self.recipe.model.is_some()
     }
 
-    /// Waits for the server to come back; nothing where the user does not want to any more.
-    fn reach(&self) -> anyhow::Result<Option<Control>> {
+    /// Waits for the server to come back and to answer; nothing where the user does not want to any
+    /// more.
+    fn reach(&self) -> anyhow::Result<Option<(Control, Told)>> {
+        let ask = |mut control: Control| Ok((Told::ask(&mut control)?, control));
         let began = Instant::now();
         loop {
-            match Control::connect(self.to) {
-                Ok(control) => return Ok(Some(control)),
+            match Control::connect(self.to).and_then(ask) {
+                Ok((told, control)) => return Ok(Some((control, told))),
                 Err(_) if self.is_over() => return Ok(None),
                 Err(error) => ensure!(
                     began.elapsed() < PATIENCE,
@@ -162,10 +164,13 @@ impl Session {
     }
 
     /// Goes on after the connection was lost.
-    fn again(self, control: Control, run: &mut Run<'_>, args: &Args) -> anyhow::Result<Self> {
+    fn again(
+        self,
+        (control, told): (Control, Told),
+        run: &mut Run<'_>,
+        args: &Args,
+    ) -> anyhow::Result<Self> {
         let before = self.plant.told().clone();
-        let mut control = control;
-        let told = Told::ask(&mut control)?;
         if told.is_of_same_process(&before) {
             run.say.event("back", "the connection is back, and the server is the same.");
             let mut session = Self { control, ..self };
