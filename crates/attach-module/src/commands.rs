@@ -3,10 +3,8 @@
 
 use crate::exchange::{Exchange, Shown};
 use report::finding::{self, Severity};
-use report::{Report, say};
+use report::{Report, plans, say};
 use serde_json::{Value, json};
-use tune::Plan;
-use tune::pilot::Epoch;
 
 /// The commands, by their names.
 pub(crate) const ALL: [&std::ffi::CStr; 5] =
@@ -94,45 +92,10 @@ fn plan(shown: &Shown) -> Vec<String> {
         text.push(format!("recipe {}: nothing is planned", shown.report.server.recipe));
         return text;
     };
-    text.push(format!(
-        "recipe {}, epoch {}, {} divided, {:.3} % of the keys sampled, models take {}",
-        status.recipe,
-        status.epoch,
-        status.memory,
-        100.0 * status.rate,
-        status.model_bytes + status.observer_bytes
-    ));
-    if let Some(epoch) = status.history.last() {
-        text.push(decision(epoch));
-    }
-    if let Some(plan) = &status.plan {
-        text.extend(Plan::to_string(plan).lines().map(str::to_owned));
-    }
-    if let Some(before) = status.history.iter().rev().nth(1) {
-        text.push(format!("epoch {}, forecast and outcome:", before.epoch));
-        let ratio =
-            |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
-        text.extend(before.pools.iter().map(|pool| {
-            format!(
-                "{:<16} {:>9} {:>14} miss ratio {} expected, {} measured",
-                pool.name,
-                pool.budget,
-                pool.evictor,
-                ratio(pool.forecast),
-                ratio(pool.outcome)
-            )
-        }));
-    }
+    text.push(plans::headline(status));
+    text.extend(status.history.last().map(plans::decision));
+    text.extend(plans::pools(status));
     text
-}
-
-fn decision(epoch: &Epoch) -> String {
-    let word = serde_json::to_value(epoch.decision).unwrap_or_default();
-    format!(
-        "The last plan promises to save {:.1} % more than the one in force: {}.",
-        100.0 * epoch.gain,
-        word.as_str().unwrap_or_default().replace('_', " ")
-    )
 }
 
 fn curve(shown: &Shown, name: &str, as_json: bool) -> Result<Answer, String> {

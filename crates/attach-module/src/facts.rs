@@ -1,13 +1,11 @@
 //! The facts about an attached server, in the words of the report, and their history.
 
 use crate::exchange::{Exchange, Look};
-use base::{Bytes, Micros, TenantId};
-use report::{
-    Change, Counters, Curve, Forecasts, History, Moved, Point, Report, Server, Shift, Tenant,
-};
+use base::{Micros, TenantId};
+use report::plans::Plans;
+use report::{Change, Counters, Forecasts, History, Point, Report, Server, Shift, Tenant, plans};
 use std::time::{SystemTime, UNIX_EPOCH};
-use tune::pilot::{Decision, Epoch};
-use tune::snapshot::{Candidate, best};
+use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
 
 /// The stretch that *lately* means, in seconds.
@@ -16,17 +14,8 @@ const RECENT_S: u64 = 600;
 /// How far back a change of a tenant's misses is looked for.
 const SHIFT_S: u64 = 2 * 3_600;
 
-/// Points of a series in which a change is sought.
-const SHIFT_POINTS: usize = 120;
-
-/// Points of a curve.
-const POINTS: u64 = 32;
-
 /// Changes that are shown.
 const CHANGES_MAX: usize = 64;
-
-/// A share of the memory that changes hands by a plan and is worth a line.
-const MOVED_MIN: f64 = 0.02;
 
 /// The time, in seconds since 1970.
 fn unix_s() -> u64 {
@@ -62,10 +51,10 @@ pub(crate) fn report(
                 }
             });
             tenant.recent = history.recent(Some(&known.name), at, RECENT_S);
-            tenant.curve = curves.get(usize::from(known.id)).and_then(|all| curve(all));
+            tenant.curve = curves.get(usize::from(known.id)).and_then(|all| plans::curve(all));
             tenant.twice_the_ttl = pilot.and_then(|pilot| pilot.twice_the_ttl(known.id));
             let from = at.saturating_sub(SHIFT_S);
-            tenant.shift = Shift::of(&coarse(&history.since(Some(&known.name), from)));
+            tenant.shift = Shift::of(&Shift::coarse(&history.since(Some(&known.name), from)));
             tenant
         })
         .collect();
@@ -132,25 +121,6 @@ fn tenant(known: &TenantReading, step: Option<&Step>, evicted: u64) -> Tenant {
     }
 }
 
-/// The best of the policies at each size.
-fn curve(candidates: &[Candidate]) -> Option<Curve> {
-    let first = candidates.first()?;
-    let end = candidates.iter().map(|candidate| candidate.curve.extent()).max()?;
-    let mut sizes: Vec<_> = (0..=POINTS).map(|step| Bytes(end.0 / POINTS * step)).collect();
-    sizes.dedup();
-    let mut curve = Curve { reads: first.reads.min(1e15), ..Curve::default() };
-    for size in sizes {
-        curve.sizes.push(size.0);
-        curve.ratios.push(best(candidates, size).map_or(1.0, |(ratio, _)| ratio));
-    }
-    Some(curve)
-}
-
-fn coarse(points: &[Point]) -> Vec<Point> {
-    let each = points.len().div_ceil(SHIFT_POINTS).max(1);
-    points.chunks(each).map(Point::sum).collect()
-}
-
 /// Writes the history: once a second what every tenant did since, and plans that came into force.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
@@ -159,9 +129,7 @@ pub(crate) struct Recorder {
     before: Vec<(u64, u64)>,
     generation: u64,
     state: String,
-    /// The last epoch noted, and whether its change waits for what came of it.
-    epoch: u64,
-    awaited: bool,
+    plans: Plans,
 }
 
 impl Recorder {
@@ -190,7 +158,7 @@ impl Recorder {
             exchange.history().note(Change { unix_s: now, text, ..Change::default() });
         }
         if let Some(pilot) = pilot {
-            self.note_plans(exchange, pilot, now);
+            self.plans.note(pilot.history(), now, &mut exchange.history());
         }
         self.before.resize(look.tenants.len(), (0, 0));
         let mut points = vec![];
@@ -215,55 +183,6 @@ impl Recorder {
         exchange.history().push(names.zip(points));
         true
     }
-
-    fn note_plans(&mut self, exchange: &Exchange, pilot: &Pilot, unix_s: u64) {
-        let epochs = pilot.history();
-        for (at, epoch) in epochs.iter().enumerate() {
-            if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
-                if let Some(change) = exchange.history().last_change() {
-                    (change.expected, change.came) = (epoch.forecast, epoch.outcome);
-                }
-                self.awaited = false;
-            }
-            if epoch.epoch <= self.epoch {
-                continue;
-            }
-            self.epoch = epoch.epoch;
-            let before = at.checked_sub(1).and_then(|at| epochs.get(at));
-            if let Some(change) = change_of(epoch, before, unix_s) {
-                exchange.history().note(change);
-                self.awaited = true;
-            }
-        }
-    }
-}
-
-/// A plan that came into force, if it moved anything worth a line.
-fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
-    let text = match epoch.decision {
-        Decision::Adopted => "a plan is in force",
-        Decision::Reversed => "a plan takes back the one before",
-        Decision::FellBack => "an earlier division is in force again, for the last broke its word",
-        Decision::Learning | Decision::Kept | Decision::Cooling | Decision::Advised => return None,
-    };
-    let all: u64 = epoch.pools.iter().map(|pool| pool.budget.0).sum();
-    let old = |name: &str| before?.pools.iter().find(|pool| pool.name == name);
-    let mut moved = vec![];
-    let mut phrases = vec![text.to_owned()];
-    for pool in &epoch.pools {
-        let Some(old) = old(&pool.name) else { continue };
-        if old.evictor != pool.evictor {
-            phrases.push(format!("{} evicts by {}", pool.name, pool.evictor));
-        }
-        let (before, after) = (old.budget.0, pool.budget.0);
-        if after.abs_diff(before) as f64 >= MOVED_MIN * all as f64 {
-            moved.push(Moved { tenant: pool.name.clone(), before, after });
-        }
-    }
-    let promised = Some(epoch.gain).filter(|gain| gain.is_finite() && *gain > 0.0);
-    let is_news = phrases.len() > 1 || !moved.is_empty();
-    let text = phrases.join(", ");
-    is_news.then_some(Change { unix_s, text, moved, promised, expected: None, came: None })
 }
 
 fn small(number: u64) -> u32 {

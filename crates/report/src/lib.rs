@@ -13,6 +13,7 @@ pub mod facts;
 pub mod finding;
 mod history;
 pub mod page;
+pub mod plans;
 pub mod say;
 mod shift;
 pub mod sizing;

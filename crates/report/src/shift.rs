@@ -63,6 +63,14 @@ impl Side {
 }
 
 impl Shift {
+    /// A series to look for changes in, at most some hundred points: how long a cut takes to find
+    /// grows with their square.
+    pub fn coarse(points: &[Point]) -> Vec<Point> {
+        const MAX: usize = 120;
+        let each = points.len().div_ceil(MAX).max(1);
+        points.chunks(each).map(Point::sum).collect()
+    }
+
     /// The largest change in a series, if there is one.
     pub fn of(points: &[Point]) -> Option<Self> {
         let cut = |at: usize| (Side::of(&points[..at]), Side::of(&points[at..]));

@@ -9,17 +9,11 @@ use crate::config::TenantConfig;
 use crate::pilot::recipe_of;
 use crate::report;
 use crate::shared::{Shared, View};
+use ::report::plans::Plans;
 use ::report::sizing::Sizing;
-use ::report::{Change, Moved, Point};
+use ::report::{Change, Point};
 use base::{Bytes, Causes, TenantId};
 use tune::Pilot;
-use tune::pilot::{Decision, Epoch};
-
-/// Tenants that lines of a change name.
-const MOVED_MAX: usize = 6;
-
-/// A share of the memory that changes hands by a plan and is worth a line.
-const MOVED_MIN: f64 = 0.02;
 
 /// A cache is new for so long, in seconds.
 const STARTED_S: u64 = 300;
@@ -93,10 +87,7 @@ pub(crate) struct Recorder {
     /// What is expected of each tenant in this minute.
     expected: Vec<Option<f64>>,
     noted: Option<Noted>,
-    /// The last epoch of the pilot whose decision was noted, and whether its change waits for what
-    /// came of it.
-    epoch: u64,
-    awaited: bool,
+    plans: Plans,
 }
 
 impl Recorder {
@@ -109,7 +100,7 @@ impl Recorder {
         self.second = unix_s;
         self.note_settings(shared, view, unix_s);
         if let Some(pilot) = pilot {
-            self.note_plans(shared, pilot, unix_s);
+            self.plans.note(pilot.history(), unix_s, &mut shared.lock_history());
         }
         if unix_s / 60 != self.minute {
             self.minute = unix_s / 60;
@@ -170,71 +161,6 @@ impl Recorder {
             history.note(Change { unix_s, text, ..Change::default() });
         }
     }
-
-    fn note_plans(&mut self, shared: &Shared, pilot: &Pilot, unix_s: u64) {
-        let history = pilot.history();
-        if history.back().is_none_or(|last| last.epoch < self.epoch) {
-            // Another pilot.
-            (self.epoch, self.awaited) = (0, false);
-        }
-        for (at, epoch) in history.iter().enumerate() {
-            if self.awaited && epoch.epoch == self.epoch && epoch.outcome.is_some() {
-                if let Some(change) = shared.lock_history().last_change() {
-                    (change.expected, change.came) = (epoch.forecast, epoch.outcome);
-                }
-                self.awaited = false;
-            }
-            if epoch.epoch <= self.epoch {
-                continue;
-            }
-            self.epoch = epoch.epoch;
-            let before = at.checked_sub(1).and_then(|at| history.get(at));
-            if let Some(change) = change_of(epoch, before, unix_s) {
-                shared.lock_history().note(change);
-                self.awaited = true;
-            }
-        }
-    }
-}
-
-/// A plan that came into force, if it moved anything worth a line.
-fn change_of(epoch: &Epoch, before: Option<&Epoch>, unix_s: u64) -> Option<Change> {
-    let text = match epoch.decision {
-        Decision::Adopted => "a plan is in force",
-        Decision::Reversed => "a plan takes back the one before",
-        Decision::FellBack => "an earlier division is in force again, for the last broke its word",
-        Decision::Learning | Decision::Kept | Decision::Cooling | Decision::Advised => return None,
-    };
-    let all: u64 = epoch.pools.iter().map(|pool| pool.budget.0).sum();
-    let before = before.map_or(&[][..], |before| &before.pools);
-    let mut policies = vec![];
-    let mut moved: Vec<Moved> = vec![];
-    for pool in &epoch.pools {
-        let Some(old) = before.iter().find(|old| old.name == pool.name) else { continue };
-        if old.evictor != pool.evictor {
-            policies.push(format!("{} evicts by {}", pool.name, pool.evictor));
-        }
-        if pool.budget.0.abs_diff(old.budget.0) as f64 >= MOVED_MIN * all as f64 {
-            moved.push(Moved {
-                tenant: pool.name.clone(),
-                before: old.budget.0,
-                after: pool.budget.0,
-            });
-        }
-    }
-    moved.sort_by_key(|moved| std::cmp::Reverse(moved.before.abs_diff(moved.after)));
-    moved.truncate(MOVED_MAX);
-    policies.truncate(MOVED_MAX);
-    let mut phrases = vec![text.to_owned()];
-    phrases.extend(policies);
-    let is_news = phrases.len() > 1 || !moved.is_empty();
-    is_news.then(|| Change {
-        unix_s,
-        text: phrases.join(", "),
-        moved,
-        promised: Some(epoch.gain).filter(|gain| gain.is_finite() && *gain > 0.0),
-        ..Change::default()
-    })
 }
 
 /// The miss ratio that the report expects of each tenant with what it holds: as its curve is, by

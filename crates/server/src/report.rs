@@ -7,8 +7,8 @@ use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    CostClass, Counters, Curve, Forecasts, History, HotKey, Point, PolicyTrial, Report, Server,
-    Shift, SizeClass, Tenant,
+    CostClass, Counters, Forecasts, History, HotKey, Point, PolicyTrial, Report, Server, Shift,
+    SizeClass, Tenant, plans,
 };
 use base::{Bytes, TenantId};
 use std::collections::BTreeMap;
@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::{SIZES, Trial};
-use tune::snapshot::{Candidate, best};
 
 /// The stretch that *lately* means, in seconds.
 const RECENT_S: u64 = 600;
@@ -30,9 +29,6 @@ const SHIFT_S: u64 = 2 * 3_600;
 
 /// Tenants whose items are told by size: each takes a look at all shards.
 const SIZED_MAX: usize = 64;
-
-/// Points of a curve, where its band does not say at which sizes.
-const POINTS: u64 = 32;
 
 /// Hot keys of a tenant that are shown.
 const HOT_KEYS_MAX: usize = 8;
@@ -174,7 +170,7 @@ fn tenant(view: &View, shown: &Shown, id: TenantId, stats: &TenantStats) -> Tena
             evicted_bytes: counters.evicted_bytes,
         },
         penalty_us: (stats.penalty.count >= 1.0).then(|| stats.penalty.mean.as_f64()),
-        curve: curve.and_then(|(_, candidates)| self::curve(candidates)),
+        curve: curve.and_then(|(_, candidates)| plans::curve(candidates)),
         name: config.name,
         ..Tenant::default()
     }
@@ -188,26 +184,6 @@ fn policy_of(shared: &Shared, view: &View, shown: &Shown, id: TenantId) -> Strin
         }
         None => view.settings.maxmemory_policy.name(),
     }
-}
-
-/// The best of the policies at each size.
-fn curve(candidates: &[Candidate]) -> Option<Curve> {
-    let first = candidates.first()?;
-    let end = candidates.iter().map(|candidate| candidate.curve.extent()).max()?;
-    let even = (0..=POINTS).map(|step| Bytes(end.0 / POINTS * step)).collect();
-    let told: Vec<Bytes> = first.bands.iter().map(|(size, ..)| *size).collect();
-    let mut sizes: Vec<Bytes> = if candidates.len() == 1 && told.len() > 1 { told } else { even };
-    sizes.dedup();
-    let mut curve = Curve { reads: first.reads.min(1e15), ..Curve::default() };
-    for (at, size) in sizes.into_iter().enumerate() {
-        curve.sizes.push(size.0);
-        curve.ratios.push(best(candidates, size).map_or(1.0, |(ratio, _)| ratio));
-        if let (1, Some((_, low, high))) = (candidates.len(), first.bands.get(at)) {
-            curve.low.push(low.0);
-            curve.high.push(high.0);
-        }
-    }
-    Some(curve)
 }
 
 fn hot_key((key, share): (&[u8], f64)) -> HotKey {
@@ -254,7 +230,7 @@ fn shifts(names: &[String], history: &History, now_unix_s: u64) -> Vec<Option<Sh
     let from = now_unix_s.saturating_sub(SHIFT_S);
     let series: Vec<(&str, Vec<Point>)> = names
         .iter()
-        .map(|name| (name.as_str(), coarse(&history.since(Some(name), from))))
+        .map(|name| (name.as_str(), Shift::coarse(&history.since(Some(name), from))))
         .collect();
     let shift = |at: usize| {
         let mut shift = Shift::of(&series[at].1)?;
@@ -270,13 +246,6 @@ fn shifts(names: &[String], history: &History, now_unix_s: u64) -> Vec<Option<Sh
 fn recent_s(shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
     let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
     now_unix_s.saturating_sub(last).clamp(RECENT_MIN_S, RECENT_S)
-}
-
-/// At most some hundred points: how long a cut takes to find grows with their square.
-fn coarse(points: &[Point]) -> Vec<Point> {
-    const MAX: usize = 120;
-    let each = points.len().div_ceil(MAX).max(1);
-    points.chunks(each).map(Point::sum).collect()
 }
 
 fn policy(trial: &Trial, shown: &Shown) -> PolicyTrial {
