@@ -8,12 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tune::snapshot::Candidate;
 use tune::{Pilot, Step, TenantReading};
 
-/// The stretch that *lately* means, in seconds.
-const RECENT_S: u64 = 600;
-
-/// How far back a change of a tenant's misses is looked for.
-const SHIFT_S: u64 = 2 * 3_600;
-
 /// Changes that are shown.
 const CHANGES_MAX: usize = 64;
 
@@ -38,10 +32,14 @@ pub(crate) fn report(
 ) -> Report {
     let history = exchange.history();
     let at = unix_s();
+    let names: Vec<_> = look.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+    let shifts = Shift::of_all(&names, &history, at);
+    let recent_s = Shift::recent_s(&shifts, at);
     let mut tenants: Vec<_> = look
         .tenants
         .iter()
-        .map(|known| {
+        .zip(shifts)
+        .map(|(known, shift)| {
             let evicted = look.evicted.get(usize::from(known.id)).copied().unwrap_or_default();
             let mut tenant = tenant(known, step, evicted);
             tenant.target = look.goals.iter().find(|goal| goal.tenant == known.id).map(|goal| {
@@ -50,11 +48,10 @@ pub(crate) fn report(
                     tune::Target::MeanUs(us) => format!("{us}us"),
                 }
             });
-            tenant.recent = history.recent(Some(&known.name), at, RECENT_S);
+            tenant.recent = history.recent(Some(&known.name), at, recent_s);
             tenant.curve = curves.get(usize::from(known.id)).and_then(|all| plans::curve(all));
             tenant.twice_the_ttl = pilot.and_then(|pilot| pilot.twice_the_ttl(known.id));
-            let from = at.saturating_sub(SHIFT_S);
-            tenant.shift = Shift::of(&Shift::coarse(&history.since(Some(&known.name), from)));
+            tenant.shift = shift;
             tenant
         })
         .collect();
@@ -67,7 +64,7 @@ pub(crate) fn report(
     let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
     Report {
         server: server(look, pilot, now, at, &history),
-        recent: history.recent(None, at, RECENT_S),
+        recent: history.recent(None, at, recent_s),
         tenants,
         changes: changes.into_iter().rev().collect(),
         forecasts: Forecasts::of(history.errors()),

@@ -3,8 +3,15 @@
 //! The series is cut in two where the means of the two parts differ most for their number of
 //! reads: the cut of the least squares. A cut counts where the difference is more than chance.
 
-use crate::Point;
+use crate::{History, Point};
 use serde::{Deserialize, Serialize};
+
+/// The stretch that *lately* means, in seconds; and the least, for less tells nothing.
+const RECENT_S: u64 = 600;
+const RECENT_MIN_S: u64 = 60;
+
+/// How far back a change of a tenant's misses is looked for.
+const SHIFT_S: u64 = 2 * 3_600;
 
 /// Points on either side of a cut, at least.
 const POINTS_MIN: usize = 3;
@@ -63,12 +70,25 @@ impl Side {
 }
 
 impl Shift {
-    /// A series to look for changes in, at most some hundred points: how long a cut takes to find
-    /// grows with their square.
-    pub fn coarse(points: &[Point]) -> Vec<Point> {
-        const MAX: usize = 120;
-        let each = points.len().div_ceil(MAX).max(1);
-        points.chunks(each).map(Point::sum).collect()
+    /// The largest change of each tenant's misses within the last hours, and who won memory by it.
+    pub fn of_all(names: &[&str], history: &History, now_unix_s: u64) -> Vec<Option<Self>> {
+        let from = now_unix_s.saturating_sub(SHIFT_S);
+        let series: Vec<(&str, Vec<Point>)> =
+            names.iter().map(|name| (*name, coarse(&history.since(Some(name), from)))).collect();
+        let shift = |at: usize| {
+            let mut shift = Self::of(&series[at].1)?;
+            let others = series.iter().enumerate().filter(|(other, _)| *other != at);
+            shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
+            Some(shift)
+        };
+        (0..series.len()).map(shift).collect()
+    }
+
+    /// How many seconds back *lately* goes: not beyond the last change, or it would mix what was
+    /// before with what is now.
+    pub fn recent_s(shifts: &[Option<Self>], now_unix_s: u64) -> u64 {
+        let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
+        now_unix_s.saturating_sub(last).clamp(RECENT_MIN_S, RECENT_S)
     }
 
     /// The largest change in a series, if there is one.
@@ -113,6 +133,13 @@ impl Shift {
         let most = won.max().filter(|(bytes, _)| *bytes > 0);
         self.winner = most.map(|(_, name)| name.to_owned());
     }
+}
+
+/// At most some hundred points: how long a cut takes to find grows with their square.
+fn coarse(points: &[Point]) -> Vec<Point> {
+    const MAX: usize = 120;
+    let each = points.len().div_ceil(MAX).max(1);
+    points.chunks(each).map(Point::sum).collect()
 }
 
 #[cfg(test)]

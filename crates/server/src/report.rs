@@ -7,8 +7,8 @@ use crate::housekeeping::machine_memory;
 use crate::pilot::{self, Shown, Told};
 use crate::shared::{Shared, View};
 use ::report::{
-    CostClass, Counters, Forecasts, History, HotKey, Point, PolicyTrial, Report, Server, Shift,
-    SizeClass, Tenant, plans,
+    CostClass, Counters, Forecasts, History, HotKey, PolicyTrial, Report, Server, Shift, SizeClass,
+    Tenant, plans,
 };
 use base::{Bytes, TenantId};
 use std::collections::BTreeMap;
@@ -17,15 +17,6 @@ use std::time::{Duration, Instant};
 use store::{PenaltyClassStats, TenantStats};
 use tune::Target;
 use tune::pilot::{SIZES, Trial};
-
-/// The stretch that *lately* means, in seconds.
-const RECENT_S: u64 = 600;
-
-/// Below it, too little is seen to say anything.
-const RECENT_MIN_S: u64 = 60;
-
-/// How far back a change of a tenant's misses is looked for.
-const SHIFT_S: u64 = 2 * 3_600;
 
 /// Tenants whose items are told by size: each takes a look at all shards.
 const SIZED_MAX: usize = 64;
@@ -86,8 +77,9 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     }
     let stats = shared.store.all_stats();
     let mut tenants = Vec::with_capacity(view.names.len());
-    let shifts = shifts(&view.names, history, now_unix_s);
-    let recent_s = recent_s(&shifts, now_unix_s);
+    let names: Vec<_> = view.names.iter().map(String::as_str).collect();
+    let shifts = Shift::of_all(&names, history, now_unix_s);
+    let recent_s = Shift::recent_s(&shifts, now_unix_s);
     for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;
         let told = shown.told.get(at);
@@ -223,29 +215,6 @@ fn costs(shared: &Shared, id: TenantId) -> Vec<CostClass> {
         used: class.used.0,
     };
     known.map(cost).collect()
-}
-
-/// The largest change of each tenant's misses, and who won memory by it.
-fn shifts(names: &[String], history: &History, now_unix_s: u64) -> Vec<Option<Shift>> {
-    let from = now_unix_s.saturating_sub(SHIFT_S);
-    let series: Vec<(&str, Vec<Point>)> = names
-        .iter()
-        .map(|name| (name.as_str(), Shift::coarse(&history.since(Some(name), from))))
-        .collect();
-    let shift = |at: usize| {
-        let mut shift = Shift::of(&series[at].1)?;
-        let others = series.iter().enumerate().filter(|(other, _)| *other != at);
-        shift.name_winner(others.map(|(_, (name, points))| (*name, &points[..])));
-        Some(shift)
-    };
-    (0..series.len()).map(shift).collect()
-}
-
-/// How far back *lately* goes: not beyond the last change, or it would mix what was before with
-/// what is now.
-fn recent_s(shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
-    let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
-    now_unix_s.saturating_sub(last).clamp(RECENT_MIN_S, RECENT_S)
 }
 
 fn policy(trial: &Trial, shown: &Shown) -> PolicyTrial {
