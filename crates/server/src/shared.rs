@@ -207,6 +207,8 @@ impl Shared {
             nanos: Clock::nanos,
         });
         store.set_evictable(settings.maxmemory_policy.evictable());
+        // From the first request on, and not from the pilot's first look.
+        store.set_stopwatch(pilot::is_steered(settings));
         for number in 0..view.names.len() as TenantId {
             store.set_hinted(number, view.tenant(number).hinted);
         }
