@@ -27,6 +27,8 @@ pub trait Store: Plant {
     fn used(&self) -> Bytes;
     /// Memory in use by a tenant.
     fn used_by(&self, tenant: TenantId) -> Bytes;
+    /// Items of a tenant.
+    fn items_of(&self, tenant: TenantId) -> u64;
     /// How items of a tenant are evicted.
     fn evictor(&self, tenant: TenantId) -> Evictor;
     /// An epoch ended.
@@ -188,6 +190,10 @@ impl Store for SimulatedPlant {
 
     fn used_by(&self, tenant: TenantId) -> Bytes {
         self.used_by(tenant)
+    }
+
+    fn items_of(&self, tenant: TenantId) -> u64 {
+        self.items_of(tenant)
     }
 
     fn evictor(&self, tenant: TenantId) -> Evictor {

@@ -281,6 +281,11 @@ impl SimulatedPlant {
         self.members[usize::from(tenant)].used
     }
 
+    /// Items of a tenant.
+    pub fn items_of(&self, tenant: TenantId) -> u64 {
+        self.members[usize::from(tenant)].places.len() as u64
+    }
+
     /// The pools, as they were set last.
     pub fn pools(&self) -> impl Iterator<Item = &PoolStep> {
         self.pools.iter().map(|pool| &pool.step)

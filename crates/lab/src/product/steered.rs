@@ -92,6 +92,10 @@ impl Store for Steered {
         self.product.store.tenant_stats(tenant).used
     }
 
+    fn items_of(&self, tenant: TenantId) -> u64 {
+        self.product.store.tenant_stats(tenant).len.items
+    }
+
     fn evictor(&self, tenant: TenantId) -> Evictor {
         let pool = self.live.pools().iter().find(|pool| pool.tenants.contains(&tenant));
         pool.map_or(Evictor::klru_pool(5), |pool| pool.evictor)

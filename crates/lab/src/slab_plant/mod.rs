@@ -485,6 +485,10 @@ impl Store for SlabPlant {
         Bytes(self.members[usize::from(tenant)].pages * u64::from(self.slabs.page))
     }
 
+    fn items_of(&self, tenant: TenantId) -> u64 {
+        self.members[usize::from(tenant)].places.len() as u64
+    }
+
     fn evictor(&self, _: TenantId) -> Evictor {
         self.evictor
     }
