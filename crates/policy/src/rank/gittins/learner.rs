@@ -10,7 +10,7 @@
 //! A key that was idle for 64 times as many requests as there are residents is forgotten, and stays
 //! among those that reached that age.
 //!
-//! The indices are computed first after 4 096 requests, then whenever an eighth has been added to
+//! The indices are computed first after 256 requests, then whenever an eighth has been added to
 //! the requests seen, and every 2^20 requests at most, with what is over weighing 0.9. Nothing here
 //! knows where the requests come from.
 
@@ -22,7 +22,7 @@ use base::hash::KeyMap;
 use base::penalty;
 
 /// Requests before the first look.
-const FIRST_LOOK: u64 = 1 << 12;
+const FIRST_LOOK: u64 = 1 << 8;
 /// Requests between two looks, at most.
 const LOOK_MAX: u64 = 1 << 20;
 /// Requests seen, by the requests to the next look.
