@@ -22,8 +22,12 @@ Usage: cargo x <chore>
   bench    processor time a request, beside redis-server, with the loop on and off
   bench redis
            the first of these alone
-  bench attach SERVER MEMORY TRACE TRACE TRACE
+  bench attach mix SERVER MEMORY TRACE TRACE TRACE
            three tenants played to that server with the module and without: misses and waiting
+  bench attach instructions|throughput SERVER
+           instructions of a GET (valgrind), or requests a second, with the module and without
+  bench attach singles|dlru SERVER TRACE@MEMORY…
+           misses of each trace with the module and without, or with dlru and with each K throughout
   bench store
            the library beside quick_cache and moka: bytes an entry, operations a second, hits
   bench policies
@@ -44,6 +48,9 @@ Usage: cargo x <chore>
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds and compares hits with those of fresh servers
+  soak attach SERVER [S]
+           random commands to that server with the module under valgrind, S seconds (1800): nothing
+           is found, and what is resident does not grow
   suites valkey|memcached CHECKOUT [UNIT…]
            that server's own tests against this one, out of a checkout of its source (or
            VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); minutes
@@ -125,10 +132,13 @@ fn main() -> Result<()> {
             curves::run(folder.as_ref(), limit)
         }
         Some("race") => race::run(words),
-        Some("soak") => {
-            let seconds = words.next().map_or(Ok(600), |text| text.parse())?;
-            soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
-        }
+        Some("soak") => match words.next() {
+            Some(word) if word == "attach" => attach::soak::run(words),
+            seconds => {
+                let seconds = seconds.map_or(Ok(600), |text| text.parse())?;
+                soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
+            }
+        },
         Some("suites") => suites::run(words),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");

@@ -5,10 +5,14 @@ use crate::exchange::{Exchange, Shown};
 use report::finding::{self, Severity};
 use report::{Report, plans, say};
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The commands, by their names.
 pub(crate) const ALL: [&std::ffi::CStr; 5] =
     [c"larder.plan", c"larder.tenants", c"larder.curve", c"larder.advise", c"larder.history"];
+
+/// What there is to say after a bug.
+pub(crate) const STOPPED: &str = "the module has stopped: MODULE UNLOAD larder and load it again";
 
 /// How far back HISTORY looks unless told otherwise, in seconds.
 const HISTORY_S: u64 = 3_600;
@@ -28,11 +32,16 @@ pub(crate) fn answer(words: &[String], exchange: &Exchange) -> Result<Answer, St
     let name = name.to_ascii_lowercase();
     let as_json = arguments.last().is_some_and(|last| last.eq_ignore_ascii_case("json"));
     let arguments = &arguments[..arguments.len() - usize::from(as_json)];
+    if exchange.broken.load(Relaxed) {
+        return Err(STOPPED.to_owned());
+    }
     let shown = exchange.shown();
     if shown.report.server.now_unix_s == 0 {
         return Err("the module has just been loaded: ask again in a second".to_owned());
     }
     match (name.trim_start_matches("larder."), arguments) {
+        // What becomes of a bug is tested in builds for tests.
+        ("plan", [word]) if cfg!(debug_assertions) && word == "panic" => panic!("as asked"),
         ("plan", []) if as_json => Ok(Answer::Document(plan_document(&shown))),
         ("plan", []) => Ok(Answer::Lines(plan(&shown))),
         ("tenants", []) if as_json => Ok(Answer::Document(json!(shown.report.tenants))),

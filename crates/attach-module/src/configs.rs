@@ -3,7 +3,8 @@
 
 use crate::ffi::{ERR, OK, Text};
 use crate::load::with;
-use crate::server::{Context, Name, OwnName, api};
+use crate::name::{Name, OwnName};
+use crate::server::{Context, api};
 use crate::settings::RECIPE;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;

@@ -7,7 +7,8 @@
 //! the next, sixteen are kept.
 
 use crate::module::Module;
-use crate::server::{Context, Found, OwnName, Scan};
+use crate::name::OwnName;
+use crate::server::{Context, Found, Scan};
 use crate::tenants::plain_size;
 use base::{Prng, TenantId};
 use std::cell::{Cell, RefCell};

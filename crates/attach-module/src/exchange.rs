@@ -19,9 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tune::pilot::Status;
 use tune::{Goal, Recipe, Step, TenantReading};
 
-/// Samples that wait for the pilot at most: those of a tenth of a second at a million requests a
-/// second with one key in 16 sampled.
-const SAMPLES_MAX: usize = 8_192;
+/// Samples that wait for the pilot at most: half a second of as many as models see, and three times
+/// what comes in a tenth of a second before the pilot knows how busy the server is.
+const SAMPLES_MAX: usize = 2_048;
 
 /// What the server's thread saw.
 #[derive(Clone, Debug, Default)]

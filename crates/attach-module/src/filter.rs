@@ -2,28 +2,32 @@
 //!
 //! The server shows every command before it is executed, and tells of keys that a read did not
 //! find, that were born or died. A hit has no event, so a sampled key is looked at in the filter,
-//! without a trace: there it is, or not, and as large as it was. Keys that are not sampled pay for
-//! the search of their command, their hash and their owner.
+//! without a trace: there it is, or not, and as large as it was.
 //!
-//! From 7.2 on the filter knows the client, and so the database. Before that, a key is sought in
-//! all databases; one that is in none waits for the event that its miss or its birth causes, which
-//! comes before the next command.
+//! A key that is not sampled pays for its hash. Of a command with one argument no more is asked
+//! than that argument: which command it is matters once its key is sampled. What tenants were
+//! asked for is counted from one command in so many, chosen at random.
+//!
+//! Where it matters in which database a key is, the filter knows the client from 7.2 on, and so
+//! its database. Before that, a key is sought in all databases; one that is in none waits for the
+//! event that its miss or its birth causes, which comes before the next command.
 
 use crate::exchange::Exchange;
-use crate::server::{Context, Name, db_of};
+use crate::name::Name;
+use crate::server::{Context, db_of};
 use crate::tenants::Tenants;
 use crate::verbs::{self, Deed, Verb};
 use base::hash::KeyMap;
-use base::{Filter, Micros, Sample, Sighting, TenantId, hash};
+use base::{Filter, Micros, Prng, Sample, Sighting, TenantId, hash};
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-/// Where databases tell tenants apart, one read in so many is asked for its database, and stands
-/// for the others.
-const ASKED: u64 = 64;
+/// One command in so many is counted for the owners of its keys, and stands for the others: in the
+/// mean, as what comes in batches may repeat itself.
+const COUNTED: u64 = 64;
 
 /// Fetches under way that are timed at once; of more, all are forgotten.
-const FETCHES_MAX: usize = 1 << 14;
+const FETCHES_MAX: usize = 1 << 12;
 
 /// A fetch that takes longer was given up.
 const FETCH_MAX: Micros = Micros::from_secs(10);
@@ -53,9 +57,13 @@ struct Request {
 pub(crate) struct Eye {
     started: Instant,
     filter: Cell<Filter>,
-    requests: Cell<u64>,
+    /// Commands before the next one that is counted.
+    uncounted: Cell<u64>,
+    prng: RefCell<Prng>,
     pub(crate) samples: Cell<u64>,
     pending: RefCell<Vec<Pending>>,
+    /// Whether any is pending.
+    waits: Cell<bool>,
     fetches: RefCell<KeyMap<(u64, Micros)>>,
 }
 
@@ -81,9 +89,11 @@ impl Eye {
         Self {
             started: Instant::now(),
             filter: Cell::new(Filter::NONE),
-            requests: Cell::new(0),
+            uncounted: Cell::new(0),
+            prng: RefCell::new(Prng::new(3)),
             samples: Cell::new(0),
             pending: RefCell::default(),
+            waits: Cell::new(false),
             fetches: RefCell::default(),
         }
     }
@@ -106,52 +116,52 @@ impl Eye {
     /// A command is about to be executed.
     #[inline]
     pub(crate) fn see(&self, command: &impl Command, sight: &Sight<'_>) {
+        let left = self.uncounted.get();
+        self.uncounted.set(left.wrapping_sub(1));
         let count = command.count();
+        let is_single = count == 2 && left > 0 && !self.waits.get();
+        if is_single && !self.filter.get().keeps(hash::bytes(SEED, command.word(1).bytes())) {
+            return;
+        }
+        self.see_all(command, count, left == 0, sight);
+    }
+
+    /// Looks at all keys of a command.
+    fn see_all(&self, command: &impl Command, count: usize, is_counted: bool, sight: &Sight<'_>) {
+        if is_counted {
+            self.uncounted.set(self.prng.borrow_mut().below(2 * COUNTED - 1));
+        }
+        if self.waits.replace(false) {
+            // No event told of these: nobody knows whose they are.
+            self.pending.borrow_mut().clear();
+        }
         if count < 2 {
             return;
         }
         let Some(verb) = verbs::find(command.word(0).bytes()) else { return };
-        if !self.pending.borrow().is_empty() {
-            // No event told of these: nobody knows whose they are.
-            self.pending.borrow_mut().clear();
-        }
         for place in verb.places(count) {
             let name = command.word(place);
             let hash = hash::bytes(SEED, name.bytes());
-            self.count(verb, command, name, sight);
+            if is_counted {
+                self.count(verb, command, name, sight);
+            }
             if self.filter.get().keeps(hash) {
                 self.sample(verb, place, hash, name, command, sight);
             }
         }
     }
 
-    /// Counts a request for its tenant: each by its key, or where the database says whose a key
-    /// is, one in so many that finds its key.
+    /// Counts a request that finds its key, or writes, for the key's owner. What finds no key is
+    /// told by an event.
     fn count(&self, verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>) {
-        let by_db = sight.tenants.try_borrow().map_or(true, |tenants| tenants.by_db);
-        if !by_db {
-            let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
-            let owner = tenants.owner(0, name.bytes());
-            let Some(tenant) = tenants.get_mut(owner) else { return };
-            match verb.deed {
-                Deed::Read => tenant.gets += 1,
-                Deed::Write(_) | Deed::Change => tenant.sets += 1,
-                Deed::Remove => {}
-            }
-            return;
-        }
-        self.requests.set(self.requests.get() + 1);
-        if !self.requests.get().is_multiple_of(ASKED) {
-            return;
-        }
-        let Some(db) = db(command.client(), name, sight) else { return };
+        let Some(db) = db(command, name, sight) else { return };
         let is_there = sight.context.select(db) && sight.context.look(name, false).is_some();
         let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
         let owner = tenants.owner(db, name.bytes());
         let Some(tenant) = tenants.get_mut(owner) else { return };
         match verb.deed {
-            Deed::Read if is_there => tenant.hits += ASKED,
-            Deed::Write(_) | Deed::Change => tenant.sets += ASKED,
+            Deed::Read if is_there => tenant.hits += COUNTED,
+            Deed::Write(_) | Deed::Change => tenant.sets += COUNTED,
             Deed::Read | Deed::Remove => {}
         }
     }
@@ -166,8 +176,13 @@ impl Eye {
         command: &impl Command,
         sight: &Sight<'_>,
     ) {
-        let client = command.client();
-        let db = db(client, name, sight);
+        let db = db(command, name, sight);
+        if let (Some(db), Ok(tenants)) = (db, sight.tenants.try_borrow()) {
+            let owner = usize::from(tenants.owner(db, name.bytes()));
+            if tenants.all.get(owner).is_some_and(|tenant| !tenant.filter.keeps(hash)) {
+                return;
+            }
+        }
         let found = db.and_then(|db| {
             sight.context.select(db).then(|| sight.context.look(name, false)).flatten()
         });
@@ -187,17 +202,20 @@ impl Eye {
             key_length: name.bytes().len(),
             value,
             ttl: ttl(verb, command),
-            client: client.unwrap_or_default(),
+            client: command.client().unwrap_or_default(),
         };
         match db {
             Some(db) => self.tell(db, name.bytes(), hash, request, sight),
-            None => self.pending.borrow_mut().push(Pending { key: hash, request }),
+            None => {
+                self.pending.borrow_mut().push(Pending { key: hash, request });
+                self.waits.set(true);
+            }
         }
     }
 
     /// A key whose database is known now: an event tells of it.
     pub(crate) fn met(&self, db: u16, key: &[u8], sight: &Sight<'_>) {
-        if self.pending.borrow().is_empty() {
+        if !self.waits.get() {
             return;
         }
         let hash = hash::bytes(SEED, key);
@@ -267,9 +285,13 @@ impl Eye {
     }
 }
 
-/// The database of a request: its client's, or that in which its key is.
-fn db(client: Option<u64>, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
-    if let Some(client) = client {
+/// The database of a request: the only one, its client's, or that in which its key is. To ask for a
+/// client's takes the server as long as half a GET, since it tells its address as well.
+fn db(command: &impl Command, name: Name<'_>, sight: &Sight<'_>) -> Option<u16> {
+    if let Some(only) = sight.tenants.try_borrow().ok()?.only_db() {
+        return Some(only);
+    }
+    if let Some(client) = command.client() {
         return Some(db_of(client).unwrap_or_default());
     }
     let dbs: Vec<u16> = sight.tenants.borrow().dbs.iter().map(|(db, _)| *db).collect();

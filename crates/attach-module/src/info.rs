@@ -1,7 +1,8 @@
 //! What INFO says: the section `larder`.
 
+use crate::commands::STOPPED;
 use crate::ffi::InfoCtx;
-use crate::load::with;
+use crate::load::{is_stopped, with};
 use crate::memory;
 use crate::server::api;
 use std::ffi::{CStr, CString, c_int};
@@ -21,11 +22,14 @@ pub(crate) unsafe extern "C" fn on_info(ctx: *mut InfoCtx, is_crash: c_int) {
     let number = |name: &CStr, value: u64| unsafe {
         (api().info_add_number)(ctx, name.as_ptr(), value);
     };
+    // SAFETY: as above; the server puts its name of the module in front.
+    if unsafe { (api().info_section)(ctx, c"".as_ptr()) } != 0 {
+        return;
+    }
+    if is_stopped() {
+        text(c"state", STOPPED);
+    }
     with(|module| {
-        // SAFETY: as above; the server puts its name of the module in front.
-        if unsafe { (api().info_section)(ctx, c"".as_ptr()) } != 0 {
-            return;
-        }
         let shown = module.exchange.shown();
         let status = shown.status.as_ref();
         text(c"recipe", &module.settings.borrow().recipe.to_string());

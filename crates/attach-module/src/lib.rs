@@ -12,7 +12,7 @@
 //! The server may do without the module at any moment: nothing of it is between a client and its
 //! reply but a look, and what it changed (`maxmemory-samples`) it gives back. Calls between the
 //! server and the module are unsafe code, of which each block has its argument; it is in `ffi.rs`,
-//! `server.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`.
+//! `server.rs`, `name.rs`, `memory.rs`, `load.rs`, `configs.rs` and `info.rs`.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod act;
@@ -28,6 +28,7 @@ mod info;
 mod load;
 mod memory;
 mod module;
+mod name;
 mod pilot;
 mod ring;
 mod server;

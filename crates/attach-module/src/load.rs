@@ -1,8 +1,8 @@
 //! Loading, unloading, and every call that the server makes.
 //!
-//! A call is caught where it enters: if it panics, which is a bug, the module stops acting and the
-//! server goes on. The module itself is one value behind one pointer, which is there from the end
-//! of loading to the beginning of unloading.
+//! A call is caught where it enters: if it panics, which is a bug, nothing more is asked of the
+//! module, the server gets back what was changed, and goes on. The module itself is one value
+//! behind one pointer, which is there from the end of loading to the beginning of unloading.
 
 use crate::exchange::Exchange;
 use crate::ffi::{
@@ -10,8 +10,10 @@ use crate::ffi::{
 };
 use crate::filter::Command;
 use crate::module::{Host, Module};
-use crate::server::{Context, Name, api, keep};
+use crate::name::Name;
+use crate::server::{Context, api, keep};
 use crate::{commands, configs, info, memory, pilot};
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
@@ -30,6 +32,8 @@ struct Loaded {
     module: Module,
     filter: *mut ffi::Filter,
     thread: Option<JoinHandle<()>>,
+    /// A call panicked.
+    is_stopped: Cell<bool>,
 }
 
 static LOADED: AtomicPtr<Loaded> = AtomicPtr::new(null_mut());
@@ -46,14 +50,22 @@ fn loaded() -> Option<&'static Loaded> {
 /// Runs `work` on the module, unless it panicked before; a panic stops it for good.
 #[inline]
 pub(crate) fn with(work: impl FnOnce(&Module)) {
-    let Some(loaded) = loaded() else { return };
-    let broken = &loaded.module.exchange.broken;
-    if broken.load(Ordering::Relaxed) {
-        return;
-    }
+    let Some(loaded) = loaded().filter(|loaded| !loaded.is_stopped.get()) else { return };
     if catch_unwind(AssertUnwindSafe(|| work(&loaded.module))).is_err() {
-        broken.store(true, Ordering::Relaxed);
-        loaded.module.eye.set_filter(base::Filter::NONE);
+        loaded.is_stopped.set(true);
+        loaded.module.exchange.broken.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether a call panicked, so that nothing is asked of the module any more.
+pub(crate) fn is_stopped() -> bool {
+    loaded().is_some_and(|loaded| loaded.is_stopped.get())
+}
+
+/// Gives the server back what the module changed.
+fn give_back(context: Context<'_>) {
+    if let Some(loaded) = loaded() {
+        _ = catch_unwind(AssertUnwindSafe(|| loaded.module.hand.restore_k(context)));
     }
 }
 
@@ -128,6 +140,8 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 }
 
 fn load(context: Context<'_>) -> bool {
+    // A trace of the calls would have all that is known of the code read into the server's memory.
+    std::panic::set_hook(Box::new(|panic| eprintln!("larder: {panic}")));
     let (api, ctx) = (api(), context.raw());
     // SAFETY: the context lives. The detached one has the module, lives until it is freed, and is
     // used on the server's thread only, which holds the lock whenever it calls the module.
@@ -142,7 +156,8 @@ fn load(context: Context<'_>) -> bool {
         context.log("larder: the system gives no thread: raise its limit of processes");
         return false;
     };
-    let loaded = Loaded { module, filter: null_mut(), thread: Some(thread) };
+    let loaded =
+        Loaded { module, filter: null_mut(), thread: Some(thread), is_stopped: Cell::new(false) };
     LOADED.store(Box::into_raw(Box::new(loaded)), Ordering::Release);
     let is_ready = register(context) && configs::register(context);
     if !is_ready {
@@ -192,6 +207,7 @@ fn take_down() {
     }
     let detached = loaded.module.context.raw();
     drop(loaded);
+    drop(std::panic::take_hook());
     // SAFETY: it was the module's, and nothing uses it any more.
     unsafe { (api().free_context)(detached) };
 }
@@ -204,7 +220,7 @@ fn take_down() {
 pub unsafe extern "C" fn RedisModule_OnUnload(ctx: *mut c_void) -> c_int {
     // SAFETY: the server's thread calls, with a context that lives through the call.
     let context = unsafe { Context::new(ctx.cast()) };
-    with(|module| module.hand.restore_k(context));
+    give_back(context);
     if let Some(loaded) = loaded().filter(|loaded| !loaded.filter.is_null()) {
         // SAFETY: the context lives, and the filter is the module's.
         unsafe { (api().unregister_filter)(context.raw(), loaded.filter) };
@@ -250,6 +266,9 @@ unsafe extern "C" fn on_event(ctx: *mut Ctx, event: Event, part: u64, data: *mut
     let context = unsafe { Context::new(ctx) };
     if event.id == EVENT_CRON.id {
         with(|module| module.on_cron(context));
+        if is_stopped() {
+            give_back(context);
+        }
     } else if event.id == EVENT_FLUSH.id && part == 1 && !data.is_null() {
         // SAFETY: with this event comes a version, whether it waits, and the database: a number of
         // 64 bits and two of 32.
@@ -276,8 +295,7 @@ unsafe extern "C" fn on_command(ctx: *mut Ctx, words: *mut *mut Text, count: c_i
         String::from_utf8_lossy(Name::new(word).bytes()).into_owned()
     };
     let words: Vec<String> = words.iter().map(text).collect();
-    let mut answer =
-        Err("the module has stopped: MODULE UNLOAD larder and load it again".to_owned());
+    let mut answer = Err(commands::STOPPED.to_owned());
     with(|module| answer = commands::answer(&words, &module.exchange));
     match answer {
         Ok(commands::Answer::Lines(lines)) => context.reply_lines(&lines),

@@ -9,10 +9,11 @@ use crate::census::Census;
 use crate::exchange::{Exchange, Look};
 use crate::filter::{Command, Eye, Sight};
 use crate::memory;
-use crate::server::{Context, OwnName, ServerMemory};
+use crate::name::OwnName;
+use crate::server::{Context, ServerMemory};
 use crate::settings::Settings;
 use crate::tenants::Tenants;
-use base::{Bytes, Filter};
+use base::Bytes;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -241,9 +242,7 @@ impl Module {
         self.hand.draws.volatile.set(memory.policy.starts_with("volatile"));
         *self.hand.state.borrow_mut() = state;
         self.exchange.with_step(|step| {
-            let pools = step.iter().flat_map(|step| &step.pools);
-            let widest = pools.map(|pool| pool.filter.threshold()).max().unwrap_or_default();
-            self.eye.set_filter(Filter::below(widest));
+            self.eye.set_filter(self.tenants.borrow_mut().follow(step.as_ref()));
             self.hand.follow(step);
         });
     }

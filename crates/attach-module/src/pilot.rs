@@ -16,6 +16,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What the models may take, as a divisor of the limit.
 const MODELS: u64 = 100;
 
+/// Keys that the models of a pool watch even where they take more than that: the memory is taken
+/// from the keys of clients, and with half as many no curve is drawn.
+const KEYS_MIN: usize = 512;
+
 /// Seeds the models: the sample is the same in every run.
 const SEED: u64 = 1;
 
@@ -33,6 +37,7 @@ impl Plant for Attached<'_> {
             now: self.now,
             limit: self.look.limit,
             model_memory: Some(base::Bytes(self.look.server.limit / MODELS)),
+            model_keys_min: Some(KEYS_MIN),
             tenants: self.look.tenants.clone(),
             samples: self.exchange.samples(),
             dropped: self.exchange.dropped.load(Relaxed),

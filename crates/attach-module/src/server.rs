@@ -6,9 +6,9 @@
 //! the server that brought it, except the detached one, which lives as long as the module.
 
 use crate::ffi::{self, Api, Ctx, KEY_EMPTY, KEY_STRING, OK, Text, flags, notify, open};
+use crate::name::Name;
 use std::ffi::{CStr, CString, c_int, c_longlong};
 use std::marker::PhantomData;
-use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 static API: OnceLock<Api> = OnceLock::new();
@@ -33,17 +33,6 @@ pub(crate) struct Context<'a> {
     raw: *mut Ctx,
     life: PhantomData<&'a ()>,
 }
-
-/// A string that somebody else holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Name<'a> {
-    raw: *mut Text,
-    life: PhantomData<&'a ()>,
-}
-
-/// A string that is released when it is dropped.
-#[derive(Debug)]
-pub(crate) struct OwnName(*mut Text);
 
 /// What lies under a key.
 #[derive(Clone, Copy, Debug)]
@@ -71,60 +60,6 @@ pub(crate) struct ServerMemory {
     pub(crate) machine: u64,
     /// `maxmemory-policy`.
     pub(crate) policy: String,
-}
-
-impl<'a> Name<'a> {
-    /// # Safety
-    /// `raw` is a string of the server that lives for `'a`.
-    pub(crate) const unsafe fn new(raw: *mut Text) -> Self {
-        Self { raw, life: PhantomData }
-    }
-
-    /// Its bytes.
-    #[inline]
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        let mut length = 0;
-        // SAFETY: the string lives for 'a, and the server writes its length.
-        let at = unsafe { (api().text)(self.raw, &raw mut length) };
-        if at.is_null() {
-            return &[];
-        }
-        // SAFETY: the server says where the bytes of the string begin and how many there are; it
-        // changes none while the module runs.
-        unsafe { std::slice::from_raw_parts(at.cast(), length) }
-    }
-}
-
-impl OwnName {
-    /// A string of these bytes.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        // SAFETY: the server copies the bytes; a string without a context is the module's own.
-        Self(unsafe { (api().create_text)(null_mut(), bytes.as_ptr().cast(), bytes.len()) })
-    }
-
-    /// The string, borrowed.
-    pub(crate) const fn name(&self) -> Name<'_> {
-        Name { raw: self.0, life: PhantomData }
-    }
-
-    /// Hands the string to the server.
-    pub(crate) const fn into_raw(self) -> *mut Text {
-        let raw = self.0;
-        std::mem::forget(self);
-        raw
-    }
-
-    /// The string as the server wants to see it, which stays the module's.
-    pub(crate) const fn raw(&self) -> *mut Text {
-        self.0
-    }
-}
-
-impl Drop for OwnName {
-    fn drop(&mut self) {
-        // SAFETY: it was the module's, and is not used any more.
-        unsafe { (api().free_text)(null_mut(), self.0) };
-    }
 }
 
 /// How a key is looked at without a trace. Up to 7.0 a key that is opened to be written is not
@@ -171,7 +106,7 @@ impl Context<'_> {
     pub(crate) fn look(self, name: Name<'_>, for_eviction: bool) -> Option<Found> {
         let api = api();
         // SAFETY: context and name live; the key is closed below and used in between only.
-        let key = unsafe { (api.open_key)(self.raw, name.raw, unseen()) };
+        let key = unsafe { (api.open_key)(self.raw, name.raw(), unseen()) };
         if key.is_null() {
             return None;
         }
@@ -191,16 +126,16 @@ impl Context<'_> {
         // SAFETY: context and name live; the key is closed right after it was unlinked. The formats
         // name one string each, which is what follows them.
         unsafe {
-            let key = (api.open_key)(self.raw, name.raw, mode);
+            let key = (api.open_key)(self.raw, name.raw(), mode);
             if key.is_null() {
                 return;
             }
             let is_gone = (api.key_type)(key) != KEY_EMPTY && (api.unlink_key)(key) == OK;
             (api.close_key)(key);
             if is_gone {
-                (api.signal_modified)(self.raw, name.raw);
-                (api.notify)(self.raw, notify::EVICTED, c"evicted".as_ptr(), name.raw);
-                (api.replicate)(self.raw, c"UNLINK".as_ptr(), c"s".as_ptr(), name.raw);
+                (api.signal_modified)(self.raw, name.raw());
+                (api.notify)(self.raw, notify::EVICTED, c"evicted".as_ptr(), name.raw());
+                (api.replicate)(self.raw, c"UNLINK".as_ptr(), c"s".as_ptr(), name.raw());
             }
         }
     }
@@ -261,7 +196,7 @@ impl Context<'_> {
         // SAFETY: the format names a zero-terminated string and one of the server's, which follow.
         unsafe {
             let (command, format) = (c"MEMORY".as_ptr(), c"cs".as_ptr());
-            let reply = (api.call)(self.raw, command, format, c"USAGE".as_ptr(), name.raw);
+            let reply = (api.call)(self.raw, command, format, c"USAGE".as_ptr(), name.raw());
             if reply.is_null() {
                 return None;
             }

@@ -12,6 +12,15 @@ use tune::{Evictor, Recipe};
 /// The recipe unless another is asked for.
 pub(crate) const RECIPE: &str = "kredis";
 
+/// What a server does with each `maxmemory-samples`: it keeps good candidates whatever K is.
+const POOLED: &[Evictor] = &[
+    Evictor::klru_pool(5),
+    Evictor::klru_pool(1),
+    Evictor::klru_pool(2),
+    Evictor::klru_pool(10),
+    Evictor::klru_pool(16),
+];
+
 /// What is chosen.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
@@ -48,6 +57,10 @@ impl Settings {
             ));
         }
         self.recipe = found;
+        let ks = |evictors: &[Evictor]| evictors.iter().map(|one| one.k).collect::<Vec<_>>();
+        if found.pools == Pools::Whole && ks(found.evictors) == ks(POOLED) {
+            self.recipe.evictors = POOLED;
+        }
         self.generation += 1;
         Ok(())
     }

@@ -10,9 +10,9 @@
 
 use crate::ring::Ring;
 use base::penalty::{Estimate, of_class};
-use base::{Bytes, Micros, TenantId};
+use base::{Bytes, Filter, Micros, TenantId};
 use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
-use tune::{Goal, Part, TenantReading};
+use tune::{Goal, Part, Step, TenantReading};
 
 /// Draws that a mean size follows.
 const DRAWS: f64 = 4_096.0;
@@ -30,6 +30,10 @@ const FETCHES_KEEP: f64 = 0.99;
 /// A tenant with less than this share of the keys is drawn from its ring, for random keys of the
 /// server are rarely its.
 const SHARE_MIN: f64 = 0.05;
+
+/// Looks, ten a second, after which a tenant that nobody asks anything of is quiet: what its models
+/// want to see is no reason to look at the keys of others.
+const QUIET: u32 = 600;
 
 /// A mean that follows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,9 +66,7 @@ pub(crate) struct Tenant {
     /// Births and deaths of its keys.
     pub(crate) changes: u64,
     size: Mean,
-    /// Reads, where the key alone says whose it is.
-    pub(crate) gets: u64,
-    /// Reads that found their key, where the database says whose it is: an estimate.
+    /// Reads that found their key: an estimate, as of writes.
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     pub(crate) sets: u64,
@@ -74,6 +76,11 @@ pub(crate) struct Tenant {
     cost: Option<Estimate>,
     /// Keys to draw, where the server rarely draws one.
     pub(crate) ring: Ring,
+    /// The keys that the models want to see.
+    pub(crate) filter: Filter,
+    /// Requests at the last look, and looks since there were others.
+    asked: u64,
+    quiet: u32,
 }
 
 /// All tenants, by their numbers.
@@ -82,10 +89,10 @@ pub(crate) struct Tenants {
     pub(crate) all: Vec<Tenant>,
     /// By database.
     owners: Vec<Owners>,
+    /// Whether a database says whose a key is.
+    by_db: bool,
     /// Keys of each tenant in databases that several share, by database.
     counted: Vec<Vec<i64>>,
-    /// Whether a database says whose a key is.
-    pub(crate) by_db: bool,
     /// What sizes are multiplied with.
     scale: f64,
     /// Databases that hold keys, and how many.
@@ -143,14 +150,13 @@ impl Tenants {
                 Owners::new(numbered.iter().copied(), origin)
             })
             .collect();
-        let rules = || configs.iter().flat_map(|config| &config.matches);
+        let mut rules = configs.iter().flat_map(|config| &config.matches);
         let count = configs.len();
         let tenant = |config: &TenantConfig| Tenant {
             config: config.clone(),
             items: 0,
             changes: 0,
             size: Mean::default(),
-            gets: 0,
             hits: 0,
             misses: 0,
             sets: 0,
@@ -158,12 +164,15 @@ impl Tenants {
             fetches: Mean::default(),
             cost: None,
             ring: Ring::new(ring / count),
+            filter: Filter::NONE,
+            asked: 0,
+            quiet: QUIET,
         };
         Self {
             all: configs.iter().map(tenant).collect(),
             counted: vec![vec![0; count]; owners.len()],
             owners,
-            by_db: rules().any(|rule| matches!(rule, Match::Db(_))),
+            by_db: rules.any(|rule| matches!(rule, Match::Db(_))),
             scale: 1.0,
             dbs: vec![],
         }
@@ -312,6 +321,36 @@ impl Tenants {
         !tenant.ring.is_empty() && (tenant.items as f64) < SHARE_MIN * all as f64
     }
 
+    /// The database of all keys, where it does not matter which it is, or there is but one.
+    pub(crate) fn only_db(&self) -> Option<u16> {
+        match self.dbs[..] {
+            [] if !self.by_db => Some(0),
+            [(db, _)] if !self.by_db => Some(db),
+            _ => None,
+        }
+    }
+
+    /// Takes note of what models want to see of each tenant. Returns the keys to look at.
+    pub(crate) fn follow(&mut self, step: Option<&Step>) -> Filter {
+        let widest = |one: Filter, other: Filter| {
+            if other.threshold() > one.threshold() { other } else { one }
+        };
+        let (mut all, mut lively) = (Filter::NONE, Filter::NONE);
+        for (tenant, id) in self.all.iter_mut().zip(0..) {
+            let pools = step.iter().flat_map(|step| &step.pools);
+            let filters = pools.filter(|pool| pool.tenants.contains(&id)).map(|pool| pool.filter);
+            tenant.filter = filters.fold(Filter::NONE, widest);
+            let asked = tenant.hits + tenant.misses + tenant.sets;
+            tenant.quiet = if asked == tenant.asked { tenant.quiet.saturating_add(1) } else { 0 };
+            tenant.asked = asked;
+            all = widest(all, tenant.filter);
+            if tenant.quiet < QUIET {
+                lively = widest(lively, tenant.filter);
+            }
+        }
+        if lively.threshold() > 0 { lively } else { all }
+    }
+
     /// The databases in which a tenant may have keys, with how many keys each has.
     pub(crate) fn dbs_of(&self, owner: TenantId) -> Vec<(u16, u64)> {
         let may = |db: u16| self.owners.get(usize::from(db)).is_some_and(|o| o.has(owner));
@@ -356,7 +395,7 @@ impl Tenants {
             .then(|| tenant.fetches.get().map(|us| Micros(us as u64)))
             .flatten();
         let used = Bytes(self.used(id) as u64);
-        let gets = if self.by_db { tenant.hits + tenant.misses } else { tenant.gets };
+        let gets = tenant.hits + tenant.misses;
         let part = Part {
             class: self.class(id),
             used,

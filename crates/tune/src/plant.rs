@@ -25,6 +25,9 @@ pub struct Reading {
     pub limit: Bytes,
     /// What the models may take beside it; as much as helps where nobody pays for it.
     pub model_memory: Option<Bytes>,
+    /// Keys that the models of a pool watch however little memory that is: where nothing is said,
+    /// so many that more would teach little.
+    pub model_keys_min: Option<usize>,
     /// The tenants that compete for it.
     pub tenants: Vec<TenantReading>,
     /// Sampled requests, per key in the order they came.

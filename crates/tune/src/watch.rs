@@ -9,7 +9,7 @@
 use crate::calibration::Calibration;
 use crate::known::{KnownCurve, KnownPool, RECALL_EPOCHS};
 use crate::snapshot::Candidate;
-use crate::{Evictor, Recipe};
+use crate::{Evictor, Reading, Recipe};
 use base::{Access, Filter, Op};
 use curve::{Bands, Bytes, MissRatioCurve, Model, Params, Remembered};
 use std::collections::HashSet;
@@ -19,8 +19,8 @@ use std::collections::HashSet;
 const KEYS_MAX: usize = 98_304;
 const KEYS_MAX_POOL: usize = 12_288;
 
-/// Keys that the models of a pool may watch, however little memory they are given: with fewer their
-/// curves are not worth having.
+/// Keys that the models of a pool may watch, however little memory they are given, unless the plant
+/// is content with fewer.
 const KEYS_FLOOR: usize = 4_096;
 
 /// What a watched key costs: in each model, and in the observer, which knows keys of before too.
@@ -86,17 +86,19 @@ pub(crate) fn samples_per_s(ops_per_s: f64) -> f64 {
 }
 
 /// Keys that the models of one pool of `pools` watch at most under `recipe`, where all models may
-/// take `memory`. What it does not bound is bounded by what more keys would teach.
-pub(crate) fn keys_max(recipe: &Recipe, pools: usize, memory: Option<Bytes>) -> usize {
+/// take what the plant says. What it does not bound is bounded by what more keys would teach.
+pub(crate) fn keys_max(recipe: &Recipe, pools: usize, reading: &Reading) -> usize {
     if recipe.rate.is_some() {
         // The number of keys is a matter of the rate, where the recipe names one: what the models
         // then hold is the share of the residents.
         return usize::MAX;
     }
     let of_key = KEY_BYTES_OBSERVER + KEY_BYTES_MODEL * recipe.evictors.len() as u64;
-    let paid = memory.map_or(KEYS_MAX, |memory| KEYS_MAX.min((memory.0 / of_key) as usize));
+    let keys = |memory: Bytes| KEYS_MAX.min((memory.0 / of_key) as usize);
+    let paid = reading.model_memory.map_or(KEYS_MAX, keys);
     let free = (KEYS_MAX / pools.max(1)).clamp(2 * KEYS_MIN, KEYS_MAX_POOL);
-    (paid / pools.max(1)).max(KEYS_FLOOR).min(free)
+    let floor = reading.model_keys_min.unwrap_or(KEYS_FLOOR);
+    (paid / pools.max(1)).max(floor).min(free)
 }
 
 #[derive(Debug)]

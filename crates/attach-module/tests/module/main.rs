@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod act;
+mod cluster;
 mod loads;
+mod penalties;
 mod replicas;
 mod server;

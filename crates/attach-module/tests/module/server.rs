@@ -127,6 +127,11 @@ impl Client {
     }
 }
 
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// A server with the module, on a port and in a folder of its own.
 pub(crate) struct Server {
     process: Child,
@@ -137,7 +142,7 @@ pub(crate) struct Server {
 impl Server {
     /// One of these settings, with the module unless `plain`.
     pub(crate) fn start(path: &str, settings: &[(&str, &str)]) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let folder = tempfile::tempdir().unwrap();
         let mut lines = vec![
             format!("port {port}"),

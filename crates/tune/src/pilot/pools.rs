@@ -41,7 +41,7 @@ impl Pilot {
         let model = self.recipe.model.map(|name| {
             curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", self.recipe.name))
         });
-        let keys_max = keys_max(&self.recipe, wanted.len(), reading.model_memory);
+        let keys_max = keys_max(&self.recipe, wanted.len(), reading);
         let mut is_fresh = vec![];
         for wanted in wanted {
             let known = old.iter().position(|pool| is_there(&wanted, pool));
@@ -149,7 +149,7 @@ impl Pilot {
             self.take_natural(reading);
         }
         if reading.model_memory.is_some() {
-            let keys = keys_max(&self.recipe, self.pools.len(), reading.model_memory);
+            let keys = keys_max(&self.recipe, self.pools.len(), reading);
             self.observer.allow(keys.saturating_mul(self.pools.len()));
             let watches = self.pools.iter_mut().filter_map(|pool| pool.watch.as_mut());
             watches.for_each(|watch| watch.allow(keys));

@@ -56,7 +56,7 @@ impl Views {
         }
         let spec = curve::find(name).unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
         let recipe = Recipe { evictors: EVICTORS, rate: None, ..*recipe };
-        let keys = keys_max(&recipe, self.of.len() + new.len(), reading.model_memory);
+        let keys = keys_max(&recipe, self.of.len() + new.len(), reading);
         for view in &mut self.of {
             view.watch.allow(keys);
         }

@@ -1,0 +1,243 @@
+//! What the module costs: instructions of a GET under callgrind, and requests a second.
+//!
+//! All GETs find their key, 32 of them come at once. Under callgrind counting begins after the keys
+//! were written, and goes on only from where the server reads what came until it has replied: what
+//! it does ten times a second would weigh fifty times as much there as it does at work. For the
+//! same reason the pilot samples far more keys than it does at work: what a sampled key costs is
+//! told from a server that samples many and one that samples none.
+//!
+//! Requests a second are those of servers that get bursts in turn. A busy machine moves them, and
+//! the processor time that a server takes less. Where a server's tables come to lie in memory
+//! makes some percent: so each round has servers of its own, and one more without the module.
+
+use super::{FORM, Server};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Commands that are sent at once.
+const DEPTH: u64 = 32;
+
+/// Keys, of four tenants in equal parts.
+const KEYS: u64 = 60_000;
+
+/// Bytes of each value.
+const VALUE: usize = 100;
+
+/// Batches that are counted under callgrind.
+const COUNTED: u64 = 2_000;
+
+/// Batches of a burst, bursts to each server in a round, those before them, and rounds.
+const BURST: u64 = 1_000;
+const BURSTS: usize = 10;
+const WARMUP: usize = 20;
+const ROUNDS: usize = 11;
+
+const TENANTS: &str = "\"a match prefix a:; b match prefix b:; c match prefix c:\"";
+
+/// One key in so many is sampled by a busy server.
+const SAMPLED: f64 = 128.0;
+
+/// A client that knows how long each reply is.
+struct Client {
+    stream: TcpStream,
+    state: u64,
+    batch: Vec<u8>,
+    replies: Vec<u8>,
+}
+
+impl Client {
+    fn connect(server: &Server) -> Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", server.port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        Ok(Self { stream, state: 1, batch: vec![], replies: vec![] })
+    }
+
+    fn send(&mut self, reply: usize) -> Result<()> {
+        self.stream.write_all(&self.batch)?;
+        self.replies.resize(reply, 0);
+        self.stream.read_exact(&mut self.replies)?;
+        Ok(())
+    }
+
+    fn key(at: u64) -> String {
+        let name = ["a", "b", "c", "d"][(at % 4) as usize];
+        format!("{name}:{at:014}")
+    }
+
+    /// Writes every key once.
+    fn fill(&mut self) -> Result<()> {
+        let value = "x".repeat(VALUE);
+        for from in (0..KEYS).step_by(DEPTH as usize) {
+            self.batch.clear();
+            for at in from..from + DEPTH {
+                let key = Self::key(at % KEYS);
+                write!(self.batch, "*3\r\n$3\r\nSET\r\n$16\r\n{key}\r\n${VALUE}\r\n{value}\r\n")?;
+            }
+            self.send(DEPTH as usize * "+OK\r\n".len())?;
+            ensure!(self.replies.starts_with(b"+OK"), "SET was refused");
+        }
+        Ok(())
+    }
+
+    /// Reads keys at random.
+    fn get(&mut self, batches: u64) -> Result<()> {
+        let reply = format!("${VALUE}\r\n\r\n").len() + VALUE;
+        for _ in 0..batches {
+            self.batch.clear();
+            for _ in 0..DEPTH {
+                let step = self.state.wrapping_mul(0x5851_f42d_4c95_7f2d);
+                self.state = step.wrapping_add(0x1405_7b7e_f767_814f);
+                let key = Self::key((self.state >> 33) % KEYS);
+                write!(self.batch, "*2\r\n$3\r\nGET\r\n$16\r\n{key}\r\n")?;
+            }
+            self.send(DEPTH as usize * reply)?;
+        }
+        Ok(())
+    }
+
+    /// The share of keys that is sampled.
+    fn sampled(&mut self) -> Result<f64> {
+        self.stream.write_all(b"INFO larder\r\n")?;
+        let mut text = vec![];
+        let end = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < end {
+            let mut some = [0; 4_096];
+            let length = self.stream.read(&mut some)?;
+            text.extend_from_slice(&some[..length]);
+            let text = String::from_utf8_lossy(&text);
+            let fields = text.lines().filter_map(|line| line.split_once("larder_sampled:"));
+            if let Some((_, value)) = fields.last().filter(|_| text.ends_with("\r\n")) {
+                return Ok(value.parse()?);
+            }
+        }
+        bail!("INFO larder does not say what is sampled")
+    }
+}
+
+/// Instructions of a GET, and the share of keys that was sampled.
+fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
+    let out = std::env::temp_dir().join(format!("larder-callgrind-{}", std::process::id()));
+    let file = format!("--callgrind-out-file={}", out.display());
+    let words = [
+        "valgrind",
+        "--tool=callgrind",
+        "--quiet",
+        &file,
+        "--toggle-collect=readQueryFromClient",
+        "--toggle-collect=writeToClient",
+        program,
+    ];
+    let mut server = Server::start(&words, "maxmemory 100mb", module)?;
+    let mut client = Client::connect(&server)?;
+    client.fill()?;
+    // The pilot chooses what is sampled within a few looks; then it has the rate it was told.
+    client.get(200)?;
+    thread::sleep(Duration::from_secs(if module.is_some() { 10 } else { 0 }));
+    client.get(200)?;
+    let sampled = if module.is_some() { client.sampled()? } else { 0.0 };
+    let mut zero = Command::new("callgrind_control");
+    let zero = zero.args(["-z", &server.child.id().to_string()]).output();
+    let zero = zero.context("callgrind_control could not be started")?;
+    ensure!(zero.status.success(), "{}", String::from_utf8_lossy(&zero.stderr));
+    client.get(COUNTED)?;
+    client.stream.write_all(b"SHUTDOWN NOSAVE\r\n")?;
+    server.child.wait()?;
+    let text = fs::read_to_string(&out)?;
+    let _ = fs::remove_file(&out);
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: "));
+    let total: f64 = total.context("callgrind wrote no totals")?.trim().parse()?;
+    ensure!(total > 0.0, "{program} has no symbols: callgrind finds no readQueryFromClient");
+    Ok((total / (COUNTED * DEPTH) as f64, sampled))
+}
+
+/// Processor time of all threads of a process.
+fn processor(server: &Server) -> Result<f64> {
+    let mut sum = 0.0;
+    for task in fs::read_dir(format!("/proc/{}/task", server.child.id()))? {
+        let text = fs::read_to_string(task?.path().join("schedstat"))?;
+        sum += text.split(' ').next().context("schedstat is empty")?.parse::<f64>()?;
+    }
+    Ok(sum)
+}
+
+/// Seconds, and processor time, of a burst.
+fn burst(server: &Server, client: &mut Client) -> Result<(f64, f64)> {
+    let (before, begun) = (processor(server)?, Instant::now());
+    client.get(BURST)?;
+    Ok((begun.elapsed().as_secs_f64(), processor(server)? - before))
+}
+
+/// The first quartile, the median and the third.
+fn quartiles(mut all: Vec<f64>) -> [f64; 3] {
+    all.sort_by(f64::total_cmp);
+    [1, 2, 3].map(|quarter| all[all.len() * quarter / 4])
+}
+
+/// Seconds and processor time that each server took for the same requests, of a round.
+fn round(program: &str) -> Result<[(f64, f64); 3]> {
+    let module = format!("larder.act yes\nlarder.tenants {TENANTS}");
+    let start = |module| Server::start(&[program], "maxmemory 100mb", module);
+    let servers = [start(None)?, start(None)?, start(Some(&module))?];
+    let mut clients = vec![];
+    for server in &servers {
+        let mut client = Client::connect(server)?;
+        client.fill()?;
+        clients.push(client);
+    }
+    // The pilot finds out how busy the server is.
+    for _ in 0..WARMUP {
+        clients.iter_mut().try_for_each(|client| client.get(BURST))?;
+    }
+    let mut took = [(0.0, 0.0); 3];
+    for turn in 0..BURSTS * servers.len() {
+        // Forwards and backwards, so that nobody is always first.
+        let at = if turn / 3 % 2 == 0 { turn % 3 } else { 2 - turn % 3 };
+        let (seconds, processor) = burst(&servers[at], &mut clients[at])?;
+        took[at] = (took[at].0 + seconds, took[at].1 + processor);
+    }
+    Ok(took)
+}
+
+/// Requests a second of a server with the module by those of one without, and, as a measure of
+/// chance, those of another without.
+pub(super) fn throughput(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let program = words.next().context(FORM)?;
+    let rounds = (0..ROUNDS).map(|_| round(&program)).collect::<Result<Vec<_>>>()?;
+    let requests = (BURST * DEPTH) as f64 * BURSTS as f64;
+    let [_, alone, _] = quartiles(rounds.iter().map(|took| requests / took[0].0).collect());
+    println!("{alone:.0} requests a second without the module; ratios of {ROUNDS} rounds:");
+    for (name, at) in [("another without it", 1), ("with it", 2)] {
+        let rates = rounds.iter().map(|took| took[0].0 / took[at].0).collect();
+        let times = rounds.iter().map(|took| took[at].1 / took[0].1).collect();
+        for (what, all) in [("requests a second", rates), ("processor time", times)] {
+            let [first, median, third] = quartiles(all);
+            println!("{name:<20} {what:<20} {median:.3}, quartiles {first:.3} to {third:.3}");
+        }
+    }
+    Ok(())
+}
+
+/// Instructions of a GET without the module and with it.
+pub(super) fn instructions(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let program = words.next().context(FORM)?;
+    let (alone, _) = count(&program, None)?;
+    println!("{:<30} {alone:>12.0}", "instructions of a GET");
+    let with = |recipe: &str| {
+        count(&program, Some(&format!("larder.tenants {TENANTS}\nlarder.recipe {recipe}")))
+    };
+    let (none, _) = with("static")?;
+    let (many, sampled) = with("kredis")?;
+    let each = (many - none) / sampled.max(f64::MIN_POSITIVE);
+    let one = none + each / SAMPLED;
+    for (name, taken) in [("nothing is sampled", none), ("one key in 128 is", one)] {
+        println!("{name:<30} {taken:>12.0} {:>+7.1} %", 100.0 * (taken / alone - 1.0));
+    }
+    println!("{:<30} {each:>12.0}  ({sampled:.3} were)", "a sampled key, beside that");
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! The module under valgrind: random commands for minutes, while its settings change.
+//!
+//! The server has a few megabytes, so that keys leave all the time; three connections send whatever
+//! a client may, the module's own commands among it, flush, and load the module anew. At the end
+//! the log of valgrind names no function of the module, and what is resident has not grown since
+//! the first quarter. A server that was built with `MALLOC=libc` tells valgrind of every block.
+
+use super::{FORM, Server, built};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Commands that are sent at once.
+const DEPTH: usize = 20;
+
+/// Growth of what is resident from the second quarter to the last, at most.
+const GROWTH_MAX: f64 = 1.02;
+
+/// Between two looks at what is resident.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Tenants in turn.
+const TENANTS: [&str; 4] = [
+    "",
+    "a match prefix a: max 400kb; jobs match db 1 max 400kb",
+    "a match prefix a:; b match prefix b: min 200kb weight 2",
+    "jobs match db 1 target 0.2",
+];
+
+const RECIPES: [&str; 4] =
+    ["kredis:epoch=1", "predis:epoch=1", "dlru:interval=2000:rate=0.5", "static"];
+
+/// A connection.
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn connect(server: &Server) -> Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", server.port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    /// Sends commands at once; the texts of their replies.
+    fn ask(&mut self, commands: &[Vec<String>]) -> Result<Vec<String>> {
+        let mut bytes = vec![];
+        for words in commands {
+            write!(bytes, "*{}\r\n", words.len())?;
+            for word in words {
+                write!(bytes, "${}\r\n{word}\r\n", word.len())?;
+            }
+        }
+        self.0.get_mut().write_all(&bytes)?;
+        commands.iter().map(|_| self.reply()).collect()
+    }
+
+    fn reply(&mut self) -> Result<String> {
+        let mut line = String::new();
+        ensure!(self.0.read_line(&mut line)? > 0, "the server closed the connection");
+        let rest = line.trim_end().get(1..).context("an empty reply")?;
+        match (&line[..1], rest.parse::<i64>()) {
+            ("$", Ok(length @ 0..)) => {
+                let mut bulk = vec![0; length as usize + 2];
+                self.0.read_exact(&mut bulk)?;
+                Ok(String::from_utf8_lossy(&bulk).into_owned())
+            }
+            ("*", Ok(length)) => {
+                let all: Result<Vec<_>> = (0..length).map(|_| self.reply()).collect();
+                Ok(all?.join("\n"))
+            }
+            _ => Ok(rest.to_owned()),
+        }
+    }
+}
+
+/// A multiplicative generator is random enough for commands.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        let step = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d);
+        self.0 = step.wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % bound
+    }
+
+    fn one_of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    /// A command that a client may send.
+    fn command(&mut self, module: &str) -> Vec<String> {
+        let key = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(4_000));
+        let other = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(4_000));
+        let value = "x".repeat(self.below(1_500) as usize);
+        let at = self.below(4_000).to_string();
+        let words: Vec<&str> = match self.below(2_000) {
+            0 => vec!["FLUSHALL"],
+            1 => vec!["FLUSHDB"],
+            2 => vec!["MODULE", "UNLOAD", "larder"],
+            3..6 => vec!["MODULE", "LOAD", module],
+            6..16 => {
+                vec!["CONFIG", "SET", "larder.act", self.one_of(&["yes", "yes", "yes", "no"])]
+            }
+            16..20 => vec!["CONFIG", "SET", "larder.recipe", self.one_of(&RECIPES)],
+            20..24 => vec!["CONFIG", "SET", "larder.tenants", self.one_of(&TENANTS)],
+            24..28 => vec!["CONFIG", "SET", "maxmemory", self.one_of(&["6mb", "8mb", "12mb"])],
+            28..32 => {
+                let policies =
+                    ["allkeys-lru", "allkeys-lru", "volatile-lru", "allkeys-lfu", "noeviction"];
+                vec!["CONFIG", "SET", "maxmemory-policy", self.one_of(&policies)]
+            }
+            32..40 => {
+                let name = self.one_of(&["plan", "tenants", "advise", "history"]);
+                let name = format!("LARDER.{name}");
+                return vec![name, self.one_of(&["JSON", "a", "2h"]).to_owned()];
+            }
+            40..46 => vec!["LARDER.CURVE", self.one_of(&["a", "b", "default"]), "JSON"],
+            46..50 => vec!["INFO", "larder"],
+            50..70 => vec!["SELECT", self.one_of(&["0", "0", "1", "2"])],
+            70..80 => vec!["CONFIG", "GET", "larder.*"],
+            80..100 => vec!["EVAL", "return redis.call('GET', KEYS[1])", "1", &key],
+            100..120 => vec!["EVAL", "redis.call('SET', KEYS[1], 'y'); return 1", "1", &key],
+            120..140 => vec!["MULTI"],
+            140..200 => vec!["EXEC"],
+            200..240 => vec!["DEL", &key, &other],
+            240..280 => vec!["EXPIRE", &key, "1"],
+            280..320 => vec!["HSET", &key, &at, &value],
+            320..340 => vec!["LPUSH", &key, &value],
+            340..360 => vec!["MGET", &key, &other, "none"],
+            360..380 => vec!["MSET", &key, &value, &other, "y"],
+            380..400 => vec!["RENAME", &key, &other],
+            400..420 => vec!["APPEND", &key, "more"],
+            420..440 => vec!["SETEX", &key, "1", &value],
+            440..450 => vec!["SCAN", &at],
+            450..455 => vec!["GET"],
+            455..900 => vec!["SET", &key, &value],
+            _ => vec!["GET", &key],
+        };
+        words.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// Resident bytes of a process, from the kernel.
+fn resident(server: &Server) -> Result<f64> {
+    let text = fs::read_to_string(format!("/proc/{}/statm", server.child.id()))?;
+    let pages: f64 = text.split(' ').nth(1).context("statm has no second field")?.parse()?;
+    Ok(pages * 4_096.0)
+}
+
+fn mean(all: &[f64]) -> f64 {
+    all.iter().sum::<f64>() / all.len().max(1) as f64
+}
+
+/// Blocks of the log of valgrind that are errors, and those that name the module.
+fn findings(log: &str) -> (usize, Vec<String>) {
+    let text: Vec<_> =
+        log.lines().map(|line| line.trim_start_matches(|c| c != ' ').trim()).collect();
+    let blocks = text.split(|line| line.is_empty()).map(|lines| lines.join("\n"));
+    let errors: Vec<_> = blocks.filter(|block| block.contains("\nat 0x")).collect();
+    let count = errors.len();
+    (count, errors.into_iter().filter(|block| block.contains("larder_module")).collect())
+}
+
+/// Runs for so many seconds, prints what was seen, and fails where valgrind found anything.
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let program = words.next().context(FORM)?;
+    let seconds = words.next().map_or(Ok(1_800), |text| text.parse())?;
+    let module = built("liblarder_module.so")?;
+    let module = module.to_str().context("the folder's name is no text")?;
+    let log = std::env::temp_dir().join(format!("larder-memcheck-{}", std::process::id()));
+    let file = format!("--log-file={}", log.display());
+    let leaks = "--leak-check=full";
+    let (shown, kinds) = ("--show-leak-kinds=definite", "--errors-for-leak-kinds=definite");
+    let valgrind = ["valgrind", "--num-callers=40", leaks, shown, kinds, &file, &program];
+    let settings = "maxmemory 8mb\nenable-module-command yes";
+    let own = format!("larder.act yes\nlarder.tenants \"{}\"", TENANTS[1]);
+    let mut server = Server::start(&valgrind, settings, Some(&own))?;
+    let mut clients: Vec<_> =
+        (0..3).map(|_| Client::connect(&server)).collect::<Result<Vec<_>>>()?;
+    let mut dice = Dice(1);
+    let (mut sent, mut evicted, mut samples) = (0_u64, 0_u64, 0_u64);
+    let (begun, mut looked) = (Instant::now(), Instant::now());
+    let mut residents = vec![];
+    while begun.elapsed() < Duration::from_secs(seconds) {
+        let commands: Vec<_> = (0..DEPTH).map(|_| dice.command(module)).collect();
+        let at = dice.below(clients.len() as u64) as usize;
+        for reply in clients[at].ask(&commands)? {
+            let number = |field: &str| -> Option<u64> {
+                let line = reply.lines().find_map(|line| line.strip_prefix(field))?;
+                line.trim().parse().ok()
+            };
+            evicted = evicted.max(number("larder_evicted_keys:").unwrap_or_default());
+            samples = samples.max(number("larder_samples:").unwrap_or_default());
+        }
+        sent += DEPTH as u64;
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            residents.push(resident(&server)?);
+        }
+    }
+    let quarter = residents.len() / 4;
+    let early = mean(&residents[quarter..2 * quarter]);
+    let late = mean(&residents[3 * quarter..]);
+    let _ = clients[0].ask(&[vec!["EXEC".into()], vec!["CONFIG".into(), "GET".into(), "*".into()]]);
+    clients[0].0.get_mut().write_all(b"SHUTDOWN NOSAVE\r\n")?;
+    server.child.wait()?;
+    let text = fs::read_to_string(&log)?;
+    let (count, of_module) = findings(&text);
+    println!("commands sent                         {sent:>10} in {seconds} s");
+    println!("keys evicted, samples, one life's     {evicted:>10} {samples:>10}");
+    println!("resident in the second quarter        {:>10.1} MiB", early / 1_048_576.0);
+    println!("resident in the last quarter          {:>10.1} MiB", late / 1_048_576.0);
+    println!("findings of valgrind                  {count:>10}");
+    println!("of these with the module in the stack {:>10}", of_module.len());
+    of_module.iter().for_each(|block| println!("\n{block}"));
+    ensure!(text.contains("ERROR SUMMARY"), "valgrind did not end: see {}", log.display());
+    ensure!(of_module.is_empty(), "valgrind found something: see {}", log.display());
+    ensure!(late <= GROWTH_MAX * early, "what is resident grew by {:.3}", late / early);
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! One recorded trace at a time, played to several servers side by side: the same requests to each,
+//! at the same times.
+//!
+//! `singles`: with one tenant there is nothing to divide, and the module must do no harm. `dlru`:
+//! beside servers with one K throughout, the module must miss about as little as the best of them.
+
+use super::{FORM, Server, built};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Requests of a trace, of which the first part is not counted.
+const REQUESTS: &str = "300000";
+const WARMUP: &str = "0.4";
+
+/// Requests a second to each server.
+const RATE: &str = "3000";
+
+/// What a fetch takes, which is far more than the servers'.
+const BACKEND: &str = "delay:1ms";
+
+/// K of the servers that keep it.
+const FIXED: [u8; 4] = [1, 5, 10, 16];
+
+/// The recipe that is held against them: an interval is a thirtieth of a trace.
+const DLRU: &str = "larder.act yes\nlarder.recipe dlru:interval=10000:rate=0.03";
+
+/// Misses of a trace in a server, and its reads.
+fn play(server: &Server, trace: &str) -> Result<(f64, f64)> {
+    let mut command = Command::new(built("larder")?);
+    command.args(["replay", trace, "--to", &format!("redis://127.0.0.1:{}", server.port)]);
+    command.args(["--limit", REQUESTS, "--warmup", WARMUP, "--rate-max", RATE, "--json"]);
+    command.args(["--connections", "8", "--backend", BACKEND]);
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "larder replay failed");
+    let all: Value = serde_json::from_slice(&output.stdout)?;
+    let tenant = &all["tenants"][0];
+    let number = |name: &str| tenant[name].as_f64().unwrap_or_default();
+    Ok((number("misses"), number("gets")))
+}
+
+/// Miss ratios of a trace in servers of these settings, and of the module.
+fn beside(program: &str, trace: &str, servers: &[(String, Option<&str>)]) -> Result<Vec<f64>> {
+    let one = |(settings, module): &(String, Option<&str>)| -> Result<f64> {
+        let server = Server::start(&[program], settings, *module)?;
+        let (misses, gets) = play(&server, trace)?;
+        Ok(misses / gets.max(1.0))
+    };
+    thread::scope(|scope| {
+        let all: Vec<_> = servers.iter().map(|server| scope.spawn(move || one(server))).collect();
+        all.into_iter().map(|thread| thread.join().expect("nothing panics")).collect()
+    })
+}
+
+/// The traces, with the memory that stands behind each.
+fn pairs(words: impl Iterator<Item = String>) -> Result<(String, Vec<(String, String)>)> {
+    let mut words = words;
+    let program = words.next().context(FORM)?;
+    let pair = |word: String| -> Result<_> {
+        let (trace, memory) = word.rsplit_once('@').context(FORM)?;
+        Ok((trace.to_owned(), format!("maxmemory {memory}")))
+    };
+    let all: Vec<_> = words.map(pair).collect::<Result<_>>()?;
+    ensure!(!all.is_empty(), FORM);
+    Ok((program, all))
+}
+
+/// Without tenants: the server alone, and with the module.
+pub(super) fn singles(words: impl Iterator<Item = String>) -> Result<()> {
+    let (program, all) = pairs(words)?;
+    println!("{:<44} {:>8} {:>8} {:>8}", "misses", "without", "with", "ratio");
+    for (trace, memory) in all {
+        let module = Some("larder.act yes");
+        let found = beside(&program, &trace, &[(memory.clone(), None), (memory, module)])?;
+        let ratio = found[1] / found[0];
+        println!("{trace:<44} {:>8.4} {:>8.4} {ratio:>8.4}", found[0], found[1]);
+    }
+    Ok(())
+}
+
+/// Servers with one K each, and one with the module and `dlru`.
+pub(super) fn dlru(words: impl Iterator<Item = String>) -> Result<()> {
+    let (program, all) = pairs(words)?;
+    let names = FIXED.map(|k| format!("{:>8}", format!("K = {k}"))).join(" ");
+    println!("{:<44} {names} {:>8} {:>8}", "misses", "dlru", "ratio");
+    for (trace, memory) in all {
+        let fixed = |k| (format!("{memory}\nmaxmemory-samples {k}"), None);
+        let mut servers = FIXED.map(fixed).to_vec();
+        servers.push((memory.clone(), Some(DLRU)));
+        let found = beside(&program, &trace, &servers)?;
+        let (attached, fixed) = found.split_last().context("nothing was played")?;
+        let best = fixed.iter().copied().fold(f64::INFINITY, f64::min);
+        let shown: Vec<_> = fixed.iter().map(|ratio| format!("{ratio:>8.4}")).collect();
+        let ratio = attached / best;
+        println!("{trace:<44} {} {attached:>8.4} {ratio:>8.4}", shown.join(" "));
+    }
+    Ok(())
+}
