@@ -143,26 +143,11 @@ impl Eye {
             let name = command.word(place);
             let hash = hash::bytes(SEED, name.bytes());
             if is_counted {
-                self.count(verb, command, name, sight);
+                tally(verb, command, name, sight);
             }
             if self.filter.get().keeps(hash) {
                 self.sample(verb, place, hash, name, command, sight);
             }
-        }
-    }
-
-    /// Counts a request that finds its key, or writes, for the key's owner. What finds no key is
-    /// told by an event.
-    fn count(&self, verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>) {
-        let Some(db) = db(command, name, sight) else { return };
-        let is_there = sight.context.select(db) && sight.context.look(name, false).is_some();
-        let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
-        let owner = tenants.owner(db, name.bytes());
-        let Some(tenant) = tenants.get_mut(owner) else { return };
-        match verb.deed {
-            Deed::Read if is_there => tenant.hits += COUNTED,
-            Deed::Write(_) | Deed::Change => tenant.sets += COUNTED,
-            Deed::Read | Deed::Remove => {}
         }
     }
 
@@ -204,12 +189,11 @@ impl Eye {
             ttl: ttl(verb, command),
             client: command.client().unwrap_or_default(),
         };
-        match db {
-            Some(db) => self.tell(db, name.bytes(), hash, request, sight),
-            None => {
-                self.pending.borrow_mut().push(Pending { key: hash, request });
-                self.waits.set(true);
-            }
+        if let Some(db) = db {
+            self.tell(db, name.bytes(), hash, request, sight);
+        } else {
+            self.pending.borrow_mut().push(Pending { key: hash, request });
+            self.waits.set(true);
         }
     }
 
@@ -282,6 +266,21 @@ impl Eye {
             }
             Sighting::Hit | Sighting::Delete => _ = fetches.remove(&hash),
         }
+    }
+}
+
+/// Counts a request that finds its key, or writes, for the key's owner. What finds no key is
+/// told by an event.
+fn tally(verb: &Verb, command: &impl Command, name: Name<'_>, sight: &Sight<'_>) {
+    let Some(db) = db(command, name, sight) else { return };
+    let is_there = sight.context.select(db) && sight.context.look(name, false).is_some();
+    let Ok(mut tenants) = sight.tenants.try_borrow_mut() else { return };
+    let owner = tenants.owner(db, name.bytes());
+    let Some(tenant) = tenants.get_mut(owner) else { return };
+    match verb.deed {
+        Deed::Read if is_there => tenant.hits += COUNTED,
+        Deed::Write(_) | Deed::Change => tenant.sets += COUNTED,
+        Deed::Read | Deed::Remove => {}
     }
 }
 

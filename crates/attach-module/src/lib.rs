@@ -30,6 +30,7 @@ mod memory;
 mod module;
 mod name;
 mod pilot;
+mod readings;
 mod ring;
 mod server;
 mod settings;

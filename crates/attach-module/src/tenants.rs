@@ -9,10 +9,9 @@
 //! all, which makes the sum what the server says its data take.
 
 use crate::ring::Ring;
-use base::penalty::{Estimate, of_class};
-use base::{Bytes, Filter, Micros, TenantId};
+use base::penalty::Estimate;
+use base::{Filter, TenantId};
 use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, Origin, Owners, TenantConfig};
-use tune::{Goal, Part, Step, TenantReading};
 
 /// Draws that a mean size follows.
 const DRAWS: f64 = 4_096.0;
@@ -21,25 +20,19 @@ const DRAWS: f64 = 4_096.0;
 /// object, the heads of two strings.
 const OVERHEAD: u64 = 72;
 
-/// Fetches below which their mean cost is not used.
-const FETCHES_MIN: f64 = 16.0;
-
-/// What fetches measured until a second ago weigh against those since.
-const FETCHES_KEEP: f64 = 0.99;
-
 /// A tenant with less than this share of the keys is drawn from its ring, for random keys of the
 /// server are rarely its.
 const SHARE_MIN: f64 = 0.05;
 
 /// Looks, ten a second, after which a tenant that nobody asks anything of is quiet: what its models
 /// want to see is no reason to look at the keys of others.
-const QUIET: u32 = 600;
+pub(crate) const QUIET: u32 = 600;
 
 /// A mean that follows.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mean {
-    count: f64,
-    sum: f64,
+pub(crate) struct Mean {
+    pub(crate) count: f64,
+    pub(crate) sum: f64,
 }
 
 impl Mean {
@@ -52,7 +45,7 @@ impl Mean {
         self.sum += value;
     }
 
-    fn get(&self) -> Option<f64> {
+    pub(crate) fn get(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
 }
@@ -72,15 +65,15 @@ pub(crate) struct Tenant {
     pub(crate) sets: u64,
     /// Keys that the module evicted.
     pub(crate) evicted: u64,
-    fetches: Mean,
-    cost: Option<Estimate>,
+    pub(crate) fetches: Mean,
+    pub(crate) cost: Option<Estimate>,
     /// Keys to draw, where the server rarely draws one.
     pub(crate) ring: Ring,
     /// The keys that the models want to see.
     pub(crate) filter: Filter,
     /// Requests at the last look, and looks since there were others.
-    asked: u64,
-    quiet: u32,
+    pub(crate) asked: u64,
+    pub(crate) quiet: u32,
 }
 
 /// All tenants, by their numbers.
@@ -330,108 +323,10 @@ impl Tenants {
         }
     }
 
-    /// Takes note of what models want to see of each tenant. Returns the keys to look at.
-    pub(crate) fn follow(&mut self, step: Option<&Step>) -> Filter {
-        let widest = |one: Filter, other: Filter| {
-            if other.threshold() > one.threshold() { other } else { one }
-        };
-        let (mut all, mut lively) = (Filter::NONE, Filter::NONE);
-        for (tenant, id) in self.all.iter_mut().zip(0..) {
-            let pools = step.iter().flat_map(|step| &step.pools);
-            let filters = pools.filter(|pool| pool.tenants.contains(&id)).map(|pool| pool.filter);
-            tenant.filter = filters.fold(Filter::NONE, widest);
-            let asked = tenant.hits + tenant.misses + tenant.sets;
-            tenant.quiet = if asked == tenant.asked { tenant.quiet.saturating_add(1) } else { 0 };
-            tenant.asked = asked;
-            all = widest(all, tenant.filter);
-            if tenant.quiet < QUIET {
-                lively = widest(lively, tenant.filter);
-            }
-        }
-        if lively.threshold() > 0 { lively } else { all }
-    }
-
     /// The databases in which a tenant may have keys, with how many keys each has.
     pub(crate) fn dbs_of(&self, owner: TenantId) -> Vec<(u16, u64)> {
         let may = |db: u16| self.owners.get(usize::from(db)).is_some_and(|o| o.has(owner));
         self.dbs.iter().copied().filter(|&(db, keys)| keys > 0 && may(db)).collect()
-    }
-
-    /// Takes note of what a fetch cost.
-    pub(crate) fn fetched(&mut self, owner: TenantId, penalty: Micros) {
-        let Some(tenant) = self.get_mut(owner) else { return };
-        tenant.fetches.count += 1.0;
-        tenant.fetches.sum += penalty.as_f64();
-        match &mut tenant.cost {
-            Some(cost) => cost.add(penalty),
-            None => tenant.cost = Some(Estimate::new(penalty)),
-        }
-    }
-
-    /// What was measured fades.
-    pub(crate) fn fade(&mut self) {
-        for tenant in &mut self.all {
-            tenant.fetches.count *= FETCHES_KEEP;
-            tenant.fetches.sum *= FETCHES_KEEP;
-        }
-    }
-
-    /// What misses of a tenant cost, by class.
-    pub(crate) fn class(&self, owner: TenantId) -> u8 {
-        let tenant = &self.all[usize::from(owner)];
-        let known = tenant.fetches.count >= FETCHES_MIN;
-        tenant.cost.filter(|_| known).map_or(0, Estimate::class)
-    }
-
-    /// What a plan is made from.
-    pub(crate) fn reading(&self) -> Vec<TenantReading> {
-        (0..self.all.len()).map(|at| self.reading_of(at)).collect()
-    }
-
-    fn reading_of(&self, at: usize) -> TenantReading {
-        let tenant = &self.all[at];
-        let id = at as TenantId;
-        let penalty = (tenant.fetches.count >= FETCHES_MIN)
-            .then(|| tenant.fetches.get().map(|us| Micros(us as u64)))
-            .flatten();
-        let used = Bytes(self.used(id) as u64);
-        let gets = tenant.hits + tenant.misses;
-        let part = Part {
-            class: self.class(id),
-            used,
-            gets,
-            misses: tenant.misses,
-            sets: tenant.sets,
-            penalty,
-        };
-        TenantReading {
-            id,
-            name: tenant.config.name.clone(),
-            used,
-            items: tenant.items.max(0) as u64,
-            gets,
-            misses: tenant.misses,
-            sets: tenant.sets,
-            penalty,
-            min: tenant.config.min,
-            max: tenant.config.max,
-            weight: tenant.config.weight,
-            classes: vec![part],
-        }
-    }
-
-    /// What tenants were promised.
-    pub(crate) fn goals(&self) -> Vec<Goal> {
-        let goal = |(tenant, id): (&Tenant, TenantId)| {
-            let TenantConfig { target, priority, .. } = tenant.config;
-            target.map(|target| Goal { tenant: id, target, priority })
-        };
-        self.all.iter().zip(0..).filter_map(goal).collect()
-    }
-
-    /// About what a miss of a tenant's key costs; zero where nobody knows.
-    pub(crate) fn penalty(&self, owner: TenantId) -> Micros {
-        of_class(self.class(owner))
     }
 }
 

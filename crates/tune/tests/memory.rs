@@ -16,6 +16,7 @@ struct Fills {
     now: Micros,
     at: u64,
     memory: Option<Bytes>,
+    keys_min: Option<usize>,
     filters: [Filter; 2],
 }
 
@@ -56,6 +57,7 @@ impl Plant for Fills {
             now: self.now,
             limit: Bytes(16 << 20),
             model_memory: self.memory,
+            model_keys_min: self.keys_min,
             tenants: [0, 1].map(tenant).into(),
             samples,
             ..Reading::default()
@@ -85,9 +87,10 @@ const HISTOGRAMS: u64 = 300 << 10;
 const CAUSES: u64 = 160 << 10;
 
 /// What models and observer take after two minutes.
-fn taken(recipe: Recipe, memory: Option<Bytes>) -> (Bytes, Pilot) {
+fn taken(recipe: Recipe, memory: Option<Bytes>, keys_min: Option<usize>) -> (Bytes, Pilot) {
     let mut pilot = Pilot::new(recipe, 1);
-    let mut fills = Fills { now: Micros(0), at: 0, memory, filters: [Filter::NONE; 2] };
+    let filters = [Filter::NONE; 2];
+    let mut fills = Fills { now: Micros(0), at: 0, memory, keys_min, filters };
     for _ in 0..1_200 {
         pilot.tick(&mut fills);
     }
@@ -101,8 +104,8 @@ fn taken(recipe: Recipe, memory: Option<Bytes>) -> (Bytes, Pilot) {
 fn models_keep_to_their_memory() {
     for text in ["kredis", "kredis:model=kaet", "kredis:k=5", "predis", "predis:model=krr"] {
         let recipe = recipe::parse(text).unwrap();
-        let (free, _) = taken(recipe, None);
-        let (bounded, pilot) = taken(recipe, Some(Bytes(1 << 20)));
+        let (free, _) = taken(recipe, None, None);
+        let (bounded, pilot) = taken(recipe, Some(Bytes(1 << 20)), None);
         let pools = &pilot.history().back().unwrap().pools;
         let models = (pools.len() * recipe.evictors.len()) as u64;
         let of_ages = recipe.model.is_some_and(|model| model != "krr");
@@ -114,4 +117,16 @@ fn models_keep_to_their_memory() {
         let known = pools.iter().filter(|pool| pool.forecast.is_some()).count();
         assert!(known >= 2, "{text}: {known} pools have a forecast");
     }
+}
+
+/// Where the plant is content with fewer keys, models take what they are given, and know curves.
+#[test]
+fn a_plant_may_be_content_with_fewer_keys() {
+    let recipe = recipe::parse("kredis").unwrap();
+    let (bounded, pilot) = taken(recipe, Some(Bytes(640 << 10)), Some(512));
+    let given = Bytes(CAUSES + (640 << 10));
+    println!("{bounded} of {given}");
+    assert!(bounded <= given, "{bounded} of {given}");
+    let pools = &pilot.history().back().unwrap().pools;
+    assert!(pools.iter().all(|pool| pool.forecast.is_some()));
 }

@@ -111,8 +111,8 @@ impl Client {
             let length = self.stream.read(&mut some)?;
             text.extend_from_slice(&some[..length]);
             let text = String::from_utf8_lossy(&text);
-            let fields = text.lines().filter_map(|line| line.split_once("larder_sampled:"));
-            if let Some((_, value)) = fields.last().filter(|_| text.ends_with("\r\n")) {
+            let line = text.lines().find_map(|line| line.strip_prefix("larder_sampled:"));
+            if let Some(value) = line.filter(|_| text.ends_with("\r\n")) {
                 return Ok(value.parse()?);
             }
         }

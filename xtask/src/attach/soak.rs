@@ -214,7 +214,9 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     println!("resident in the last quarter          {:>10.1} MiB", late / 1_048_576.0);
     println!("findings of valgrind                  {count:>10}");
     println!("of these with the module in the stack {:>10}", of_module.len());
-    of_module.iter().for_each(|block| println!("\n{block}"));
+    for block in &of_module {
+        println!("\n{block}");
+    }
     ensure!(text.contains("ERROR SUMMARY"), "valgrind did not end: see {}", log.display());
     ensure!(of_module.is_empty(), "valgrind found something: see {}", log.display());
     ensure!(late <= GROWTH_MAX * early, "what is resident grew by {:.3}", late / early);

@@ -12,7 +12,7 @@ const KEYS: u64 = 40_000;
 const BATCH: u64 = 100;
 
 /// How long a fetch of the dear tenant takes.
-const FETCH: Duration = Duration::from_millis(8);
+const FETCH: Duration = Duration::from_millis(25);
 
 /// Reads keys at random, takes its time to fetch what is missing, and writes it.
 fn read(client: &mut Client, prefix: &str, state: &mut u64, fetch: Duration) {
@@ -56,7 +56,7 @@ fn predis_gives_memory_to_the_dear() {
         for _ in 0..25 {
             read(&mut client, "dear:", &mut a, FETCH);
             read(&mut client, "cheap:", &mut b, Duration::ZERO);
-            std::thread::sleep(Duration::from_millis(12));
+            std::thread::sleep(Duration::from_millis(5));
         }
         let used = ["dear", "cheap"].map(|tenant| number(&mut client, tenant, "used"));
         let seconds = begun.elapsed().as_secs();
@@ -69,6 +69,6 @@ fn predis_gives_memory_to_the_dear() {
     }
     let [dear, cheap] = ["dear", "cheap"].map(|tenant| number(&mut client, tenant, "penalty_us"));
     let fetch = FETCH.as_micros() as f64;
-    assert!((fetch..2.0 * fetch).contains(&dear), "a fetch of the dear took {dear} µs");
+    assert!((fetch..3.0 * fetch).contains(&dear), "a fetch of the dear took {dear} µs");
     assert!(cheap < fetch / 2.0, "a fetch of the cheap took {cheap} µs");
 }
