@@ -21,6 +21,12 @@ const GROWTH_MAX: f64 = 1.02;
 /// Between two looks at what is resident.
 const LOOK: Duration = Duration::from_secs(2);
 
+/// After so long the module is loaded anew, where the server lets go of it.
+const LIFE: Duration = Duration::from_secs(30);
+
+/// Between two changes of settings.
+const CHANGE: Duration = Duration::from_secs(3);
+
 /// Tenants in turn.
 const TENANTS: [&str; 4] = [
     "",
@@ -75,6 +81,11 @@ impl Client {
     }
 }
 
+/// A command of words without blanks.
+fn words(line: &str) -> [Vec<String>; 1] {
+    [line.split(' ').map(str::to_owned).collect()]
+}
+
 /// A multiplicative generator is random enough for commands.
 struct Dice(u64);
 
@@ -89,29 +100,27 @@ impl Dice {
         all[self.below(all.len() as u64) as usize]
     }
 
+    /// What an owner may change.
+    fn change(&mut self) -> String {
+        let policies = ["allkeys-lru", "allkeys-lru", "volatile-lru", "allkeys-lfu", "noeviction"];
+        match self.below(12) {
+            0 => self.one_of(&["FLUSHALL", "FLUSHDB"]).to_owned(),
+            1..=2 => format!("CONFIG SET larder.recipe {}", self.one_of(&RECIPES)),
+            3..=4 => format!("CONFIG SET maxmemory {}", self.one_of(&["6mb", "8mb", "12mb"])),
+            5 => format!("CONFIG SET maxmemory-policy {}", self.one_of(&policies)),
+            6 => "CONFIG SET larder.act no".to_owned(),
+            _ => "CONFIG SET larder.act yes".to_owned(),
+        }
+    }
+
     /// A command that a client may send.
-    fn command(&mut self, module: &str) -> Vec<String> {
-        let key = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(4_000));
-        let other = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(4_000));
+    fn command(&mut self) -> Vec<String> {
+        let key = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(20_000));
+        let other = format!("{}{}", self.one_of(&["a:", "b:", ""]), self.below(20_000));
         let value = "x".repeat(self.below(1_500) as usize);
-        let at = self.below(4_000).to_string();
+        let at = self.below(20_000).to_string();
         let words: Vec<&str> = match self.below(2_000) {
-            0 => vec!["FLUSHALL"],
-            1 => vec!["FLUSHDB"],
-            2 => vec!["MODULE", "UNLOAD", "larder"],
-            3..6 => vec!["MODULE", "LOAD", module],
-            6..16 => {
-                vec!["CONFIG", "SET", "larder.act", self.one_of(&["yes", "yes", "yes", "no"])]
-            }
-            16..20 => vec!["CONFIG", "SET", "larder.recipe", self.one_of(&RECIPES)],
-            20..24 => vec!["CONFIG", "SET", "larder.tenants", self.one_of(&TENANTS)],
-            24..28 => vec!["CONFIG", "SET", "maxmemory", self.one_of(&["6mb", "8mb", "12mb"])],
-            28..32 => {
-                let policies =
-                    ["allkeys-lru", "allkeys-lru", "volatile-lru", "allkeys-lfu", "noeviction"];
-                vec!["CONFIG", "SET", "maxmemory-policy", self.one_of(&policies)]
-            }
-            32..40 => {
+            0..40 => {
                 let name = self.one_of(&["plan", "tenants", "advise", "history"]);
                 let name = format!("LARDER.{name}");
                 return vec![name, self.one_of(&["JSON", "a", "2h"]).to_owned()];
@@ -164,9 +173,9 @@ fn findings(log: &str) -> (usize, Vec<String>) {
 }
 
 /// Runs for so many seconds, prints what was seen, and fails where valgrind found anything.
-pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
-    let program = words.next().context(FORM)?;
-    let seconds = words.next().map_or(Ok(1_800), |text| text.parse())?;
+pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let program = arguments.next().context(FORM)?;
+    let seconds = arguments.next().map_or(Ok(1_800), |text| text.parse())?;
     let module = built("liblarder_module.so")?;
     let module = module.to_str().context("the folder's name is no text")?;
     let log = std::env::temp_dir().join(format!("larder-memcheck-{}", std::process::id()));
@@ -179,37 +188,62 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let mut server = Server::start(&valgrind, settings, Some(&own))?;
     let mut clients: Vec<_> =
         (0..3).map(|_| Client::connect(&server)).collect::<Result<Vec<_>>>()?;
+    let mut owner = Client::connect(&server)?;
     let mut dice = Dice(1);
-    let (mut sent, mut evicted, mut samples) = (0_u64, 0_u64, 0_u64);
-    let (begun, mut looked) = (Instant::now(), Instant::now());
+    let (mut sent, mut evicted, mut samples, mut loads) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let begun = Instant::now();
+    let (mut looked, mut changed, mut loaded) = (begun, begun, begun);
     let mut residents = vec![];
     while begun.elapsed() < Duration::from_secs(seconds) {
-        let commands: Vec<_> = (0..DEPTH).map(|_| dice.command(module)).collect();
+        let commands: Vec<_> = (0..DEPTH).map(|_| dice.command()).collect();
         let at = dice.below(clients.len() as u64) as usize;
-        for reply in clients[at].ask(&commands)? {
-            let number = |field: &str| -> Option<u64> {
-                let line = reply.lines().find_map(|line| line.strip_prefix(field))?;
-                line.trim().parse().ok()
-            };
-            evicted = evicted.max(number("larder_evicted_keys:").unwrap_or_default());
-            samples = samples.max(number("larder_samples:").unwrap_or_default());
-        }
+        clients[at].ask(&commands)?;
         sent += DEPTH as u64;
         if looked.elapsed() >= LOOK {
             looked = Instant::now();
             residents.push(resident(&server)?);
+            let info = owner.ask(&words("INFO larder"))?.remove(0);
+            let number = |field: &str| -> u64 {
+                let line = info.lines().find_map(|line| line.strip_prefix(field));
+                line.and_then(|line| line.trim().parse().ok()).unwrap_or_default()
+            };
+            evicted = evicted.max(number("larder_evicted_keys:"));
+            samples = samples.max(number("larder_samples:"));
+        }
+        if changed.elapsed() >= CHANGE {
+            changed = Instant::now();
+            owner.ask(&words(&dice.change()))?;
+            if dice.below(4) == 0 {
+                let tenants = dice.one_of(&TENANTS).to_owned();
+                let set = ["CONFIG", "SET", "larder.tenants", &tenants].map(str::to_owned);
+                owner.ask(&[set.to_vec()])?;
+            }
+        }
+        if loaded.elapsed() < LIFE {
+            continue;
+        }
+        loaded = Instant::now();
+        // A server executes commands of a module that were queued before it unloaded it, which it
+        // has freed by then.
+        for client in &mut clients {
+            client.ask(&words("DISCARD"))?;
+        }
+        if owner.ask(&words("MODULE UNLOAD larder"))?[0] == "OK" {
+            let replies = owner.ask(&words(&format!("MODULE LOAD {module}")))?;
+            ensure!(replies[0] == "OK", "MODULE LOAD: {}", replies[0]);
+            loads += 1;
         }
     }
     let quarter = residents.len() / 4;
     let early = mean(&residents[quarter..2 * quarter]);
     let late = mean(&residents[3 * quarter..]);
-    let _ = clients[0].ask(&[vec!["EXEC".into()], vec!["CONFIG".into(), "GET".into(), "*".into()]]);
-    clients[0].0.get_mut().write_all(b"SHUTDOWN NOSAVE\r\n")?;
+    owner.0.get_mut().write_all(b"SHUTDOWN NOSAVE\r\n")?;
     server.child.wait()?;
     let text = fs::read_to_string(&log)?;
     let (count, of_module) = findings(&text);
     println!("commands sent                         {sent:>10} in {seconds} s");
-    println!("keys evicted, samples, one life's     {evicted:>10} {samples:>10}");
+    println!("loaded anew                           {loads:>10} times");
+    println!("keys evicted, samples, at most a life {evicted:>10} {samples:>10}");
     println!("resident in the second quarter        {:>10.1} MiB", early / 1_048_576.0);
     println!("resident in the last quarter          {:>10.1} MiB", late / 1_048_576.0);
     println!("findings of valgrind                  {count:>10}");
@@ -219,6 +253,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     }
     ensure!(text.contains("ERROR SUMMARY"), "valgrind did not end: see {}", log.display());
     ensure!(of_module.is_empty(), "valgrind found something: see {}", log.display());
+    ensure!(evicted > 0 && samples > 0, "the module did nothing");
     ensure!(late <= GROWTH_MAX * early, "what is resident grew by {:.3}", late / early);
     Ok(())
 }
