@@ -10,7 +10,7 @@
 
 use crate::draw::Draws;
 use crate::module::Module;
-use crate::server::{Context, avoids_replica_traffic};
+use crate::server::{Context, avoids_replica_traffic, processor_us};
 use base::{Bytes, TenantId};
 use std::cell::{Cell, RefCell};
 use tune::{Evictor, PoolStep, Step};
@@ -252,10 +252,4 @@ impl Hand {
         }
         true
     }
-}
-
-/// Processor time of this thread, in microseconds.
-fn processor_us() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
 }
