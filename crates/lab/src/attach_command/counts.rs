@@ -235,8 +235,8 @@ mod tests {
         let mut counts = Counts::default();
         for look in 0..MANY as u64 {
             let read = |class: Class, hits: u64| {
-                let (hits, cold_hits, evicted) = (look * hits, look * hits / 4, look * 9);
-                Class { hits, cold_hits, evicted, ..class }
+                let (hits, evicted, cold_hits) = (look * hits, look * 9, look * hits / 4);
+                Class { hits, evicted, cold_hits, ..class }
             };
             let classes = vec![read(class(1, 8), 4), read(class(2, 8), 40)];
             assert_eq!(counts.transfer(), None, "{look}");
