@@ -143,7 +143,7 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
     handle.spawn("transfer", move || transfer::run(&shared))?;
     if let Some(http) = http {
         let shared = handle.shared.clone();
-        handle.spawn("http", move || http::run(&shared, http))?;
+        handle.spawn("http", move || dashboard::run(&shared, http))?;
     }
     handle.spawn("acceptor", move || acceptor.run())?;
     Ok(handle)

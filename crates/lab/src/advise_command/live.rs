@@ -1,4 +1,4 @@
-//! Of a running Larder: it says itself what it knows.
+//! Of a running Larder, or of a Redis or Valkey with its module: they say it themselves.
 
 use crate::capture_command::{Place, redis::Control};
 use anyhow::bail;
@@ -6,7 +6,7 @@ use anyhow::bail;
 /// Prints what the server at `url` advises, of all tenants or of one.
 ///
 /// # Errors
-/// Nobody listens there, or what does is no Larder.
+/// Nobody listens there, or what does is no Larder and has no module of one.
 pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
@@ -16,13 +16,16 @@ pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result
         );
     }
     let mut server = Control::connect(place.address())?;
-    if !server.info()?.contains_key("larder_version") {
+    let mut words = if server.info()?.contains_key("larder_version") {
+        vec!["LARDER", "ADVISE"]
+    } else if server.has_module()? {
+        vec!["LARDER.ADVISE"]
+    } else {
         bail!(
             "{url} is no Larder: `larder advise --from {url}` watches it for a while and says \
              what would help, `larder attach {url}` what it can be set to"
         );
-    }
-    let mut words = vec!["LARDER", "ADVISE"];
+    };
     words.extend(tenant);
     // Its lines stand in the document, too.
     words.push("JSON");

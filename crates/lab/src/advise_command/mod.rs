@@ -1,8 +1,8 @@
 //! `larder advise`: what would make clients wait less, in sentences.
 //!
-//! A Larder knows it and is asked (`live.rs`). For those who do not run Larder yet (`offline`):
-//! another server is watched for a while, or a trace is read, and what was asked for is played
-//! through caches that do not exist.
+//! A Larder knows it and is asked, and so is its module in another server (`live.rs`). For those
+//! who do not run Larder yet (`offline`): another server is watched for a while, or a trace is
+//! read, and what was asked for is played through caches that do not exist.
 
 mod live;
 mod offline;
@@ -13,7 +13,8 @@ use crate::capture_command::ReadRules;
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
 pub struct Args {
-    /// A running Larder to ask: redis://[user:password@]host[:port]
+    /// A running Larder to ask, or a Redis or Valkey with its module:
+    /// redis://[user:password@]host[:port]
     #[arg(value_name = "URL", conflicts_with = "from")]
     url: Option<String>,
     /// Only what it says of this tenant

@@ -5,8 +5,9 @@
 //! number of candidates that is no matter: it asks itself whether the key would be there. A size is
 //! that of the last write of the key, or the mean of those that were seen.
 
-use crate::capture_command::redis::{Control, number};
+use crate::capture_command::redis::{Control, Fields, number};
 use base::{Bytes, Filter, Micros, Sample, Sighting, hash};
+use report::{Counters, Server, Tenant};
 use std::collections::HashMap;
 use trace::capture::{Deed, Event};
 use tune::{Evictor, Plant, Reading, Step, TenantReading};
@@ -28,6 +29,7 @@ pub(super) struct Told {
     pub(super) items: u64,
     pub(super) hits: u64,
     pub(super) misses: u64,
+    pub(super) evicted: u64,
 }
 
 impl Told {
@@ -36,20 +38,63 @@ impl Told {
     /// # Errors
     /// It is gone, or refuses INFO.
     pub(super) fn ask(control: &mut Control) -> anyhow::Result<Self> {
-        let info = control.info()?;
-        let of = |name| number(&info, name).unwrap_or_default();
+        Ok(Self::of(&control.info()?))
+    }
+
+    /// What INFO says.
+    pub(super) fn of(info: &Fields) -> Self {
+        let of = |name| number(info, name).unwrap_or_default();
         let keys = |text: &String| {
             let keys = text.strip_prefix("keys=")?.split(',').next()?;
             keys.parse::<u64>().ok()
         };
         let databases = info.iter().filter(|(name, _)| name.starts_with("db"));
-        Ok(Self {
+        Self {
             limit: of("maxmemory"),
             used: of("used_memory"),
             items: databases.filter_map(|(_, text)| keys(text)).sum(),
             hits: of("keyspace_hits"),
             misses: of("keyspace_misses"),
-        })
+            evicted: of("evicted_keys"),
+        }
+    }
+
+    /// All keys, as the one tenant of a report: nobody tells them apart.
+    pub(super) fn tenant(&self, policy: &str) -> Tenant {
+        let Self { used, items, hits, misses, evicted, .. } = *self;
+        Tenant {
+            name: "all".to_owned(),
+            used,
+            items,
+            weight: 1.0,
+            policy: policy.to_owned(),
+            counters: Counters { hits, misses, evicted, ..Counters::default() },
+            ..Tenant::default()
+        }
+    }
+}
+
+/// The server as a whole, by what INFO says.
+pub(super) fn server(info: &Fields) -> Server {
+    let of = |name| number(info, name).unwrap_or_default();
+    let word = |name: &str| info.get(name).cloned();
+    let (kind, version) = match word("valkey_version") {
+        Some(version) => ("Valkey", Some(version)),
+        None => ("Redis", word("redis_version")),
+    };
+    let (version, own) = (version.unwrap_or_default(), env!("CARGO_PKG_VERSION"));
+    Server {
+        version: format!("{own} attached to {kind} {version}"),
+        uptime_s: of("uptime_in_seconds"),
+        recipe: "dlru".to_owned(),
+        policy: word("maxmemory_policy").unwrap_or_default(),
+        maxmemory: of("maxmemory"),
+        divided: of("maxmemory"),
+        used: of("used_memory"),
+        resident: of("used_memory_rss"),
+        machine: of("total_system_memory"),
+        clients: of("connected_clients"),
+        ..Server::default()
     }
 }
 

@@ -4,28 +4,27 @@
 //! found is written down when it is switched off and restored at every end that can still speak to
 //! the server.
 
+use super::Args;
 use super::burst::{Burst, has_holes};
+use super::classes::{self, Tally};
+use super::counts::Counts;
 use super::mover::Mover;
 use super::plant::ClassPlant;
-use super::say::{Moves, Say};
+use super::run::Run;
+use super::say::{self, Moves, Say};
 use super::told::Told;
-use super::{Args, Rhythm, classes};
 use crate::capture_command::cost::Cost;
 use crate::capture_command::memcached::Control;
 use crate::interrupt::Interrupt;
 use crate::replay::Address;
 use anyhow::{Context, ensure};
 use std::time::{Duration, Instant};
-use tune::{Pilot, Recipe};
+use tune::Pilot;
 
-/// From this version on pages are moved without being asked twice.
-const ACTS_FROM: (u32, u32, u32) = (1, 6, 43);
 /// Time between two looks at the clock, the keyboard and the page in flight.
 const LOOK: Duration = Duration::from_millis(20);
-/// A server that does not come back within this time is gone.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Time between two attempts to reach it.
-const RETRY: Duration = Duration::from_millis(500);
+/// Time between two looks at what the server counts.
+const COUNT: Duration = Duration::from_secs(1);
 /// Bursts with holes in a row after which the fix is named.
 const REJECTED_MANY: u32 = 3;
 /// Seeds the models: the sample is the same in every run.
@@ -34,13 +33,15 @@ const SEED: u64 = 1;
 /// Runs until it is interrupted or its time is over.
 pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     let text = args.recipe.as_deref().unwrap_or("lama");
-    let (recipe, rhythm) = classes(text, args.window, args.every)?;
+    let (recipe, rhythm) = super::classes(text, args.window, args.every)?;
     let interrupt = Interrupt::listen_to_the_end()?;
+    let say = Say { json: args.json };
     let mut run = Run {
         to,
         recipe,
         rhythm,
-        say: Say { json: args.json },
+        say,
+        board: super::serve(args, say)?,
         ends: args.span.map(|span| Instant::now() + Duration::from_micros(span.0)),
         interrupt,
         cost: Cost::default(),
@@ -58,67 +59,12 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             session.restore(run.say)?;
             return Err(error);
         }
-        run.say.event("lost", &format!("the connection is lost ({error:#}); waiting for it"));
+        run.happened("lost", &format!("the connection is lost ({error:#}); waiting for it"));
         let Some(back) = run.reach()? else { break };
         session = session.again(back, &mut run, args)?;
     }
     run.say.event("end", &run.summary());
     Ok(())
-}
-
-/// What stays, whatever becomes of the server.
-struct Run<'a> {
-    to: &'a Address,
-    recipe: Recipe,
-    rhythm: Rhythm,
-    say: Say,
-    ends: Option<Instant>,
-    interrupt: Interrupt,
-    cost: Cost,
-    moves: Moves,
-}
-
-impl Run<'_> {
-    fn is_over(&self) -> bool {
-        self.interrupt.is_wanted() || self.ends.is_some_and(|ends| Instant::now() >= ends)
-    }
-
-    /// Whether bursts are watched, or only counts are read.
-    const fn watches(&self) -> bool {
-        self.recipe.model.is_some()
-    }
-
-    /// Waits for the server to come back and to answer; nothing where the user does not want to any
-    /// more.
-    fn reach(&self) -> anyhow::Result<Option<(Control, Told)>> {
-        let ask = |mut control: Control| Ok((Told::ask(&mut control)?, control));
-        let began = Instant::now();
-        loop {
-            match Control::connect(self.to).and_then(ask) {
-                Ok((told, control)) => return Ok(Some((control, told))),
-                Err(_) if self.is_over() => return Ok(None),
-                Err(error) => ensure!(
-                    began.elapsed() < PATIENCE,
-                    "{error:#}. It has been gone for {} s: nothing is left to restore, for a \
-                     memcached that starts anew moves pages as its command line says",
-                    PATIENCE.as_secs()
-                ),
-            }
-            std::thread::sleep(RETRY);
-        }
-    }
-
-    fn summary(&self) -> String {
-        let Moves { pages_moved, refused, bursts_rejected } = self.moves;
-        let mut text = format!(
-            "{pages_moved} pages were moved, {refused} orders were refused, {bursts_rejected} \
-             bursts had too many holes."
-        );
-        if self.watches() {
-            text = format!("{text} {}", self.cost.sentence("watch"));
-        }
-        text
-    }
 }
 
 /// The time with one process of the server.
@@ -127,6 +73,11 @@ struct Session {
     plant: ClassPlant,
     pilot: Pilot,
     mover: Option<Mover>,
+    counts: Counts,
+    tally: Tally,
+    counted: Instant,
+    /// The classes between which pages moved by counts last: said once.
+    said: Option<(u8, u8)>,
     /// `slabs automove` as it was found, where it was switched off.
     found: Option<String>,
     rejected: u32,
@@ -151,12 +102,16 @@ impl Session {
             plant: ClassPlant::new(told),
             pilot,
             mover: acts.then(|| Mover::new(Instant::now())),
+            counts: Counts::default(),
+            tally: Tally::default(),
+            counted: Instant::now(),
+            said: None,
             found: None,
             rejected: 0,
             earlier: run.moves,
         };
         if acts {
-            session.take_over(run.say)?;
+            session.take_over(run)?;
         }
         // The clock begins, and with the first step the keys to sample are known.
         session.pilot.tick(&mut session.plant);
@@ -172,12 +127,12 @@ impl Session {
     ) -> anyhow::Result<Self> {
         let before = self.plant.told().clone();
         if told.is_of_same_process(&before) {
-            run.say.event("back", "the connection is back, and the server is the same.");
+            run.happened("back", "the connection is back, and the server is the same.");
             let mut session = Self { control, ..self };
             session.plant.note(told);
             return Ok(session);
         }
-        run.say.event(
+        run.happened(
             "restarted",
             &format!(
                 "the server was restarted (process {}, up for {} s): what was learnt of its \
@@ -189,7 +144,7 @@ impl Session {
     }
 
     /// Switches memcached's own mover off, and writes down what it was.
-    fn take_over(&mut self, say: Say) -> anyhow::Result<()> {
+    fn take_over(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
         let settings = self.control.table("stats settings")?;
         let found = settings.get("slab_automove").cloned().unwrap_or_else(|| "1".to_owned());
         let answer = self.control.say("slabs automove 0")?;
@@ -198,7 +153,7 @@ impl Session {
             "the server does not let its own page mover be switched off ({answer}), and would \
              move pages back: leave --act out"
         );
-        say.event(
+        run.happened(
             "acting",
             &format!("slabs automove is off while pages are moved; it was {found}."),
         );
@@ -252,6 +207,7 @@ impl Session {
                     if self.pilot.tick(&mut self.plant) {
                         run.moves = self.moves(run.moves);
                         run.say.epoch(&self.pilot.status(), &self.plant, run.moves);
+                        run.board.iter().for_each(|board| board.epoch(&self.pilot));
                     }
                 }
             }
@@ -277,9 +233,11 @@ impl Session {
                 run.moves = self.moves(run.moves);
                 return Ok(false);
             }
+            self.count(run)?;
             if let Some(mover) = &mut self.mover {
-                let told = mover.step(&mut self.control, self.plant.wanted(), self.plant.told())?;
-                if let Some(told) = told {
+                let plant = &self.plant;
+                let (wanted, hungry, known) = (plant.wanted(), &plant.hungry, plant.told());
+                if let Some(told) = mover.step(&mut self.control, wanted, hungry, known)? {
                     self.plant.note(told);
                 }
             }
@@ -294,6 +252,34 @@ impl Session {
                 std::thread::sleep(left.min(LOOK));
             }
         }
+    }
+
+    /// Looks at what the server counts, and has pages moved of which that is enough to know.
+    fn count(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        if self.counted.elapsed() < COUNT {
+            return Ok(());
+        }
+        self.counted = Instant::now();
+        let told = Told::ask(&mut self.control)?;
+        self.counts.look(&told);
+        if let Some(board) = &run.board {
+            self.tally.look(&told);
+            let tenants = self.tally.tenants(&told, self.plant.wanted());
+            board.look(classes::server(&told, run.recipe.name), tenants);
+        }
+        self.plant.note(told);
+        self.plant.hungry = self.counts.evicting();
+        let found = self.counts.transfer().filter(|_| run.watches() && self.plant.told().is_full());
+        let Some(transfer) = found else { return Ok(()) };
+        let acts = self.mover.is_some();
+        if acts {
+            self.plant.shift(&transfer);
+            self.pilot.follow();
+        }
+        if self.said.replace((transfer.from, transfer.to)) != Some((transfer.from, transfer.to)) {
+            run.happened("counts", &say::transfer(&transfer, &self.plant, acts));
+        }
+        Ok(())
     }
 
     /// What moved so far, with this session's share.
@@ -319,33 +305,5 @@ impl Session {
                      less to do.";
         }
         run.say.event("rejected", &text);
-    }
-}
-
-impl Run<'_> {
-    /// Whether this server's pages are moved; where they are not, says why.
-    fn may_act(&self, told: &Told, args: &Args) -> bool {
-        let place = format!("memcached {} at {}:{}", told.version, self.to.host, self.to.port);
-        let (recipe, window, every) = (&self.recipe.name, self.rhythm.window, self.rhythm.every);
-        let how = if self.watches() {
-            format!("recipe {recipe}, watched for {window} of every {every}")
-        } else {
-            format!("recipe {recipe}, its counts are read every {every}")
-        };
-        let begin = |what: &str| self.say.event("begin", &format!("{place}: {how}. {what}"));
-        if !args.act {
-            begin("Nothing is changed; --act moves pages.");
-            return false;
-        }
-        if told.version() < ACTS_FROM && !args.act_before_1_6_43 {
-            begin(
-                "It is only watched, --act or not: before 1.6.43 a move of a page could crash the \
-                 server, and before 1.6.34 the items on the page were lost. Run a newer one, or \
-                 add --act-before-1-6-43.",
-            );
-            return false;
-        }
-        begin("Pages are moved, one at a time; Ctrl-C ends it and restores what was found.");
-        true
     }
 }

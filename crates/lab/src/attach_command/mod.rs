@@ -12,18 +12,26 @@
 //! Valkey (`redis.rs`) the number of candidates and the policy are chosen. It only watches and says
 //! what it would do, until it is told to act.
 
+mod better;
+mod board;
 mod burst;
+mod classes;
+mod counts;
 mod keys;
 mod memcached;
 mod mover;
 mod plant;
 mod redis;
+mod run;
 mod say;
 pub(crate) mod told;
 
 use crate::capture_command::{Place, windows::time};
 use anyhow::bail;
 use base::Micros;
+use board::Board;
+use say::Say;
+use std::net::SocketAddr;
 use tune::Recipe;
 use tune::recipe::{self, Pools};
 
@@ -68,6 +76,10 @@ pub struct Args {
     /// End by itself after so long; without it Ctrl-C ends it
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     span: Option<Micros>,
+    /// Serve the dashboard, /metrics and /report.json there, as 127.0.0.1:9380: to whoever reaches
+    /// it, for there are no passwords
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<SocketAddr>,
     /// Print an object a line: one for each epoch, and one for whatever else happens
     #[arg(long)]
     json: bool,
@@ -83,6 +95,14 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Place::Memcached(address) => memcached::run(&address, &args),
         Place::Redis(address) => redis::run(&address, &args),
     }
+}
+
+/// Begins to serve, if that is asked for, and says where.
+fn serve(args: &Args, say: Say) -> anyhow::Result<Option<Board>> {
+    let Some(address) = args.http else { return Ok(None) };
+    let (board, address) = Board::serve(address)?;
+    say.event("http", &format!("the dashboard is at http://{address}/."));
+    Ok(Some(board))
 }
 
 /// A window, and the time from the start of one to that of the next.

@@ -89,7 +89,7 @@ impl Mover {
     }
 
     /// Does what there is to do, if it is time: asks what became of the page in flight, or sends
-    /// the next. What was told, if anything was asked.
+    /// the next, to one of the classes that are hungry. What was told, if anything was asked.
     ///
     /// # Errors
     /// The server is gone, or moves no pages.
@@ -97,6 +97,7 @@ impl Mover {
         &mut self,
         control: &mut Control,
         wanted: &[(u8, f64)],
+        hungry: &HashSet<u8>,
         known: &Told,
     ) -> anyhow::Result<Option<Told>> {
         let now = Instant::now();
@@ -105,7 +106,7 @@ impl Mover {
             self.keeps.clear();
             self.full.clear();
         }
-        if now < self.next || self.flight.is_none() && self.choose(known).is_none() {
+        if now < self.next || self.flight.is_none() && self.choose(hungry, known).is_none() {
             return Ok(None);
         }
         self.next = now + PACE;
@@ -123,7 +124,7 @@ impl Mover {
         }
         if self.next <= now + PACE
             && !told.is_moving
-            && let Some((from, to)) = self.choose(&told)
+            && let Some((from, to)) = self.choose(hungry, &told)
         {
             let line = control.say(&format!("slabs reassign {from} {to}"))?;
             match Answer::of(&line) {
@@ -154,8 +155,9 @@ impl Mover {
         self.next = now + self.wait;
     }
 
-    /// From which class to which a page is to go, if any is.
-    fn choose(&self, told: &Told) -> Option<(u8, u8)> {
+    /// From which class to which a page is to go, if any is. What evicts nothing needs no page,
+    /// whatever a plan of some time ago says.
+    fn choose(&self, hungry: &HashSet<u8>, told: &Told) -> Option<(u8, u8)> {
         let pages = |class: u8| told.class(class).map_or(0, |class| class.pages);
         let have: f64 = self.wanted.iter().map(|&(class, _)| pages(class) as f64).sum();
         let wanted: f64 = self.wanted.iter().map(|(_, wanted)| wanted).sum();
@@ -169,8 +171,9 @@ impl Mover {
         let gives = |&&(class, has, off): &&(u8, u64, f64)| {
             has > 1 && off >= OFF_MIN && !self.keeps.contains(&class)
         };
-        let takes =
-            |&&(class, _, off): &&(u8, u64, f64)| off <= -OFF_MIN && !self.full.contains(&class);
+        let takes = |&&(class, _, off): &&(u8, u64, f64)| {
+            off <= -OFF_MIN && hungry.contains(&class) && !self.full.contains(&class)
+        };
         let from = off.iter().filter(gives).max_by(|a, b| a.2.total_cmp(&b.2))?;
         let to = off.iter().filter(takes).min_by(|a, b| a.2.total_cmp(&b.2))?;
         Some((from.0, to.0))
@@ -182,25 +185,26 @@ mod tests {
     use super::super::told::Class;
     use super::*;
 
-    fn choose(held: &[u64], wanted: &[f64], keeps: &[u8]) -> Option<(u8, u8)> {
+    fn choose(held: &[u64], wanted: &[f64], keeps: &[u8], hungry: u8) -> Option<(u8, u8)> {
         let class = |(number, &pages)| Class { number, pages, ..Class::default() };
         let told = Told { classes: (1..).zip(held).map(class).collect(), ..Told::default() };
         let mut mover = Mover::new(Instant::now());
         mover.wanted = (1..).zip(wanted.iter().copied()).collect();
         mover.keeps = keeps.iter().copied().collect();
-        mover.choose(&told)
+        mover.choose(&(1..=hungry).collect(), &told)
     }
 
     #[test]
     fn the_class_with_most_too_much_gives_to_the_one_with_most_too_little() {
-        assert_eq!(choose(&[9, 2, 1], &[4.0, 4.0, 4.0], &[]), Some((1, 3)));
-        assert_eq!(choose(&[4, 4, 4], &[4.0, 4.0, 4.0], &[]), None);
-        assert_eq!(choose(&[5, 4], &[4.5, 4.5], &[]), None, "half a page is nothing");
-        assert_eq!(choose(&[9, 5, 1], &[4.0, 4.0, 7.0], &[1]), Some((2, 3)));
-        assert_eq!(choose(&[1, 5], &[0.0, 6.0], &[]), None, "the last page stays");
+        assert_eq!(choose(&[9, 2, 1], &[4.0, 4.0, 4.0], &[], 3), Some((1, 3)));
+        assert_eq!(choose(&[4, 4, 4], &[4.0, 4.0, 4.0], &[], 3), None);
+        assert_eq!(choose(&[5, 4], &[4.5, 4.5], &[], 3), None, "half a page is nothing");
+        assert_eq!(choose(&[9, 5, 1], &[4.0, 4.0, 7.0], &[1], 3), Some((2, 3)));
+        assert_eq!(choose(&[1, 5], &[0.0, 6.0], &[], 3), None, "the last page stays");
         // Memory for half of what was planned.
-        assert_eq!(choose(&[6, 2], &[8.0, 8.0], &[]), Some((1, 2)));
-        assert_eq!(choose(&[6, 2], &[], &[]), None);
+        assert_eq!(choose(&[6, 2], &[8.0, 8.0], &[], 3), Some((1, 2)));
+        assert_eq!(choose(&[6, 2], &[], &[], 3), None);
+        assert_eq!(choose(&[6, 2], &[4.0, 4.0], &[], 1), None, "the second evicts nothing");
     }
 
     #[test]

@@ -16,10 +16,11 @@
 //! watched miss is of the class of the write that fills it; where nobody watches, the misses are
 //! divided as the writes are.
 
+use super::counts::Transfer;
 use super::told::{Class, PAGE, Told};
 use base::{Bytes, Filter, Micros, Sample};
 use policy::rank::Victims;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use tune::{Part, Plant, Reading, Step, TenantReading};
 
 /// Weight of a look at what victims are worth against those before.
@@ -57,6 +58,8 @@ pub(super) struct ClassPlant {
     filter: Filter,
     /// Pages that classes are to have.
     wanted: Vec<(u8, f64)>,
+    /// Classes that needed more room lately.
+    pub(super) hungry: HashSet<u8>,
 }
 
 impl ClassPlant {
@@ -70,6 +73,7 @@ impl ClassPlant {
             dropped: 0,
             filter: Filter::NONE,
             wanted: vec![],
+            hungry: HashSet::new(),
         }
     }
 
@@ -89,6 +93,18 @@ impl ClassPlant {
     /// Pages that classes are to have; nothing while a class that wants one can just take it.
     pub(super) fn wanted(&self) -> &[(u8, f64)] {
         if self.told.is_full() { &self.wanted } else { &[] }
+    }
+
+    /// Pages are to go from class to class, beside the plan: it is what they have, but for those.
+    pub(super) fn shift(&mut self, transfer: &Transfer) {
+        let pages = transfer.pages as f64;
+        let change = |class: &Class| match class.number {
+            number if number == transfer.from => -pages,
+            number if number == transfer.to => pages,
+            _ => 0.0,
+        };
+        let wanted = |class: &Class| (class.number, class.pages as f64 + change(class));
+        self.wanted = self.told.classes.iter().map(wanted).collect();
     }
 
     /// What an item of each class takes.

@@ -4,7 +4,9 @@
 //! are all there is to steer, the number of candidates of an eviction (DLRU's K) and the policy.
 //! Both are changed by CONFIG SET and put back at the end.
 
-use super::keys::{KeyPlant, Told};
+use super::better::Better;
+use super::board::Board;
+use super::keys::{self, KeyPlant, Told};
 use super::say::{self, Say};
 use super::{Args, Rhythm};
 use crate::capture_command::cost::Cost;
@@ -17,20 +19,18 @@ use serde_json::json;
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
 use trace::capture::{Monitor, Parser};
-use tune::pilot::Trial;
 use tune::{Evictor, Pilot, Recipe, recipe};
 
 /// Time between two looks at the clock and at the keyboard.
 const LOOK: Duration = Duration::from_millis(20);
+/// Time between two looks that are shown.
+const SHOWN: Duration = Duration::from_secs(1);
 const CHUNK: usize = 1 << 18;
 /// A server that does not come back within this time is gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(500);
 /// Numbers of candidates that are tried beside the one that was found.
 const KS: [u8; 5] = [1, 2, 5, 10, 16];
-/// A policy must be so much better than the one in force, beyond chance, so many times in a row.
-const BETTER: f64 = 0.05;
-const TIMES: u32 = 3;
 /// Weight of a burst's requests in the next.
 const KEEP: f64 = 0.85;
 const SEED: u64 = 1;
@@ -59,7 +59,8 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
     let interrupt = Interrupt::listen_to_the_end()?;
     let ends = args.span.map(|span| Instant::now() + Duration::from_micros(span.0));
     let say = Say { json: args.json };
-    let mut run = Run { to, rhythm, chosen, say, interrupt, ends, cost: Cost::default() };
+    let board = super::serve(args, say)?;
+    let mut run = Run { to, rhythm, chosen, say, board, interrupt, ends, cost: Cost::default() };
     let mut control = Control::connect(to)?;
     loop {
         let mut session = Session::begin(control, &run, args.act)?;
@@ -72,10 +73,10 @@ pub(super) fn run(to: &Address, args: &Args) -> anyhow::Result<()> {
             session.restore(say)?;
             return Err(error);
         }
-        say.event("lost", &format!("the connection is lost ({error:#}); waiting for it"));
+        run.happened("lost", &format!("the connection is lost ({error:#}); waiting for it"));
         let Some(back) = run.reach()? else { break };
         control = back;
-        say.event("back", "the server is there again.");
+        run.happened("back", "the server is there again.");
         session.hand_over(&mut control, say)?;
     }
     say.event("end", &run.cost.sentence("MONITOR"));
@@ -87,20 +88,34 @@ struct Run<'a> {
     rhythm: Rhythm,
     chosen: Recipe,
     say: Say,
+    board: Option<Board>,
     interrupt: Interrupt,
     ends: Option<Instant>,
     cost: Cost,
 }
 
 impl Run<'_> {
+    /// Says what happened, and has it shown.
+    fn happened(&self, event: &str, says: &str) {
+        self.say.event(event, says);
+        self.board.iter().for_each(|board| board.note(says));
+    }
+
     fn is_over(&self) -> bool {
         self.interrupt.is_wanted() || self.ends.is_some_and(|ends| Instant::now() >= ends)
     }
 
+    /// Waits for the server to come back, to answer, and to have loaded its data; nothing where the
+    /// user does not want to any more.
     fn reach(&self) -> anyhow::Result<Option<Control>> {
+        let ask = |mut control: Control| {
+            let info = control.info()?;
+            ensure!(info.get("loading").is_none_or(|flag| flag == "0"), "it loads its data");
+            Ok(control)
+        };
         let began = Instant::now();
         loop {
-            match Control::connect(self.to) {
+            match Control::connect(self.to).and_then(ask) {
                 Ok(control) => return Ok(Some(control)),
                 Err(_) if self.is_over() => return Ok(None),
                 Err(error) => ensure!(
@@ -137,8 +152,9 @@ struct Session {
     policy: String,
     k: u8,
     found: Found,
-    /// The policy that was better last, and how often in a row.
-    better: (String, u32),
+    better: Better,
+    /// When what it tells was shown last.
+    shown: Instant,
 }
 
 impl Session {
@@ -179,8 +195,8 @@ impl Session {
         );
         let pilot = pilot(run, &policy, k, acts);
         let plant = KeyPlant::new(told);
-        let (found, better) = (Found::default(), (String::new(), 0));
-        let mut session = Self { control, plant, pilot, acts, policy, k, found, better };
+        let (found, better, shown) = (Found::default(), Better::default(), Instant::now());
+        let mut session = Self { control, plant, pilot, acts, policy, k, found, better, shown };
         session.pilot.tick(&mut session.plant);
         Ok(session)
     }
@@ -226,6 +242,7 @@ impl Session {
                 if run.is_over() {
                     return Ok(());
                 }
+                self.show(run)?;
                 std::thread::sleep(LOOK);
             }
             if pauses {
@@ -241,28 +258,40 @@ impl Session {
         stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
         let (mut parser, mut buffer) = (Monitor::default(), vec![0; CHUNK]);
         let ends = Instant::now() + Duration::from_micros(run.rhythm.window.0);
-        let plant = &mut self.plant;
-        plant.begin(run.rhythm.window);
-        parser.feed(&arrived, &mut |event| plant.see(event));
+        self.plant.begin(run.rhythm.window);
+        parser.feed(&arrived, &mut |event| self.plant.see(event));
         while Instant::now() < ends {
             if run.is_over() {
                 return Ok(false);
             }
+            self.show(run)?;
             match stream.read(&mut buffer) {
                 Ok(0) => bail!("the server closed the connection"),
-                Ok(got) => parser.feed(&buffer[..got], &mut |event| plant.see(event)),
+                Ok(got) => parser.feed(&buffer[..got], &mut |event| self.plant.see(event)),
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
                     _ => bail!("the connection is lost ({error})"),
                 },
             }
         }
-        parser.end(&mut |event| plant.see(event));
+        parser.end(&mut |event| self.plant.see(event));
         Ok(true)
+    }
+
+    /// Once a second, what the server tells, for `--http`.
+    fn show(&mut self, run: &Run<'_>) -> anyhow::Result<()> {
+        let Some(board) = run.board.as_ref().filter(|_| self.shown.elapsed() >= SHOWN) else {
+            return Ok(());
+        };
+        self.shown = Instant::now();
+        let info = self.control.info()?;
+        board.look(keys::server(&info), vec![Told::of(&info).tenant(&self.policy)]);
+        Ok(())
     }
 
     /// Says what came of an epoch, and sets what is to be set.
     fn epoch(&mut self, run: &Run<'_>, from: &Told, to: &Told) -> anyhow::Result<()> {
+        run.board.iter().for_each(|board| board.epoch(&self.pilot));
         let status = self.pilot.status();
         let Some(epoch) = status.history.last() else { return Ok(()) };
         let planned = status.plan.as_ref().and_then(|plan| plan.pools.first());
@@ -270,8 +299,7 @@ impl Session {
         let (reads, misses) =
             (to.hits + to.misses - from.hits - from.misses, to.misses - from.misses);
         let ratio = misses as f64 / reads.max(1) as f64;
-        let trials = self.pilot.trials();
-        let advice = self.advice(&trials);
+        let advice = self.better.see(&self.policy, &self.pilot.trials());
         if run.say.json {
             say::object(&json!({
                 "event": "epoch",
@@ -319,7 +347,7 @@ impl Session {
             self.policy = policy;
             // Another policy is another cache.
             self.pilot = pilot(run, &self.policy, self.k, true);
-            self.better = (String::new(), 0);
+            self.better = Better::default();
             self.pilot.tick(&mut self.plant);
         }
         Ok(())
@@ -336,38 +364,12 @@ impl Session {
         }
         if let Err(error) = self.control.text(&["CONFIG", "SET", name, value]) {
             self.acts = false;
-            run.say.event("refused", &format!("{error:#}. From here on it is only advice."));
+            run.happened("refused", &format!("{error:#}. From here on it is only advice."));
             return Ok(());
         }
         let before = before.unwrap_or_default();
-        run.say.event("set", &format!("{name} is {value}; it was {before}."));
+        run.happened("set", &format!("{name} is {value}; it was {before}."));
         Ok(())
-    }
-
-    /// A policy that has been shown to be better often enough, of those that the server knows for
-    /// all keys.
-    fn advice(&mut self, trials: &[Trial]) -> Option<String> {
-        let name = |trial: &Trial| match trial.evictor.policy {
-            "klru" => Some("allkeys-lru"),
-            "lfu" => Some("allkeys-lfu"),
-            _ => None,
-        };
-        if !self.policy.starts_with("allkeys-") {
-            // Which keys may leave is the operator's choice.
-            return None;
-        }
-        let least = trials
-            .iter()
-            .filter_map(|trial| Some((name(trial)?, trial)))
-            .filter(|(name, _)| *name != self.policy)
-            .min_by(|(_, a), (_, b)| a.waits.total_cmp(&b.waits));
-        let Some((name, _)) = least.filter(|(_, one)| one.waits + one.band < 1.0 - BETTER) else {
-            self.better = (String::new(), 0);
-            return None;
-        };
-        let times = if self.better.0 == name { self.better.1 + 1 } else { 1 };
-        self.better = (name.to_owned(), times);
-        (times >= TIMES).then(|| name.to_owned())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What an attached pilot says: a line for each epoch, and a sentence for whatever else happens; or
 //! the same as objects, one a line.
 
+use super::counts::Transfer;
 use super::plant::ClassPlant;
 use super::told::PAGE;
 use ::report::words::percent;
@@ -47,6 +48,22 @@ impl Say {
             text(&line(status, epoch, judged, plant, moves));
         }
     }
+}
+
+/// Pages that go from class to class by what was counted of them, in a sentence.
+pub(super) fn transfer(transfer: &Transfer, plant: &ClassPlant, acts: bool) -> String {
+    let name = |number: u8| {
+        let share = plant.told().class(number).map_or(0, |class| class.share);
+        base::Bytes(share).to_string()
+    };
+    let &Transfer { from, to, loses, gains, .. } = transfer;
+    let does = if acts { "go" } else { "would go" };
+    format!(
+        "pages of class {} {does} to class {}: by what is counted one is hit {loses:.0} times in \
+         the one at most, and {gains:.0} times in the other at least.",
+        name(from),
+        name(to)
+    )
 }
 
 /// Prints a line. A reader that has seen enough is no reason to leave the server as it is.

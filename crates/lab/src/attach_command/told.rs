@@ -24,6 +24,8 @@ pub(crate) struct Told {
     pub(crate) hits: u64,
     pub(crate) misses: u64,
     pub(crate) items: u64,
+    /// Connected clients.
+    pub(crate) clients: u64,
     /// Bytes of items.
     pub(crate) used: u64,
     /// Lines that were not told to watchers, by either counter.
@@ -80,6 +82,7 @@ impl Told {
             hits: stat("get_hits"),
             misses: stat("get_misses"),
             items: stat("curr_items"),
+            clients: stat("curr_connections"),
             used: stat("bytes"),
             dropped: stat("log_worker_dropped") + stat("log_watcher_skipped"),
             classes: (1..=u8::MAX).filter_map(|class| Class::of(class, slabs, items)).collect(),

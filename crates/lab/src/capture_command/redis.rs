@@ -48,6 +48,12 @@ impl Control {
         Ok(text.lines().filter_map(field).collect())
     }
 
+    /// Whether it is a Redis or Valkey with Larder's module.
+    pub(crate) fn has_module(&mut self) -> anyhow::Result<bool> {
+        let modules = self.text(&["INFO", "modules"])?;
+        Ok(modules.lines().any(|line| line.starts_with("module:name=larder,")))
+    }
+
     /// Who it is, and how much memory it has.
     pub(super) fn server(&mut self) -> anyhow::Result<Server> {
         let info = self.info()?;

@@ -20,7 +20,8 @@ impl Source for Larder {
     }
 }
 
-fn look(report: &Report) -> Look {
+/// What a report shows.
+pub(super) fn look(report: &Report) -> Look {
     let server = &report.server;
     let row = |tenant: &::report::Tenant| Row {
         name: tenant.name.clone(),

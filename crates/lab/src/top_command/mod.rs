@@ -1,11 +1,12 @@
 //! `larder top`: who holds the memory and who waits, full-screen, of a running server.
 //!
 //! A *source* reads a server once a second, and makes of it what the screen shows: a Larder tells
-//! everything (`larder.rs`), Redis and Valkey (`redis.rs`) and memcached (`memcached.rs`) what they
-//! count. `screen.rs` draws it.
+//! everything (`larder.rs`), and so does the module in a Redis or Valkey (`module.rs`); without it
+//! they (`redis.rs`) and memcached (`memcached.rs`) tell what they count. `screen.rs` draws it.
 
 mod larder;
 mod memcached;
+mod module;
 mod redis;
 mod screen;
 
@@ -85,6 +86,8 @@ fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
             let mut server = Control::connect(&address)?;
             if server.info()?.contains_key("larder_version") {
                 Box::new(larder::Larder(server))
+            } else if server.has_module()? {
+                Box::new(module::Module(server))
             } else {
                 Box::new(redis::Redis::new(server))
             }

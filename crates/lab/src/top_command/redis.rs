@@ -76,7 +76,7 @@ fn look(info: &Fields, rates: Option<(f64, Option<f64>)>) -> Look {
         events: vec![format!("{} keys evicted since it started", count(evicted))],
         lacks: Some(
             "This server does not tell tenants, why reads miss, or what misses cost: \
-             `larder advise --from` finds out."
+             `larder advise --from` finds out, and liblarder_module.so makes it tell."
                 .to_owned(),
         ),
     }

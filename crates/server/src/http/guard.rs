@@ -9,17 +9,10 @@ use crate::clock::Clock;
 use crate::commands;
 use crate::config::DEFAULT_USER;
 use crate::shared::Shared;
+use dashboard::Refused;
 use std::net::SocketAddr;
 use std::time::Duration;
 use wire::memcached::decode_key;
-
-/// Why somebody sees nothing.
-pub(super) enum Refused {
-    /// No name, or a wrong password.
-    Unknown,
-    /// This user has not the right.
-    MayNot(String),
-}
 
 /// Lets those through who may see everything here. Waits where the password is wrong.
 pub(super) async fn admit(

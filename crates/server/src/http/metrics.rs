@@ -1,65 +1,25 @@
-//! The metrics, in the text format of Prometheus.
-//!
-//! Names begin with `larder_`; what belongs to a tenant has its name as a label, and nothing has a
-//! label of which there may be many (no keys, no clients).
+//! The metrics of this server: those of its report, and what only it has.
 
-use crate::pilot::Shown;
 use crate::report::report;
 use crate::shared::Shared;
 use crate::transfer;
-use ::report::{Report, facts, finding};
 use base::{Bytes, TenantId};
-use std::fmt::{Display, Write};
+use dashboard::metrics::{Page, facts, status};
 use std::sync::atomic::Ordering;
-use tune::pilot::PoolEpoch;
-
-/// Lines of the format, each metric with what it means.
-struct Page(String);
-
-/// A label's name and value.
-type Label<'a> = (&'a str, &'a str);
-
-impl Page {
-    /// Begins a metric of `kind` (counter or gauge).
-    fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a String does not fail.
-        let _ = write!(self.0, "# HELP larder_{name} {help}\n# TYPE larder_{name} {kind}\n");
-    }
-
-    /// A sample of a metric that was begun.
-    fn sample(&mut self, name: &str, labels: &[Label<'_>], value: impl Display) {
-        let _ = write!(self.0, "larder_{name}");
-        for (at, (label, text)) in labels.iter().enumerate() {
-            let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-            let _ = write!(self.0, "{}{label}=\"{text}\"", if at == 0 { '{' } else { ',' });
-        }
-        let _ = writeln!(self.0, "{} {value}", if labels.is_empty() { "" } else { "}" });
-    }
-
-    fn counter(&mut self, name: &str, help: &str, value: impl Display) {
-        self.metric(name, "counter", help);
-        self.sample(name, &[], value);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
-        self.metric(name, "gauge", help);
-        self.sample(name, &[], value);
-    }
-}
 
 /// The whole page.
 pub(super) fn text(shared: &Shared) -> String {
-    let mut page = Page(String::with_capacity(16 << 10));
+    let mut page = Page::default();
     server(shared, &mut page);
     memory(shared, &mut page);
     traffic(shared, &mut page);
     pauses(shared, &mut page);
-    let shown = shared.published.shown();
-    classes(&shown, &mut page);
-    pilot(&shown, &mut page);
+    if let Some(known) = &shared.published.shown().status {
+        status(known, &mut page);
+    }
     facts(&report(shared), &mut page);
     transfers(shared, &mut page);
-    page.0
+    page.text()
 }
 
 fn server(shared: &Shared, page: &mut Page) {
@@ -153,94 +113,6 @@ fn pauses(shared: &Shared, page: &mut Page) {
     page.gauge("eviction_pause_max_victims", help, pauses.victims_max);
 }
 
-/// Pages of each class of sizes, and what was forecast and came of it, where the recipe divides
-/// pages.
-fn classes(shown: &Shown, page: &mut Page) {
-    let history = shown.status.as_ref().map_or(&[][..], |status| &status.history);
-    let [.., before, last] = history else { return };
-    let by_class = |pool: &&PoolEpoch| pool.pages.is_some();
-    if last.pools.iter().any(|pool| by_class(&pool)) {
-        page.metric("class_pages", "gauge", "Pages that a class of sizes holds.");
-        for pool in last.pools.iter().filter(by_class) {
-            page.sample("class_pages", &[("class", &pool.name)], pool.pages.unwrap_or(0));
-        }
-        let forecast: fn(&PoolEpoch) -> Option<f64> = |pool| pool.forecast;
-        for (name, help, of) in [
-            ("class_forecast", "Miss ratio that was expected of the epoch that ended.", forecast),
-            ("class_outcome", "Miss ratio of the epoch that ended.", |pool| pool.outcome),
-        ] {
-            page.metric(name, "gauge", help);
-            for pool in before.pools.iter().filter(by_class) {
-                if let Some(ratio) = of(pool) {
-                    page.sample(name, &[("class", &pool.name)], ratio);
-                }
-            }
-        }
-    }
-}
-
-fn pilot(shown: &Shown, page: &mut Page) {
-    let Some(status) = &shown.status else { return };
-    page.counter("epochs_total", "Rounds of the loop.", status.epoch);
-    page.counter("samples_total", "Requests the models saw.", status.samples);
-    page.counter("samples_dropped_total", "Samples lost to full queues.", status.dropped);
-    if let Some(epoch) = status.history.last() {
-        let help = "What the last plan promised to save, as a share of the cost.";
-        page.gauge("plan_gain_ratio", help, epoch.gain);
-        page.gauge("plan_threshold_ratio", "What it had to promise.", epoch.threshold);
-        page.gauge("plan_moved_bytes", "Bytes that changed hands.", epoch.moved.0);
-    }
-    // The last epoch whose outcome is known: its forecast and what came of it.
-    let known = status.history.iter().rev().nth(1);
-    let pools = known.map_or(&[][..], |epoch| &epoch.pools);
-    page.metric("forecast_miss_ratio", "gauge", "Miss ratio expected of a pool in an epoch.");
-    for pool in pools {
-        if let Some(ratio) = pool.forecast {
-            page.sample("forecast_miss_ratio", &[("pool", &pool.name)], ratio);
-        }
-    }
-    page.metric("outcome_miss_ratio", "gauge", "Miss ratio measured in that epoch.");
-    for pool in pools {
-        if let Some(ratio) = pool.outcome {
-            page.sample("outcome_miss_ratio", &[("pool", &pool.name)], ratio);
-        }
-    }
-}
-
-/// Every fact of the report, and what it finds.
-fn facts(report: &Report, page: &mut Page) {
-    for fact in facts::OF_SERVER {
-        page.metric(fact.name, fact.kind.name(), fact.help);
-        if let Some(number) = (fact.of)(report) {
-            page.sample(fact.name, &[], number);
-        }
-    }
-    for fact in facts::OF_TENANTS {
-        page.metric(fact.name, fact.kind.name(), fact.help);
-        for tenant in &report.tenants {
-            if let Some(number) = (fact.of)(tenant) {
-                page.sample(fact.name, &[("tenant", &tenant.name)], number);
-            }
-        }
-    }
-    for split in facts::SPLITS {
-        page.metric(split.name, "gauge", split.help);
-        for tenant in &report.tenants {
-            for (value, number) in (split.of)(tenant) {
-                page.sample(split.name, &[("tenant", &tenant.name), (split.label, value)], number);
-            }
-        }
-    }
-    page.metric("findings", "gauge", "What LARDER ADVISE finds, by kind and severity.");
-    for one in &finding::all(report) {
-        let tenant = one.tenant.as_deref().unwrap_or_default();
-        let severity = one.severity.name();
-        let labels =
-            [("finding", one.finding.as_str()), ("severity", severity), ("tenant", tenant)];
-        page.sample("findings", &labels, 1);
-    }
-}
-
 /// Reads a number of what is shown of a tenant's transfers.
 type Show = fn(&transfer::Shown) -> u64;
 
@@ -280,22 +152,5 @@ fn transfers(shared: &Shared, page: &mut Page) {
         for (tenant, shown, _) in &all {
             page.sample(name, &[("tenant", tenant)], of(shown));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn labels_are_escaped() {
-        let mut page = Page(String::new());
-        page.gauge("a", "A.", 1);
-        page.sample("b", &[("x", "q\"\\\n"), ("y", "2")], 0.5);
-        assert_eq!(
-            page.0,
-            "# HELP larder_a A.\n# TYPE larder_a gauge\nlarder_a 1\n\
-             larder_b{x=\"q\\\"\\\\\\n\",y=\"2\"} 0.5\n"
-        );
     }
 }

@@ -68,8 +68,9 @@ impl Pilot {
         let gain = if cost > 0.0 { 1.0 - plan.cost / cost } else { 0.0 };
         // A promise is kept whatever it costs, and what it no longer needs is given back.
         let is_judged = by_curves && snapshot.goals.is_empty();
-        let asked =
-            if costs_nobody(snapshot, plan, &in_force) { threshold * HARMLESS } else { threshold };
+        // Curves of parts of the traffic are too noisy to say who has no use for what.
+        let is_harmless = !self.recipe.seen_in_parts && costs_nobody(snapshot, plan, &in_force);
+        let asked = if is_harmless { threshold * HARMLESS } else { threshold };
         if is_judged && gain < asked || plan.division() == in_force {
             self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
             return (Decision::Kept, gain, threshold);

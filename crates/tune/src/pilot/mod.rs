@@ -96,6 +96,8 @@ pub struct Pilot {
     recalled: Option<Known>,
     /// The division is one of an earlier run.
     is_recalled: bool,
+    /// Memory was moved by somebody else.
+    is_moved: bool,
     /// The pages of slab classes, epoch by epoch.
     windows: Windows,
     /// Requests that the pools take to turn over, where that is known.
@@ -195,6 +197,7 @@ impl Pilot {
             looked: Micros(0),
             recalled: None,
             is_recalled: false,
+            is_moved: false,
             windows: Windows::default(),
             turnover: None,
             prices: Prices::default(),
@@ -229,6 +232,13 @@ impl Pilot {
         let mut reading = plant.read();
         self.views.form(&self.recipe, &reading, self.seed);
         if self.form_pools(&reading) {
+            let step = self.step();
+            plant.apply(&step);
+        }
+        if std::mem::take(&mut self.is_moved) {
+            self.take_natural(&reading);
+            (self.goal, self.last_moves, self.trust) = (None, vec![], Trust::default());
+            self.decided = self.epoch;
             let step = self.step();
             plant.apply(&step);
         }
@@ -280,6 +290,12 @@ impl Pilot {
         plant.apply(&self.step());
     }
 
+    /// Takes the division as it is from the next tick on: memory was moved beside the plan, and
+    /// neither what was planned nor what was promised holds any more.
+    pub const fn follow(&mut self) {
+        self.is_moved = true;
+    }
+
     /// The curves of the pool of a tenant, one for each policy the recipe knows: empty where too
     /// little was seen, or where each class of its sizes has its own.
     pub fn curves(&self, tenant: TenantId) -> &[Candidate] {
@@ -289,6 +305,11 @@ impl Pilot {
         let own = |pool: &&Steered| pool.tenants.contains(&tenant) && pool.sizes.is_none();
         let pool = self.pools.iter().find(own);
         pool.and_then(|pool| pool.watch.as_ref()).map_or(&[], Watch::curves)
+    }
+
+    /// The curves of pools that have their own, with their names.
+    pub fn own_curves(&self) -> impl Iterator<Item = (&str, &[Candidate])> {
+        self.pools.iter().filter_map(|pool| Some((&*pool.name, pool.watch.as_ref()?.curves())))
     }
 
     /// Misses of a tenant so far, by cause, as those of sampled keys stand for all.

@@ -4,10 +4,11 @@ use super::Attached;
 use super::load::{Load, Next, Random};
 use crate::capture::Stranger;
 use crate::process::larder;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Watched without a pause, so that a test is short.
 const ALWAYS: &str = "--window 1s --every 1s";
@@ -110,6 +111,46 @@ fn automove_is_put_back() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && error.contains("without -W"), "{error}");
     assert_eq!(automove(server.port), "1");
+}
+
+/// What nobody reads any more gives its pages at once, whether a burst was watched or not.
+#[test]
+fn pages_of_old_sizes_go_by_what_is_counted() {
+    let Some(server) = Stranger::memcached("-m 16 -o no_slab_automove") else { return };
+    let mut random = Random(2);
+    let small = move || (random.below(80_000), 300);
+    let small = Load::begin(server.port, 15_000, Box::new(small));
+    while stats(server.port, "stats")["evictions"] == "0" {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let rare = "--window 1s --every 60s --act --act-before-1-6-43";
+    let acting = Attached::begin(&format!("memcached://127.0.0.1:{} {rare}", server.port));
+    acting.until("acting", |_| true);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(acting.said("counts"), [Value::Null; 0], "nothing has changed");
+    drop(small);
+    let mut random = Random(3);
+    let large = move || (1 << 40 | random.zipf(40_000, 0.8), 1_200);
+    let large = Load::begin(server.port, 6_000, Box::new(large));
+    let said = acting.until("counts", |_| true);
+    let says = said["says"].as_str().unwrap();
+    assert!(says.starts_with("pages of class 384 B go to class 1."), "{says}");
+    let held = || {
+        let slabs = stats(server.port, "stats slabs");
+        let pages = |(name, pages): (&String, &String)| {
+            let class = name.strip_suffix(":total_pages")?;
+            let share: u64 = slabs[&format!("{class}:chunk_size")].parse().ok()?;
+            (share > 1_000).then(|| pages.parse::<u64>().ok())?
+        };
+        slabs.iter().filter_map(pages).sum::<u64>()
+    };
+    let began = Instant::now();
+    while held() < 12 {
+        assert!(began.elapsed() < Duration::from_secs(60), "{} pages", held());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    drop(large);
+    assert!(acting.interrupt().0.success());
 }
 
 /// Every division is as good as any other: twice the bytes for twice the reads.

@@ -5,6 +5,7 @@ mod beside;
 mod load;
 mod memcached;
 mod redis;
+mod served;
 
 use crate::capture::interrupt;
 use crate::process::larder;

@@ -34,13 +34,13 @@ fn candidates_are_set_and_put_back() {
     });
     let url = format!("redis://127.0.0.1:{}", server.port);
     let watching = Attached::begin(&format!("{url} --window 1s --every 1s"));
-    let advised = watching.until("epoch", |one| one["decision"] == "advised");
-    assert_eq!(advised["wanted"], 1, "{advised:#}");
+    // Before it has seen the loop to its end it may take many candidates for right.
+    watching.until("epoch", |one| one["decision"] == "advised" && one["wanted"] == 1);
     assert!(watching.interrupt().0.success());
     assert_eq!(setting(&server, "maxmemory-samples"), "5", "nothing is set without --act");
 
     let acting = Attached::begin(&format!("{url} --window 1s --every 1s --act"));
-    acting.until("set", |one| one["says"].as_str().unwrap().contains("maxmemory-samples is 1"));
+    acting.until("set", |one| one["says"].as_str().unwrap().contains("maxmemory-samples is 1;"));
     assert_eq!(setting(&server, "maxmemory-samples"), "1");
     let (status, said) = acting.interrupt();
     assert!(status.success() && said.iter().any(|one| one["event"] == "restored"), "{said:#?}");

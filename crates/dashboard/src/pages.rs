@@ -3,13 +3,12 @@
 //!
 //! What pages say is `report::page`'s. The report is made once a second at most, however many look.
 
-use super::places::Place;
-use crate::report::report_of;
-use crate::shared::Shared;
-use ::report::page::{self, Shown, Spec};
-use ::report::words::clock;
-use ::report::{History, Report};
+use crate::places::Place;
+use crate::source::Source;
 use hyper::body::{Body, Bytes, Frame};
+use report::page::{self, Shown, Spec};
+use report::words::clock;
+use report::{History, Report};
 use serde_json::json;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -37,22 +36,22 @@ struct Made {
 }
 
 impl Latest {
-    fn get(&self, shared: &Shared) -> Made {
-        let unix_s = shared.clock.now().unix_ms / 1_000;
+    fn get(&self, source: &impl Source) -> Made {
+        let unix_s = source.now_unix_s();
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*latest {
             Some(made) if made.unix_s == unix_s => made.clone(),
             _ => {
-                let history = Arc::new(shared.lock_history().clone());
-                let report = Arc::new(report_of(shared, &history));
+                let (report, history) = source.report();
+                let (report, history) = (Arc::new(report), Arc::new(history));
                 latest.insert(Made { unix_s, report, history }).clone()
             }
         }
     }
 
     /// The report as a document.
-    pub(super) fn document(&self, shared: &Shared) -> String {
-        serde_json::to_string(&*self.get(shared).report).unwrap_or_default()
+    pub(super) fn document(&self, source: &impl Source) -> String {
+        serde_json::to_string(&*self.get(source).report).unwrap_or_default()
     }
 }
 
@@ -88,39 +87,39 @@ impl Asked {
 }
 
 /// A whole page.
-pub(super) fn whole(page: &Spec, query: &str, latest: &Latest, shared: &Shared) -> String {
+pub(super) fn whole(page: &Spec, query: &str, latest: &Latest, source: &impl Source) -> String {
     let asked = Asked::of(query);
-    page::whole(page, &asked.shown(&latest.get(shared)))
+    page::whole(page, &asked.shown(&latest.get(source)))
 }
 
 /// A page's middle, again and again, until its reader leaves or does not read.
-pub(super) struct Events {
+pub(super) struct Events<S> {
     page: &'static Spec,
     asked: Asked,
     latest: Arc<Latest>,
-    shared: Arc<Shared>,
+    source: Arc<S>,
     place: Arc<Place>,
     ticks: Interval,
 }
 
-impl Events {
+impl<S: Source> Events<S> {
     /// The events of a page that there is.
     pub(super) fn of(
         query: &str,
         latest: &Arc<Latest>,
-        shared: &Arc<Shared>,
+        source: &Arc<S>,
         place: &Arc<Place>,
     ) -> Option<Self> {
         let asked = Asked::of(query);
         let page = page::find(asked.page.as_deref()?)?;
         let mut ticks = interval(PERIOD);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (latest, shared, place) = (latest.clone(), shared.clone(), place.clone());
-        Some(Self { page, asked, latest, shared, place, ticks })
+        let (latest, source, place) = (latest.clone(), source.clone(), place.clone());
+        Some(Self { page, asked, latest, source, place, ticks })
     }
 
     fn event(&self) -> Bytes {
-        let made = self.latest.get(&self.shared);
+        let made = self.latest.get(&*self.source);
         let server = &made.report.server;
         let when = clock(server.now_unix_s, server.now_unix_s, server.utc_offset_s);
         let html = (self.page.render)(&self.asked.shown(&made));
@@ -130,7 +129,7 @@ impl Events {
     }
 }
 
-impl Body for Events {
+impl<S: Source> Body for Events<S> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -138,7 +137,7 @@ impl Body for Events {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.shared.is_stopping() {
+        if self.source.is_ending() {
             return Poll::Ready(None);
         }
         ready!(self.ticks.poll_tick(context));

@@ -1,0 +1,237 @@
+//! A report over HTTP, for those who watch a cache: the dashboard at `/`, `/metrics`,
+//! `/report.json`, `/healthz`, `/readyz`.
+//!
+//! ```text
+//!   a Larder ──────────────┐
+//!                          ├─▶ Source: report, history, who may look ─▶ pages, metrics, events
+//!   larder attach ─────────┘
+//! ```
+//!
+//! hyper speaks it, on a thread that serves all connections in turn, so that a scrape costs no
+//! worker of the cache anything but the counters it reads. Nothing can be changed through it.
+//!
+//! Places are few, and a silent connection cannot keep one (`places.rs`): a probe is answered
+//! however many connections say nothing, or half of something. For the same reason probes need no
+//! password. What tells of data is for those whom the source admits; a probe is answered with a
+//! status and one word.
+#![forbid(unsafe_code)]
+
+pub mod metrics;
+mod pages;
+mod places;
+mod source;
+
+pub use source::{Refused, Source};
+
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use pages::{Events, Latest};
+use places::{Place, Places};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+
+/// How often the thread looks whether it is to end, and for connections to close.
+const LOOK: Duration = Duration::from_millis(100);
+/// Bytes and lines of a head, at most.
+const HEAD_MAX: usize = 16 << 10;
+const HEADERS_MAX: usize = 64;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+/// What a page may load: its own style, script and events, and nothing of anybody else. Charts
+/// name their colours in `style`.
+const POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; \
+                      connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+/// The version of the text format that Prometheus asks for.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The listener, once it is open.
+#[derive(Debug)]
+pub struct Listener {
+    runtime: Runtime,
+    socket: TcpListener,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// Opens the listener.
+///
+/// # Errors
+/// The address is taken, or is not of this machine.
+pub fn listen(wanted: SocketAddr) -> io::Result<Listener> {
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+    let socket = runtime.block_on(TcpListener::bind(wanted))?;
+    let address = socket.local_addr()?;
+    Ok(Listener { runtime, socket, address })
+}
+
+/// Answers until the source ends.
+pub fn run<S: Source>(source: &Arc<S>, listener: Listener) {
+    let Listener { runtime, socket, .. } = listener;
+    runtime.block_on(async {
+        let places = Arc::new(Places::default());
+        let latest = Arc::new(Latest::default());
+        while !source.is_ending() {
+            match tokio::time::timeout(LOOK, socket.accept()).await {
+                Ok(Ok((stream, peer))) => {
+                    let place = places.take(source.places(), Instant::now());
+                    let id = place.id();
+                    let latest = latest.clone();
+                    let task = tokio::spawn(serve(source.clone(), latest, place, stream, peer));
+                    places.hold(id, task.abort_handle());
+                }
+                Ok(Err(error)) => {
+                    source.note_unaccepted(&error);
+                    tokio::time::sleep(LOOK).await;
+                }
+                Err(_) => {}
+            }
+            places.close_silent(Instant::now());
+        }
+    });
+}
+
+/// Answers one client until it leaves.
+async fn serve<S: Source>(
+    source: Arc<S>,
+    latest: Arc<Latest>,
+    place: Place,
+    stream: TcpStream,
+    peer: SocketAddr,
+) {
+    let _ = stream.set_nodelay(true);
+    let place = Arc::new(place);
+    let (source, latest, place) = (&source, &latest, &place);
+    let service = service_fn(|request: Request<Incoming>| async move {
+        let _busy = place.answer();
+        Ok::<_, Infallible>(answer(source, latest, place, &request, peer).await)
+    });
+    let connection = http1::Builder::new()
+        .max_buf_size(HEAD_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    // The client may have left, or sent what is no HTTP: hyper has told it so.
+    let _ = connection.await;
+}
+
+/// What is answered: all at once, or event by event.
+type Answer<S> = Response<Either<Full<Bytes>, Events<S>>>;
+
+fn page<S: Source>(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer<S> {
+    respond(status, kind, Either::Left(Full::new(body.into())))
+}
+
+fn respond<S: Source>(
+    status: StatusCode,
+    kind: &'static str,
+    body: Either<Full<Bytes>, Events<S>>,
+) -> Answer<S> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, value.parse().expect("a constant"));
+    }
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            let basic = "Basic realm=\"larder\", charset=\"UTF-8\"";
+            headers.insert(WWW_AUTHENTICATE, basic.parse().expect("a constant"));
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            headers.insert(ALLOW, "GET, HEAD".parse().expect("a constant"));
+        }
+        _ => {}
+    }
+    response
+}
+
+async fn answer<S: Source>(
+    source: &Arc<S>,
+    latest: &Arc<Latest>,
+    place: &Arc<Place>,
+    request: &Request<Incoming>,
+    peer: SocketAddr,
+) -> Answer<S> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return page(StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD\n");
+    }
+    let path = request.uri().path();
+    match path {
+        "/healthz" => return page(StatusCode::OK, TEXT, "alive\n"),
+        "/readyz" => {
+            return match source.unready() {
+                Some(why) => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("{why}\n")),
+                None => page(StatusCode::OK, TEXT, "ready\n"),
+            };
+        }
+        _ => {}
+    }
+    let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    match source.admit(authorization, peer).await {
+        Ok(()) => admitted(source, latest, place, path, request.uri().query().unwrap_or_default()),
+        Err(Refused::Unknown) => page(
+            StatusCode::UNAUTHORIZED,
+            TEXT,
+            "name and password of a user who may call INFO are needed\n",
+        ),
+        Err(Refused::MayNot(user)) => page(
+            StatusCode::FORBIDDEN,
+            TEXT,
+            format!("user {user} may not call INFO: ACL SETUSER {user} +info\n"),
+        ),
+    }
+}
+
+/// Answers whoever may see everything.
+fn admitted<S: Source>(
+    source: &Arc<S>,
+    latest: &Arc<Latest>,
+    place: &Arc<Place>,
+    path: &str,
+    query: &str,
+) -> Answer<S> {
+    let ok = |kind, body: String| page(StatusCode::OK, kind, body);
+    if let Some(found) = report::page::find(path) {
+        return ok(HTML, pages::whole(found, query, latest, &**source));
+    }
+    match path {
+        "/metrics" => ok(METRICS, source.metrics()),
+        "/report.json" => ok(JSON, latest.document(&**source)),
+        "/dashboard.css" => ok(CSS, report::page::style()),
+        "/dashboard.js" => ok(SCRIPT, report::page::SCRIPT.to_owned()),
+        "/events" => match Events::of(query, latest, source, place) {
+            Some(events) => respond(StatusCode::OK, EVENTS, Either::Right(events)),
+            None => page(StatusCode::NOT_FOUND, TEXT, "page must name one of the dashboard\n"),
+        },
+        _ => page(
+            StatusCode::NOT_FOUND,
+            TEXT,
+            "there are / (the dashboard), /metrics, /report.json, /healthz and /readyz\n",
+        ),
+    }
+}

@@ -1,0 +1,225 @@
+//! What `--http` shows of an attached server: the same pages and metrics that a Larder has, made of
+//! what the server counts and of what the pilot forecasts, plans and did.
+//!
+//! The attached side takes a look once a second and writes it down here; a thread of its own
+//! answers browsers and scrapers. There are no users: whoever reaches the address sees sizes and
+//! rates, and no keys.
+
+use anyhow::Context;
+use dashboard::metrics::{self, Page};
+use dashboard::{Refused, Source};
+use report::plans::{self, Plans};
+use report::{Change, Curve, Forecasts, History, Point, Report, Server, Shift, Tenant};
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+use tune::Pilot;
+use tune::pilot::Status;
+
+/// Connections at most.
+const PLACES: usize = 32;
+/// Changes that are shown.
+const CHANGES_MAX: usize = 64;
+
+/// What is shown; the end of its thread when it is dropped.
+#[derive(Debug)]
+pub(super) struct Board(Arc<Shown>);
+
+#[derive(Debug, Default)]
+struct Shown {
+    state: Mutex<State>,
+    is_over: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    server: Server,
+    tenants: Vec<Tenant>,
+    history: History,
+    plans: Plans,
+    status: Option<Status>,
+    curves: HashMap<String, Curve>,
+    /// Reads and misses of the look before.
+    before: HashMap<String, (u64, u64)>,
+}
+
+fn now_unix_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+impl Board {
+    /// Begins to serve.
+    ///
+    /// # Errors
+    /// The address is taken.
+    pub(super) fn serve(address: SocketAddr) -> anyhow::Result<(Self, SocketAddr)> {
+        let listener = dashboard::listen(address)
+            .with_context(|| format!("cannot listen on {address}: choose another --http"))?;
+        let address = listener.address;
+        let shown = Arc::new(Shown::default());
+        let own = shown.clone();
+        let thread = std::thread::Builder::new().name("http".to_owned());
+        thread.spawn(move || dashboard::run(&own, listener)).context("no thread for --http")?;
+        Ok((Self(shown), address))
+    }
+
+    /// Takes note of what the server tells: counters of tenants are since the server started.
+    pub(super) fn look(&self, server: Server, tenants: Vec<Tenant>) {
+        let mut state = self.0.lock();
+        state.look(now_unix_s(), server, tenants);
+    }
+
+    /// Takes note of what the pilot decided.
+    pub(super) fn epoch(&self, pilot: &Pilot) {
+        let mut state = self.0.lock();
+        let State { plans, history, .. } = &mut *state;
+        plans.note(pilot.history(), now_unix_s(), history);
+        let curve = |(name, known): (&str, _)| Some((name.to_owned(), plans::curve(known)?));
+        state.curves = pilot.own_curves().filter_map(curve).collect();
+        state.status = Some(pilot.status());
+    }
+
+    /// Takes note of something else that happened: a sentence.
+    pub(super) fn note(&self, says: &str) {
+        let text = says.trim_end_matches('.').to_owned();
+        let change = Change { unix_s: now_unix_s(), text, ..Change::default() };
+        self.0.lock().history.note(change);
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        self.0.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    fn look(&mut self, unix_s: u64, server: Server, tenants: Vec<Tenant>) {
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let last = self.status.as_ref().and_then(|status| status.history.last());
+        let forecast = |name: &str| {
+            let pool = last.and_then(|epoch| epoch.pools.iter().find(|pool| pool.name == name));
+            pool.and_then(|pool| pool.forecast).map_or(-1.0, |ratio| ratio as f32)
+        };
+        let mut points = vec![];
+        for tenant in &tenants {
+            let now = (tenant.counters.reads(), tenant.counters.misses);
+            // What was counted before the first look is of no known time.
+            let before = self.before.insert(tenant.name.clone(), now).unwrap_or(now);
+            points.push(Point {
+                unix_s: small(unix_s),
+                reads: small(now.0.saturating_sub(before.0)),
+                misses: small(now.1.saturating_sub(before.1)),
+                used_kib: small(tenant.used >> 10),
+                budget_kib: small(tenant.budget.unwrap_or(tenant.used) >> 10),
+                forecast: forecast(&tenant.name),
+                ..Point::default()
+            });
+        }
+        let names = tenants.iter().map(|tenant| tenant.name.as_str());
+        self.history.push(names.zip(points));
+        (self.server, self.tenants) = (server, tenants);
+    }
+
+    fn report(&self, unix_s: u64) -> Report {
+        let history = &self.history;
+        let names: Vec<_> = self.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+        let shifts = Shift::of_all(&names, history, unix_s);
+        let recent_s = Shift::recent_s(&shifts, unix_s);
+        let tenant = |(tenant, shift): (&Tenant, Option<Shift>)| Tenant {
+            recent: history.recent(Some(&tenant.name), unix_s, recent_s),
+            curve: self.curves.get(&tenant.name).cloned(),
+            shift,
+            ..tenant.clone()
+        };
+        let status = self.status.as_ref();
+        let models = status.map_or(0, |status| status.model_bytes.0 + status.observer_bytes.0);
+        let changes: Vec<_> = history.changes().rev().take(CHANGES_MAX).cloned().collect();
+        Report {
+            server: Server {
+                now_unix_s: unix_s,
+                sampled: status.map_or(0.0, |status| status.rate),
+                models: models + history.bytes() as u64,
+                ..self.server.clone()
+            },
+            recent: history.recent(None, unix_s, recent_s),
+            tenants: self.tenants.iter().zip(shifts).map(tenant).collect(),
+            changes: changes.into_iter().rev().collect(),
+            forecasts: Forecasts::of(history.errors()),
+            policies: vec![],
+        }
+    }
+}
+
+impl Shown {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Source for Shown {
+    fn now_unix_s(&self) -> u64 {
+        now_unix_s()
+    }
+
+    fn report(&self) -> (Report, History) {
+        let state = self.lock();
+        (state.report(now_unix_s()), state.history.clone())
+    }
+
+    fn metrics(&self) -> String {
+        let state = self.lock();
+        let mut page = Page::default();
+        if let Some(status) = &state.status {
+            metrics::status(status, &mut page);
+        }
+        metrics::facts(&state.report(now_unix_s()), &mut page);
+        page.text()
+    }
+
+    fn unready(&self) -> Option<&'static str> {
+        self.lock().tenants.is_empty().then_some("nothing is known yet")
+    }
+
+    fn is_ending(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn places(&self) -> usize {
+        PLACES
+    }
+
+    async fn admit(&self, _: Option<&str>, _: SocketAddr) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn note_unaccepted(&self, _: &io::Error) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::Counters;
+
+    /// Rates are of the time since the first look, and what the server counted before is not.
+    #[test]
+    fn looks_become_a_history() {
+        let mut state = State::default();
+        let tenant = |hits, misses| Tenant {
+            name: "class 1.00 KiB".to_owned(),
+            used: 4 << 20,
+            counters: Counters { hits, misses, ..Counters::default() },
+            ..Tenant::default()
+        };
+        state.look(100, Server::default(), vec![tenant(1_000, 500)]);
+        state.look(101, Server::default(), vec![tenant(1_060, 520)]);
+        state.look(102, Server::default(), vec![tenant(1_090, 530)]);
+        let report = state.report(102);
+        let recent = report.tenants[0].recent;
+        assert_eq!((recent.reads, recent.misses), (120, 30));
+        assert_eq!((report.recent.reads, report.server.now_unix_s), (120, 102));
+    }
+}

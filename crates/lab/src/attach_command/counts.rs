@@ -1,0 +1,248 @@
+//! What exact counts show between two plans: a class whose pages are worth next to nothing beside
+//! those of another.
+//!
+//! Plans come by the minute, for the curves behind them need bursts of watching. When the sizes of
+//! values change, that is late: what is left of the old sizes holds pages that nobody reads, while
+//! the new ones are pressed into a few. The server counts the hits of each class, exactly and at no
+//! cost, and among them those on its cold items, which leave next:
+//!
+//! ```text
+//!   worth of a page   of a giver, at most:   the more of  hits / pages,  cold hits / cold pages
+//!                     of a taker, at least:  the less of the two, where items are evicted
+//! ```
+//!
+//! By LRU a class's last page hits no more than its mean one, unless what it holds is read in a
+//! loop, and then the hits are on cold items. So of the giver the larger number is a bound, and of
+//! the taker, whose next page comes after its last, the smaller one is near. Both are counts, known
+//! to about their root. Pages move at once where the taker's is several times the giver's; nearer
+//! than that, curves decide. No more go than the taker fills until the next look: a page that is
+//! taken is lost to its giver at once, and empty to begin with.
+
+use super::told::{Class, PAGE, Told};
+use std::collections::{HashSet, VecDeque};
+
+/// Looks, a second apart, of which the first and the last are compared: few for what is plain, many
+/// for what is read seldom.
+const FEW: usize = 4;
+const MANY: usize = 16;
+/// How many times a taker's page must be worth a giver's.
+const TIMES: f64 = 2.0;
+/// Spreads of a count that it may be off by, and what may have been missed of none at all.
+const SPREADS: f64 = 2.0;
+const UNSEEN: f64 = 4.0;
+/// Free pages of a class that are spare.
+const SPARE: u64 = 2;
+/// Pages at most before the next look, and the part of a giver's.
+const PAGES_MAX: u64 = 10;
+const PART_MAX: u64 = 4;
+
+/// Pages that are to move now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Transfer {
+    pub(super) from: u8,
+    pub(super) to: u8,
+    pub(super) pages: u64,
+    /// Hits of a page within the looks: at most, and at least.
+    pub(super) loses: f64,
+    pub(super) gains: f64,
+}
+
+/// The last looks.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    looks: VecDeque<Vec<Class>>,
+}
+
+/// A class over the time of the looks.
+struct Change {
+    class: Class,
+    /// Means of the first look and the last.
+    pages: f64,
+    cold_pages: f64,
+    hits: f64,
+    cold_hits: f64,
+    evicted: u64,
+    /// Pages that its writes fill.
+    filled: u64,
+    /// Whether it has the pages that it had.
+    is_same: bool,
+    /// Pages of free chunks, now, and those that nothing was written to.
+    free: u64,
+    spare: u64,
+}
+
+impl Change {
+    fn of(before: &Class, class: Class) -> Self {
+        let mean = |a: u64, b: u64| a.midpoint(b) as f64;
+        let change = |of: fn(&Class) -> u64| of(&class).saturating_sub(of(before));
+        Self {
+            class,
+            pages: mean(before.pages, class.pages).max(1.0),
+            cold_pages: mean(before.cold, class.cold) * class.share as f64 / PAGE as f64,
+            hits: change(|class| class.hits) as f64,
+            cold_hits: change(|class| class.cold_hits) as f64,
+            evicted: change(|class| class.evicted),
+            filled: change(|class| class.sets) * class.share / PAGE,
+            is_same: class.pages == before.pages,
+            free: class.free * class.share / PAGE,
+            // One that was given pages fills them.
+            spare: if class.free < before.free || class.pages != before.pages {
+                0
+            } else {
+                before.free * class.share / PAGE
+            },
+        }
+    }
+
+    /// What its last page hits at most. Where nothing is cold, all hits may be on it.
+    fn loses(&self) -> f64 {
+        let most = |count: f64| count + SPREADS * count.sqrt() + UNSEEN;
+        if self.spare >= SPARE {
+            return 0.0;
+        }
+        let by_hits = most(self.hits) / self.pages;
+        if self.cold_pages > 0.0 {
+            by_hits.max(most(self.cold_hits) / self.cold_pages.max(1.0))
+        } else {
+            by_hits.max(self.hits)
+        }
+    }
+
+    /// What a further page would hit at least.
+    fn gains(&self) -> f64 {
+        let least = |count: f64| (count - SPREADS * count.sqrt()).max(0.0);
+        if self.evicted == 0 || self.free > 0 || self.cold_pages <= 0.0 {
+            return 0.0;
+        }
+        (least(self.hits) / self.pages).min(least(self.cold_hits) / self.cold_pages)
+    }
+}
+
+impl Counts {
+    /// Takes a look.
+    pub(super) fn look(&mut self, told: &Told) {
+        if self.looks.len() == MANY {
+            self.looks.pop_front();
+        }
+        self.looks.push_back(told.classes.clone());
+    }
+
+    /// What changed over the last looks, if there are so many.
+    fn changes(&self, looks: usize) -> Vec<Change> {
+        let first = self.looks.len().checked_sub(looks).and_then(|at| self.looks.get(at));
+        let (Some(first), Some(last)) = (first, self.looks.back()) else { return vec![] };
+        let change = |class: &Class| {
+            let before = first.iter().find(|before| before.number == class.number)?;
+            Some(Change::of(before, *class))
+        };
+        last.iter().filter_map(change).collect()
+    }
+
+    /// Classes that needed more room lately: no other is helped by a page.
+    pub(super) fn evicting(&self) -> HashSet<u8> {
+        let changes = self.changes(FEW.min(self.looks.len()));
+        changes.iter().filter(|one| one.evicted > 0).map(|one| one.class.number).collect()
+    }
+
+    /// Pages that are to move at once, if any are.
+    pub(super) fn transfer(&self) -> Option<Transfer> {
+        let plain = transfer(&self.changes(FEW));
+        plain.or_else(|| {
+            let mut changes = self.changes(MANY);
+            // One that was given pages, or gave some, was another class.
+            changes.retain(|one| one.is_same);
+            Some(Transfer { pages: 1, ..transfer(&changes)? })
+        })
+    }
+}
+
+fn transfer(changes: &[Change]) -> Option<Transfer> {
+    let taker = changes.iter().max_by(|a, b| a.gains().total_cmp(&b.gains()))?;
+    let others = changes.iter().filter(|one| one.class.number != taker.class.number);
+    let giver =
+        others.filter(|one| one.class.pages > 1).min_by(|a, b| a.loses().total_cmp(&b.loses()))?;
+    let (loses, gains) = (giver.loses(), taker.gains());
+    // A class at most doubles before it is looked at again.
+    let takes = PAGES_MAX.min(taker.class.pages).min(taker.filled);
+    let pages = takes.min(giver.class.pages / PART_MAX).max(1);
+    let (from, to) = (giver.class.number, taker.class.number);
+    (gains > TIMES * loses).then_some(Transfer { from, to, pages, loses, gains })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(number: u8, pages: u64) -> Class {
+        let share = 1_024;
+        let cold = pages * PAGE / share / 2;
+        Class { number, share, pages, cold, ..Class::default() }
+    }
+
+    /// What counts that came to be over the looks say.
+    fn transfer(before: &[Class], after: &[Class]) -> Option<Transfer> {
+        let mut counts = Counts::default();
+        let told = |classes: &[Class]| Told { classes: classes.to_vec(), ..Told::default() };
+        for _ in 1..FEW {
+            counts.look(&told(before));
+            assert_eq!(counts.transfer(), None, "too few looks");
+        }
+        counts.look(&told(after));
+        counts.transfer()
+    }
+
+    #[test]
+    fn what_nobody_reads_gives_its_pages_at_once() {
+        let before = [class(1, 60), class(2, 4)];
+        let read = Class { hits: 800, cold_hits: 200, evicted: 900, sets: 9_000, ..before[1] };
+        let found = transfer(&before, &[before[0], read]).unwrap();
+        assert_eq!((found.from, found.to, found.pages), (1, 2, 4));
+        // 200 less twice its root on half of four pages.
+        assert!((found.gains - (200.0 - 2.0 * 200f64.sqrt()) / 2.0).abs() < 1e-9);
+        let slow = Class { sets: 2_500, ..read };
+        let found = transfer(&before, &[before[0], slow]).unwrap();
+        assert_eq!(found.pages, 2, "no more than it fills");
+        let empty = Class { free: 1_024, ..read };
+        assert_eq!(transfer(&before, &[before[0], empty]), None, "it has a page to fill");
+        let idle = Class { evicted: 0, ..read };
+        assert_eq!(transfer(&before, &[before[0], idle]), None, "it needs no more");
+        let scan = Class { hits: 0, cold_hits: 0, ..read };
+        assert_eq!(transfer(&before, &[before[0], scan]), None, "nothing of it is read again");
+        let small = [class(1, 1), before[1]];
+        assert_eq!(transfer(&small, &[small[0], read]), None, "the last page stays");
+    }
+
+    #[test]
+    fn what_is_read_a_little_less_keeps_its_pages() {
+        let before = [class(1, 32), class(2, 32)];
+        let of = |at: usize, hits, cold_hits| Class { hits, cold_hits, evicted: 9, ..before[at] };
+        let busy = of(1, 32_000, 8_000);
+        assert_eq!(transfer(&before, &[of(0, 18_000, 4_500), busy]), None);
+        assert!(transfer(&before, &[of(0, 6_000, 1_500), busy]).is_some());
+        // A loop: its hits are few for its pages, and all on those that leave next.
+        let looped = Class { cold: 1_024, ..of(0, 3_000, 3_000) };
+        assert_eq!(transfer(&before, &[looped, busy]), None);
+        let spare = [Class { free: 2_048, ..before[0] }, before[1]];
+        let free = Class { free: 2_048, ..of(0, 30_000, 8_000) };
+        assert!(transfer(&spare, &[free, busy]).is_some(), "it has two pages of nothing");
+        let filling = Class { free: 2_047, ..free };
+        assert_eq!(transfer(&spare, &[filling, busy]), None, "it is filling them");
+    }
+
+    /// Three hits in three seconds say nothing, and twelve in fifteen do.
+    #[test]
+    fn what_is_read_seldom_takes_longer() {
+        let mut counts = Counts::default();
+        for look in 0..MANY as u64 {
+            let read = |class: Class, hits: u64| {
+                let (hits, evicted, cold_hits) = (look * hits, look * 9, look * hits / 4);
+                Class { hits, evicted, cold_hits, ..class }
+            };
+            let classes = vec![read(class(1, 8), 4), read(class(2, 8), 40)];
+            assert_eq!(counts.transfer(), None, "{look}");
+            counts.look(&Told { classes, ..Told::default() });
+        }
+        let found = counts.transfer().unwrap();
+        assert_eq!((found.from, found.to, found.pages), (1, 2, 1));
+    }
+}

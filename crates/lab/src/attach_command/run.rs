@@ -1,0 +1,108 @@
+//! A memcached's attachment as a whole: what stays, whatever becomes of the server.
+
+use super::board::Board;
+use super::say::{Moves, Say};
+use super::told::Told;
+use super::{Args, Rhythm};
+use crate::capture_command::cost::Cost;
+use crate::capture_command::memcached::Control;
+use crate::interrupt::Interrupt;
+use crate::replay::Address;
+use anyhow::ensure;
+use std::time::{Duration, Instant};
+use tune::Recipe;
+
+/// From this version on pages are moved without being asked twice.
+const ACTS_FROM: (u32, u32, u32) = (1, 6, 43);
+/// A server that does not come back within this time is gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Time between two attempts to reach it.
+const RETRY: Duration = Duration::from_millis(500);
+
+/// What stays, whatever becomes of the server.
+pub(super) struct Run<'a> {
+    pub(super) to: &'a Address,
+    pub(super) recipe: Recipe,
+    pub(super) rhythm: Rhythm,
+    pub(super) say: Say,
+    pub(super) board: Option<Board>,
+    pub(super) ends: Option<Instant>,
+    pub(super) interrupt: Interrupt,
+    pub(super) cost: Cost,
+    pub(super) moves: Moves,
+}
+
+impl Run<'_> {
+    /// Says what happened, and has it shown.
+    pub(super) fn happened(&self, event: &str, says: &str) {
+        self.say.event(event, says);
+        self.board.iter().for_each(|board| board.note(says));
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.interrupt.is_wanted() || self.ends.is_some_and(|ends| Instant::now() >= ends)
+    }
+
+    /// Whether bursts are watched, or only counts are read.
+    pub(super) const fn watches(&self) -> bool {
+        self.recipe.model.is_some()
+    }
+
+    /// Waits for the server to come back and to answer; nothing where the user does not want to any
+    /// more.
+    pub(super) fn reach(&self) -> anyhow::Result<Option<(Control, Told)>> {
+        let ask = |mut control: Control| Ok((Told::ask(&mut control)?, control));
+        let began = Instant::now();
+        loop {
+            match Control::connect(self.to).and_then(ask) {
+                Ok((told, control)) => return Ok(Some((control, told))),
+                Err(_) if self.is_over() => return Ok(None),
+                Err(error) => ensure!(
+                    began.elapsed() < PATIENCE,
+                    "{error:#}. It has been gone for {} s: nothing is left to restore, for a \
+                     memcached that starts anew moves pages as its command line says",
+                    PATIENCE.as_secs()
+                ),
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+
+    pub(super) fn summary(&self) -> String {
+        let Moves { pages_moved, refused, bursts_rejected } = self.moves;
+        let mut text = format!(
+            "{pages_moved} pages were moved, {refused} orders were refused, {bursts_rejected} \
+             bursts had too many holes."
+        );
+        if self.watches() {
+            text = format!("{text} {}", self.cost.sentence("watch"));
+        }
+        text
+    }
+
+    /// Whether this server's pages are moved; where they are not, says why.
+    pub(super) fn may_act(&self, told: &Told, args: &Args) -> bool {
+        let place = format!("memcached {} at {}:{}", told.version, self.to.host, self.to.port);
+        let (recipe, window, every) = (&self.recipe.name, self.rhythm.window, self.rhythm.every);
+        let how = if self.watches() {
+            format!("recipe {recipe}, watched for {window} of every {every}")
+        } else {
+            format!("recipe {recipe}, its counts are read every {every}")
+        };
+        let begin = |what: &str| self.say.event("begin", &format!("{place}: {how}. {what}"));
+        if !args.act {
+            begin("Nothing is changed; --act moves pages.");
+            return false;
+        }
+        if told.version() < ACTS_FROM && !args.act_before_1_6_43 {
+            begin(
+                "It is only watched, --act or not: before 1.6.43 a move of a page could crash the \
+                 server, and before 1.6.34 the items on the page were lost. Run a newer one, or \
+                 add --act-before-1-6-43.",
+            );
+            return false;
+        }
+        begin("Pages are moved, one at a time; Ctrl-C ends it and restores what was found.");
+        true
+    }
+}

@@ -1,0 +1,128 @@
+//! A Redis or Valkey with Larder's module: it tells tenants, plans and what became of them, and
+//! INFO tells the rest.
+
+use super::{Look, Source, larder};
+use crate::capture_command::redis::{Control, Fields, number};
+use ::report::{Change, Recent, Report, Server, Tenant};
+use anyhow::Context;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How far back events are asked for.
+const BACK: &str = "1h";
+
+pub(super) struct Module(pub(super) Control);
+
+/// What LARDER.PLAN says that is shown.
+#[derive(Debug, Default, Deserialize)]
+struct Plan {
+    state: String,
+    pilot: Option<Pilot>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Pilot {
+    recipe: String,
+    rate: f64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct History {
+    changes: Vec<Change>,
+}
+
+impl Source for Module {
+    fn look(&mut self) -> anyhow::Result<Look> {
+        let info = self.0.info()?;
+        let tenants = self.ask(&["LARDER.TENANTS", "JSON"])?;
+        let plan = self.ask(&["LARDER.PLAN", "JSON"])?;
+        let history: History = self.ask(&["LARDER.HISTORY", BACK, "JSON"])?;
+        Ok(look(&info, tenants, plan, history.changes))
+    }
+}
+
+impl Module {
+    fn ask<T: DeserializeOwned>(&mut self, words: &[&str]) -> anyhow::Result<T> {
+        let text = self.0.text(words)?;
+        let answer = serde_json::from_str(&text);
+        answer.with_context(|| format!("{} answers as another version's module", words[0]))
+    }
+}
+
+fn look(info: &Fields, tenants: Vec<Tenant>, plan: Plan, changes: Vec<Change>) -> Look {
+    let count = |name: &str| number(info, name).unwrap_or_default();
+    let (name, version) = match info.get("valkey_version") {
+        Some(version) => ("valkey", version.clone()),
+        None => ("redis", info.get("redis_version").cloned().unwrap_or_default()),
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let recipe = plan.pilot.as_ref().map_or("static", |pilot| &pilot.recipe).to_owned();
+    let server = Server {
+        version: version.clone(),
+        now_unix_s: now,
+        uptime_s: count("uptime_in_seconds"),
+        recipe: recipe.clone(),
+        policy: info.get("maxmemory_policy").cloned().unwrap_or_default(),
+        maxmemory: count("maxmemory"),
+        divided: count("maxmemory"),
+        used: count("used_memory"),
+        resident: count("used_memory_rss"),
+        machine: count("total_system_memory"),
+        clients: count("connected_clients"),
+        sampled: plan.pilot.map_or(0.0, |pilot| pilot.rate),
+        ..Server::default()
+    };
+    let recent = all(&tenants);
+    let report = Report { server, recent, tenants, changes, ..Report::default() };
+    // What would change its state stands behind it.
+    let state = plan.state.split(':').next().unwrap_or_default();
+    Look {
+        server: format!("{name} {version} with Larder's module, recipe {recipe}: {state}"),
+        ..larder::look(&report)
+    }
+}
+
+/// What all tenants did lately.
+fn all(tenants: &[Tenant]) -> Recent {
+    let mut sum = Recent::default();
+    for tenant in tenants {
+        let recent = &tenant.recent;
+        sum.seconds = sum.seconds.max(recent.seconds);
+        sum.reads += recent.reads;
+        sum.misses += recent.misses;
+        sum.sampled += recent.sampled;
+        sum.wait_ms += recent.wait_ms;
+        for (sum, more) in sum.causes.iter_mut().zip(recent.causes) {
+            *sum += more;
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_module_tells_is_shown() {
+        let info = [("valkey_version", "8.0.1"), ("used_memory", "900"), ("maxmemory", "1000")];
+        let info = info.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let recent = Recent { seconds: 10, reads: 100, misses: 25, ..Recent::default() };
+        let tenant = |name: &str| Tenant { name: name.to_owned(), recent, ..Tenant::default() };
+        let plan = r#"{"state": "it observes only: CONFIG SET larder.act yes", "in_force": [],
+            "pilot": {"recipe": "kredis", "rate": 0.5, "epoch": 3}}"#;
+        let change = Change { text: "a plan is in force".to_owned(), ..Change::default() };
+        let tenants = vec![tenant("web"), tenant("jobs")];
+        let look = look(&info.into(), tenants, serde_json::from_str(plan).unwrap(), vec![change]);
+        assert_eq!(
+            look.server,
+            "valkey 8.0.1 with Larder's module, recipe kredis: it observes only"
+        );
+        assert_eq!((look.used, look.limit), (900, 1_000));
+        let rows: Vec<_> = look.rows.iter().map(|row| (&*row.name, row.miss_ratio)).collect();
+        assert_eq!(rows, [("web", Some(0.25)), ("jobs", Some(0.25))]);
+        assert!(look.events[0].ends_with("a plan is in force"), "{:?}", look.events);
+        assert_eq!(look.lacks, None);
+    }
+}
