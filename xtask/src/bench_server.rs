@@ -17,9 +17,9 @@
 //! All keys fit and nothing is evicted: this says nothing about eviction. Requests come over
 //! loopback, whose cost in the kernel is most of a request at depth 1.
 
+use crate::process::{Process, free_port};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
-use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,43 +47,23 @@ const WARM_UP: u32 = 2_000_000;
 
 struct Server {
     name: String,
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    process: Process,
 }
 
 impl Server {
     /// Starts `command --port PORT` on the first core.
     fn start(name: &str, command: &[&str]) -> Result<Self> {
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let child = Command::new("taskset")
-            .args(["-c", "0"])
-            .args(command)
-            .args(["--port", &port.to_string()])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("{name} could not be started: are it and taskset here?"))?;
-        let server = Self { name: name.into(), child, port };
-        let start = Instant::now();
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        while TcpStream::connect(address).is_err() {
-            ensure!(start.elapsed() < Duration::from_secs(10), "{name} does not answer");
-            thread::sleep(Duration::from_millis(50));
-        }
-        Ok(server)
+        let port = free_port()?;
+        let mut taskset = Command::new("taskset");
+        taskset.args(["-c", "0"]).args(command).args(["--port", &port.to_string()]);
+        let process = Process::start(taskset.stderr(Stdio::null()), port)?;
+        Ok(Self { name: name.into(), process })
     }
 
     /// Seconds the kernel has charged to the threads of the server.
     fn cpu_seconds(&self) -> Result<f64> {
         let mut nanos = 0u64;
-        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+        for thread in fs::read_dir(format!("/proc/{}/task", self.process.child.id()))? {
             let text = fs::read_to_string(thread?.path().join("schedstat"))?;
             nanos += text.split(' ').next().unwrap_or_default().parse::<u64>()?;
         }
@@ -93,7 +73,7 @@ impl Server {
     /// Switches to a recipe.
     fn follow(&self, recipe: &str) -> Result<()> {
         let status = Command::new("redis-cli")
-            .args(["-p", &self.port.to_string(), "config", "set", "recipe", recipe])
+            .args(["-p", &self.process.port.to_string(), "config", "set", "recipe", recipe])
             .stdout(Stdio::null())
             .status()
             .context("redis-cli could not be started: is it installed?")?;
@@ -105,7 +85,7 @@ impl Server {
     fn load(&self, command: &str, clients: &str, depth: u32, requests: u32) -> Result<Child> {
         Command::new("taskset")
             .args(["-c", "1", "redis-benchmark", "-q", "-c", clients, "-r", "100000", "-d", VALUE])
-            .args(["-p", &self.port.to_string(), "-t", command])
+            .args(["-p", &self.process.port.to_string(), "-t", command])
             .args(["-n", &requests.to_string(), "-P", &depth.to_string()])
             .stdout(Stdio::null())
             .stderr(Stdio::null())

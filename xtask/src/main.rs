@@ -7,6 +7,7 @@
 mod attach;
 mod bench_server;
 mod curves;
+mod process;
 mod race;
 mod soak;
 mod suites;

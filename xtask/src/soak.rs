@@ -13,12 +13,13 @@
 //! server: far below one hits come back as much later, for the machine gave less, or the server had
 //! much to move.
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::process::{Process, free_port};
+use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::ops::Range;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
@@ -84,16 +85,6 @@ impl Load {
     }
 }
 
-/// Ends the server with the test, whatever happens.
-struct Server(Child, SocketAddr);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// The highest that was seen of a server, in bytes.
 #[derive(Default)]
 struct Peaks {
@@ -106,16 +97,17 @@ struct Peaks {
 }
 
 /// Applies a load to a server and watches it.
-fn apply(server: &Server, load: &Load) -> Result<Peaks> {
+fn apply(server: &Process, load: &Load) -> Result<Peaks> {
     let mut peaks = Peaks::default();
     thread::scope(|scope| -> Result<()> {
-        let writers: Vec<_> =
-            (0..WRITERS).map(|seed| scope.spawn(move || write(server.1, seed, load))).collect();
-        let quitter = scope.spawn(|| break_off(server.1, &load.stop));
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|seed| scope.spawn(move || write(server.address(), seed, load)))
+            .collect();
+        let quitter = scope.spawn(|| break_off(server.address(), &load.stop));
         let watched = (|| -> Result<()> {
-            let mut client = Client::connect(server.1)?;
+            let mut client = Client::connect(server.address())?;
             while load.begun.elapsed() < Duration::from_secs(load.seen.len() as u64) {
-                let resident = resident(server.0.id())?;
+                let resident = resident(server.child.id())?;
                 let phase = load.begun.elapsed().as_secs() as usize / PHASE;
                 peaks.phases.resize(phase + 1, 0);
                 peaks.phases[phase] = peaks.phases[phase].max(resident);
@@ -143,7 +135,7 @@ pub(crate) fn run(seconds: u64, shift: bool) -> Result<()> {
     let server = start()?;
     let load = Load::new(seconds, if shift { &RANGES } else { &RANGES[2..] }, shift);
     let peaks = apply(&server, &load)?;
-    let mut client = Client::connect(server.1)?;
+    let mut client = Client::connect(server.address())?;
     thread::sleep(Duration::from_millis(300));
     let clients = client.info("connected_clients")?;
     client.ask(&["FLUSHALL"])?;
@@ -197,23 +189,12 @@ fn compare(load: &Load, peaks: &Peaks) -> Result<f64> {
     Ok(most)
 }
 
-fn start() -> Result<Server> {
-    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+fn start() -> Result<Process> {
+    let port = free_port()?;
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let larder = format!("{target}/release/larder");
-    let child = Command::new(&larder)
-        .args(["serve", "--port", &port.to_string(), "--maxmemory", &LIMIT.to_string()])
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("{larder} could not be started"))?;
-    let server = Server(child, SocketAddr::from(([127, 0, 0, 1], port)));
-    for _ in 0..100 {
-        if TcpStream::connect(server.1).is_ok() {
-            return Ok(server);
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    bail!("the server does not answer on port {port}")
+    let mut larder = Command::new(format!("{target}/release/larder"));
+    larder.args(["serve", "--port", &port.to_string(), "--maxmemory", &LIMIT.to_string()]);
+    Process::start(larder.stderr(Stdio::null()), port)
 }
 
 /// Resident bytes of a process, from the kernel.

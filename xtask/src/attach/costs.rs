@@ -10,7 +10,8 @@
 //! the processor time that a server takes less. Where a server's tables come to lie in memory
 //! makes some percent: so each round has servers of its own, and one more without the module.
 
-use super::{FORM, Server};
+use super::{FORM, start};
+use crate::process::Process;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::io::{Read, Write};
@@ -51,7 +52,7 @@ struct Client {
 }
 
 impl Client {
-    fn connect(server: &Server) -> Result<Self> {
+    fn connect(server: &Process) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", server.port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -133,7 +134,7 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
         "--toggle-collect=writeToClient",
         program,
     ];
-    let mut server = Server::start(&words, "maxmemory 100mb", module)?;
+    let mut server = start(&words, "maxmemory 100mb", module)?;
     let mut client = Client::connect(&server)?;
     client.fill()?;
     // The pilot chooses what is sampled within a few looks; then it has the rate it was told.
@@ -157,7 +158,7 @@ fn count(program: &str, module: Option<&str>) -> Result<(f64, f64)> {
 }
 
 /// Processor time of all threads of a process.
-fn processor(server: &Server) -> Result<f64> {
+fn processor(server: &Process) -> Result<f64> {
     let mut sum = 0.0;
     for task in fs::read_dir(format!("/proc/{}/task", server.child.id()))? {
         let text = fs::read_to_string(task?.path().join("schedstat"))?;
@@ -167,7 +168,7 @@ fn processor(server: &Server) -> Result<f64> {
 }
 
 /// Seconds, and processor time, of a burst.
-fn burst(server: &Server, client: &mut Client) -> Result<(f64, f64)> {
+fn burst(server: &Process, client: &mut Client) -> Result<(f64, f64)> {
     let (before, begun) = (processor(server)?, Instant::now());
     client.get(BURST)?;
     Ok((begun.elapsed().as_secs_f64(), processor(server)? - before))
@@ -182,7 +183,7 @@ fn quartiles(mut all: Vec<f64>) -> [f64; 3] {
 /// Seconds and processor time that each server took for the same requests, of a round.
 fn round(program: &str) -> Result<[(f64, f64); 3]> {
     let module = format!("larder.act yes\nlarder.tenants {TENANTS}");
-    let start = |module| Server::start(&[program], "maxmemory 100mb", module);
+    let start = |module| super::start(&[program], "maxmemory 100mb", module);
     let servers = [start(None)?, start(None)?, start(Some(&module))?];
     let mut clients = vec![];
     for server in &servers {

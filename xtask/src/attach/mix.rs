@@ -4,7 +4,8 @@
 //! Misses are counted and multiplied with what each is said to cost: the machine's load changes
 //! what clients wait, and hardly what is missed.
 
-use super::{FORM, Server, built};
+use super::{FORM, built, start};
+use crate::process::Process;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::process::{Command, Stdio};
@@ -21,7 +22,7 @@ const RATE: &str = "1500";
 
 /// Plays the traces; misses of each tenant, and the wait that they stand for, in microseconds a
 /// request.
-fn play(server: &Server, traces: &[String]) -> Result<(Vec<u64>, f64)> {
+fn play(server: &Process, traces: &[String]) -> Result<(Vec<u64>, f64)> {
     let mut command = Command::new(built("larder")?);
     command.arg("replay").args(traces);
     command.args(["--to", &format!("redis://127.0.0.1:{}", server.port)]);
@@ -50,7 +51,7 @@ pub(super) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let tenants = TENANTS.map(|(name, _)| format!("{name} match prefix {name}:")).join("; ");
     let module = format!("larder.act yes\nlarder.tenants \"{tenants}\"");
     let play = |module: Option<&str>| -> Result<_> {
-        play(&Server::start(&[&program], &settings, module)?, &traces)
+        play(&start(&[&program], &settings, module)?, &traces)
     };
     let (with, without) = thread::scope(|scope| {
         let with = scope.spawn(|| play(Some(&module)));

@@ -9,13 +9,11 @@ mod mix;
 pub(crate) mod soak;
 mod traces;
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::process::{Process, free_port};
+use anyhow::{Context, Result, bail};
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 /// What the words behind `cargo x bench attach` may be.
 const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY TRACE TRACE TRACE | \
@@ -43,43 +41,19 @@ fn built(name: &str) -> Result<PathBuf> {
     fs::canonicalize(&path).with_context(|| format!("there is no {}: {fix}", path.display()))
 }
 
-/// A server that ends with the measurement.
-struct Server {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Starts `words` with these settings, each of a line: the last word is the server's program.
+/// With settings of the module, it is loaded.
+fn start(words: &[&str], settings: &str, module: Option<&str>) -> Result<Process> {
+    let port = free_port()?;
+    let mut lines = format!("port {port}\nsave \"\"\nmaxmemory-policy allkeys-lru\n{settings}\n");
+    if let Some(module) = module {
+        let path = built("liblarder_module.so")?;
+        lines.extend([format!("loadmodule {}\n{module}\n", path.display())]);
     }
-}
-
-impl Server {
-    /// Starts `words` with these settings, each of a line: the last word is the server's program.
-    /// With settings of the module, it is loaded.
-    fn start(words: &[&str], settings: &str, module: Option<&str>) -> Result<Self> {
-        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
-        let mut lines =
-            format!("port {port}\nsave \"\"\nmaxmemory-policy allkeys-lru\n{settings}\n");
-        if let Some(module) = module {
-            let path = built("liblarder_module.so")?;
-            lines.extend([format!("loadmodule {}\n{module}\n", path.display())]);
-        }
-        let file = std::env::temp_dir().join(format!("larder-attach-{port}.conf"));
-        fs::write(&file, lines)?;
-        let [program, arguments @ ..] = words else { bail!("there is no program to start") };
-        let child = Command::new(program).args(arguments).arg(&file).stdout(Stdio::null()).spawn();
-        let child = child.with_context(|| format!("{program} could not be started"))?;
-        let mut server = Self { child, port };
-        let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            ensure!(begun.elapsed() < Duration::from_secs(30), "{program} does not answer");
-            ensure!(server.child.try_wait()?.is_none(), "{program} ended at once: see its words");
-            thread::sleep(Duration::from_millis(50));
-        }
-        let _ = fs::remove_file(file);
-        Ok(server)
-    }
+    let file = std::env::temp_dir().join(format!("larder-attach-{port}.conf"));
+    fs::write(&file, lines)?;
+    let [program, arguments @ ..] = words else { bail!("there is no program to start") };
+    let process = Process::start(Command::new(program).args(arguments).arg(&file), port)?;
+    let _ = fs::remove_file(file);
+    Ok(process)
 }

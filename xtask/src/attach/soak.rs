@@ -5,7 +5,8 @@
 //! the log of valgrind names no function of the module, and what is resident has not grown since
 //! the first quarter. A server that was built with `MALLOC=libc` tells valgrind of every block.
 
-use super::{FORM, Server, built};
+use super::{FORM, built, start};
+use crate::process::Process;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -42,7 +43,7 @@ const RECIPES: [&str; 4] =
 struct Client(BufReader<TcpStream>);
 
 impl Client {
-    fn connect(server: &Server) -> Result<Self> {
+    fn connect(server: &Process) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", server.port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(120)))?;
@@ -152,7 +153,7 @@ impl Dice {
 }
 
 /// Resident bytes of a process, from the kernel.
-fn resident(server: &Server) -> Result<f64> {
+fn resident(server: &Process) -> Result<f64> {
     let text = fs::read_to_string(format!("/proc/{}/statm", server.child.id()))?;
     let pages: f64 = text.split(' ').nth(1).context("statm has no second field")?.parse()?;
     Ok(pages * 4_096.0)
@@ -185,7 +186,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = String>) -> Result<()> {
     let valgrind = ["valgrind", "--num-callers=40", leaks, shown, kinds, &file, &program];
     let settings = "maxmemory 8mb\nenable-module-command yes";
     let own = format!("larder.act yes\nlarder.tenants \"{}\"", TENANTS[1]);
-    let mut server = Server::start(&valgrind, settings, Some(&own))?;
+    let mut server = start(&valgrind, settings, Some(&own))?;
     let mut clients: Vec<_> =
         (0..3).map(|_| Client::connect(&server)).collect::<Result<Vec<_>>>()?;
     let mut owner = Client::connect(&server)?;

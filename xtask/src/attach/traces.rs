@@ -4,7 +4,8 @@
 //! `singles`: with one tenant there is nothing to divide, and the module must do no harm. `dlru`:
 //! beside servers with one K throughout, the module must miss about as little as the best of them.
 
-use super::{FORM, Server, built};
+use super::{FORM, built, start};
+use crate::process::Process;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::process::{Command, Stdio};
@@ -30,7 +31,7 @@ const FIXED: [u8; 4] = [1, 5, 10, 16];
 const DLRU: &str = "larder.act yes\nlarder.recipe dlru:interval=10000:rate=0.03";
 
 /// Misses of a trace in a server, and its reads.
-fn play(server: &Server, trace: &str) -> Result<(f64, f64)> {
+fn play(server: &Process, trace: &str) -> Result<(f64, f64)> {
     let mut command = Command::new(built("larder")?);
     command.args(["replay", trace, "--to", &format!("redis://127.0.0.1:{}", server.port)]);
     command.args(["--limit", REQUESTS, "--warmup", WARMUP, "--rate-max", RATE, "--json"]);
@@ -46,7 +47,7 @@ fn play(server: &Server, trace: &str) -> Result<(f64, f64)> {
 /// Miss ratios of a trace in servers of these settings, and of the module.
 fn beside(program: &str, trace: &str, servers: &[(String, Option<&str>)]) -> Result<Vec<f64>> {
     let one = |(settings, module): &(String, Option<&str>)| -> Result<f64> {
-        let server = Server::start(&[program], settings, *module)?;
+        let server = start(&[program], settings, *module)?;
         let (misses, gets) = play(&server, trace)?;
         Ok(misses / gets.max(1.0))
     };

@@ -11,7 +11,6 @@ mod valkey;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 /// Runs a suite out of the checkout at the path given, or at that of the environment variable.
@@ -69,11 +68,6 @@ fn lists(text: &'static str) -> Lists {
 fn larder() -> Result<PathBuf> {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
     Ok(fs::canonicalize(Path::new(&target).join("debug/larder"))?)
-}
-
-/// A port that nobody listens on.
-fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// Copies a folder, links left out.

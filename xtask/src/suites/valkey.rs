@@ -3,7 +3,8 @@
 //! The suite leaves out by itself what needs a server that it starts. Of the rest a unit passes
 //! with 97 of a hundred cases.
 
-use super::{copy, free_port, larder, lists, script};
+use super::{copy, larder, lists, script};
+use crate::process::free_port;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,52 @@
+//! A server that a measurement starts, and that ends with it.
+
+use anyhow::{Context, Result, ensure};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A server takes no longer to answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A server that is killed when it is dropped.
+pub(crate) struct Process {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Process {
+    /// Starts a command whose server listens on `port`, and waits until that answers.
+    pub(crate) fn start(command: &mut Command, port: u16) -> Result<Self> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let child = command.stdout(Stdio::null()).spawn();
+        let child =
+            child.with_context(|| format!("{program} could not be started: is it here?"))?;
+        let mut process = Self { child, port };
+        let begun = Instant::now();
+        while TcpStream::connect(process.address()).is_err() {
+            ensure!(begun.elapsed() < PATIENCE, "{program} does not answer on port {port}");
+            let ended = process.child.try_wait()?;
+            ensure!(ended.is_none(), "{program} ended at once: see its words");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(process)
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+}
+
+/// A port that nobody listens on.
+pub(crate) fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
