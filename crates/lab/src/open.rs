@@ -4,7 +4,7 @@
 //! name; the format is known by `--format`, by the first bytes behind the compression, or by the
 //! name, in that order.
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -42,6 +42,9 @@ pub struct Options {
     /// ends there
     #[arg(long)]
     pub skip_bad: bool,
+    /// Pass over so many requests first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
     /// Read no more than this many requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
@@ -120,11 +123,18 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     if let Some(remark) = source.remark() {
         tell(&format!("trace '{name}': {remark}"));
     }
-    let source: Box<dyn Source> = if options.skip_bad {
+    let mut source: Box<dyn Source> = if options.skip_bad {
         Box::new(Lenient { inner: SkipBad::new(source), name: name.to_owned() })
     } else {
         source
     };
+    for _ in 0..options.skip {
+        // A fault in what is passed over is a fault of the trace, and hides no other.
+        match source.next() {
+            Some(access) => access.with_context(|| format!("trace '{name}'"))?,
+            None => bail!("trace '{name}' has fewer than {} requests: skip fewer", options.skip),
+        };
+    }
     Ok(match options.limit {
         Some(left) => Box::new(Limit { inner: source, left }),
         None => source,

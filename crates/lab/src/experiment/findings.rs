@@ -9,6 +9,8 @@ use std::fmt;
 pub(super) struct Findings {
     cells: Vec<Cell>,
     claims: Vec<Claim>,
+    /// Cells are rounds of the same, not seeds: their middle is the median.
+    is_of_rounds: bool,
 }
 
 /// One subject on one workload with one seed.
@@ -59,6 +61,11 @@ impl Serialize for Figures {
 }
 
 impl Findings {
+    /// For rounds that differ by what else the machine did: rows are then medians of cells.
+    pub(super) fn of_rounds() -> Self {
+        Self { is_of_rounds: true, ..Self::default() }
+    }
+
     /// Adds what a subject did on a workload: usually `miss_ratio` and `mean_us` among the figures.
     pub(super) fn cell(
         &mut self,
@@ -81,12 +88,42 @@ impl Findings {
         self.claims.push(Claim { what, ours: ours.into(), paper });
     }
 
-    /// The mean of a figure over all cells of a subject; of one workload where one is named.
+    /// A figure of a subject by that of another in the same round of a workload: median, lowest and
+    /// highest of the rounds; nothing where one of them is not there.
+    pub(super) fn ratio(
+        &self,
+        name: &str,
+        than: &str,
+        workload: &str,
+        figure: &str,
+    ) -> Option<[f64; 3]> {
+        let of = |name: &str, round: u64| {
+            let mut cells = self.cells.iter();
+            let cell = cells.find(|cell| {
+                cell.name == name && cell.workload == workload && cell.seed == round
+            })?;
+            cell.figures.get(figure)
+        };
+        let rounds =
+            self.cells.iter().filter(|cell| cell.name == name && cell.workload == workload);
+        let ratio = |cell: &Cell| Some(of(name, cell.seed)? / of(than, cell.seed)?);
+        let mut ratios: Vec<f64> = rounds.filter_map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        Some([median(&ratios)?, *ratios.first()?, *ratios.last()?])
+    }
+
+    /// The mean of a figure over all cells of a subject, or the median where cells are rounds; of
+    /// one workload where one is named.
     pub(super) fn mean(&self, name: &str, workload: Option<&str>, figure: &str) -> f64 {
         let values = self.cells.iter().filter(|cell| {
             cell.name == name && workload.is_none_or(|workload| cell.workload == workload)
         });
-        let values: Vec<_> = values.filter_map(|cell| cell.figures.get(figure)).collect();
+        let mut values: Vec<_> = values.filter_map(|cell| cell.figures.get(figure)).collect();
+        // Over several workloads a median would be that of the one in the middle.
+        if self.is_of_rounds && workload.is_some() {
+            values.sort_by(f64::total_cmp);
+            return median(&values).unwrap_or(f64::NAN);
+        }
         values.iter().sum::<f64>() / values.len() as f64
     }
 
@@ -129,6 +166,13 @@ impl Figures {
     }
 }
 
+/// The middle of sorted numbers, or of the two in the middle their mean.
+fn median(sorted: &[f64]) -> Option<f64> {
+    let (low, high) =
+        (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*low, *high))
+}
+
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut found: Vec<String> = vec![];
     for name in names {
@@ -144,15 +188,39 @@ fn number(value: f64) -> String {
     if value.abs() < 2.0 { format!("{value:.4}") } else { format!("{value:.2}") }
 }
 
-impl fmt::Display for Findings {
-    /// A table of each workload, one of the means, and what follows.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// A number of at least three digits in as few as do.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size < 2.0 => format!("{value:.4}"),
+        size if size < 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// What stands above a column of a table of rounds.
+fn heading(figure: &str) -> &str {
+    match figure {
+        "miss_ratio" => "misses",
+        "requests_per_s" => "per s",
+        "resident_mb" => "MB",
+        _ => figure.strip_suffix("_us").unwrap_or(figure),
+    }
+}
+
+impl Findings {
+    fn columns(&self) -> Vec<&'static str> {
         let mut columns: Vec<&str> = vec![];
         for (name, _) in self.cells.iter().flat_map(|cell| &cell.figures.0) {
             if !columns.contains(name) {
                 columns.push(name);
             }
         }
+        columns
+    }
+
+    /// One table, whose last part is of the means over all workloads.
+    fn table_of_means(&self) -> Table {
+        let columns = self.columns();
         let workloads = self.workloads();
         let single = workloads.len() < 2;
         let mut table = Table::new(["workload", ""].into_iter().chain(columns.iter().copied()));
@@ -164,11 +232,46 @@ impl fmt::Display for Findings {
                 table.row([title.to_owned(), row.name.clone()].into_iter().chain(values));
             }
         }
-        writeln!(f, "{table}\n")?;
+        table
+    }
+
+    /// A table for each workload: what workloads have in common are ratios, which are claims.
+    fn tables_of_rounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.columns();
+        for workload in self.workloads() {
+            let rounds = self.cells.iter().filter(|cell| cell.workload == workload);
+            let rounds =
+                distinct(rounds.map(|cell| cell.seed.to_string()).collect::<Vec<_>>().iter());
+            let of = match rounds.len() {
+                1 => "one round".to_owned(),
+                rounds => format!("medians of {rounds} rounds"),
+            };
+            writeln!(f, "{workload}, {of}, times in µs")?;
+            let headings = columns.iter().map(|column| heading(column));
+            let mut table = Table::new(std::iter::once("").chain(headings));
+            for row in self.rows(Some(&workload)) {
+                let value = |&column: &&str| row.figures.get(column).map_or(String::new(), short);
+                table.row(std::iter::once(row.name.clone()).chain(columns.iter().map(value)));
+            }
+            writeln!(f, "{table}\n")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Findings {
+    /// What was found, and what follows.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_of_rounds {
+            self.tables_of_rounds(f)?;
+        } else {
+            writeln!(f, "{}\n", self.table_of_means())?;
+        }
         if self.claims.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new(["", "ours", "the paper's"]);
+        let papers = if self.is_of_rounds { "wanted, or the paper's" } else { "the paper's" };
+        let mut table = Table::new(["", "ours", papers]);
         for claim in &self.claims {
             table.row([claim.what.clone(), claim.ours.clone(), claim.paper.clone()]);
         }
@@ -206,6 +309,19 @@ mod tests {
         assert_eq!(json["rows"][1]["mean_us"], 150.0);
         assert_eq!(json["cells"].as_array().unwrap().len(), 4);
         assert_eq!(json["cells"][3]["workload"], "b");
+    }
+
+    /// A machine that is slow in one round slows every row of it: the ratio must not see that.
+    #[test]
+    fn ratios_are_of_one_round() {
+        let mut findings = Findings::of_rounds();
+        for (round, slow) in [(1, 1.0), (2, 10.0), (3, 1.0)] {
+            findings.cell("redis", "w", round, &[("mean_us", 100.0 * slow)]);
+            findings.cell("auto", "w", round, &[("mean_us", 50.0 * slow)]);
+        }
+        assert_eq!(findings.ratio("auto", "redis", "w", "mean_us"), Some([0.5; 3]));
+        assert_eq!(findings.mean("redis", Some("w"), "mean_us"), 100.0);
+        assert_eq!(findings.ratio("auto", "valkey", "w", "mean_us"), None);
     }
 
     #[test]

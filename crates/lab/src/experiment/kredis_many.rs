@@ -42,7 +42,15 @@ pub(super) fn penalties() -> Vec<u64> {
 
 /// Popular keys of several skews, loops, and phases of both.
 pub(super) fn tenants(setting: &Setting, seed: u64) -> Vec<String> {
-    let requests = setting.pick(400_000, 60_000);
+    made(setting.pick(400_000, 60_000), seed)
+}
+
+/// The same for a live experiment, whose requests are sent as fast as they are answered.
+pub(super) fn live_tenants(requests: u64) -> Vec<String> {
+    made(requests, 1)
+}
+
+fn made(requests: u64, seed: u64) -> Vec<String> {
     let one = |tenant: u64| {
         let seed = seed + 100 * tenant;
         let pattern = match tenant % 3 {

@@ -39,9 +39,12 @@ pub(super) fn four(setting: &Setting, seed: u64) -> Result<Vec<String>> {
     if let Some(folder) = &setting.traces {
         return recorded(folder, &RECORDED);
     }
-    let requests = setting.pick(1_500_000, 300_000);
+    Ok(made(setting.pick(1_500_000, 300_000), seed))
+}
+
+fn made(requests: u64, seed: u64) -> Vec<String> {
     let rest = format!("requests={requests}:size=const/200:arrivals=poisson");
-    Ok(vec![
+    vec![
         format!("synth:zipf:keys=60000:skew=0.9:rate=2000:seed={seed}:{rest}"),
         format!("synth:loop:keys=20000:rate=1000:seed={}:{rest}", seed + 100),
         format!("synth:zipf:keys=40000:skew=0.7:rate=2000:seed={}:{rest}", seed + 200),
@@ -49,7 +52,15 @@ pub(super) fn four(setting: &Setting, seed: u64) -> Result<Vec<String>> {
             "synth:two-phase:keys=30000:skew=0.8:loop=15000:cycles=4:rate=1500:seed={}:{rest}",
             seed + 300
         ),
-    ])
+    ]
+}
+
+/// Four tenants for a live experiment, whose requests are sent as fast as they are answered.
+pub(super) fn live_four(folder: Option<&Path>, requests: u64) -> Result<Vec<String>> {
+    match folder {
+        Some(folder) => recorded(folder, &RECORDED),
+        None => Ok(made(requests, 1)),
+    }
 }
 
 /// The named traces in a folder, in this order.

@@ -5,6 +5,7 @@
 //! cells of a subject, and findings say what follows from them, with what the paper found.
 
 mod findings;
+mod live;
 mod load;
 mod mixes;
 mod slabs;
@@ -56,13 +57,14 @@ impl Setting {
     }
 }
 
-/// The papers' experiments in virtual time
+/// The papers' experiments, in virtual time or live
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   larder experiment list
   larder experiment kredis-tenants
-  larder experiment dlru-fixed-k --traces ../traces --json")]
+  larder experiment dlru-fixed-k --traces ../traces --json
+  larder experiment kredis --live --quick --peer redis=redis-server")]
 pub struct Args {
     /// Which one, or `list`
     #[arg(value_name = "NAME")]
@@ -83,32 +85,54 @@ pub struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    live: live::Args,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
+#[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> Result<()> {
     if args.name == "list" {
-        for experiment in ALL {
-            println!("{:<18} {}", experiment.name, experiment.about);
-        }
+        list();
         return Ok(());
+    }
+    if let Some(setting) = args.live.setting(args.quick, args.traces.clone()) {
+        let experiment = live::find(&args.name)?;
+        let mut findings = Findings::of_rounds();
+        (experiment.run)(&setting, &mut findings)?;
+        return tell(&args, (experiment.name, experiment.about), &findings);
     }
     let experiment = find(&args.name)?;
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
         seeds: (args.seed..args.seed.saturating_add(seeds)).collect(),
-        traces: args.traces,
+        traces: args.traces.clone(),
     };
     let mut findings = Findings::default();
     (experiment.run)(&setting, &mut findings)?;
-    if args.json {
-        return json::print(&findings.document(experiment.name, args.seed));
+    tell(&args, (experiment.name, experiment.about), &findings)
+}
+
+fn list() {
+    println!("In virtual time:");
+    for experiment in ALL {
+        println!("  {:<18} {}", experiment.name, experiment.about);
     }
-    println!("{}: {}\n", experiment.name, experiment.about);
+    println!("Live, with --live:");
+    for experiment in live::ALL {
+        println!("  {:<18} {}", experiment.name, experiment.about);
+    }
+}
+
+fn tell(args: &Args, (name, about): (&'static str, &str), findings: &Findings) -> Result<()> {
+    if args.json {
+        return json::print(&findings.document(name, args.seed));
+    }
+    println!("{name}: {about}\n");
     print!("{findings}");
     Ok(())
 }

@@ -1,0 +1,64 @@
+//! Requests a second of GET-or-load against K, on traces of block devices [1].
+//!
+//! What a miss loads is read from a file that holds all blocks, as in the paper. Redis is shown with
+//! four fixed K; `dlru` must come near the best of these without being told which it is.
+//!
+//! [1] Wang, Yang, Wang. Dynamically Configuring LRU Replacement Policy in Redis. MEMSYS '20.
+
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use anyhow::Result;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "dlru",
+    about: "GET-or-load against K = 1, 5, 10, 16, whose backend reads a file of blocks",
+    run,
+};
+
+/// K of the servers that keep it.
+const FIXED: [u8; 4] = [1, 5, 10, 16];
+
+/// Traces, and so many of their requests; the first two with `--quick`.
+const TRACES: [(&str, u64); 5] = [
+    ("tencent_blk_2706", 100_000),
+    ("arc_p3", 400_000),
+    ("cp_w106", 400_000),
+    ("tencent_blk_1326", 100_000),
+    ("phases_dev", 400_000),
+];
+
+/// Memory by what the requests ask for in all.
+const SHARE: f64 = 0.4;
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let mut rows = vec![];
+    for peer in ["redis", "valkey"] {
+        let fixed = FIXED.map(|k| {
+            setting.peer(peer, &format!("{peer} K={k}"), &format!("--maxmemory-samples {k}"))
+        });
+        rows.extend(fixed.into_iter().flatten());
+    }
+    rows.push(Row::larder("dlru", "--recipe dlru")?);
+    rows.push(Row::larder("auto", "")?);
+    let folder = tempfile::tempdir()?;
+    for &(name, limit) in setting.pick(&TRACES[..], &TRACES[..2]) {
+        let trace = match &setting.traces {
+            Some(folder) => super::super::mixes::recorded(folder, &[name])?.remove(0),
+            None => format!("synth:two-phase:keys=60000:skew=0.8:loop=30000:cycles=4:size=const/512:requests={limit}"),
+        };
+        let backend = format!("file:{}", folder.path().join(name).display());
+        let memory = memory(std::slice::from_ref(&trace), limit, SHARE)?;
+        let load = Load {
+            tenants: vec![Tenant { name: "blocks".to_owned(), trace, backend }],
+            arguments: format!("--limit {limit} --warmup 0.4 --connections 8")
+                .split(' ')
+                .map(str::to_owned)
+                .collect(),
+        };
+        play(setting, &rows, name, (&[load], memory), findings)?;
+    }
+    for k in FIXED {
+        compare(findings, ("dlru", &format!("redis K={k}")), "requests_per_s", "");
+        compare(findings, ("dlru", &format!("redis K={k}")), "miss_ratio", "");
+    }
+    Ok(())
+}

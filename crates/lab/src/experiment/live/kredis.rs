@@ -1,0 +1,68 @@
+//! Four and fifteen tenants that share a cache, half of which ask a near database and half a far
+//! one [1].
+//!
+//! [1] Yang, Wang, Wang. kRedis, IEEE TCC '23, section 6.
+
+use super::super::{kredis_many, mixes};
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use anyhow::Result;
+use base::Bytes;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "kredis",
+    about: "four and fifteen tenants over a near database and a far one",
+    run,
+};
+
+/// What the far database takes longer than the near one in the paper, beside what it takes itself.
+const FARTHER: &str = "delay:1ms";
+
+/// Memory by what the requests ask for in all.
+const SHARE: f64 = 0.5;
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let four = mixes::live_four(setting.traces.as_deref(), setting.pick(100_000, 30_000))?;
+    let many = kredis_many::live_tenants(setting.pick(60_000, 10_000));
+    let mixes = [
+        ("four tenants", four, [false, true, true, false].to_vec(), setting.pick(100_000, 30_000)),
+        ("fifteen tenants", many, (0..15).map(|at| at % 2 == 1).collect(), 60_000),
+    ];
+    for (workload, traces, is_far, limit) in mixes {
+        let memory = memory(&traces, limit, SHARE)?;
+        let far = format!("{},{FARTHER}", setting.far);
+        let tenants: Vec<_> = traces
+            .into_iter()
+            .zip(is_far)
+            .enumerate()
+            .map(|(at, (trace, is_far))| Tenant {
+                name: format!("t{}", at + 1),
+                trace,
+                backend: if is_far { far.clone() } else { setting.near.clone() },
+            })
+            .collect();
+        let arguments = format!("--limit {limit} --warmup 0.5 --connections 2");
+        let arguments = arguments.split(' ').map(str::to_owned).collect();
+        let rows = rows(setting, &tenants, memory)?;
+        let load = Load { tenants, arguments };
+        play(setting, &rows, workload, (&[load], memory), findings)?;
+    }
+    for (than, wanted) in [("redis", "0.6"), ("valkey", "0.6"), ("kredis", "")] {
+        compare(findings, ("auto", than), "mean_us", wanted);
+        compare(findings, ("auto", than), "p99_us", "1");
+    }
+    compare(findings, ("kredis", "redis"), "mean_us", "0.827; down to 0.498");
+    compare(findings, ("kredis", "predis"), "mean_us", "0.857");
+    Ok(())
+}
+
+fn rows(setting: &Setting, tenants: &[Tenant], memory: Bytes) -> Result<Vec<Row>> {
+    let equal = format!("max {}", memory.0 / tenants.len() as u64);
+    let mut rows = setting.peers(&["redis", "valkey", "predis"]);
+    rows.push(Row::larder("equal split", "--recipe static")?.with_tenants(tenants, &equal));
+    for (name, settings) in
+        [("predis", "--recipe predis"), ("kredis", "--recipe kredis"), ("auto", "")]
+    {
+        rows.push(Row::larder(name, settings)?.with_tenants(tenants, ""));
+    }
+    Ok(rows)
+}

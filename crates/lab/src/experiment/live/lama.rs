@@ -1,0 +1,59 @@
+//! Facebook's ETC, and a shift of sizes, beside a memcached with its page mover on and off [1].
+//!
+//! All speak memcached's protocol and play at the same time, for only misses count. In the shift
+//! small values have all of the reads, and then half of them; the other half is for values
+//! sixteen times as large, of which there are more than fit.
+//!
+//! [1] Hu, Wang, Zhou, Luo, Ding, Jiang, Wang. Optimizing Locality-Aware Memory Management of
+//!     Key-Value Caches. IEEE TC '17.
+
+use super::peer::Peer;
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play_at_once, words};
+use anyhow::Result;
+use base::Bytes;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "lama",
+    about: "ETC and a shift of sizes, beside memcached with its page mover on and off",
+    run,
+};
+
+const MEMORY: Bytes = Bytes(64 << 20);
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let requests: u64 = setting.pick(900_000, 300_000);
+    let mut rows: Vec<Row> = vec![];
+    rows.extend(setting.peer("memcached", "memcached", "-o slab_automove=1"));
+    rows.extend(setting.peer("memcached", "without mover", "-o slab_automove=0"));
+    if rows.is_empty() {
+        eprintln!("skipped: memcached (--peer memcached=COMMAND)");
+    }
+    for (name, settings) in [("lama", "--recipe lama"), ("auto", "")] {
+        let peer = Peer::larder_for_memcached()?;
+        rows.push(Row { name: name.to_owned(), peer, arguments: words(settings) });
+    }
+    let tenant = |name: &str, trace: String| Tenant {
+        name: name.to_owned(),
+        trace,
+        backend: "delay:0".to_owned(),
+    };
+    let small =
+        |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");
+    let large = |n| format!("synth:uniform:keys=100000:size=const/4000:requests={n}:seed=2");
+    let etc = format!("synth:etc:keys=600000:skew=0.6:requests={requests}:seed=1");
+    let load = |tenants, warmup: f64| Load {
+        tenants,
+        arguments: words(&format!("--warmup {warmup} --rate-max 6000 --burst 64 --depth 16")),
+    };
+    let settled = load(vec![tenant("etc", etc)], 0.5);
+    play_at_once(setting, &rows, "ETC", (&[settled], MEMORY), findings)?;
+    let shift = [
+        load(vec![tenant("small", small(requests / 2))], 0.5),
+        load(vec![tenant("small", small(requests / 2)), tenant("large", large(requests / 2))], 0.2),
+    ];
+    play_at_once(setting, &rows, "shift of sizes", (&shift, MEMORY), findings)?;
+    for row in ["lama", "auto"] {
+        compare(findings, (row, "memcached"), "miss_ratio", "0.65 on ETC, 0.75 after a shift");
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! What is sent to the servers of a live experiment: `larder replay`, as anybody would type it.
+//!
+//! The client is a program of its own, so that it takes no processor time from a server's account,
+//! and so that each run is a command that can be repeated by hand.
+
+use super::peer::Running;
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use std::process::{Command, Stdio};
+
+/// A tenant: its name, its trace, and what is asked on a miss.
+#[derive(Clone, Debug)]
+pub(super) struct Tenant {
+    pub(super) name: String,
+    pub(super) trace: String,
+    pub(super) backend: String,
+}
+
+/// What is sent, and how.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Load {
+    pub(super) tenants: Vec<Tenant>,
+    /// More arguments of `larder replay`.
+    pub(super) arguments: Vec<String>,
+}
+
+/// What `larder replay` reports.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Report {
+    requests: u64,
+    requests_warmup: u64,
+    seconds: f64,
+    miss_ratio: f64,
+    pub(super) latency_us: Latency,
+    errors: u64,
+    first_error: Option<String>,
+}
+
+/// Latencies in microseconds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(super) struct Latency {
+    pub(super) mean: f64,
+    p50: f64,
+    p99: f64,
+    #[serde(alias = "p999")]
+    p9999: f64,
+}
+
+impl Load {
+    /// Tables of the backends are made and filled, where that was not done.
+    pub(super) fn prepare(&self) -> Result<()> {
+        let output = self.command(&["--prepare"])?.output()?;
+        said(&output).map(|_| ())
+    }
+
+    /// Plays it to a server.
+    pub(super) fn play(&self, server: &Running) -> Result<Report> {
+        let output = self.command(&["--to", &server.url, "--json"])?.output()?;
+        let report: Report = serde_json::from_slice(said(&output)?)?;
+        let (errors, sent) = (report.errors, report.requests);
+        if errors > 0 {
+            let first = report.first_error.as_deref().unwrap_or_default();
+            eprintln!("{errors} of {sent} requests failed, the first with: {first}");
+        }
+        ensure!(errors * 100 <= sent, "more than one request of a hundred failed");
+        Ok(report)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("replay").args(self.tenants.iter().map(|tenant| &tenant.trace));
+        let names: Vec<_> = self.tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+        command.args(["--names", &names.join(",")]);
+        for tenant in &self.tenants {
+            command.args(["--backend", &tenant.backend]);
+        }
+        command.args(&self.arguments).args(arguments).stdin(Stdio::null());
+        Ok(command)
+    }
+}
+
+/// What a command printed, if it succeeded.
+fn said(output: &std::process::Output) -> Result<&[u8]> {
+    let words = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "larder replay failed: {}", words.trim());
+    Ok(&output.stdout)
+}
+
+impl Report {
+    /// Requests in all.
+    pub(super) fn sent(&self) -> f64 {
+        (self.requests + self.requests_warmup) as f64
+    }
+
+    /// The figures of a row.
+    pub(super) fn figures(&self) -> Vec<(&'static str, f64)> {
+        let Latency { mean, p50, p99, p9999 } = self.latency_us;
+        vec![
+            ("miss_ratio", self.miss_ratio),
+            ("mean_us", mean),
+            ("p50_us", p50),
+            ("p99_us", p99),
+            ("p9999_us", p9999),
+            ("requests_per_s", self.sent() / self.seconds.max(1e-9)),
+        ]
+    }
+}

@@ -1,0 +1,270 @@
+//! Live experiments: the papers' tables with real servers, real databases, and real waiting.
+//!
+//! An experiment is one file and its name in the list below. It has *rows*, servers with their
+//! settings, and *workloads*; in every round each row plays each workload in turn, with a server
+//! that was started for it. What counts are ratios of rows within a round, and of these the median:
+//! what else the machine does comes and goes from round to round.
+//!
+//! Databases are near and far. Without `--near` and `--far` waits are drawn, and that is said.
+
+mod load;
+mod peer;
+
+use super::Findings;
+use anyhow::{Result, anyhow};
+use base::Bytes;
+use load::{Load, Tenant};
+use peer::{Kind, Peer};
+use std::path::PathBuf;
+
+/// A server with less spends most of it on itself.
+const SMALLEST: Bytes = Bytes(8 << 20);
+
+/// An experiment's entry in the registry.
+pub(super) struct Experiment {
+    /// The name on the command line and in the answer.
+    pub(super) name: &'static str,
+    /// What is asked, in a line.
+    pub(super) about: &'static str,
+    pub(super) run: fn(&Setting, &mut Findings) -> Result<()>,
+}
+
+macro_rules! experiments {
+    ($($name:ident),* $(,)?) => {
+        $(mod $name;)*
+        /// Every live experiment, in the order of the help.
+        pub(super) const ALL: &[&Experiment] = &[$(&$name::EXPERIMENT,)*];
+    };
+}
+
+experiments! { dlru, kredis, predis, lama, rankcache, overhead }
+
+/// What `--live` takes.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// With real servers and real waiting: this program, and the peers
+    #[arg(long)]
+    live: bool,
+    /// A server to stand beside this one: redis=COMMAND, valkey=, memcached= or predis= (the server
+    /// of pRedis' authors). Those that are not named are left out
+    #[arg(long = "peer", value_name = "NAME=COMMAND", requires = "live")]
+    peers: Vec<Peer>,
+    /// The near database, as a backend of `larder replay` [default: delay:200us]
+    #[arg(long, value_name = "BACKEND", requires = "live")]
+    near: Option<String>,
+    /// The far database [default: delay:1ms]
+    #[arg(long, value_name = "BACKEND", requires = "live")]
+    far: Option<String>,
+    /// Rounds, of which medians are told [default: 5, or 1 with --quick]
+    #[arg(long, value_name = "N", requires = "live",
+        value_parser = clap::value_parser!(u64).range(1..=100))]
+    rounds: Option<u64>,
+}
+
+/// How a live experiment is run.
+#[derive(Debug)]
+pub(super) struct Setting {
+    /// Less of everything.
+    quick: bool,
+    rounds: u64,
+    peers: Vec<Peer>,
+    near: String,
+    far: String,
+    /// Where recorded traces are; without it workloads are made.
+    traces: Option<PathBuf>,
+}
+
+/// A row: a peer with settings of its own.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    peer: Peer,
+    arguments: Vec<String>,
+}
+
+impl Args {
+    /// The setting, where `--live` was given.
+    pub(super) fn setting(&self, quick: bool, traces: Option<PathBuf>) -> Option<Setting> {
+        self.live.then(|| {
+            for (flag, given, instead) in
+                [("near", &self.near, "200 µs"), ("far", &self.far, "1 ms")]
+            {
+                if given.is_none() {
+                    eprintln!("no --{flag}: a wait of {instead} stands in for that database");
+                }
+            }
+            Setting {
+                quick,
+                rounds: self.rounds.unwrap_or(if quick { 1 } else { 5 }),
+                peers: self.peers.clone(),
+                near: self.near.clone().unwrap_or_else(|| "delay:200us".to_owned()),
+                far: self.far.clone().unwrap_or_else(|| "delay:1ms".to_owned()),
+                traces,
+            }
+        })
+    }
+}
+
+pub(super) fn find(name: &str) -> Result<&'static Experiment> {
+    ALL.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
+        let known: Vec<_> = ALL.iter().map(|experiment| experiment.name).collect();
+        anyhow!("'{name}' has no live experiment: choose one of {}", known.join(", "))
+    })
+}
+
+impl Setting {
+    /// `full`, or `quick` where it is to be quick.
+    fn pick<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// The peers of these names that were given; those that were not are told.
+    fn peers(&self, names: &[&str]) -> Vec<Row> {
+        let mut rows = vec![];
+        for &name in names {
+            match self.peers.iter().find(|peer| peer.name == name) {
+                Some(peer) => {
+                    rows.push(Row { name: name.to_owned(), peer: peer.clone(), arguments: vec![] });
+                }
+                None => eprintln!("skipped: {name} (--peer {name}=COMMAND)"),
+            }
+        }
+        rows
+    }
+
+    /// A row of a peer that was given, with these settings of its own; nothing where it was not.
+    fn peer(&self, name: &str, row: &str, arguments: &str) -> Option<Row> {
+        let peer = self.peers.iter().find(|peer| peer.name == name)?.clone();
+        let arguments = words(arguments);
+        Some(Row { name: row.to_owned(), peer, arguments })
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+impl Row {
+    /// This program, with these settings.
+    fn larder(name: &str, arguments: &str) -> Result<Self> {
+        Ok(Self { name: name.to_owned(), peer: Peer::larder()?, arguments: words(arguments) })
+    }
+
+    /// With the tenants declared by prefix, each followed by `rest`, where the server knows tenants.
+    fn with_tenants(mut self, tenants: &[Tenant], rest: &str) -> Self {
+        if self.peer.kind == Kind::Larder {
+            for Tenant { name, .. } in tenants {
+                let line = format!("{name} match prefix {name}: {rest}");
+                self.arguments.extend(["--tenant".to_owned(), line.trim_end().to_owned()]);
+            }
+        }
+        self
+    }
+
+    /// What it gets from these loads: of the last all figures, of those before the mean wait.
+    fn figures(&self, loads: &[Load], memory: Bytes) -> Result<Vec<(&'static str, f64)>> {
+        eprintln!("  {}", self.name);
+        let server = self.peer.start(memory, &self.arguments)?;
+        let Some((last, before)) = loads.split_last() else { return Ok(vec![]) };
+        let mut earlier = vec![];
+        for load in before {
+            earlier.push(("before_us", load.play(&server)?.latency_us.mean));
+        }
+        let used = server.cpu()?;
+        let report = last.play(&server)?;
+        let used = server.cpu()?.saturating_sub(used);
+        let mut figures = report.figures();
+        figures.push(("cpu_us", used.as_secs_f64() * 1e6 / report.sent().max(1.0)));
+        figures.push(("resident_mb", server.resident_mb()?));
+        figures.extend(earlier);
+        Ok(figures)
+    }
+}
+
+/// Plays loads, one after the other, to every row in turn, round after round, and notes what the
+/// last load brought. Every other round goes through the rows backwards, so that what drifts falls
+/// on all of them.
+fn play(
+    setting: &Setting,
+    rows: &[Row],
+    workload: &str,
+    (loads, memory): (&[Load], Bytes),
+    findings: &mut Findings,
+) -> Result<()> {
+    prepare(loads)?;
+    for round in 1..=setting.rounds {
+        eprintln!("{workload}, round {round} of {}", setting.rounds);
+        let mut order: Vec<_> = rows.iter().collect();
+        if round % 2 == 0 {
+            order.reverse();
+        }
+        for row in order {
+            findings.cell(&row.name, workload, round, &row.figures(loads, memory)?);
+        }
+    }
+    Ok(())
+}
+
+/// As [`play`], with all rows at the same time: they share the processor, and only misses count.
+fn play_at_once(
+    setting: &Setting,
+    rows: &[Row],
+    workload: &str,
+    (loads, memory): (&[Load], Bytes),
+    findings: &mut Findings,
+) -> Result<()> {
+    prepare(loads)?;
+    for round in 1..=setting.rounds {
+        eprintln!("{workload}, round {round} of {}, all at once", setting.rounds);
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let play = |row: &'_ Row| row.figures(loads, memory);
+            let threads: Vec<_> = rows.iter().map(|row| scope.spawn(move || play(row))).collect();
+            let ended = threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            ended.collect::<Result<_>>()
+        })?;
+        for (row, figures) in rows.iter().zip(found) {
+            findings.cell(&row.name, workload, round, &figures);
+        }
+    }
+    Ok(())
+}
+
+/// Tables of the databases are made and filled, where that was not done.
+fn prepare(loads: &[Load]) -> Result<()> {
+    loads.iter().try_for_each(Load::prepare)
+}
+
+/// A share of what the first `limit` requests of each trace ask for in all, with what a server
+/// keeps beside each object.
+fn memory(traces: &[String], limit: u64, share: f64) -> Result<Bytes> {
+    /// Bytes beside key and value: an entry of a table, two headers.
+    const BESIDE: u64 = 64;
+    let load = super::load::Load::first(Some(limit), traces, &[])?;
+    let all = load.footprint.0 + load.objects * BESIDE;
+    Ok(Bytes((all as f64 * share) as u64).max(SMALLEST))
+}
+
+/// Says what a row has of a figure by what another row has, in each workload.
+fn compare(findings: &mut Findings, (row, than): (&str, &str), figure: &str, wanted: &str) {
+    for workload in findings.workloads() {
+        if let Some([median, low, high]) = findings.ratio(row, than, &workload, figure) {
+            let what = format!("{workload}: {figure} of {row} by that of {than}");
+            findings.claim(&what, format!("{median:.3} ({low:.3} to {high:.3})"), wanted);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found() {
+        for experiment in ALL {
+            assert_eq!(find(experiment.name).unwrap().name, experiment.name);
+        }
+        assert!(find("fame").err().unwrap().to_string().contains(ALL[0].name));
+    }
+}

@@ -1,0 +1,50 @@
+//! What the loop costs: `auto`, whose pilot learns and plans, beside the same ranks without one.
+//!
+//! Processor time is that of all threads of the server, the pilot's among them. Both evict by the
+//! same ranks; without the loop nothing is told of what a miss costs, and nothing is divided.
+
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play, words};
+use anyhow::Result;
+use base::Bytes;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "overhead",
+    about: "the loop on and off: processor time a request, resident memory",
+    run,
+};
+
+/// Requests a client sends at once.
+const DEPTH: u32 = 16;
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let requests: u64 = setting.pick(2_000_000, 500_000);
+    let tenants: Vec<_> = [("a", 0.8), ("b", 1.0)]
+        .into_iter()
+        .map(|(name, skew)| Tenant {
+            name: name.to_owned(),
+            trace: format!(
+                "synth:zipf:keys=300000:skew={skew}:size=const/300:requests={requests}:seed=1"
+            ),
+            backend: "delay:0".to_owned(),
+        })
+        .collect();
+    let mut rows = vec![];
+    for (name, settings) in [
+        ("loop off", "--recipe static --maxmemory-policy allkeys-gittins"),
+        ("loop on", ""),
+        ("kredis", "--recipe kredis"),
+        ("static", "--recipe static"),
+    ] {
+        rows.push(Row::larder(name, settings)?.with_tenants(&tenants, ""));
+    }
+    let arguments = words(&format!("--connections 4 --depth {DEPTH} --warmup 0.3"));
+    let load = Load { tenants, arguments };
+    for megabytes in [64, 512] {
+        let workload = format!("{megabytes} MB");
+        let memory = Bytes(megabytes << 20);
+        play(setting, &rows, &workload, (std::slice::from_ref(&load), memory), findings)?;
+    }
+    compare(findings, ("loop on", "loop off"), "cpu_us", "1.01");
+    compare(findings, ("kredis", "static"), "cpu_us", "1.01");
+    Ok(())
+}

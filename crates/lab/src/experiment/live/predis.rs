@@ -1,0 +1,69 @@
+//! YCSB over a near database and a far one, which becomes slower after two fifths [1].
+//!
+//! Half of the records lie in each. Counted is what comes after the far database became slower;
+//! `before_us` is the mean wait until then. Redis with hyperbolic ranks is not to be had: our
+//! hyperbolic with costs stands in for it.
+//!
+//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//!     SoCC '19.
+
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
+use anyhow::Result;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "predis",
+    about: "YCSB A to F over a near database and a far one that slows down",
+    run,
+};
+
+const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// When the far database becomes slower, and by how much.
+const SLOWER_FROM: f64 = 0.4;
+const SLOWER: &str = "delay:1ms";
+
+/// Memory by what the requests ask for in all.
+const SHARE: f64 = 0.3;
+
+fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
+    let requests: u64 = setting.pick(400_000, 100_000);
+    let keys = setting.pick(80_000, 20_000);
+    let mut rows = setting.peers(&["redis", "valkey", "predis"]);
+    for (name, settings) in [
+        ("hyperbolic", "--recipe static --maxmemory-policy allkeys-hyperbolic"),
+        ("predis auto", "--recipe predis"),
+        ("auto", ""),
+    ] {
+        rows.push(Row::larder(name, settings)?);
+    }
+    for workload in WORKLOADS {
+        let trace = |seed: u64| {
+            format!("synth:ycsb:workload={workload}:keys={keys}:requests={requests}:seed={seed}")
+        };
+        let before = (requests as f64 * SLOWER_FROM) as u64;
+        let part = |far: String, arguments: String| Load {
+            tenants: vec![
+                Tenant { name: "near".into(), trace: trace(1), backend: setting.near.clone() },
+                Tenant { name: "far".into(), trace: trace(2), backend: far },
+            ],
+            arguments: arguments.split(' ').map(str::to_owned).collect(),
+        };
+        let memory = memory(&[trace(1), trace(2)], requests, SHARE)?;
+        let every = "--connections 4";
+        let loads = [
+            part(setting.far.clone(), format!("--limit {before} {every}")),
+            part(format!("{},{SLOWER}", setting.far), format!("--skip {before} {every}")),
+        ];
+        play(setting, &rows, &format!("YCSB {workload}"), (&loads, memory), findings)?;
+    }
+    for (row, than, wanted) in [
+        ("auto", "redis", "0.6"),
+        ("auto", "predis", "0.9"),
+        ("auto", "hyperbolic", ""),
+        ("predis auto", "redis", "0.66 to 0.88"),
+    ] {
+        compare(findings, (row, than), "mean_us", wanted);
+    }
+    compare(findings, ("auto", "redis"), "p99_us", "1");
+    Ok(())
+}
