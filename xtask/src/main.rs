@@ -49,9 +49,9 @@ Usage: cargo x <chore>
   soak [S] [shift]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
            changes the sizes every 20 seconds and compares hits with those of fresh servers
-  soak attach SERVER [S]
+  soak attach SERVER [S] [plain]
            random commands to that server with the module under valgrind, S seconds (1800): nothing
-           is found, and what is resident does not grow
+           is found, and what is resident does not grow; `plain` without valgrind
   suites valkey|memcached CHECKOUT [UNIT…]
            that server's own tests against this one, out of a checkout of its source (or
            VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); minutes

@@ -35,7 +35,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "dashboard",
         ],
     ),
-    ("attach-module", &["base", "policy", "curve", "tune", "report", "wire"]),
+    // The lab for tests alone: `top` and `advise` of a server with the module.
+    ("attach-module", &["base", "policy", "curve", "tune", "report", "wire", "lab"]),
     (
         "larder",
         &["base", "trace", "policy", "curve", "tune", "store", "live", "wire", "server", "lab"],

@@ -19,7 +19,7 @@ use std::process::Command;
 const FORM: &str = "write: cargo x bench attach mix SERVER MEMORY TRACE TRACE TRACE | \
                     instructions SERVER | throughput SERVER | \
                     singles SERVER TRACE@MEMORY… | dlru SERVER TRACE@MEMORY…, or: \
-                    cargo x soak attach SERVER [S]";
+                    cargo x soak attach SERVER [S] [plain]";
 
 /// Takes measurements by their name.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {

@@ -7,3 +7,4 @@ mod loads;
 mod penalties;
 mod replicas;
 mod server;
+mod told;

@@ -3,11 +3,11 @@
 use crate::capture_command::{Place, redis::Control};
 use anyhow::bail;
 
-/// Prints what the server at `url` advises, of all tenants or of one.
+/// The document in which the server at `url` advises, of all tenants or of one.
 ///
 /// # Errors
 /// Nobody listens there, or what does is no Larder and has no module of one.
-pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
+pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
     let place = Place::parse(url)?;
     if matches!(place, Place::Memcached(_)) {
         bail!(
@@ -29,7 +29,12 @@ pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result
     words.extend(tenant);
     // Its lines stand in the document, too.
     words.push("JSON");
-    let document = server.text(&words)?;
+    server.text(&words)
+}
+
+/// Prints it.
+pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
+    let document = ask(url, tenant)?;
     if json {
         println!("{document}");
         return Ok(());

@@ -7,6 +7,8 @@
 mod live;
 mod offline;
 
+pub use live::ask;
+
 use crate::capture_command::ReadRules;
 
 /// Say what would make the clients of a cache wait less: another size, a division, or Larder.

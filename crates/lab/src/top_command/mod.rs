@@ -40,7 +40,7 @@ pub struct Args {
 
 /// One look at a server.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Look {
+pub struct Look {
     /// What the server is.
     server: String,
     /// The answer, in a sentence or two.
@@ -95,6 +95,23 @@ fn open(url: &str) -> anyhow::Result<Box<dyn Source>> {
     })
 }
 
+/// What `larder top --json` shows of the server at `url`; rates take two looks, `every` apart.
+///
+/// # Errors
+/// The server cannot be reached, or speaks something else.
+pub fn look(url: &str, every: Duration) -> anyhow::Result<Look> {
+    look_twice(&mut *open(url)?, every)
+}
+
+fn look_twice(source: &mut dyn Source, every: Duration) -> anyhow::Result<Look> {
+    let look = source.look()?;
+    if look.rows.iter().any(|row| row.reads_per_s.is_some()) {
+        return Ok(look);
+    }
+    std::thread::sleep(every);
+    source.look()
+}
+
 /// Runs until the reader has seen enough.
 ///
 /// # Errors
@@ -103,12 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut source = open(&args.url)?;
     let every = Duration::try_from_secs_f64(args.every.max(0.1)).context("--every is no time")?;
     if args.json || args.once || !std::io::stdout().is_terminal() {
-        let mut look = source.look()?;
-        if look.rows.iter().all(|row| row.reads_per_s.is_none()) {
-            // Rates take two looks.
-            std::thread::sleep(every);
-            look = source.look()?;
-        }
+        let look = look_twice(&mut *source, every)?;
         if args.json {
             println!("{}", serde_json::to_string_pretty(&look)?);
         } else {
