@@ -1,6 +1,7 @@
 //! Of a running Larder, or of a Redis or Valkey with its module: they say it themselves.
 
-use crate::capture_command::{Place, redis::Control};
+use crate::capture_command::redis::Control;
+use crate::replay::Place;
 use anyhow::bail;
 
 /// The document in which the server at `url` advises, of all tenants or of one.

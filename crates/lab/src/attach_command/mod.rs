@@ -26,7 +26,8 @@ mod run;
 mod say;
 pub(crate) mod told;
 
-use crate::capture_command::{Place, windows::time};
+use crate::capture_command::windows::time;
+use crate::replay::Place;
 use anyhow::bail;
 use base::Micros;
 use board::Board;

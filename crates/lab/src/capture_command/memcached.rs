@@ -2,7 +2,7 @@
 
 use super::cost::Reading;
 use super::summary::Server;
-use crate::replay::Address;
+use crate::replay::{Address, login};
 use anyhow::{Context, bail, ensure};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,9 +29,7 @@ fn connect(to: &Address) -> anyhow::Result<Lines> {
     stream.set_read_timeout(Some(SILENCE_MAX))?;
     let mut lines = BufReader::new(stream);
     if let Some((user, password)) = &to.login {
-        // A store whose value is name and password, where the server was started with -Y.
-        let login = format!("{user} {password}");
-        let text = format!("set auth 0 0 {}\r\n{login}\r\n", login.len());
+        let text = login(user, password);
         lines.get_mut().write_all(text.as_bytes())?;
         ensure!(answer(&mut lines)? == "STORED", "{place} refuses user and password of the URL");
     }

@@ -13,7 +13,6 @@
 mod assumptions;
 pub(crate) mod cost;
 pub(crate) mod memcached;
-mod place;
 pub(crate) mod redis;
 mod sizes;
 mod summary;
@@ -21,9 +20,9 @@ mod watching;
 pub(crate) mod windows;
 mod write;
 
-pub(crate) use place::Place;
 pub(crate) use watching::watch;
 
+use crate::replay::Place;
 use crate::report::json;
 use crate::whole_file;
 use base::Micros;

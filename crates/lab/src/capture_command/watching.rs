@@ -2,12 +2,11 @@
 
 use super::assumptions::assumptions;
 use super::cost::{Cost, Reading};
-use super::place::Place;
 use super::summary::{Server, Summary};
 use super::windows::Windows;
 use super::{ReadRules, TenantRules, Watch, memcached, redis, sizes};
 use crate::interrupt::Interrupt;
-use crate::replay::Address;
+use crate::replay::{Address, Place};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use std::io::{ErrorKind, Read};

@@ -26,7 +26,8 @@ impl Address {
     /// # Errors
     /// A sentence that shows the form.
     pub fn parse(url: &str) -> anyhow::Result<Self> {
-        let form = || format!("'{url}' is not redis://[user:password@]host[:port][/db]");
+        let shown = without_login(url);
+        let form = || format!("'{shown}' is not redis://[user:password@]host[:port][/db]");
         let Some(rest) = url.strip_prefix("redis://") else { bail!(form()) };
         let (login, place) = match rest.rsplit_once('@') {
             None => (None, rest),
@@ -48,6 +49,11 @@ impl Address {
         }
         Ok(Self { host: host.to_owned(), port, login, db })
     }
+}
+
+/// What of a URL may be shown: of one with a login only what stands behind it.
+pub(super) fn without_login(url: &str) -> &str {
+    url.rsplit_once('@').map_or(url, |(_, place)| place)
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct Latency {
     pub p99: f64,
     /// 999 of 1000.
     pub p999: f64,
+    /// 9999 of 10000.
+    pub p9999: f64,
 }
 
 /// Counts and latencies of the requests that were measured.
@@ -107,6 +109,7 @@ impl Tally {
             p50: at(0.5),
             p99: at(0.99),
             p999: at(0.999),
+            p9999: at(0.9999),
         }
     }
 
@@ -152,6 +155,7 @@ mod tests {
         assert!((latency.p50 / 5_000.0 - 1.0).abs() < 0.002, "{latency:?}");
         assert!((latency.p99 / 9_900.0 - 1.0).abs() < 0.002, "{latency:?}");
         assert!((latency.p999 / 9_990.0 - 1.0).abs() < 0.002, "{latency:?}");
+        assert!(latency.p9999 >= 9_999.0 && latency.p9999 < 10_020.0, "{latency:?}");
     }
 
     #[test]

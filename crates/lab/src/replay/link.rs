@@ -1,26 +1,14 @@
-//! One connection to a server: commands out, replies in, both through buffers of its own.
+//! One connection to a server that speaks RESP: commands out, replies in.
 
 use super::address::Address;
+use super::pipe::Pipe;
 use anyhow::{Context, bail};
-use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 use wire::resp::{Reply, encode_command};
-
-/// A server that says nothing for so long is taken for dead.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// A connection that is logged in and has its database selected.
 #[derive(Debug)]
-pub struct Link {
-    stream: TcpStream,
-    place: String,
-    outgoing: Vec<u8>,
-    /// Bytes that arrived are those from `read` to `filled`.
-    incoming: Vec<u8>,
-    read: usize,
-    filled: usize,
-}
+pub struct Link(Pipe);
 
 impl Link {
     /// Connects, logs in, and selects database `db`.
@@ -28,13 +16,7 @@ impl Link {
     /// # Errors
     /// Nobody listens there, or the server refuses.
     pub fn connect(to: &Address, db: u32) -> anyhow::Result<Self> {
-        let place = format!("{}:{}", to.host, to.port);
-        let stream = TcpStream::connect((to.host.as_str(), to.port))
-            .with_context(|| format!("cannot connect to {place}: is a server running there?"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(SILENCE_MAX))?;
-        let (outgoing, incoming) = (vec![], vec![0; 1 << 14]);
-        let mut link = Self { stream, place, outgoing, incoming, read: 0, filled: 0 };
+        let mut link = Self(Pipe::connect(to)?);
         match &to.login {
             Some((user, password)) if user.is_empty() => link.ask(&["AUTH", password])?,
             Some((user, password)) => link.ask(&["AUTH", user, password])?,
@@ -47,7 +29,7 @@ impl Link {
     }
 
     /// Sends one command whose reply must not be an error.
-    fn ask(&mut self, args: &[&str]) -> anyhow::Result<()> {
+    pub(super) fn ask(&mut self, args: &[&str]) -> anyhow::Result<()> {
         self.put(args);
         self.flush()?;
         let refused = self.reply(|reply| match reply {
@@ -56,7 +38,7 @@ impl Link {
         })?;
         match refused {
             // The arguments may hold a password: only the command is named.
-            Some(text) => bail!("{} refuses {}: {text}", self.place, args[0]),
+            Some(text) => bail!("{} refuses {}: {text}", self.0.place(), args[0]),
             None => Ok(()),
         }
     }
@@ -76,13 +58,15 @@ impl Link {
             Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
             _ => None,
         })?;
-        let arrived = self.incoming[self.read..self.filled].to_vec();
-        Ok(refused.map_or(Ok((self.stream, arrived)), Err))
+        Ok(match refused {
+            Some(text) => Err(text),
+            None => Ok(self.0.into_parts()?),
+        })
     }
 
     /// Adds a command to what [`Self::flush`] sends.
     pub fn put<A: AsRef<[u8]>>(&mut self, args: &[A]) {
-        encode_command(&mut self.outgoing, args);
+        encode_command(&mut self.0.outgoing, args);
     }
 
     /// Sends what was put.
@@ -90,9 +74,7 @@ impl Link {
     /// # Errors
     /// The connection is gone.
     pub fn flush(&mut self) -> anyhow::Result<()> {
-        let sent = self.stream.write_all(&self.outgoing);
-        self.outgoing.clear();
-        sent.with_context(|| format!("connection to {} lost", self.place))
+        self.0.flush()
     }
 
     /// Waits for the next reply and shows it.
@@ -101,39 +83,23 @@ impl Link {
     /// The connection is gone, or what came is no reply.
     pub fn reply<T>(&mut self, see: impl FnOnce(&Reply<'_>) -> T) -> anyhow::Result<T> {
         loop {
-            let arrived = &self.incoming[self.read..self.filled];
-            let decoded = Reply::decode(arrived);
-            if let Some((reply, length)) = decoded.with_context(|| self.place.clone())? {
+            let decoded = Reply::decode(self.0.arrived());
+            if let Some((reply, length)) = decoded.with_context(|| self.0.place().to_owned())? {
                 let seen = see(&reply);
-                self.read += length;
+                self.0.consume(length);
                 return Ok(seen);
             }
-            self.fill()?;
+            self.0.fill()?;
         }
-    }
-
-    fn fill(&mut self) -> anyhow::Result<()> {
-        if self.read > 0 {
-            self.incoming.copy_within(self.read..self.filled, 0);
-            self.filled -= self.read;
-            self.read = 0;
-        }
-        if self.filled == self.incoming.len() {
-            self.incoming.resize(2 * self.filled, 0);
-        }
-        let got = self.stream.read(&mut self.incoming[self.filled..]);
-        match got.with_context(|| format!("connection to {} lost", self.place))? {
-            0 => bail!("{} closed the connection", self.place),
-            got => self.filled += got,
-        }
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::net::TcpListener;
+    use std::time::Duration;
 
     fn server(replies: &'static [&'static [u8]]) -> Address {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

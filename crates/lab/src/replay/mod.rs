@@ -11,15 +11,24 @@
 //!                   └ queue of tenant 2 ─▶ connections ─▶ …
 //! ```
 //!
-//! It speaks to anything that speaks RESP: Larder, Redis, Valkey.
+//! It speaks to anything that speaks RESP or memcached's text protocol: Larder, Redis, Valkey,
+//! memcached. Several servers get the same requests, in turn or at once, and are compared.
 
 mod address;
 mod backend;
+mod client;
+mod compare;
 mod latency;
 mod link;
+mod memcached;
 mod order;
 mod pace;
+mod peers;
+mod pipe;
+mod place;
+mod progress;
 mod report;
+mod rounds;
 mod run;
 mod value;
 mod wait;
@@ -29,38 +38,42 @@ pub use address::Address;
 pub use backend::{Backend, Distribution, Filler, Origin};
 pub use latency::Latency;
 pub use link::Link;
+pub(crate) use memcached::login;
 pub use order::{Lane, Merge, Order, Owner, Request};
 pub use pace::Pace;
+pub use place::Place;
 pub use report::{Report, TenantReport};
 pub use run::{Options, Progress, Recent, ReplayTenant, run_replay};
 
 use crate::open::{self, open};
-use crate::report::{Format, json};
+use crate::report::json;
 use anyhow::{Context, bail};
 use base::TenantId;
 use clap::builder::RangedU64ValueParser;
-use indicatif::{ProgressBar, ProgressStyle};
+use compare::Comparison;
+use peers::Peer;
+use rounds::run_rounds;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
 use std::time::Duration;
 
 /// More tenants than this have too many connections for one machine.
 const TENANTS_MAX: usize = 64;
 
-/// Send traces to a live server, cache-aside, and measure what the requests take.
+/// Send traces to live servers, cache-aside, and measure what the requests take.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   larder replay web.csv.zst --to redis://localhost --backend 'delay:exp 2ms'
   larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
-      --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json")]
+      --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json
+  larder replay synth:zipf:keys=20000:skew=0.9:requests=50000:size=const/500 \\
+      --to redis://localhost --to memcached://localhost --rounds 3 --flush")]
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<String>,
-    /// The server: redis://[user:password@]host[:port][/db]
-    #[arg(long, value_name = "URL")]
-    to: String,
+    #[command(flatten)]
+    peers: peers::Options,
     /// Connections of each tenant
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = from_one(1_000))]
     connections: usize,
@@ -146,7 +159,11 @@ enum Namespace {
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let to = Address::parse(&args.to)?;
+    let peers = args.peers.peers()?;
+    let memcached = |peer: &&Peer| matches!(peer.place, Place::Memcached(_));
+    if let Some(peer) = peers.iter().find(memcached).filter(|_| args.namespace == Namespace::Db) {
+        bail!("--namespace db: {} has no databases; write --namespace prefix", peer.place);
+    }
     let pace = args.pace()?;
     if !(0.0..1.0).contains(&args.warmup) {
         bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
@@ -156,26 +173,37 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if backends.is_empty() {
         backends.push(Backend::default());
     }
-    let (tenants, lanes) = args.tenants(&to, &backends)?;
-    let requests = lanes.iter().map(|lane| lane.requests).sum();
+    let (tenants, shares) = args.tenants(&backends)?;
     let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion(1) };
-    let names: Vec<String> = tenants.iter().map(|tenant| tenant.name.clone()).collect();
-    let options = Options {
-        to,
-        tenants,
-        order: Order::new(lanes, merge),
-        requests,
-        connections: args.connections,
-        depth: args.depth,
-        pace,
-        warmup: args.warmup,
-        seed: args.seed,
-        interval: Duration::from_millis(500),
+    let options = |peer: &Peer| {
+        let mut tenants = tenants.clone();
+        for tenant in &mut tenants {
+            tenant.db += peer.place.address().db;
+        }
+        let lane = |(trace, share): (&String, &Share)| {
+            let source = open(trace, &args.reading)?;
+            Ok(Lane { source, requests: share.requests, owner: share.owner.clone() })
+        };
+        let lanes = args.traces.iter().zip(&shares).map(lane);
+        Ok(Options {
+            to: peer.place.clone(),
+            tenants,
+            order: Order::new(lanes.collect::<anyhow::Result<_>>()?, merge),
+            requests: shares.iter().map(|share| share.requests).sum(),
+            connections: args.connections,
+            depth: args.depth,
+            pace,
+            warmup: args.warmup,
+            seed: args.seed,
+            interval: Duration::from_millis(500),
+        })
     };
-    let bar = progress_bar(requests);
-    let report = run_replay(options, &mut |progress| show(&bar, &names, progress))?;
-    bar.finish_and_clear();
-    if report.requests > 0 && report.errors >= report.requests {
+    let mut reports = run_rounds(&args.peers, &peers, &options)?;
+    if args.peers.compares() {
+        return compare(&Comparison::new(&peers, reports), args.json);
+    }
+    let report = reports.remove(0).remove(0);
+    if report.all_failed() {
         let first = report.first_error.unwrap_or_default();
         bail!("every request failed, the first with: {first}");
     }
@@ -184,6 +212,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     }
     println!("{report}");
     Ok(())
+}
+
+/// Shows what several runs gave.
+fn compare(comparison: &Comparison, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        json::print(comparison)?;
+    } else {
+        println!("{comparison}");
+    }
+    match comparison.all_failed() {
+        Some((name, first)) => bail!("every request to {name} failed, the first with: {first}"),
+        None => Ok(()),
+    }
 }
 
 impl Args {
@@ -205,13 +246,10 @@ impl Args {
         }
     }
 
-    /// The tenants and their requests. Where a number of requests, a list of clients or a filled
-    /// table is needed, each trace is read once before.
-    fn tenants(
-        &self,
-        to: &Address,
-        backends: &[Backend],
-    ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Lane>)> {
+    /// The tenants, their databases counted from zero, and what each trace has for them. Where a
+    /// number of requests, a list of clients or a filled table is needed, each trace is read once
+    /// before.
+    fn tenants(&self, backends: &[Backend]) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Share>)> {
         let by_client = self.tenants == By::ClientId;
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
@@ -224,23 +262,20 @@ impl Args {
                     Namespace::Prefix => format!("{name}:"),
                     Namespace::Db | Namespace::None => String::new(),
                 },
-                db: to.db + if self.namespace == Namespace::Db { at as u32 } else { 0 },
+                db: if self.namespace == Namespace::Db { at as u32 } else { 0 },
                 backend: backends[at % backends.len()].clone(),
                 name,
             }
         };
-        let mut lanes = vec![];
+        let mut shares = vec![];
         let mut tenants: Vec<ReplayTenant> = vec![];
         for (at, trace) in self.traces.iter().enumerate() {
             let stored = backends.iter().any(|backend| backend.database.is_some());
-            let survey = if self.traces.len() > 1 || by_client || self.warmup > 0.0 || stored {
-                if trace == "-" {
-                    bail!("this run reads its traces twice: name a file instead of -");
-                }
-                Some(self.survey(trace)?)
-            } else {
-                None
-            };
+            let counted = self.traces.len() > 1 || by_client || self.warmup > 0.0 || stored;
+            if trace == "-" && (counted || self.peers.compares()) {
+                bail!("this run reads its traces twice: name a file instead of -");
+            }
+            let survey = if counted { Some(self.survey(trace)?) } else { None };
             let owner = match &survey {
                 Some(survey) if by_client => {
                     if survey.clients.len() > TENANTS_MAX {
@@ -260,9 +295,9 @@ impl Args {
             if let Some(requests) = requests {
                 self.fill(trace, requests, &tenants, &owner)?;
             }
-            lanes.push(Lane { source: open(trace, &self.reading)?, requests, owner });
+            shares.push(Share { requests, owner });
         }
-        Ok((tenants, lanes))
+        Ok((tenants, shares))
     }
 
     /// Reads a trace to count it.
@@ -313,6 +348,13 @@ impl Args {
     }
 }
 
+/// What a trace has for the tenants.
+struct Share {
+    /// How many requests, where they were counted.
+    requests: Option<u64>,
+    owner: Owner,
+}
+
 /// What is known of a trace after it was read once.
 #[derive(Default)]
 struct Survey {
@@ -320,26 +362,4 @@ struct Survey {
     clients: BTreeSet<TenantId>,
     /// The words for them, where the trace has words.
     names: BTreeMap<TenantId, String>,
-}
-
-fn progress_bar(requests: Option<u64>) -> ProgressBar {
-    let bar = match requests {
-        Some(requests) => ProgressBar::new(requests),
-        None => ProgressBar::new_spinner(),
-    };
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}\n{msg}");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// One line a tenant below the bar; nothing where stderr is no terminal.
-fn show(bar: &ProgressBar, names: &[String], progress: &Progress) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
-    let lines = names.iter().zip(&progress.tenants).map(|(name, recent)| {
-        let (mean, ratio) = (Format::Micros.show(recent.mean_us), recent.miss_ratio);
-        format!("{name}  miss ratio {ratio:.3}  mean {mean}")
-    });
-    bar.set_message(lines.collect::<Vec<_>>().join("\n"));
-    bar.set_position(progress.requests);
 }

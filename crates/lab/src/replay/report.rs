@@ -90,6 +90,16 @@ impl Report {
             first_error: all.first_error,
         }
     }
+
+    /// Requests a second over the whole run.
+    pub fn requests_per_second(&self) -> f64 {
+        (self.requests + self.requests_warmup) as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Whether there were requests and none was served.
+    pub(super) const fn all_failed(&self) -> bool {
+        self.requests > 0 && self.errors >= self.requests
+    }
 }
 
 impl fmt::Display for Report {
@@ -140,7 +150,7 @@ impl fmt::Display for Report {
             f,
             "{served} requests in {:.1} s, {:.0} a second; {} of them warmed up, not counted",
             self.seconds,
-            served as f64 / self.seconds.max(1e-9),
+            self.requests_per_second(),
             self.requests_warmup
         )?;
         if let Some(error) = &self.first_error {

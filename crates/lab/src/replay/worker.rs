@@ -9,18 +9,17 @@
 //! A thread a connection, because what it does most is wait, and a waiting thread costs nothing.
 
 use super::backend;
+use super::client::{Answer, Client};
 use super::latency::Tally;
-use super::link::Link;
 use super::order::Request;
 use super::pace::Pace;
 use super::{value, wait};
-use base::{Micros, Op};
+use base::Op;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::resp::Reply;
 
 /// So far behind its times a closed loop may be before it gives them up.
 const LATE_MAX: Duration = Duration::from_millis(5);
@@ -103,7 +102,7 @@ struct Pending {
 
 /// One connection of a tenant.
 pub(super) struct Worker<'a> {
-    pub(super) link: Link,
+    pub(super) client: Client,
     pub(super) backend: backend::Connection,
     pub(super) prefix: &'a [u8],
     pub(super) intake: Arc<Intake>,
@@ -174,12 +173,12 @@ impl Worker<'_> {
             let request = &round.requests[at].request;
             match request.op {
                 Op::Set => self.put_set(round, at, value::seed(&round.requests[at].request.key)),
-                Op::Get => self.link.put(&[&b"GET"[..], round.named(at)]),
-                Op::Delete => self.link.put(&[&b"DEL"[..], round.named(at)]),
+                Op::Get => self.client.get(round.named(at)),
+                Op::Delete => self.client.delete(round.named(at)),
             }
         }
         let sent = Instant::now();
-        self.link.flush()?;
+        self.client.flush()?;
         self.read_replies(round)?;
         for at in 0..round.requests.len() {
             self.answer(round, at, sent)?;
@@ -197,7 +196,7 @@ impl Worker<'_> {
             }
             self.done(round, at, sent, now);
             self.put_set(round, at, seed);
-            self.link.flush()?;
+            self.client.flush()?;
             round.owed += 1;
         }
         Ok(())
@@ -208,14 +207,14 @@ impl Worker<'_> {
         let Scheduled { request, measured, .. } = &round.requests[at];
         let measured = *measured;
         if request.op != Op::Get {
-            let refused = self.link.reply(refusal)?;
+            let refused = self.client.next(refusal)?;
             self.done(round, at, sent, Instant::now());
             round.refuse(refused, measured);
             return Ok(());
         }
         self.live.gets.fetch_add(1, Relaxed);
         round.tally.gets += u64::from(measured);
-        match self.link.reply(|reply| see(reply, request))? {
+        match self.client.next(|answer| see(&answer, request))? {
             Seen::Right => {
                 let now = Instant::now();
                 self.done(round, at, sent, now);
@@ -228,7 +227,7 @@ impl Worker<'_> {
                 self.done(round, at, sent, Instant::now());
                 round.tally.resized += u64::from(measured);
                 self.put_set(round, at, value::seed(&round.requests[at].request.key));
-                self.link.flush()?;
+                self.client.flush()?;
                 round.owed += 1;
             }
             Seen::Wrong(text) => {
@@ -278,19 +277,13 @@ impl Worker<'_> {
         round.value.clear();
         value::write(seed, value_size as usize, &mut round.value);
         round.named(at);
-        let (key, value) = (round.key.as_slice(), round.value.as_slice());
-        if ttl == Micros(0) {
-            self.link.put(&[&b"SET"[..], key, value]);
-        } else {
-            let ms = (ttl.0 / 1_000).max(1).to_string();
-            self.link.put(&[&b"SET"[..], key, value, b"PX", ms.as_bytes()]);
-        }
+        self.client.set(&round.key, &round.value, ttl);
     }
 
     /// Reads the replies to the SETs of earlier rounds.
     fn read_replies(&mut self, round: &mut Round) -> anyhow::Result<()> {
         for _ in 0..std::mem::take(&mut round.owed) {
-            let refused = self.link.reply(refusal)?;
+            let refused = self.client.next(refusal)?;
             round.refuse(refused, true);
         }
         Ok(())
@@ -314,22 +307,22 @@ impl Round {
     }
 }
 
-fn refusal(reply: &Reply<'_>) -> Option<String> {
-    match reply {
-        Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+fn refusal(answer: Answer<'_>) -> Option<String> {
+    match answer {
+        Answer::Refused(text) => Some(text.into_owned()),
         _ => None,
     }
 }
 
-fn see(reply: &Reply<'_>, request: &Request) -> Seen {
+fn see(answer: &Answer<'_>, request: &Request) -> Seen {
     let seed = value::seed(&request.key);
-    match reply {
-        Reply::Null => Seen::Absent,
-        Reply::Bulk(bytes) if value::is_right(seed, bytes) => {
+    match answer {
+        Answer::Absent => Seen::Absent,
+        Answer::Value(bytes) if value::is_right(seed, bytes) => {
             if bytes.len() == request.value_size as usize { Seen::Right } else { Seen::Resized }
         }
-        Reply::Error(text) => Seen::Wrong(String::from_utf8_lossy(text).into_owned()),
-        _ => Seen::Wrong(format!(
+        Answer::Refused(text) => Seen::Wrong(text.to_string()),
+        Answer::Value(_) | Answer::Done => Seen::Wrong(format!(
             "the value of key '{}' is not what was written",
             String::from_utf8_lossy(&request.key)
         )),

@@ -10,7 +10,8 @@ mod module;
 mod redis;
 mod screen;
 
-use crate::capture_command::{Place, memcached as stock, redis::Control};
+use crate::capture_command::{memcached as stock, redis::Control};
+use crate::replay::Place;
 use anyhow::Context;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use screen::Screen;

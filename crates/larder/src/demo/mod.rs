@@ -186,7 +186,7 @@ fn serve(
     });
     let shown = || screen.lock().unwrap_or_else(PoisonError::into_inner);
     let options = replay::Options {
-        to: cache.address(),
+        to: replay::Place::Redis(cache.address()),
         tenants: tenants.collect(),
         order: workload.order(BURST as u64)?,
         requests: Some(workload.requests),

@@ -248,7 +248,7 @@ mod tests {
 
     /// A run of which `misses` of ten thousand reads found nothing, and that took so long.
     fn run(misses: u64, mean: f64, hit_us: f64, bytes: [u64; 2]) -> Run {
-        let latency_us = Latency { mean, p50: 80.0, p99: 5_000.0, p999: 9_000.0 };
+        let latency_us = Latency { mean, p50: 80.0, p99: 5_000.0, p999: 9_000.0, p9999: 9_900.0 };
         let tenant = |(name, bytes): (&str, u64)| TenantRun {
             name: name.to_owned(),
             requests: 12_000,

@@ -1,8 +1,9 @@
 //! What was asked for, from a server or a file, ready to be played.
 
 use super::Args;
-use crate::capture_command::{self, Place, ReadRules};
+use crate::capture_command::{self, ReadRules};
 use crate::open::{self, ChargeBy};
+use crate::replay::Place;
 use crate::requests::duration;
 use anyhow::{Context, anyhow, ensure};
 use base::hash::mix;

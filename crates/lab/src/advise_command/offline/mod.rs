@@ -18,8 +18,9 @@ mod play;
 mod tests;
 mod verdict;
 
-use crate::capture_command::{Place, ReadRules, Watch};
+use crate::capture_command::{ReadRules, Watch};
 use crate::open::Options;
+use crate::replay::Place;
 use crate::report::json;
 use crate::whole_file;
 use load::Load;

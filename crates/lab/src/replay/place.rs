@@ -1,12 +1,15 @@
-//! Where the server is, and what it speaks.
+//! Where a server is, and what it speaks: the scheme of its URL says so.
 
-use crate::replay::Address;
-use anyhow::bail;
+use super::address::{Address, without_login};
+use anyhow::{anyhow, bail};
 use std::fmt;
 
-/// A server to watch.
+/// The port of memcached where a URL names none.
+const MEMCACHED_PORT: u16 = 11_211;
+
+/// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// Redis, Valkey or Larder.
     Redis(Address),
     /// memcached, or a Larder that speaks its protocol.
@@ -23,22 +26,26 @@ impl Place {
     ///
     /// # Errors
     /// A sentence that shows the form.
-    pub(crate) fn parse(url: &str) -> anyhow::Result<Self> {
+    pub fn parse(url: &str) -> anyhow::Result<Self> {
+        let shown = without_login(url);
         let Some((scheme, rest)) = url.split_once("://") else {
-            bail!("'{url}' is no URL: write redis://host:port or memcached://host:port");
+            bail!("'{shown}' is no URL: write redis://host:port or memcached://host:port");
         };
         match scheme {
             "redis" | "valkey" | "larder" => {
                 Ok(Self::Redis(Address::parse(&format!("redis://{rest}"))?))
             }
             "memcached" | "memcache" => {
-                let mut address = Address::parse(&format!("redis://{rest}")).map_err(|_| {
-                    anyhow::anyhow!("'{url}' is not memcached://[user:password@]host[:port]")
-                })?;
+                // It has no databases to select.
+                let address = Address::parse(&format!("redis://{rest}"));
+                let mut address =
+                    address.ok().filter(|address| address.db == 0).ok_or_else(|| {
+                        anyhow!("'{shown}' is not memcached://[user:password@]host[:port]")
+                    })?;
                 let place = rest.rsplit('@').next().unwrap_or(rest);
                 let has_port = place.rsplit(']').next().is_some_and(|end| end.contains(':'));
                 if !has_port {
-                    address.port = 11_211;
+                    address.port = MEMCACHED_PORT;
                 }
                 Ok(Self::Memcached(address))
             }
@@ -50,14 +57,15 @@ impl Place {
         }
     }
 
-    /// Where, without the password.
-    pub(crate) const fn address(&self) -> &Address {
+    /// Where, with the login.
+    pub const fn address(&self) -> &Address {
         match self {
             Self::Redis(address) | Self::Memcached(address) => address,
         }
     }
 }
 
+/// Without the login.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Address { host, port, .. } = self.address();
@@ -83,12 +91,15 @@ mod tests {
         assert_eq!(read("memcached://[::1]").address().port, 11_211);
         for (url, fix) in [
             ("cache:6379", "redis://host"),
+            ("ann:secret@cache:6379", "'cache:6379' is no URL"),
             ("rediss://cache", "tunnel"),
             ("http://cache", "memcached://"),
             ("memcached://", "memcached://["),
+            ("memcached://ann:secret@cache/3", "'cache/3' is not memcached://["),
+            ("redis://ann:secret@cache:port", "'cache:port' is not redis://["),
         ] {
             let error = Place::parse(url).unwrap_err().to_string();
-            assert!(error.contains(fix), "{error}");
+            assert!(error.contains(fix) && !error.contains("secret"), "{error}");
         }
     }
 }

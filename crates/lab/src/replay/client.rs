@@ -1,0 +1,99 @@
+//! One connection by which requests are sent, whatever the server speaks.
+//!
+//! Requests are put one after the other and sent together; their answers come in the same order.
+
+use super::link::Link;
+use super::memcached::Text;
+use super::place::Place;
+use base::Micros;
+use std::borrow::Cow;
+use wire::resp::Reply;
+
+/// What a server says to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Answer<'a> {
+    /// The value that was asked for.
+    Value(&'a [u8]),
+    /// There is none.
+    Absent,
+    /// A write or a delete is done.
+    Done,
+    /// Why the request is not served.
+    Refused(Cow<'a, str>),
+}
+
+/// A connection that is logged in.
+#[derive(Debug)]
+pub(super) enum Client {
+    Resp(Link),
+    Memcached(Text),
+}
+
+impl Client {
+    /// Connects; `db` is selected where the server has databases.
+    pub(super) fn connect(to: &Place, db: u32) -> anyhow::Result<Self> {
+        Ok(match to {
+            Place::Redis(address) => Self::Resp(Link::connect(address, db)?),
+            Place::Memcached(address) => Self::Memcached(Text::connect(address)?),
+        })
+    }
+
+    /// Puts a read.
+    pub(super) fn get(&mut self, key: &[u8]) {
+        match self {
+            Self::Resp(link) => link.put(&[b"GET", key]),
+            Self::Memcached(text) => text.get(key),
+        }
+    }
+
+    /// Puts a write; a `ttl` of zero is a life without end.
+    pub(super) fn set(&mut self, key: &[u8], value: &[u8], ttl: Micros) {
+        match self {
+            Self::Resp(link) if ttl == Micros(0) => link.put(&[b"SET", key, value]),
+            Self::Resp(link) => {
+                let ms = (ttl.0 / 1_000).max(1).to_string();
+                link.put(&[b"SET", key, value, b"PX", ms.as_bytes()]);
+            }
+            Self::Memcached(text) => text.set(key, value, ttl),
+        }
+    }
+
+    /// Puts a delete.
+    pub(super) fn delete(&mut self, key: &[u8]) {
+        match self {
+            Self::Resp(link) => link.put(&[b"DEL", key]),
+            Self::Memcached(text) => text.delete(key),
+        }
+    }
+
+    /// Sends what was put.
+    pub(super) fn flush(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Resp(link) => link.flush(),
+            Self::Memcached(text) => text.flush(),
+        }
+    }
+
+    /// Waits for the next answer and shows it.
+    pub(super) fn next<T>(&mut self, see: impl FnOnce(Answer<'_>) -> T) -> anyhow::Result<T> {
+        match self {
+            Self::Resp(link) => link.reply(|reply| {
+                see(match reply {
+                    Reply::Null => Answer::Absent,
+                    Reply::Bulk(value) => Answer::Value(value),
+                    Reply::Error(text) => Answer::Refused(String::from_utf8_lossy(text)),
+                    _ => Answer::Done,
+                })
+            }),
+            Self::Memcached(text) => text.next(see),
+        }
+    }
+
+    /// Has the server forget all it holds, in every database.
+    pub(super) fn empty(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Resp(link) => link.ask(&["FLUSHALL"]),
+            Self::Memcached(text) => text.empty(),
+        }
+    }
+}
