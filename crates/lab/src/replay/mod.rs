@@ -19,6 +19,7 @@ mod latency;
 mod link;
 mod order;
 mod pace;
+mod prepare;
 mod report;
 mod run;
 mod value;
@@ -26,7 +27,8 @@ mod wait;
 mod worker;
 
 pub use address::Address;
-pub use backend::{Backend, Distribution, Filler, Origin};
+pub use backend::{Backend, Connection, Database, Distribution, Filled, Filler};
+pub use backend::{Origin, Reader, Sqlite};
 pub use latency::Latency;
 pub use link::Link;
 pub use order::{Lane, Merge, Order, Owner, Request};
@@ -36,11 +38,10 @@ pub use run::{Options, Progress, Recent, ReplayTenant, run_replay};
 
 use crate::open::{self, open};
 use crate::report::{Format, json};
-use anyhow::{Context, bail};
-use base::TenantId;
+use anyhow::bail;
 use clap::builder::RangedU64ValueParser;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::collections::{BTreeMap, BTreeSet};
+use prepare::{AllPrepared, Prepared};
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -53,14 +54,17 @@ const TENANTS_MAX: usize = 64;
 Examples:
   larder replay web.csv.zst --to redis://localhost --backend 'delay:exp 2ms'
   larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
-      --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json")]
+      --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json
+  larder replay web.csv.zst --prepare --backend postgres://bench@127.0.0.1/bench+900us
+  larder replay web.csv.zst --to redis://localhost \\
+      --backend postgres://bench@127.0.0.1/bench+900us")]
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<String>,
     /// The server: redis://[user:password@]host[:port][/db]
-    #[arg(long, value_name = "URL")]
-    to: String,
+    #[arg(long, value_name = "URL", required_unless_present = "prepare")]
+    to: Option<String>,
     /// Connections of each tenant
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = from_one(1_000))]
     connections: usize,
@@ -96,10 +100,17 @@ pub struct Args {
     /// How the keys of tenants are kept apart
     #[arg(long, value_enum, default_value_t)]
     namespace: Namespace,
-    /// What is asked on a miss: sqlite:PATH, delay:TIME, or both with a comma between. Given
-    /// several times: for the tenants in order, and from the first again [default: delay:0]
-    #[arg(long, value_name = "BACKEND")]
+    /// What is asked on a miss: postgres://USER@HOST/DB, mysql://USER@HOST/DB, sqlite:PATH,
+    /// file:PATH, delay:TIME, or a database and delays with commas between. Given several times:
+    /// for the tenants in order, and from the first again [default: delay:0]
+    #[arg(long, value_name = "BACKEND", long_help = BACKEND_HELP)]
     backend: Vec<String>,
+    /// Connections to each database server, shared by all that ask it
+    #[arg(long, value_name = "N", default_value_t = backend::POOL, value_parser = from_one(10_000))]
+    pool: usize,
+    /// Only put the objects of the traces into the databases of the backends
+    #[arg(long)]
+    prepare: bool,
     /// Reproduces the waits of the backends
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -109,6 +120,21 @@ pub struct Args {
     #[command(flatten)]
     reading: open::Options,
 }
+
+const BACKEND_HELP: &str = "\
+What is asked on a miss. Given several times: for the tenants in order, and from the first again \
+[default: delay:0]
+
+  postgres://user[:password]@host[:port]/db  a PostgreSQL server
+  mysql://user[:password]@host[:port]/db     a MariaDB or MySQL server
+  sqlite:PATH                                an embedded database; its rows hold no values
+  file:PATH                                  a file PATH.TENANT of values, found by an index in \
+memory
+  delay:TIME                                 a wait: 1ms, exp 1ms, lognormal 1ms 0.5, uniform 1-5ms
+
+A database and delays add up: sqlite:objects.db,delay:1ms. For a database far away the delay may \
+stand behind a plus: postgres://bench@127.0.0.1/bench+900us. A database server has to be filled \
+by --prepare; the others are filled by the first run.";
 
 /// Requests a second, and how many times faster than the trace.
 const PACES: std::ops::RangeInclusive<f64> = 0.001..=1e9;
@@ -146,17 +172,27 @@ enum Namespace {
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let to = Address::parse(&args.to)?;
+    let to = args.to.as_deref().map(Address::parse).transpose()?;
     let pace = args.pace()?;
     if !(0.0..1.0).contains(&args.warmup) {
         bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
     }
-    let backends = args.backend.iter().map(|text| Backend::parse(text));
-    let mut backends: Vec<Backend> = backends.collect::<anyhow::Result<_>>()?;
+    let mut backends = Backend::parse_all(&args.backend, args.pool)?;
     if backends.is_empty() {
         backends.push(Backend::default());
     }
-    let (tenants, lanes) = args.tenants(&to, &backends)?;
+    if args.prepare && backends.iter().all(|backend| backend.database.is_none()) {
+        bail!("--prepare fills the databases of backends: name one with --backend");
+    }
+    let (tenants, lanes, prepared) = args.tenants(to.as_ref().map_or(0, |to| to.db), &backends)?;
+    let Some(to) = to.filter(|_| !args.prepare) else {
+        let prepared = AllPrepared { prepared };
+        if args.json {
+            return json::print(&prepared);
+        }
+        println!("{prepared}");
+        return Ok(());
+    };
     let requests = lanes.iter().map(|lane| lane.requests).sum();
     let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion(1) };
     let names: Vec<String> = tenants.iter().map(|tenant| tenant.name.clone()).collect();
@@ -205,13 +241,13 @@ impl Args {
         }
     }
 
-    /// The tenants and their requests. Where a number of requests, a list of clients or a filled
+    /// The tenants, their requests, and what is in their databases. Where a number of requests, a list of clients or a filled
     /// table is needed, each trace is read once before.
     fn tenants(
         &self,
-        to: &Address,
+        db: u32,
         backends: &[Backend],
-    ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Lane>)> {
+    ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Lane>, Vec<Prepared>)> {
         let by_client = self.tenants == By::ClientId;
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
@@ -224,12 +260,12 @@ impl Args {
                     Namespace::Prefix => format!("{name}:"),
                     Namespace::Db | Namespace::None => String::new(),
                 },
-                db: to.db + if self.namespace == Namespace::Db { at as u32 } else { 0 },
+                db: db + if self.namespace == Namespace::Db { at as u32 } else { 0 },
                 backend: backends[at % backends.len()].clone(),
                 name,
             }
         };
-        let mut lanes = vec![];
+        let (mut lanes, mut prepared) = (vec![], vec![]);
         let mut tenants: Vec<ReplayTenant> = vec![];
         for (at, trace) in self.traces.iter().enumerate() {
             let stored = backends.iter().any(|backend| backend.database.is_some());
@@ -258,68 +294,12 @@ impl Args {
             };
             let requests = survey.as_ref().map(|survey| survey.requests);
             if let Some(requests) = requests {
-                self.fill(trace, requests, &tenants, &owner)?;
+                prepared.extend(self.fill(trace, requests, &tenants, &owner)?);
             }
             lanes.push(Lane { source: open(trace, &self.reading)?, requests, owner });
         }
-        Ok((tenants, lanes))
+        Ok((tenants, lanes, prepared))
     }
-
-    /// Reads a trace to count it.
-    fn survey(&self, trace: &str) -> anyhow::Result<Survey> {
-        let mut source = open(trace, &self.reading)?;
-        let mut survey = Survey::default();
-        while let Some(access) = source.next() {
-            survey.requests += 1;
-            survey.clients.insert(access.with_context(|| format!("trace '{trace}'"))?.tenant);
-        }
-        survey.names = open::tenant_names(&*source);
-        if survey.requests == 0 {
-            bail!("trace '{trace}' has no requests");
-        }
-        Ok(survey)
-    }
-
-    /// Fills the tables of the tenants that `trace` is for and whose backend has a database.
-    fn fill(
-        &self,
-        trace: &str,
-        requests: u64,
-        tenants: &[ReplayTenant],
-        owner: &Owner,
-    ) -> anyhow::Result<()> {
-        // One after the other, for a database takes one writer at a time.
-        for (at, tenant) in tenants.iter().enumerate() {
-            let Some(database) = &tenant.backend.database else { continue };
-            let client = match owner {
-                Owner::Tenant(owner) if *owner == at => None,
-                Owner::Tenant(_) => continue,
-                Owner::Client(places) => {
-                    places.iter().find(|(_, place)| **place == at).map(|(client, _)| *client)
-                }
-            };
-            let origin = Origin { trace: trace.to_owned(), requests };
-            let Some(mut filler) = Filler::open(database, &tenant.name, &origin)? else { continue };
-            let mut source = open(trace, &self.reading)?;
-            while let Some(access) = source.next() {
-                let access = access?;
-                if client.is_none_or(|client| client == access.tenant) {
-                    filler.add(source.key(), access.value_size)?;
-                }
-            }
-            filler.finish(&origin)?;
-        }
-        Ok(())
-    }
-}
-
-/// What is known of a trace after it was read once.
-#[derive(Default)]
-struct Survey {
-    requests: u64,
-    clients: BTreeSet<TenantId>,
-    /// The words for them, where the trace has words.
-    names: BTreeMap<TenantId, String>,
 }
 
 fn progress_bar(requests: Option<u64>) -> ProgressBar {
