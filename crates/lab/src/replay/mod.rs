@@ -26,6 +26,7 @@ mod pace;
 mod peers;
 mod pipe;
 mod place;
+mod prepare;
 mod progress;
 mod report;
 mod rounds;
@@ -35,7 +36,8 @@ mod wait;
 mod worker;
 
 pub use address::Address;
-pub use backend::{Backend, Distribution, Filler, Origin};
+pub use backend::{Backend, Connection, Database, Distribution, Filled, Filler};
+pub use backend::{Origin, Reader, Sqlite};
 pub use latency::Latency;
 pub use link::Link;
 pub(crate) use memcached::login;
@@ -47,13 +49,12 @@ pub use run::{Options, Progress, Recent, ReplayTenant, run_replay};
 
 use crate::open::{self, open};
 use crate::report::json;
-use anyhow::{Context, bail};
-use base::TenantId;
+use anyhow::bail;
 use clap::builder::RangedU64ValueParser;
 use compare::Comparison;
 use peers::Peer;
+use prepare::{AllPrepared, Prepared};
 use rounds::run_rounds;
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// More tenants than this have too many connections for one machine.
@@ -67,7 +68,10 @@ Examples:
   larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
       --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json
   larder replay synth:zipf:keys=20000:skew=0.9:requests=50000:size=const/500 \\
-      --to redis://localhost --to memcached://localhost --rounds 3 --flush")]
+      --to redis://localhost --to memcached://localhost --rounds 3 --flush
+  larder replay web.csv.zst --prepare --backend postgres://bench@127.0.0.1/bench+900us
+  larder replay web.csv.zst --to redis://localhost \\
+      --backend postgres://bench@127.0.0.1/bench+900us")]
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]
@@ -109,10 +113,17 @@ pub struct Args {
     /// How the keys of tenants are kept apart
     #[arg(long, value_enum, default_value_t)]
     namespace: Namespace,
-    /// What is asked on a miss: sqlite:PATH, delay:TIME, or both with a comma between. Given
-    /// several times: for the tenants in order, and from the first again [default: delay:0]
-    #[arg(long, value_name = "BACKEND")]
+    /// What is asked on a miss: postgres://USER@HOST/DB, mysql://USER@HOST/DB, sqlite:PATH,
+    /// file:PATH, delay:TIME, or a database and delays with commas between. Given several times:
+    /// for the tenants in order, and from the first again [default: delay:0]
+    #[arg(long, value_name = "BACKEND", long_help = BACKEND_HELP)]
     backend: Vec<String>,
+    /// Connections to each database server, shared by all that ask it
+    #[arg(long, value_name = "N", default_value_t = backend::POOL, value_parser = from_one(10_000))]
+    pool: usize,
+    /// Only put the objects of the traces into the databases of the backends
+    #[arg(long)]
+    prepare: bool,
     /// Reproduces the waits of the backends
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -122,6 +133,21 @@ pub struct Args {
     #[command(flatten)]
     reading: open::Options,
 }
+
+const BACKEND_HELP: &str = "\
+What is asked on a miss. Given several times: for the tenants in order, and from the first again \
+[default: delay:0]
+
+  postgres://user[:password]@host[:port]/db  a PostgreSQL server
+  mysql://user[:password]@host[:port]/db     a MariaDB or MySQL server
+  sqlite:PATH                                an embedded database; its rows hold no values
+  file:PATH                                  a file PATH.TENANT of values, found by an index in \
+memory
+  delay:TIME                                 a wait: 1ms, exp 1ms, lognormal 1ms 0.5, uniform 1-5ms
+
+A database and delays add up: sqlite:objects.db,delay:1ms. For a database far away the delay may \
+stand behind a plus: postgres://bench@127.0.0.1/bench+900us. A database server has to be filled \
+by --prepare; the others are filled by the first run.";
 
 /// Requests a second, and how many times faster than the trace.
 const PACES: std::ops::RangeInclusive<f64> = 0.001..=1e9;
@@ -168,12 +194,22 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if !(0.0..1.0).contains(&args.warmup) {
         bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
     }
-    let backends = args.backend.iter().map(|text| Backend::parse(text));
-    let mut backends: Vec<Backend> = backends.collect::<anyhow::Result<_>>()?;
+    let mut backends = Backend::parse_all(&args.backend, args.pool)?;
     if backends.is_empty() {
         backends.push(Backend::default());
     }
-    let (tenants, shares) = args.tenants(&backends)?;
+    if args.prepare && backends.iter().all(|backend| backend.database.is_none()) {
+        bail!("--prepare fills the databases of backends: name one with --backend");
+    }
+    let (tenants, shares, prepared) = args.tenants(&backends)?;
+    if args.prepare {
+        let prepared = AllPrepared { prepared };
+        if args.json {
+            return json::print(&prepared);
+        }
+        println!("{prepared}");
+        return Ok(());
+    }
     let merge = if args.speed.is_some() { Merge::ByTime } else { Merge::InProportion(1) };
     let options = |peer: &Peer| {
         let mut tenants = tenants.clone();
@@ -246,10 +282,13 @@ impl Args {
         }
     }
 
-    /// The tenants, their databases counted from zero, and what each trace has for them. Where a
-    /// number of requests, a list of clients or a filled table is needed, each trace is read once
-    /// before.
-    fn tenants(&self, backends: &[Backend]) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Share>)> {
+    /// The tenants, their databases counted from zero, what each trace has for them, and what is in
+    /// their backends. Where a number of requests, a list of clients or a filled table is needed,
+    /// each trace is read once before.
+    fn tenants(
+        &self,
+        backends: &[Backend],
+    ) -> anyhow::Result<(Vec<ReplayTenant>, Vec<Share>, Vec<Prepared>)> {
         let by_client = self.tenants == By::ClientId;
         if by_client && self.traces.len() > 1 {
             bail!("--tenants client-id takes one trace: with several, each is a tenant");
@@ -267,7 +306,7 @@ impl Args {
                 name,
             }
         };
-        let mut shares = vec![];
+        let (mut shares, mut prepared) = (vec![], vec![]);
         let mut tenants: Vec<ReplayTenant> = vec![];
         for (at, trace) in self.traces.iter().enumerate() {
             let stored = backends.iter().any(|backend| backend.database.is_some());
@@ -293,58 +332,11 @@ impl Args {
             };
             let requests = survey.as_ref().map(|survey| survey.requests);
             if let Some(requests) = requests {
-                self.fill(trace, requests, &tenants, &owner)?;
+                prepared.extend(self.fill(trace, requests, &tenants, &owner)?);
             }
             shares.push(Share { requests, owner });
         }
-        Ok((tenants, shares))
-    }
-
-    /// Reads a trace to count it.
-    fn survey(&self, trace: &str) -> anyhow::Result<Survey> {
-        let mut source = open(trace, &self.reading)?;
-        let mut survey = Survey::default();
-        while let Some(access) = source.next() {
-            survey.requests += 1;
-            survey.clients.insert(access.with_context(|| format!("trace '{trace}'"))?.tenant);
-        }
-        survey.names = open::tenant_names(&*source);
-        if survey.requests == 0 {
-            bail!("trace '{trace}' has no requests");
-        }
-        Ok(survey)
-    }
-
-    /// Fills the tables of the tenants that `trace` is for and whose backend has a database.
-    fn fill(
-        &self,
-        trace: &str,
-        requests: u64,
-        tenants: &[ReplayTenant],
-        owner: &Owner,
-    ) -> anyhow::Result<()> {
-        // One after the other, for a database takes one writer at a time.
-        for (at, tenant) in tenants.iter().enumerate() {
-            let Some(database) = &tenant.backend.database else { continue };
-            let client = match owner {
-                Owner::Tenant(owner) if *owner == at => None,
-                Owner::Tenant(_) => continue,
-                Owner::Client(places) => {
-                    places.iter().find(|(_, place)| **place == at).map(|(client, _)| *client)
-                }
-            };
-            let origin = Origin { trace: trace.to_owned(), requests };
-            let Some(mut filler) = Filler::open(database, &tenant.name, &origin)? else { continue };
-            let mut source = open(trace, &self.reading)?;
-            while let Some(access) = source.next() {
-                let access = access?;
-                if client.is_none_or(|client| client == access.tenant) {
-                    filler.add(source.key(), access.value_size)?;
-                }
-            }
-            filler.finish(&origin)?;
-        }
-        Ok(())
+        Ok((tenants, shares, prepared))
     }
 }
 
@@ -353,13 +345,4 @@ struct Share {
     /// How many requests, where they were counted.
     requests: Option<u64>,
     owner: Owner,
-}
-
-/// What is known of a trace after it was read once.
-#[derive(Default)]
-struct Survey {
-    requests: u64,
-    clients: BTreeSet<TenantId>,
-    /// The words for them, where the trace has words.
-    names: BTreeMap<TenantId, String>,
 }

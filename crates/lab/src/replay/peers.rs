@@ -18,7 +18,7 @@ pub(super) struct Options {
     /// The server: redis://[user:password@]host[:port][/db] or
     /// memcached://[user:password@]host[:port]; given several times the servers are compared, each
     /// gets every request
-    #[arg(long, required = true, value_name = "[NAME=]URL")]
+    #[arg(long, required_unless_present = "prepare", value_name = "[NAME=]URL")]
     to: Vec<String>,
     /// All servers at the same time, instead of in turn
     #[arg(long)]

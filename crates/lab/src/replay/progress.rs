@@ -15,13 +15,7 @@ pub(super) struct Screen {
 
 impl Screen {
     pub(super) fn new(requests: Option<u64>, title: Option<String>, names: Vec<String>) -> Self {
-        let bar = match requests {
-            Some(requests) => ProgressBar::new(requests),
-            None => ProgressBar::new_spinner(),
-        };
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}\n{msg}");
-        let bar = bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, title, names }
+        Self { bar: progress_bar(requests), title, names }
     }
 
     pub(super) fn show(&self, progress: &Progress) {
@@ -36,4 +30,14 @@ impl Screen {
         self.bar.set_message(lines.join("\n"));
         self.bar.set_position(progress.requests);
     }
+}
+
+/// A bar over so many requests, where their number is known, with a line below it.
+pub(super) fn progress_bar(requests: Option<u64>) -> ProgressBar {
+    let bar = match requests {
+        Some(requests) => ProgressBar::new(requests),
+        None => ProgressBar::new_spinner(),
+    };
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}\n{msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -27,7 +27,7 @@ const BATCH: usize = 32;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// One tenant: its name, where its keys live, and what its misses cost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ReplayTenant {
     /// The name in reports, and of its table in the database.
     pub name: String,

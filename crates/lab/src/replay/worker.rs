@@ -255,7 +255,7 @@ impl Worker<'_> {
             Err(error) => {
                 let measured = *measured;
                 self.done(round, at, sent, Instant::now());
-                round.refuse(Some(error.to_string()), measured);
+                round.refuse(Some(format!("{error:#}")), measured);
             }
         }
     }

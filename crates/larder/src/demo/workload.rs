@@ -29,9 +29,10 @@
 use anyhow::{Context, bail};
 use base::Bytes;
 use lab::open;
-use lab::replay::{Backend, Distribution, Filler, Lane, Merge, Order, Origin, Owner};
+use lab::replay::{Backend, Database, Distribution, Lane, Merge, Order, Origin, Owner, Sqlite};
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use trace::{Op, Source};
 
@@ -117,8 +118,7 @@ impl Workload {
     pub(super) fn prepare(&mut self, database: &Path) -> anyhow::Result<()> {
         for tenant in &mut self.tenants {
             let origin = Origin { trace: tenant.trace.clone(), requests: tenant.requests };
-            let filler = Filler::open(database, &tenant.name, &origin)?;
-            let mut filler = filler.context("the database of the demo is not new")?;
+            let mut filler = Sqlite::new(database).filler(&tenant.name, &origin)?;
             let mut source = tenant.source()?;
             let (mut requests, mut sizes) = (0, HashMap::new());
             while let Some(access) = source.next() {
@@ -133,7 +133,7 @@ impl Workload {
                 let largest = sizes.entry(access.key).or_insert(0);
                 *largest = size.max(*largest);
             }
-            filler.finish(&origin)?;
+            filler.finish()?;
             if requests == 0 {
                 bail!("trace '{}' has no requests: name another", tenant.trace);
             }
@@ -164,7 +164,7 @@ impl DemoTenant {
     /// What its misses ask: the query, and the way to the database.
     pub(super) fn backend(&self, database: &Path) -> Backend {
         let delays = vec![Distribution::Fixed(self.penalty)];
-        Backend { database: Some(database.to_owned()), delays }
+        Backend { database: Some(Arc::new(Sqlite::new(database))), delays }
     }
 
     fn source(&self) -> anyhow::Result<Box<dyn Source>> {

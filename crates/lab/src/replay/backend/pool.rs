@@ -1,0 +1,172 @@
+//! Connections to one database, shared by all threads of a replay.
+//!
+//! An application server keeps a bounded number of connections, and a burst of misses queues for
+//! them: so here the wait is part of what the miss took. A connection whose query failed is given
+//! up, together with the idle ones, which went the same way if the database went; the next query
+//! opens a new one. Nothing is retried and no idle connection is tried out before its use, for
+//! both would hide or add time.
+
+use std::mem;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+type Open<C> = Box<dyn Fn() -> anyhow::Result<C> + Send + Sync>;
+
+/// At most so many connections, each used by one thread at a time.
+pub(super) struct Pool<C> {
+    open: Open<C>,
+    size: usize,
+    state: Mutex<State<C>>,
+    returned: Condvar,
+}
+
+struct State<C> {
+    idle: Vec<C>,
+    /// Idle, in use, or being opened.
+    connections: usize,
+    /// Threads that will ask.
+    users: usize,
+}
+
+impl<C> Pool<C> {
+    pub(super) fn new(
+        size: usize,
+        open: impl Fn() -> anyhow::Result<C> + Send + Sync + 'static,
+    ) -> Self {
+        let state = State { idle: vec![], connections: 0, users: 0 };
+        Self { open: Box::new(open), size, state: Mutex::new(state), returned: Condvar::new() }
+    }
+
+    /// Says that one more thread will ask, and opens its connection if there may be one more: the
+    /// first misses do not pay for it.
+    pub(super) fn join(&self) -> anyhow::Result<()> {
+        let mut state = self.lock();
+        state.users += 1;
+        if state.connections < state.users.min(self.size) {
+            state.idle.push((self.open)()?);
+            state.connections += 1;
+        }
+        Ok(())
+    }
+
+    /// Lets `ask` use a connection, as soon as there is one.
+    pub(super) fn with<T>(
+        &self,
+        ask: impl FnOnce(&mut C) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let mut connection = self.take()?;
+        let answer = ask(&mut connection);
+        let mut state = self.lock();
+        let lost = if answer.is_ok() {
+            state.idle.push(connection);
+            vec![]
+        } else {
+            let mut lost = mem::take(&mut state.idle);
+            lost.push(connection);
+            state.connections -= lost.len();
+            lost
+        };
+        drop(state);
+        self.returned.notify_one();
+        // Closing speaks to the database: not under the lock.
+        drop(lost);
+        answer
+    }
+
+    fn take(&self) -> anyhow::Result<C> {
+        let mut state = self.lock();
+        loop {
+            if let Some(connection) = state.idle.pop() {
+                return Ok(connection);
+            }
+            if state.connections < self.size {
+                state.connections += 1;
+                drop(state);
+                return (self.open)().inspect_err(|_| {
+                    self.lock().connections -= 1;
+                    self.returned.notify_one();
+                });
+            }
+            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::thread;
+
+    /// A pool whose connections are numbers, in the order they were opened.
+    fn numbers(size: usize) -> (Pool<usize>, Arc<AtomicUsize>) {
+        let opened = Arc::new(AtomicUsize::new(0));
+        let counter = opened.clone();
+        (Pool::new(size, move || Ok(counter.fetch_add(1, SeqCst))), opened)
+    }
+
+    #[test]
+    fn threads_share_no_more_connections_than_there_may_be() {
+        let (pool, opened) = numbers(3);
+        let (busy, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let asked = pool.with(|_| {
+                            most.fetch_max(busy.fetch_add(1, SeqCst) + 1, SeqCst);
+                            thread::yield_now();
+                            busy.fetch_sub(1, SeqCst);
+                            Ok(())
+                        });
+                        asked.unwrap();
+                    }
+                });
+            }
+        });
+        assert!(most.load(SeqCst) <= 3);
+        assert!(opened.load(SeqCst) <= 3);
+    }
+
+    #[test]
+    fn connections_are_opened_before_they_are_needed() {
+        let (pool, opened) = numbers(2);
+        for expected in [1, 2, 2] {
+            pool.join().unwrap();
+            assert_eq!(opened.load(SeqCst), expected);
+        }
+    }
+
+    /// A pool that kept what failed would fail for ever; one that lost count would wait for ever.
+    #[test]
+    fn what_failed_is_replaced() {
+        let (pool, opened) = numbers(2);
+        pool.join().unwrap();
+        pool.join().unwrap();
+        for _ in 0..5 {
+            pool.with(|_| -> anyhow::Result<()> { bail!("gone") }).unwrap_err();
+        }
+        // Both went with the first failure, then one with each.
+        assert_eq!(opened.load(SeqCst), 2 + 4);
+        assert_eq!(pool.with(|number| Ok(*number)).unwrap(), 6);
+    }
+
+    #[test]
+    fn a_database_that_is_away_is_tried_again() {
+        let tries = AtomicUsize::new(0);
+        let open = move || match tries.fetch_add(1, SeqCst) {
+            0..3 => bail!("away"),
+            number => Ok(number),
+        };
+        let pool = Pool::new(1, open);
+        for _ in 0..3 {
+            pool.with(|_| Ok(())).unwrap_err();
+        }
+        assert_eq!(pool.with(|number| Ok(*number)).unwrap(), 3);
+    }
+}
