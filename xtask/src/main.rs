@@ -7,6 +7,7 @@
 mod attach;
 mod bench_server;
 mod curves;
+mod live;
 mod process;
 mod race;
 mod soak;
@@ -44,6 +45,9 @@ Usage: cargo x <chore>
            miss ratios of the store's LHD beside the simulator's
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
+  live NAME|all [--quick] [--rounds N] [--traces DIR] [--peer NAME=COMMAND]
+           the papers' live experiments with PostgreSQL, MariaDB, and the redis-server, valkey-server
+           and memcached of the PATH; all of them take an hour a round, minutes with --quick
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
   soak [S] [shift]
@@ -132,6 +136,7 @@ fn main() -> Result<()> {
             let limit = words.next().map_or(Ok(300_000), |text| text.parse())?;
             curves::run(folder.as_ref(), limit)
         }
+        Some("live") => live::run(words),
         Some("race") => race::run(words),
         Some("soak") => match words.next() {
             Some(word) if word == "attach" => attach::soak::run(words),

@@ -1,7 +1,8 @@
 //! What an experiment found: cells, their means, and what follows from them.
 
-use crate::report::Table;
+use crate::report::{Page, Table, sign};
 use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The answer of an experiment, as it grows.
@@ -235,47 +236,73 @@ impl Findings {
         table
     }
 
+    /// All there is, as a page.
+    pub(super) fn page(&self, name: &str, about: &str) -> Page {
+        let mut page = Page::new(format!("{name}: {about}"));
+        for (title, table) in self.tables() {
+            page.heading(&title).table(&table);
+        }
+        if let Some(claims) = self.table_of_claims() {
+            page.heading("What follows").table(&claims);
+        }
+        sign(&mut page);
+        page
+    }
+
+    /// What was found, in tables with their titles.
+    fn tables(&self) -> Vec<(String, Table)> {
+        if self.is_of_rounds {
+            self.tables_of_rounds()
+        } else {
+            vec![("Means of all seeds".to_owned(), self.table_of_means())]
+        }
+    }
+
+    fn table_of_claims(&self) -> Option<Table> {
+        let papers = if self.is_of_rounds { "wanted, or the paper's" } else { "the paper's" };
+        let mut table = Table::new(["", "ours", papers]);
+        for claim in &self.claims {
+            table.row([claim.what.clone(), claim.ours.clone(), claim.paper.clone()]);
+        }
+        (!self.claims.is_empty()).then_some(table)
+    }
+
     /// A table for each workload: what workloads have in common are ratios, which are claims.
-    fn tables_of_rounds(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn tables_of_rounds(&self) -> Vec<(String, Table)> {
         let columns = self.columns();
+        let mut tables = vec![];
         for workload in self.workloads() {
             let rounds = self.cells.iter().filter(|cell| cell.workload == workload);
-            let rounds =
-                distinct(rounds.map(|cell| cell.seed.to_string()).collect::<Vec<_>>().iter());
+            let rounds: BTreeSet<_> = rounds.map(|cell| cell.seed).collect();
             let of = match rounds.len() {
                 1 => "one round".to_owned(),
                 rounds => format!("medians of {rounds} rounds"),
             };
-            writeln!(f, "{workload}, {of}, times in µs")?;
             let headings = columns.iter().map(|column| heading(column));
             let mut table = Table::new(std::iter::once("").chain(headings));
             for row in self.rows(Some(&workload)) {
                 let value = |&column: &&str| row.figures.get(column).map_or(String::new(), short);
                 table.row(std::iter::once(row.name.clone()).chain(columns.iter().map(value)));
             }
-            writeln!(f, "{table}\n")?;
+            tables.push((format!("{workload}, {of}, times in µs"), table));
         }
-        Ok(())
+        tables
     }
 }
 
 impl fmt::Display for Findings {
     /// What was found, and what follows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_of_rounds {
-            self.tables_of_rounds(f)?;
-        } else {
-            writeln!(f, "{}\n", self.table_of_means())?;
+        for (title, table) in self.tables() {
+            if self.is_of_rounds {
+                writeln!(f, "{title}")?;
+            }
+            writeln!(f, "{table}\n")?;
         }
-        if self.claims.is_empty() {
-            return Ok(());
+        match self.table_of_claims() {
+            Some(claims) => writeln!(f, "{claims}"),
+            None => Ok(()),
         }
-        let papers = if self.is_of_rounds { "wanted, or the paper's" } else { "the paper's" };
-        let mut table = Table::new(["", "ours", papers]);
-        for claim in &self.claims {
-            table.row([claim.what.clone(), claim.ours.clone(), claim.paper.clone()]);
-        }
-        writeln!(f, "{table}")
     }
 }
 

@@ -11,6 +11,7 @@ mod mixes;
 mod slabs;
 
 use crate::report::json;
+use crate::whole_file;
 use anyhow::{Result, anyhow};
 use findings::Findings;
 use std::path::PathBuf;
@@ -82,6 +83,9 @@ pub struct Args {
     /// their workloads
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// Write a page with all tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -98,6 +102,9 @@ pub fn run(args: Args) -> Result<()> {
     if args.name == "list" {
         list();
         return Ok(());
+    }
+    if let Some(path) = &args.html {
+        whole_file::check(path, &[])?;
     }
     if let Some(setting) = args.live.setting(args.quick, args.traces.clone()) {
         let experiment = live::find(&args.name)?;
@@ -129,6 +136,9 @@ fn list() {
 }
 
 fn tell(args: &Args, (name, about): (&'static str, &str), findings: &Findings) -> Result<()> {
+    if let Some(path) = &args.html {
+        whole_file::write(path, &[], &findings.page(name, about).to_string())?;
+    }
     if args.json {
         return json::print(&findings.document(name, args.seed));
     }

@@ -5,6 +5,7 @@
 //!
 //! [1] Wang, Yang, Wang. Dynamically Configuring LRU Replacement Policy in Redis. MEMSYS '20.
 
+use super::super::mixes::recorded;
 use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
 use anyhow::Result;
 
@@ -42,18 +43,18 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let folder = tempfile::tempdir()?;
     for &(name, limit) in setting.pick(&TRACES[..], &TRACES[..2]) {
         let trace = match &setting.traces {
-            Some(folder) => super::super::mixes::recorded(folder, &[name])?.remove(0),
-            None => format!("synth:two-phase:keys=60000:skew=0.8:loop=30000:cycles=4:size=const/512:requests={limit}"),
+            Some(folder) => recorded(folder, &[name])?.remove(0),
+            None => format!(
+                "synth:two-phase:keys=60000:skew=0.8:loop=30000:cycles=4:size=const/512:\
+                 requests={limit}"
+            ),
         };
         let backend = format!("file:{}", folder.path().join(name).display());
         let memory = memory(std::slice::from_ref(&trace), limit, SHARE)?;
-        let load = Load {
-            tenants: vec![Tenant { name: "blocks".to_owned(), trace, backend }],
-            arguments: format!("--limit {limit} --warmup 0.4 --connections 8")
-                .split(' ')
-                .map(str::to_owned)
-                .collect(),
-        };
+        let load = Load::new(
+            vec![Tenant::new("blocks", trace, backend)],
+            &format!("--limit {limit} --warmup 0.4 --connections 8"),
+        );
         play(setting, &rows, name, (&[load], memory), findings)?;
     }
     for k in FIXED {

@@ -34,16 +34,14 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             .into_iter()
             .zip(is_far)
             .enumerate()
-            .map(|(at, (trace, is_far))| Tenant {
-                name: format!("t{}", at + 1),
-                trace,
-                backend: if is_far { far.clone() } else { setting.near.clone() },
+            .map(|(at, (trace, is_far))| {
+                let backend = if is_far { &far } else { &setting.near };
+                Tenant::new(&format!("t{}", at + 1), trace, backend.clone())
             })
             .collect();
         let arguments = format!("--limit {limit} --warmup 0.5 --connections 2");
-        let arguments = arguments.split(' ').map(str::to_owned).collect();
         let rows = rows(setting, &tenants, memory)?;
-        let load = Load { tenants, arguments };
+        let load = Load::new(tenants, &arguments);
         play(setting, &rows, workload, (&[load], memory), findings)?;
     }
     for (than, wanted) in [("redis", "0.6"), ("valkey", "0.6"), ("kredis", "")] {

@@ -32,18 +32,14 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         let peer = Peer::larder_for_memcached()?;
         rows.push(Row { name: name.to_owned(), peer, arguments: words(settings) });
     }
-    let tenant = |name: &str, trace: String| Tenant {
-        name: name.to_owned(),
-        trace,
-        backend: "delay:0".to_owned(),
-    };
+    let tenant = |name: &str, trace| Tenant::new(name, trace, "delay:0".to_owned());
     let small =
         |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");
     let large = |n| format!("synth:uniform:keys=100000:size=const/4000:requests={n}:seed=2");
     let etc = format!("synth:etc:keys=600000:skew=0.6:requests={requests}:seed=1");
-    let load = |tenants, warmup: f64| Load {
-        tenants,
-        arguments: words(&format!("--warmup {warmup} --rate-max 6000 --burst 64 --depth 16")),
+    let load = |tenants, warmup: f64| {
+        let pace = "--rate-max 6000 --burst 64 --depth 16";
+        Load::new(tenants, &format!("--warmup {warmup} {pace}"))
     };
     let settled = load(vec![tenant("etc", etc)], 0.5);
     play_at_once(setting, &rows, "ETC", (&[settled], MEMORY), findings)?;

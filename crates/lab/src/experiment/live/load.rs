@@ -12,16 +12,24 @@ use std::process::{Command, Stdio};
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) name: String,
-    pub(super) trace: String,
-    pub(super) backend: String,
+    trace: String,
+    backend: String,
+}
+
+impl Tenant {
+    pub(super) fn new(name: &str, trace: String, backend: String) -> Self {
+        Self { name: name.to_owned(), trace, backend }
+    }
 }
 
 /// What is sent, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Load {
-    pub(super) tenants: Vec<Tenant>,
+    tenants: Vec<Tenant>,
     /// More arguments of `larder replay`.
-    pub(super) arguments: Vec<String>,
+    arguments: Vec<String>,
+    /// Those that choose a part of the traces: tables are of the whole.
+    part: Vec<String>,
 }
 
 /// What `larder replay` reports.
@@ -47,6 +55,17 @@ pub(super) struct Latency {
 }
 
 impl Load {
+    /// The requests of these tenants, and more arguments of `larder replay`.
+    pub(super) fn new(tenants: Vec<Tenant>, arguments: &str) -> Self {
+        Self { tenants, arguments: super::words(arguments), part: vec![] }
+    }
+
+    /// Of its traces this part alone.
+    pub(super) fn part(mut self, arguments: &str) -> Self {
+        self.part = super::words(arguments);
+        self
+    }
+
     /// Tables of the backends are made and filled, where that was not done.
     pub(super) fn prepare(&self) -> Result<()> {
         let output = self.command(&["--prepare"])?.output()?;
@@ -55,7 +74,7 @@ impl Load {
 
     /// Plays it to a server.
     pub(super) fn play(&self, server: &Running) -> Result<Report> {
-        let output = self.command(&["--to", &server.url, "--json"])?.output()?;
+        let output = self.command(&["--to", &server.url, "--json"])?.args(&self.part).output()?;
         let report: Report = serde_json::from_slice(said(&output)?)?;
         let (errors, sent) = (report.errors, report.requests);
         if errors > 0 {

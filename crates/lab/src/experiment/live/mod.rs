@@ -124,6 +124,7 @@ impl Setting {
         for &name in names {
             match self.peers.iter().find(|peer| peer.name == name) {
                 Some(peer) => {
+                    let name = if name == "predis" { "pRedis 2019" } else { name };
                     rows.push(Row { name: name.to_owned(), peer: peer.clone(), arguments: vec![] });
                 }
                 None => eprintln!("skipped: {name} (--peer {name}=COMMAND)"),

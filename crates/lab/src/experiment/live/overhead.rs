@@ -3,7 +3,7 @@
 //! Processor time is that of all threads of the server, the pilot's among them. Both evict by the
 //! same ranks; without the loop nothing is told of what a miss costs, and nothing is divided.
 
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play, words};
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play};
 use anyhow::Result;
 use base::Bytes;
 
@@ -20,12 +20,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let requests: u64 = setting.pick(2_000_000, 500_000);
     let tenants: Vec<_> = [("a", 0.8), ("b", 1.0)]
         .into_iter()
-        .map(|(name, skew)| Tenant {
-            name: name.to_owned(),
-            trace: format!(
+        .map(|(name, skew)| {
+            let trace = format!(
                 "synth:zipf:keys=300000:skew={skew}:size=const/300:requests={requests}:seed=1"
-            ),
-            backend: "delay:0".to_owned(),
+            );
+            Tenant::new(name, trace, "delay:0".to_owned())
         })
         .collect();
     let mut rows = vec![];
@@ -37,8 +36,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     ] {
         rows.push(Row::larder(name, settings)?.with_tenants(&tenants, ""));
     }
-    let arguments = words(&format!("--connections 4 --depth {DEPTH} --warmup 0.3"));
-    let load = Load { tenants, arguments };
+    let load = Load::new(tenants, &format!("--connections 4 --depth {DEPTH} --warmup 0.3"));
     for megabytes in [64, 512] {
         let workload = format!("{megabytes} MB");
         let memory = Bytes(megabytes << 20);

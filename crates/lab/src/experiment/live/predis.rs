@@ -41,24 +41,22 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
             format!("synth:ycsb:workload={workload}:keys={keys}:requests={requests}:seed={seed}")
         };
         let before = (requests as f64 * SLOWER_FROM) as u64;
-        let part = |far: String, arguments: String| Load {
-            tenants: vec![
-                Tenant { name: "near".into(), trace: trace(1), backend: setting.near.clone() },
-                Tenant { name: "far".into(), trace: trace(2), backend: far },
-            ],
-            arguments: arguments.split(' ').map(str::to_owned).collect(),
+        let part = |far: String, part: String| {
+            let near = Tenant::new("near", trace(1), setting.near.clone());
+            let tenants = vec![near, Tenant::new("far", trace(2), far)];
+            Load::new(tenants, "--connections 4").part(&part)
         };
         let memory = memory(&[trace(1), trace(2)], requests, SHARE)?;
-        let every = "--connections 4";
+        let slow = format!("{},{SLOWER}", setting.far);
         let loads = [
-            part(setting.far.clone(), format!("--limit {before} {every}")),
-            part(format!("{},{SLOWER}", setting.far), format!("--skip {before} {every}")),
+            part(setting.far.clone(), format!("--limit {before}")),
+            part(slow, format!("--skip {before}")),
         ];
         play(setting, &rows, &format!("YCSB {workload}"), (&loads, memory), findings)?;
     }
     for (row, than, wanted) in [
         ("auto", "redis", "0.6"),
-        ("auto", "predis", "0.9"),
+        ("auto", "pRedis 2019", "0.9"),
         ("auto", "hyperbolic", ""),
         ("predis auto", "redis", "0.66 to 0.88"),
     ] {

@@ -7,7 +7,7 @@
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18;
 //!     RankCache is its server.
 
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play, words};
+use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, play};
 use anyhow::Result;
 use base::Bytes;
 
@@ -38,13 +38,10 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     ];
     for (name, trace, megabytes) in kinds {
         for &(depth, requests) in setting.pick(&DEPTHS[..], &DEPTHS[..1]) {
-            let load = |requests: u64, seed: u64, depth: u32| Load {
-                tenants: vec![Tenant {
-                    name: "t".to_owned(),
-                    trace: format!("synth:{trace}:requests={requests}:seed={seed}"),
-                    backend: "delay:0".to_owned(),
-                }],
-                arguments: words(&format!("--connections 4 --depth {depth}")),
+            let load = |requests: u64, seed: u64, depth: u32| {
+                let trace = format!("synth:{trace}:requests={requests}:seed={seed}");
+                let tenant = Tenant::new("t", trace, "delay:0".to_owned());
+                Load::new(vec![tenant], &format!("--connections 4 --depth {depth}"))
             };
             let loads = [load(600_000, 1, 64), load(requests, 1, depth)];
             let memory = Bytes(megabytes << 20);

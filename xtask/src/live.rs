@@ -1,0 +1,69 @@
+//! `cargo x live`: the papers' live experiments, with databases of their own.
+//!
+//! PostgreSQL is the near database and MariaDB the far one, with 900 µs more than it takes itself;
+//! both are started on this machine and end with the run. The peers are those of the PATH. What is
+//! not installed is left out, and said. Each experiment is the command that is printed.
+
+#[path = "../../crates/lab/tests/databases/mod.rs"]
+mod databases;
+
+use anyhow::{Context, Result, ensure};
+use databases::{MariaDb, Postgres};
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+pub(crate) const FORM: &str = "cargo x live NAME|all [arguments of larder experiment]";
+
+/// What stands beside Larder, and the program it is.
+const PEERS: [(&str, &str); 3] =
+    [("redis", "redis-server"), ("valkey", "valkey-server"), ("memcached", "memcached")];
+
+/// As far away as the papers' second database.
+const FARTHER: &str = "+900us";
+
+/// All of them, in the order of `larder experiment list`.
+const ALL: [&str; 6] = ["dlru", "kredis", "predis", "lama", "rankcache", "overhead"];
+
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let name = words.next().context(FORM)?;
+    let more: Vec<_> = words.collect();
+    crate::run("cargo build --release -p larder", &[])?;
+    let (near, far) = (Postgres::start()?, MariaDb::start()?);
+    let mut arguments = vec!["--live".to_owned()];
+    match &near {
+        Some(database) => arguments.extend(["--near".to_owned(), database.url()]),
+        None => eprintln!("skipped: PostgreSQL is not installed, a wait stands in for it"),
+    }
+    match &far {
+        Some(database) => {
+            arguments.extend(["--far".to_owned(), format!("{}{FARTHER}", database.url())]);
+        }
+        None => eprintln!("skipped: MariaDB is not installed, a wait stands in for it"),
+    }
+    for (peer, program) in PEERS {
+        let given = format!("{peer}=");
+        match path_of(program) {
+            _ if more.iter().any(|word| word.starts_with(&given)) => {}
+            Some(path) => {
+                arguments.extend(["--peer".to_owned(), format!("{given}{}", path.display())]);
+            }
+            None => eprintln!("skipped: {program} is not in the PATH"),
+        }
+    }
+    arguments.extend(more);
+    let larder = env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let larder = PathBuf::from(larder).join("release/larder");
+    for name in if name == "all" { ALL.to_vec() } else { vec![name.as_str()] } {
+        println!("> larder experiment {name} {}", arguments.join(" "));
+        let status = Command::new(&larder).args(["experiment", name]).args(&arguments).status();
+        ensure!(status?.success(), "the experiment {name} failed");
+    }
+    Ok(())
+}
+
+/// A program that is in the PATH.
+fn path_of(program: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
