@@ -241,8 +241,8 @@ impl Args {
         }
     }
 
-    /// The tenants, their requests, and what is in their databases. Where a number of requests, a list of clients or a filled
-    /// table is needed, each trace is read once before.
+    /// The tenants, their requests, and what is in their databases. Where a number of requests, a
+    /// list of clients or a filled table is needed, each trace is read once before.
     fn tenants(
         &self,
         db: u32,
