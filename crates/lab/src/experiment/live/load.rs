@@ -50,7 +50,6 @@ pub(super) struct Latency {
     pub(super) mean: f64,
     p50: f64,
     p99: f64,
-    #[serde(alias = "p999")]
     p9999: f64,
 }
 
