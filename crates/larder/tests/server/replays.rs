@@ -69,7 +69,8 @@ fn objects_that_are_too_large_for_memcached_are_errors() {
     let Some(memcached) = Stranger::memcached("-m 64") else { return };
     let (report, _) = replay(&format!(
         "synth:zipf:keys=10:requests=40:size=const/1100000 \
-         synth:zipf:keys=10:requests=400:size=const/100 --connections 1 --depth 4 --to memcached://127.0.0.1:{}",
+         synth:zipf:keys=10:requests=400:size=const/100 \
+         --connections 1 --depth 4 --to memcached://127.0.0.1:{}",
         memcached.port
     ));
     let first = report["first_error"].as_str().unwrap();
