@@ -11,7 +11,12 @@ use serde::Serialize;
 use std::fmt;
 
 /// Characters of a name in the table, so that it stays within 80 columns.
-const NAME_MAX: usize = 16;
+const NAME_MAX: usize = 20;
+/// Where all names are as short as this the table has a column more, p99.99.
+const NAME_BESIDE_ALL: usize = 10;
+
+/// The columns of the table. The last is left out where the names are long.
+const HEAD: [&str; 8] = ["server", "misses", "req/s", "mean", "p50", "p99", "p99.9", "p99.99"];
 
 /// What all servers gave.
 #[derive(Debug, Serialize)]
@@ -95,12 +100,13 @@ impl Figures {
         }
     }
 
-    fn row(&self, name: String) -> [String; 8] {
+    /// A row below [`HEAD`].
+    fn row(&self, name: String) -> [String; HEAD.len()] {
         let us = |value: f64| Format::Micros.show(value);
         let Latency { mean, p50, p99, p999, p9999 } = self.latency_us;
         let ratio = format!("{:.4}", self.miss_ratio);
         let rate = Format::Number.show(self.requests_per_second);
-        [name, ratio, us(mean), us(p50), us(p99), us(p999), us(p9999), rate]
+        [name, ratio, rate, us(mean), us(p50), us(p99), us(p999), us(p9999)]
     }
 }
 
@@ -122,19 +128,24 @@ fn short(name: &str) -> String {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table =
-            Table::new(["server", "misses", "mean", "p50", "p99", "p99.9", "p99.99", "req/s"]);
+        let names = self.peers.iter().map(|peer| peer.name.chars().count());
+        let beside_all = names.max().unwrap_or(0) <= NAME_BESIDE_ALL;
+        let columns = HEAD.len() - usize::from(!beside_all);
+        let mut table = Table::new(HEAD.into_iter().take(columns));
+        let mut add = |figures: &Figures, name: String| {
+            table.row(figures.row(name).into_iter().take(columns));
+        };
         let rounds = self.peers.iter().map(|peer| peer.rounds.len()).max().unwrap_or(0);
         for peer in &self.peers {
-            table.row(peer.median.row(short(&peer.name)));
+            add(&peer.median, short(&peer.name));
             if rounds > 1 {
-                table.row(peer.range.min.row("· least".to_owned()));
-                table.row(peer.range.max.row("· most".to_owned()));
+                add(&peer.range.min, "· least".to_owned());
+                add(&peer.range.max, "· most".to_owned());
             }
         }
         write!(f, "{table}\nmisses by reads; latencies of all requests")?;
         if rounds > 1 {
-            write!(f, "; medians of {rounds} rounds, each figure for itself")?;
+            write!(f, "; medians of {rounds} rounds")?;
         }
         for peer in &self.peers {
             let errors: u64 = peer.rounds.iter().map(|report| report.errors).sum();
@@ -187,12 +198,28 @@ mod tests {
         assert_eq!(first["rounds"][0]["latency_us"]["mean"], 5_000.0);
         let text = compared.to_string();
         assert!(text.contains("3 errors, the first: SERVER_ERROR x"), "{text}");
-        assert!(text.contains("…of.a.host:11211") && !text.contains("secret"), "{text}");
+        assert!(text.contains("…ame.of.a.host:11211") && !text.contains("secret"), "{text}");
         assert_eq!(text.matches("· least").count(), 2, "{text}");
-        let table = text.lines().take_while(|line| !line.starts_with("misses by"));
-        assert!(table.clone().all(|line| line.chars().count() <= 80), "{text}");
         assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
         assert_eq!(compared.all_failed(), None);
+    }
+
+    /// With the widest figures there are.
+    #[test]
+    fn the_table_is_within_80_columns_and_has_all_percentiles_where_they_fit() {
+        for (name, all) in [("memcached1", true), ("memcached11", false), (&*"m".repeat(40), false)]
+        {
+            let mut round = report(100, 7, None);
+            let us = 12_345.0;
+            round.latency_us = Latency { mean: us, p50: us, p99: us, p999: us, p9999: us };
+            round.seconds = 0.0081;
+            let compared = Comparison::new(&[peer(name, "redis://h")], vec![vec![round; 2]]);
+            let text = compared.to_string();
+            assert!(text.contains("12.3 k") && text.contains("12.3 ms"), "{text}");
+            assert_eq!(text.contains("p99.99"), all, "{text}");
+            let table = text.lines().take_while(|line| !line.starts_with("misses by"));
+            assert!(table.map(|line| line.trim_end().chars().count()).all(|n| n <= 80), "{text}");
+        }
     }
 
     #[test]

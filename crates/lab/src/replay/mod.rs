@@ -52,7 +52,7 @@ use crate::report::json;
 use anyhow::bail;
 use clap::builder::RangedU64ValueParser;
 use compare::Comparison;
-use peers::Peer;
+use peers::{Peer, Servers};
 use prepare::{AllPrepared, Prepared};
 use rounds::run_rounds;
 use std::time::Duration;
@@ -68,16 +68,20 @@ Examples:
   larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
       --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json
   larder replay synth:zipf:keys=20000:skew=0.9:requests=50000:size=const/500 \\
+<<<<<<< HEAD
       --to redis://localhost --to memcached://localhost --rounds 3 --flush
   larder replay web.csv.zst --prepare --backend postgres://bench@127.0.0.1/bench+900us
   larder replay web.csv.zst --to redis://localhost \\
       --backend postgres://bench@127.0.0.1/bench+900us")]
+=======
+      --to larder=redis://localhost --to memcached://localhost --rounds 3 --flush")]
+>>>>>>> peers
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<String>,
     #[command(flatten)]
-    peers: peers::Options,
+    servers: Servers,
     /// Connections of each tenant
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = from_one(1_000))]
     connections: usize,
@@ -185,7 +189,7 @@ enum Namespace {
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
-    let peers = args.peers.peers()?;
+    let peers = args.servers.peers()?;
     let memcached = |peer: &&Peer| matches!(peer.place, Place::Memcached(_));
     if let Some(peer) = peers.iter().find(memcached).filter(|_| args.namespace == Namespace::Db) {
         bail!("--namespace db: {} has no databases; write --namespace prefix", peer.place);
@@ -234,8 +238,8 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             interval: Duration::from_millis(500),
         })
     };
-    let mut reports = run_rounds(&args.peers, &peers, &options)?;
-    if args.peers.compares() {
+    let mut reports = run_rounds(&args.servers, &peers, &options)?;
+    if args.servers.compares() {
         return compare(&Comparison::new(&peers, reports), args.json);
     }
     let report = reports.remove(0).remove(0);
@@ -311,7 +315,7 @@ impl Args {
         for (at, trace) in self.traces.iter().enumerate() {
             let stored = backends.iter().any(|backend| backend.database.is_some());
             let counted = self.traces.len() > 1 || by_client || self.warmup > 0.0 || stored;
-            if trace == "-" && (counted || self.peers.compares()) {
+            if trace == "-" && (counted || self.servers.compares()) {
                 bail!("this run reads its traces twice: name a file instead of -");
             }
             let survey = if counted { Some(self.survey(trace)?) } else { None };

@@ -14,7 +14,7 @@ pub(super) struct Peer {
 
 /// Which servers, and how often.
 #[derive(clap::Args, Debug)]
-pub(super) struct Options {
+pub(super) struct Servers {
     /// The server: redis://[user:password@]host[:port][/db] or
     /// memcached://[user:password@]host[:port]; given several times the servers are compared, each
     /// gets every request
@@ -33,7 +33,7 @@ pub(super) struct Options {
     pub(super) flush: bool,
 }
 
-impl Options {
+impl Servers {
     /// The servers in order.
     pub(super) fn peers(&self) -> anyhow::Result<Vec<Peer>> {
         if self.rounds > 1 && !self.flush {
@@ -87,9 +87,9 @@ impl Peer {
 mod tests {
     use super::*;
 
-    fn options(to: &[&str], rounds: usize, flush: bool) -> Options {
+    fn options(to: &[&str], rounds: usize, flush: bool) -> Servers {
         let to = to.iter().map(|text| (*text).to_owned()).collect();
-        Options { to, at_once: false, rounds, flush }
+        Servers { to, at_once: false, rounds, flush }
     }
 
     #[test]

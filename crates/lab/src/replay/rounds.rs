@@ -9,7 +9,7 @@
 //! ```
 
 use super::client::Client;
-use super::peers::{self, Peer};
+use super::peers::{Peer, Servers};
 use super::progress::Screen;
 use super::report::Report;
 use super::run::{self, run_replay};
@@ -21,7 +21,7 @@ use std::thread;
 /// Runs all rounds; `options` makes a run for a server. Gives the reports of each server, in the
 /// order of the servers and of the rounds.
 pub(super) fn run_rounds(
-    how: &peers::Options,
+    how: &Servers,
     peers: &[Peer],
     options: &dyn Fn(&Peer) -> anyhow::Result<run::Options>,
 ) -> anyhow::Result<Vec<Vec<Report>>> {

@@ -27,6 +27,7 @@ mod pause;
 mod process;
 mod protocol;
 mod recipes;
+mod replays;
 mod replies;
 mod robust;
 mod settings;
