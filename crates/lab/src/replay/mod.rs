@@ -68,14 +68,10 @@ Examples:
   larder replay a.csv b.csv --to redis://localhost:6379/0 --limit 100000 --warmup 0.3 \\
       --backend sqlite:objects.db,delay:1ms --backend 'delay:uniform 1-5ms' --json
   larder replay synth:zipf:keys=20000:skew=0.9:requests=50000:size=const/500 \\
-<<<<<<< HEAD
-      --to redis://localhost --to memcached://localhost --rounds 3 --flush
+      --to larder=redis://localhost --to memcached://localhost --rounds 3 --flush
   larder replay web.csv.zst --prepare --backend postgres://bench@127.0.0.1/bench+900us
   larder replay web.csv.zst --to redis://localhost \\
       --backend postgres://bench@127.0.0.1/bench+900us")]
-=======
-      --to larder=redis://localhost --to memcached://localhost --rounds 3 --flush")]
->>>>>>> peers
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]
