@@ -252,8 +252,12 @@ impl Pilot {
         let is_over = match self.recipe.interval {
             0 => reading.now.saturating_sub(begun) >= self.recipe.epoch,
             interval => {
-                // As often as the pools turn over, but not sixteen times as often as asked.
-                let reads = self.turnover.map_or(interval, |t| t.clamp(interval / 16, interval));
+                // As often as the pools turn over, but not sixteen times as often as asked. How
+                // often that is the first plan shows, which therefore comes early.
+                let early = interval / 16;
+                let is_first = self.recipe.turnover && self.epoch == 0;
+                let unknown = if is_first { early } else { interval };
+                let reads = self.turnover.map_or(unknown, |t| t.clamp(early, interval));
                 gets.saturating_sub(gets_before) + self.carried >= reads
             }
         };
