@@ -17,17 +17,23 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 /// What the far database takes longer than the near one in the paper, beside what it takes itself.
 const FARTHER: &str = "delay:1ms";
 
+/// As fast as they are answered, fifteen tenants take all there is of two cores, and wait for these
+/// and not for what they ask.
+const UNHURRIED: &str = "--rate-max 5000";
+
 /// Memory by what the requests ask for in all.
 const SHARE: f64 = 0.5;
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let four = mixes::live_four(setting.traces.as_deref(), setting.pick(100_000, 30_000))?;
     let many = kredis_many::live_tenants(setting.pick(60_000, 10_000));
+    let far = [false, true, true, false].to_vec();
+    let every_other = (0..15).map(|at| at % 2 == 1).collect();
     let mixes = [
-        ("four tenants", four, [false, true, true, false].to_vec(), setting.pick(100_000, 30_000)),
-        ("fifteen tenants", many, (0..15).map(|at| at % 2 == 1).collect(), 60_000),
+        ("four tenants", four, far, setting.pick(100_000, 30_000), ""),
+        ("fifteen tenants", many, every_other, 60_000, UNHURRIED),
     ];
-    for (workload, traces, is_far, limit) in mixes {
+    for (workload, traces, is_far, limit, pace) in mixes {
         let memory = memory(&traces, limit, SHARE)?;
         let far = format!("{},{FARTHER}", setting.far);
         let tenants: Vec<_> = traces
@@ -39,7 +45,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 Tenant::new(&format!("t{}", at + 1), trace, backend.clone())
             })
             .collect();
-        let arguments = format!("--limit {limit} --warmup 0.5 --connections 2");
+        let arguments = format!("--limit {limit} --warmup 0.5 --connections 2 {pace}");
         let rows = rows(setting, &tenants, memory)?;
         let load = Load::new(tenants, &arguments);
         play(setting, &rows, workload, (&[load], memory), findings)?;
