@@ -18,10 +18,11 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-const MEMORY: Bytes = Bytes(64 << 20);
+/// Memory for ETC, which is about half of what is asked for, and for the shift.
+const MEMORY: [Bytes; 2] = [Bytes(24 << 20), Bytes(64 << 20)];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
-    let requests: u64 = setting.pick(900_000, 300_000);
+    let requests: u64 = setting.pick(1_500_000, 500_000);
     let mut rows: Vec<Row> = vec![];
     rows.extend(setting.peer("memcached", "memcached", "-o slab_automove=1"));
     rows.extend(setting.peer("memcached", "without mover", "-o slab_automove=0"));
@@ -36,18 +37,18 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let small =
         |n| format!("synth:zipf:keys=150000:skew=0.5:size=const/250:requests={n}:seed=1");
     let large = |n| format!("synth:uniform:keys=100000:size=const/4000:requests={n}:seed=2");
-    let etc = format!("synth:etc:keys=600000:skew=0.6:requests={requests}:seed=1");
+    let etc = format!("synth:etc:keys=200000:skew=0.6:requests={requests}:seed=1");
     let load = |tenants, warmup: f64| {
-        let pace = "--rate-max 6000 --burst 64 --depth 16";
+        let pace = "--rate-max 8000 --burst 64 --depth 16";
         Load::new(tenants, &format!("--warmup {warmup} {pace}"))
     };
     let settled = load(vec![tenant("etc", etc)], 0.5);
-    play_at_once(setting, &rows, "ETC", (&[settled], MEMORY), findings)?;
+    play_at_once(setting, &rows, "ETC", (&[settled], MEMORY[0]), findings)?;
     let shift = [
         load(vec![tenant("small", small(requests / 2))], 0.5),
         load(vec![tenant("small", small(requests / 2)), tenant("large", large(requests / 2))], 0.2),
     ];
-    play_at_once(setting, &rows, "shift of sizes", (&shift, MEMORY), findings)?;
+    play_at_once(setting, &rows, "shift of sizes", (&shift, MEMORY[1]), findings)?;
     for row in ["lama", "auto"] {
         compare(findings, (row, "memcached"), "miss_ratio", "0.65 on ETC, 0.75 after a shift");
     }
