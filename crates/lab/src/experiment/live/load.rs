@@ -42,6 +42,14 @@ pub(super) struct Report {
     pub(super) latency_us: Latency,
     errors: u64,
     first_error: Option<String>,
+    tenants: Vec<OfTenant>,
+}
+
+/// What it says of a tenant.
+#[derive(Clone, Debug, Deserialize)]
+struct OfTenant {
+    name: String,
+    miss_ratio: f64,
 }
 
 /// Latencies in microseconds.
@@ -108,6 +116,11 @@ fn said(output: &std::process::Output) -> Result<&[u8]> {
 }
 
 impl Report {
+    /// The miss ratio of a tenant.
+    pub(super) fn misses_of(&self, tenant: &str) -> Option<f64> {
+        self.tenants.iter().find(|of| of.name == tenant).map(|of| of.miss_ratio)
+    }
+
     /// Requests in all.
     pub(super) fn sent(&self) -> f64 {
         (self.requests + self.requests_warmup) as f64

@@ -17,6 +17,9 @@ use load::{Load, Tenant};
 use peer::{Kind, Peer};
 use std::path::PathBuf;
 
+/// A tenant whose miss ratio is told beside that of all.
+const PROMISED: &str = "promised";
+
 /// A server with less spends most of it on itself.
 const SMALLEST: Bytes = Bytes(8 << 20);
 
@@ -153,7 +156,7 @@ impl Row {
 
     /// With the tenants declared by prefix, each followed by `rest`, where the server knows tenants.
     fn with_tenants(mut self, tenants: &[Tenant], rest: &str) -> Self {
-        if self.peer.kind == Kind::Larder {
+        if matches!(self.peer.kind, Kind::Larder | Kind::LarderForMemcached) {
             for Tenant { name, .. } in tenants {
                 let line = format!("{name} match prefix {name}: {rest}");
                 self.arguments.extend(["--tenant".to_owned(), line.trim_end().to_owned()]);
@@ -177,6 +180,7 @@ impl Row {
         let mut figures = report.figures();
         figures.push(("cpu_us", used.as_secs_f64() * 1e6 / report.sent().max(1.0)));
         figures.push(("resident_mb", server.resident_mb()?));
+        figures.extend(report.misses_of(PROMISED).map(|misses| ("promised", misses)));
         figures.extend(earlier);
         Ok(figures)
     }
