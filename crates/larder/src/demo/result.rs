@@ -290,7 +290,7 @@ mod tests {
             keys(&value["static"]),
             "hit_us latency_us miss_ratio requests tenants waited_s"
         );
-        assert_eq!(keys(&value["static"]["latency_us"]), "mean p50 p99 p999");
+        assert_eq!(keys(&value["static"]["latency_us"]), "mean p50 p99 p999 p9999");
         let tenant = &value["auto"]["tenants"][0];
         assert_eq!(
             keys(tenant),
