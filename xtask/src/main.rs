@@ -46,8 +46,8 @@ Usage: cargo x <chore>
   curves DIR [N]
            errors of the curve models on the first N requests (300000) of the traces in DIR
   live NAME|all [--quick] [--rounds N] [--traces DIR] [--peer NAME=COMMAND]
-           the papers' live experiments with PostgreSQL, MariaDB, and the redis-server, valkey-server
-           and memcached of the PATH; all of them take an hour a round, minutes with --quick
+           the papers' live experiments with PostgreSQL, MariaDB, and the redis-server,
+           valkey-server and memcached of the PATH; minutes a round with --quick
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
   soak [S] [shift]

@@ -120,8 +120,8 @@ impl Args {
         Ok(prepared)
     }
 
-    /// Fills in the objects of a tenant: those of `client`, or of the whole trace. A run that passes
-    /// over the first requests finds theirs there too.
+    /// Fills in the objects of a tenant: those of `client`, or of the whole trace. A run that
+    /// passes over the first requests finds theirs there too.
     fn fill_one(
         &self,
         database: &dyn Database,

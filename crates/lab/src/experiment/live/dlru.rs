@@ -1,7 +1,7 @@
 //! Requests a second of GET-or-load against K, on traces of block devices [1].
 //!
-//! What a miss loads is read from a file that holds all blocks, as in the paper. Redis is shown with
-//! four fixed K; `dlru` must come near the best of these without being told which it is.
+//! What a miss loads is read from a file that holds all blocks, as in the paper. Redis is shown
+//! with four fixed K; `dlru` must come near the best of these without being told which it is.
 //!
 //! [1] Wang, Yang, Wang. Dynamically Configuring LRU Replacement Policy in Redis. MEMSYS '20.
 

@@ -1,7 +1,7 @@
 //! Facebook's ETC, and a shift of sizes, beside a memcached with its page mover on and off [1].
 //!
-//! A third load has a tenant that was promised four hits of five, while its values become four times
-//! as large; `promised` is its miss ratio after that.
+//! A third load has a tenant that was promised four hits of five, while its values become four
+//! times as large; `promised` is its miss ratio after that.
 //!
 //! All speak memcached's protocol and play at the same time, for only misses count. In the shift
 //! small values have all of the reads, and then half of them; the other half is for values
@@ -11,7 +11,8 @@
 //!     Key-Value Caches. IEEE TC '17.
 
 use super::peer::Peer;
-use super::{Experiment, Findings, Load, Row, Setting, Tenant, PROMISED, compare, play_at_once, words};
+use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant};
+use super::{compare, play_at_once, words};
 use anyhow::Result;
 use base::Bytes;
 

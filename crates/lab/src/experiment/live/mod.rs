@@ -154,7 +154,7 @@ impl Row {
         Ok(Self { name: name.to_owned(), peer: Peer::larder()?, arguments: words(arguments) })
     }
 
-    /// With the tenants declared by prefix, each followed by `rest`, where the server knows tenants.
+    /// With the tenants declared by prefix, each followed by `rest`, where a server knows tenants.
     fn with_tenants(mut self, tenants: &[Tenant], rest: &str) -> Self {
         if matches!(self.peer.kind, Kind::Larder | Kind::LarderForMemcached) {
             for Tenant { name, .. } in tenants {
