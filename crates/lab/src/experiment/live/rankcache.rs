@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const POLICIES: [&str; 8] =
-    ["lru", "lfu", "gdsf", "hyperbolic", "lhd", "cost-lhd", "gittins", "random"];
+    ["lru", "lfu", "lrm", "hyperbolic", "lhd", "cost-lhd", "gittins", "random"];
 
 /// Requests a client sends at once, and so many requests.
 const DEPTHS: [(u32, u64); 3] = [(64, 1_000_000), (16, 500_000), (1, 100_000)];
