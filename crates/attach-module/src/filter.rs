@@ -16,6 +16,7 @@ use crate::exchange::Exchange;
 use crate::name::Name;
 use crate::server::{Context, db_of};
 use crate::tenants::Tenants;
+use crate::untouching::Untouching;
 use crate::verbs::{self, Deed, Verb};
 use base::hash::KeyMap;
 use base::{Filter, Micros, Prng, Sample, Sighting, TenantId, hash};
@@ -65,6 +66,7 @@ pub(crate) struct Eye {
     /// Whether any is pending.
     waits: Cell<bool>,
     fetches: RefCell<KeyMap<(u64, Micros)>>,
+    pub(crate) untouching: Untouching,
 }
 
 /// A command as the server shows it.
@@ -95,6 +97,7 @@ impl Eye {
             pending: RefCell::default(),
             waits: Cell::new(false),
             fetches: RefCell::default(),
+            untouching: Untouching::default(),
         }
     }
 
@@ -138,7 +141,13 @@ impl Eye {
         if count < 2 {
             return;
         }
-        let Some(verb) = verbs::find(command.word(0).bytes()) else { return };
+        let Some(verb) = verbs::find(command.word(0).bytes()) else {
+            self.untouching.see(command, |client| db_of(client).is_some());
+            return;
+        };
+        if self.untouching.is_of(command) {
+            return;
+        }
         for place in verb.places(count) {
             let name = command.word(place);
             let hash = hash::bytes(SEED, name.bytes());

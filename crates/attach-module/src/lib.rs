@@ -35,6 +35,7 @@ mod ring;
 mod server;
 mod settings;
 mod tenants;
+mod untouching;
 mod verbs;
 
 pub use load::{RedisModule_OnLoad, RedisModule_OnUnload};

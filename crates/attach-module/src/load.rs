@@ -152,6 +152,7 @@ fn load(context: Context<'_>) -> bool {
     let databases = (0..DATABASES_MAX).take_while(|&db| detached.select(db)).count() as u16;
     let exchange = Arc::new(Exchange::default());
     let module = Module::new(Box::new(Timer), detached, exchange.clone(), databases);
+    module.eye.untouching.learn(&context.clients().unwrap_or_default());
     let Ok(thread) = pilot::start(exchange) else {
         context.log("larder: the system gives no thread: raise its limit of processes");
         return false;

@@ -159,17 +159,25 @@ impl Context<'_> {
             if reply.is_null() {
                 return None;
             }
-            let mut length = 0;
             let value = (api.reply_element)(reply, 1);
-            let at = if value.is_null() {
-                std::ptr::null()
-            } else {
-                (api.reply_text)(value, &raw mut length)
-            };
-            let found = (!at.is_null()).then(|| {
-                let bytes = std::slice::from_raw_parts(at.cast::<u8>(), length);
-                String::from_utf8_lossy(bytes).into_owned()
-            });
+            let found = if value.is_null() { None } else { text(value) };
+            (api.free_reply)(reply);
+            found
+        }
+    }
+
+    /// The clients, a line each.
+    pub(crate) fn clients(self) -> Option<String> {
+        let api = api();
+        // SAFETY: the format names a zero-terminated string, which follows; what the reply holds
+        // lives until it is freed.
+        unsafe {
+            let (command, format) = (c"CLIENT".as_ptr(), c"c".as_ptr());
+            let reply = (api.call)(self.raw, command, format, c"LIST".as_ptr());
+            if reply.is_null() {
+                return None;
+            }
+            let found = text(reply);
             (api.free_reply)(reply);
             found
         }
@@ -279,6 +287,23 @@ impl Context<'_> {
         let text = CString::new(plain(line)).unwrap_or_default();
         // SAFETY: the format names one zero-terminated string, which follows.
         unsafe { (api().log)(self.raw, c"notice".as_ptr(), c"%s".as_ptr(), text.as_ptr()) };
+    }
+}
+
+/// The text of a reply, where it is one.
+///
+/// # Safety
+/// `reply` lives.
+unsafe fn text(reply: *mut ffi::Reply) -> Option<String> {
+    let mut length = 0;
+    // SAFETY: the server writes how many bytes follow what it returns, and they live as long as the
+    // reply.
+    unsafe {
+        let at = (api().reply_text)(reply, &raw mut length);
+        (!at.is_null()).then(|| {
+            let bytes = std::slice::from_raw_parts(at.cast::<u8>(), length);
+            String::from_utf8_lossy(bytes).into_owned()
+        })
     }
 }
 

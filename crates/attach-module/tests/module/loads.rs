@@ -130,3 +130,37 @@ fn a_panic_stops_the_module_and_not_the_server() {
     until(10, "the pilot's word", || client.number("larder", "larder_epochs") > 0.0);
     assert_eq!(client.ask("MODULE UNLOAD larder"), "OK", "{}", server.log());
 }
+
+/// A server that is asked in a filter for a key, on behalf of a client that touches none, reads
+/// through a null pointer.
+#[test]
+fn clients_that_touch_nothing_end_no_server() {
+    for path in all() {
+        let server = Server::start(&path, &[("maxmemory", "20mb")]);
+        let (mut client, mut other) = (server.client(), server.client());
+        until(10, "sampling", || other.number("larder", "larder_sampled") > 0.0);
+        traffic(&mut other, 2_000);
+        if client.ask("CLIENT NO-TOUCH ON") != "OK" {
+            println!("skipped: {path} has no CLIENT NO-TOUCH");
+            continue;
+        }
+        let module = crate::server::module();
+        for _ in 0..2 {
+            traffic(&mut client, 4_000);
+            for line in ["MULTI", "GET k:1", "EXEC", "STRLEN k:1", "CLIENT NO-TOUCH OFF", "GET k:1"]
+            {
+                client.ask(line);
+            }
+            client.ask("CLIENT NO-TOUCH ON");
+            client.ask("EVAL return(redis.call('GET',KEYS[1])) 1 k:1");
+            // It asked before the module was there.
+            assert_eq!(other.ask("MODULE UNLOAD larder"), "OK", "{}", server.log());
+            assert_eq!(other.call(&["MODULE", "LOAD", module.to_str().unwrap()]).text(), "OK");
+            until(10, "sampling", || other.number("larder", "larder_sampled") > 0.0);
+        }
+        assert_eq!(other.ask("DBSIZE"), "2000", "{path}");
+        let samples = other.number("larder", "larder_samples");
+        traffic(&mut other, 2_000);
+        assert!(other.number("larder", "larder_samples") > samples, "others are sampled");
+    }
+}

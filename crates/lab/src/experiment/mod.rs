@@ -74,10 +74,11 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     /// The first seed
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with = "live")]
     seed: u64,
     /// Runs with so many seeds, one after the other; 3, or 1 with --quick
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, value_name = "N", conflicts_with = "live",
+        value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: Option<u64>,
     /// Folder with recorded traces, for the experiments that can use them; without it they make
     /// their workloads

@@ -27,21 +27,22 @@ const SHARE: f64 = 0.5;
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let four = mixes::live_four(setting.traces.as_deref(), setting.pick(100_000, 30_000))?;
     let many = kredis_many::live_tenants(setting.pick(60_000, 10_000));
-    let far = [false, true, true, false].to_vec();
+    let middle = [false, true, true, false].to_vec();
     let every_other = (0..15).map(|at| at % 2 == 1).collect();
     let mixes = [
-        ("four tenants", four, far, setting.pick(100_000, 30_000), ""),
+        ("four tenants", four, middle, setting.pick(100_000, 30_000), ""),
         ("fifteen tenants", many, every_other, 60_000, UNHURRIED),
     ];
+    let [near, far] = setting.databases();
+    let far = format!("{far},{FARTHER}");
     for (workload, traces, is_far, limit, pace) in mixes {
         let memory = memory(&traces, limit, SHARE)?;
-        let far = format!("{},{FARTHER}", setting.far);
         let tenants: Vec<_> = traces
             .into_iter()
             .zip(is_far)
             .enumerate()
             .map(|(at, (trace, is_far))| {
-                let backend = if is_far { &far } else { &setting.near };
+                let backend = if is_far { &far } else { &near };
                 Tenant::new(&format!("t{}", at + 1), trace, backend.clone())
             })
             .collect();

@@ -71,8 +71,8 @@ pub(super) struct Setting {
     quick: bool,
     rounds: u64,
     peers: Vec<Peer>,
-    near: String,
-    far: String,
+    near: Option<String>,
+    far: Option<String>,
     /// Where recorded traces are; without it workloads are made.
     traces: Option<PathBuf>,
 }
@@ -88,22 +88,13 @@ struct Row {
 impl Args {
     /// The setting, where `--live` was given.
     pub(super) fn setting(&self, quick: bool, traces: Option<PathBuf>) -> Option<Setting> {
-        self.live.then(|| {
-            for (flag, given, instead) in
-                [("near", &self.near, "200 µs"), ("far", &self.far, "1 ms")]
-            {
-                if given.is_none() {
-                    eprintln!("no --{flag}: a wait of {instead} stands in for that database");
-                }
-            }
-            Setting {
-                quick,
-                rounds: self.rounds.unwrap_or(if quick { 1 } else { 5 }),
-                peers: self.peers.clone(),
-                near: self.near.clone().unwrap_or_else(|| "delay:200us".to_owned()),
-                far: self.far.clone().unwrap_or_else(|| "delay:1ms".to_owned()),
-                traces,
-            }
+        self.live.then(|| Setting {
+            quick,
+            rounds: self.rounds.unwrap_or(if quick { 1 } else { 5 }),
+            peers: self.peers.clone(),
+            near: self.near.clone(),
+            far: self.far.clone(),
+            traces,
         })
     }
 }
@@ -119,6 +110,18 @@ impl Setting {
     /// `full`, or `quick` where it is to be quick.
     fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// The near database and the far one, as backends; where a wait stands in for one it is told.
+    fn databases(&self) -> [String; 2] {
+        [("near", &self.near, "delay:200us"), ("far", &self.far, "delay:1ms")].map(
+            |(flag, given, instead)| {
+                given.clone().unwrap_or_else(|| {
+                    eprintln!("no --{flag}: {instead} stands in for that database");
+                    instead.to_owned()
+                })
+            },
+        )
     }
 
     /// The peers of these names that were given; those that were not are told.
@@ -196,9 +199,7 @@ fn play(
     (loads, memory): (&[Load], Bytes),
     findings: &mut Findings,
 ) -> Result<()> {
-    prepare(loads)?;
-    for round in 1..=setting.rounds {
-        eprintln!("{workload}, round {round} of {}", setting.rounds);
+    in_rounds(setting, workload, loads, |round| {
         let mut order: Vec<_> = rows.iter().collect();
         if round % 2 == 0 {
             order.reverse();
@@ -206,8 +207,8 @@ fn play(
         for row in order {
             findings.cell(&row.name, workload, round, &row.figures(loads, memory)?);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// As [`play`], with all rows at the same time: they share the processor, and only misses count.
@@ -218,9 +219,7 @@ fn play_at_once(
     (loads, memory): (&[Load], Bytes),
     findings: &mut Findings,
 ) -> Result<()> {
-    prepare(loads)?;
-    for round in 1..=setting.rounds {
-        eprintln!("{workload}, round {round} of {}, all at once", setting.rounds);
+    in_rounds(setting, workload, loads, |round| {
         let found: Vec<_> = std::thread::scope(|scope| {
             let play = |row: &'_ Row| row.figures(loads, memory);
             let threads: Vec<_> = rows.iter().map(|row| scope.spawn(move || play(row))).collect();
@@ -232,13 +231,23 @@ fn play_at_once(
         for (row, figures) in rows.iter().zip(found) {
             findings.cell(&row.name, workload, round, &figures);
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// Tables of the databases are made and filled, where that was not done.
-fn prepare(loads: &[Load]) -> Result<()> {
-    loads.iter().try_for_each(Load::prepare)
+/// Fills the databases that the loads ask, where that was not done, and plays each round.
+fn in_rounds(
+    setting: &Setting,
+    workload: &str,
+    loads: &[Load],
+    mut play: impl FnMut(u64) -> Result<()>,
+) -> Result<()> {
+    loads.iter().try_for_each(Load::prepare)?;
+    for round in 1..=setting.rounds {
+        eprintln!("{workload}, round {round} of {}", setting.rounds);
+        play(round)?;
+    }
+    Ok(())
 }
 
 /// A share of what the first `limit` requests of each trace ask for in all, with what a server

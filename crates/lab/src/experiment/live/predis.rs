@@ -36,21 +36,22 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     ] {
         rows.push(Row::larder(name, settings)?);
     }
+    let [near, far] = setting.databases();
+    let slow = format!("{far},{SLOWER}");
     for workload in WORKLOADS {
         let trace = |seed: u64| {
             format!("synth:ycsb:workload={workload}:keys={keys}:requests={requests}:seed={seed}")
         };
         let before = (requests as f64 * SLOWER_FROM) as u64;
-        let part = |far: String, part: String| {
-            let near = Tenant::new("near", trace(1), setting.near.clone());
-            let tenants = vec![near, Tenant::new("far", trace(2), far)];
+        let part = |far: &str, part: String| {
+            let near = Tenant::new("near", trace(1), near.clone());
+            let tenants = vec![near, Tenant::new("far", trace(2), far.to_owned())];
             Load::new(tenants, "--connections 4").part(&part)
         };
         let memory = memory(&[trace(1), trace(2)], requests, SHARE)?;
-        let slow = format!("{},{SLOWER}", setting.far);
         let loads = [
-            part(setting.far.clone(), format!("--limit {before}")),
-            part(slow, format!("--skip {before}")),
+            part(&far, format!("--limit {before}")),
+            part(&slow, format!("--skip {before}")),
         ];
         play(setting, &rows, &format!("YCSB {workload}"), (&loads, memory), findings)?;
     }
