@@ -147,7 +147,9 @@ impl Dice {
             420..440 => vec!["SETEX", &key, "1", &value],
             440..450 => vec!["SCAN", &at],
             450..455 => vec!["GET"],
-            455..900 => vec!["SET", &key, &value],
+            455..458 => vec!["CLIENT", "NO-TOUCH", self.one_of(&["ON", "OFF"])],
+            458..460 => vec!["CLIENT", "NO-EVICT", self.one_of(&["ON", "OFF"])],
+            460..900 => vec!["SET", &key, &value],
             _ => vec!["GET", &key],
         };
         words.into_iter().map(str::to_owned).collect()
