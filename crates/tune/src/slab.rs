@@ -12,8 +12,8 @@
 //! planner with a memory is still a pure function.
 
 use crate::Evictor;
-use crate::plant::Reading;
-use crate::snapshot::{Pool, Snapshot};
+use crate::plant::{Reading, Target};
+use crate::snapshot::{Pool, Promise, Snapshot};
 use base::{Bytes, MissRatio, TenantId};
 use curve::MissRatioCurve;
 use policy::rank::Victims;
@@ -234,6 +234,26 @@ impl Windows {
     }
 }
 
+/// How far beyond its promise an owner may miss or wait in an epoch, by what was promised, before
+/// the next plan comes early: less is chance.
+const BROKEN: f64 = 1.1;
+
+/// Whether a promise was broken in the last epoch.
+pub fn is_broken(promise: &Promise, pools: &[Pool]) -> bool {
+    let (mut reads, mut cost) = (0.0, 0.0);
+    for pool in promise.pools.iter().map(|&at| &pools[at]) {
+        let Some(slab) = &pool.slab else { continue };
+        reads += slab.last().reads as f64;
+        let misses = slab.last().misses as f64;
+        cost += match promise.target {
+            Target::MissRatio(_) => misses,
+            Target::MeanUs(_) => misses * pool.penalty_us,
+        };
+    }
+    let (Target::MissRatio(target) | Target::MeanUs(target)) = promise.target;
+    cost > BROKEN * target * reads
+}
+
 /// Requests until every pool has turned over what it may hold after a plan that moves `pages_max`
 /// pages at most (LAMA, equation 8): before that a plan has not shown its effect. Pools that hardly
 /// miss would take for ever, and are left out.
@@ -254,6 +274,7 @@ pub fn turnover(pools: &[Pool], pages_max: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::planner::test_slabs;
     use crate::plant::{Part, TenantReading};
 
     /// A window is of differences, and forgets.
@@ -304,6 +325,22 @@ mod tests {
         let slab = Slab { page: Bytes(100), pages: 10, chunk: Bytes(10), ..Slab::default() };
         let curve = |end| MissRatioCurve::new([(Bytes(end), MissRatio(0.5))]);
         assert!(slab.is_reached_by(&curve(900)) && !slab.is_reached_by(&curve(890)));
+    }
+
+    /// 100 of 1 000 reads may miss: 110 are chance, 111 are not, whichever class they are of.
+    #[test]
+    fn a_broken_promise_is_seen_over_all_classes() {
+        let pools = |misses: [u64; 2]| {
+            let looks = misses.map(|misses| Look { reads: 500, misses, ..Look::default() });
+            let mut all = test_slabs::snapshot(&looks.map(|look| (1, look))).pools;
+            all.iter_mut().for_each(|pool| pool.penalty_us = 20.0);
+            all
+        };
+        for target in [Target::MissRatio(0.1), Target::MeanUs(2.0)] {
+            let promise = Promise { name: String::new(), pools: vec![0, 1], target, priority: 0 };
+            let broken = |misses| is_broken(&promise, &pools(misses));
+            assert_eq!([[0, 110], [111, 0], [60, 60]].map(broken), [false, true, true]);
+        }
     }
 
     /// Ten pages of a hundred chunks and a bound of five more; one request in two is of the class

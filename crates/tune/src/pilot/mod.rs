@@ -100,7 +100,8 @@ pub struct Pilot {
     is_moved: bool,
     /// The pages of slab classes, epoch by epoch.
     windows: Windows,
-    /// Requests that the pools take to turn over, where that is known.
+    /// Requests that the pools take to turn over, where that is known; none where a promise is
+    /// broken.
     turnover: Option<u64>,
     /// What the waiting of tenants counts, where they share a pool.
     prices: Prices,
@@ -409,6 +410,10 @@ impl Pilot {
             let moved = self.recipe.move_max * self.limit.as_f64() / page.as_f64();
             slab::turnover(&snapshot.pools, moved as u64)
         });
+        if snapshot.goals.iter().any(|promise| slab::is_broken(promise, &snapshot.pools)) {
+            // So much is missing that no more need be seen of the last plan to make the next.
+            self.turnover = self.turnover.map(|_| 0);
+        }
         let (decision, gain, threshold) = self.decide(&snapshot, &plan, planner.by_curves);
         let moved = self.walk(planner.by_curves);
         self.plan = Some(plan);

@@ -31,7 +31,7 @@ planners! {
 }
 
 #[cfg(test)]
-mod test_slabs;
+pub(crate) mod test_slabs;
 
 /// The planner of that name.
 ///

@@ -8,12 +8,12 @@ use curve::{Bytes, MissRatio, MissRatioCurve};
 const PAGE: u64 = 1_000;
 
 /// What an epoch saw: requests and misses, and as many evictions.
-pub(super) fn look(requests: u64, misses: u64) -> Look {
+pub(crate) fn look(requests: u64, misses: u64) -> Look {
     Look { requests, reads: requests, misses, evicted: misses, ..Look::default() }
 }
 
 /// Classes of so many pages, ten chunks each, after one epoch.
-pub(super) fn snapshot(slabs: &[(u64, Look)]) -> Snapshot {
+pub(crate) fn snapshot(slabs: &[(u64, Look)]) -> Snapshot {
     let with: Vec<_> = slabs.iter().map(|&(pages, look)| (pages, vec![look])).collect();
     with_windows(&with)
 }

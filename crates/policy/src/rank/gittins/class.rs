@@ -22,7 +22,7 @@ pub const CLASSES: usize = 32;
 pub const AGES: usize = 28 << FRACTION;
 
 /// Buckets an octave, as a power of two.
-const FRACTION: u32 = 3;
+pub(super) const FRACTION: u32 = 3;
 /// Width of the buckets of the first octave is one.
 const FIRST: u32 = 1 << FRACTION;
 /// Ages from here on are all alike; the room below 2^31 is for what a float rounds up.

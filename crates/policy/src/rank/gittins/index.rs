@@ -11,8 +11,9 @@
 //!
 //! Few lifetimes say little, so each hazard is shrunk towards that of the next larger group, which
 //! weighs as much as 60 lifetimes: a class with its neighbours towards its tenant, the tenant
-//! towards everything, everything towards a tail that is hit at a constant rate an octave of age.
-//! The tail says that nothing that was never seen is impossible.
+//! towards everything, and everything towards a tail: what was hardly seen at an age is hit as
+//! often as what is younger by one octave and by two. So nothing that was never seen is impossible;
+//! and where hardly a key comes back, an age that none has reached yet promises no more.
 //!
 //! Then the index: one may give an item up at any later age, and the best is where most hits come
 //! by time,
@@ -30,11 +31,13 @@
 //! \[1\] Kaplan, Meier. Nonparametric Estimation from Incomplete Observations. JASA 1958.
 //! \[2\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 
-use super::class::{AGES, width};
+use super::class::{AGES, FRACTION, width};
 
 /// Lifetimes that a larger group weighs in a smaller one.
 const PRIOR: f32 = 60.0;
-/// Hits of the tail by bucket: 0.3 an octave, 1 - 0.7^(1/8).
+/// Buckets of younger ages that the tail is as: two octaves.
+const YOUNGER: usize = 2 << FRACTION;
+/// Hits by bucket where there are no younger ages: 0.3 an octave, 1 - 0.7^(1/8).
 const TAIL: f32 = 0.043_604_1;
 /// What the classes beside it weigh in a class.
 const NEIGHBOUR: f32 = 0.5;
@@ -107,30 +110,42 @@ pub(super) struct Hazards {
 }
 
 impl Hazards {
-    /// What is assumed where nothing was seen: hits at a constant rate an octave, or none.
-    pub(super) const fn tail(is_hit: bool) -> Self {
-        Self { hit: [if is_hit { TAIL } else { 0.0 }; AGES], end: [0.0; AGES] }
+    /// Of all lifetimes, with the tail or without.
+    pub(super) fn of_all(lifetimes: &Lifetimes, has_tail: bool) -> Self {
+        let first = if has_tail { TAIL } else { 0.0 };
+        let mut all = Self { hit: [first; AGES], end: [0.0; AGES] };
+        for (age, weight) in at_risk(lifetimes).into_iter().enumerate() {
+            let younger = age.checked_sub(YOUNGER).filter(|_| has_tail);
+            let mean = |from: usize| all.hit[from..age].iter().sum::<f32>() / YOUNGER as f32;
+            let tail = younger.map_or(first, mean);
+            all.shrink(age, lifetimes, (weight, PRIOR), (tail, 0.0));
+        }
+        all
     }
 
     /// Those of a group within the one that these are of.
     pub(super) fn within(&self, lifetimes: &Lifetimes) -> Self {
-        self.shrunk(lifetimes, PRIOR)
-    }
-
-    fn shrunk(&self, lifetimes: &Lifetimes, prior: f32) -> Self {
         let mut own = self.clone();
-        let mut reach = 0.0;
-        for age in (0..AGES).rev() {
-            let (hits, ends) = (lifetimes.hits[age], lifetimes.ends[age]);
-            let cut = lifetimes.lost[age] + lifetimes.lasting[age];
-            let weight = reach + hits + ends + cut / 2.0 + prior;
-            reach += hits + ends + cut;
-            if weight > 0.0 {
-                own.hit[age] = (hits + prior * self.hit[age]) / weight;
-                own.end[age] = (ends + prior * self.end[age]) / weight;
-            }
+        for (age, weight) in at_risk(lifetimes).into_iter().enumerate() {
+            own.shrink(age, lifetimes, (weight, PRIOR), (self.hit[age], self.end[age]));
         }
         own
+    }
+
+    /// The hazards of an age, where so many were at risk, towards those of others that weigh as
+    /// much as `prior` of them.
+    fn shrink(
+        &mut self,
+        age: usize,
+        lifetimes: &Lifetimes,
+        (at_risk, prior): (f32, f32),
+        others: (f32, f32),
+    ) {
+        let weight = at_risk + prior;
+        if weight > 0.0 {
+            self.hit[age] = (lifetimes.hits[age] + prior * others.0) / weight;
+            self.end[age] = (lifetimes.ends[age] + prior * others.1) / weight;
+        }
     }
 
     /// The index at each age: with the best stopping age, or without ever giving up.
@@ -154,6 +169,19 @@ impl Hazards {
             }
         }
     }
+}
+
+/// Lifetimes that reached each bucket; of those cut short there, a half.
+fn at_risk(lifetimes: &Lifetimes) -> [f32; AGES] {
+    let mut at_risk = [0.0; AGES];
+    let mut reach = 0.0;
+    for (age, at_risk) in at_risk.iter_mut().enumerate().rev() {
+        let ended = lifetimes.hits[age] + lifetimes.ends[age];
+        let cut = lifetimes.lost[age] + lifetimes.lasting[age];
+        *at_risk = reach + ended + cut / 2.0;
+        reach += ended + cut;
+    }
+    at_risk
 }
 
 /// Hits and time over some buckets.
@@ -205,6 +233,15 @@ mod tests {
         made
     }
 
+    /// As counted, without a larger group.
+    fn counted(lifetimes: &Lifetimes) -> Hazards {
+        let mut own = Hazards { hit: [0.0; AGES], end: [0.0; AGES] };
+        for (age, weight) in at_risk(lifetimes).into_iter().enumerate() {
+            own.shrink(age, lifetimes, (weight, 0.0), (0.0, 0.0));
+        }
+        own
+    }
+
     fn survivors(hazards: &Hazards) -> Vec<f64> {
         let mut left = 1.0;
         let rest = hazards.hit.iter().zip(&hazards.end).map(|(&hit, &end)| {
@@ -219,7 +256,7 @@ mod tests {
     #[test]
     fn survivors_are_those_of_kaplan_and_meier() {
         let made = lifetimes(&[(2, 2.0), (5, 3.0)], &[(3, 1.0)], &[(3, 2.0), (6, 2.0)]);
-        let got = survivors(&Hazards::tail(false).shrunk(&made, 0.0));
+        let got = survivors(&counted(&made));
         let third = 0.8 * (1.0 - 1.0 / 7.0);
         let want = [1.0, 1.0, 1.0, 0.8, third, third, third * 0.4, third * 0.4];
         for (age, (got, want)) in got.iter().zip(want).enumerate() {
@@ -231,7 +268,7 @@ mod tests {
     #[test]
     fn lifetimes_that_last_do_not_lower_the_hazard_of_those_seen_longer() {
         let of = |cut: &[(usize, f32)]| {
-            Hazards::tail(false).shrunk(&lifetimes(&[(40, 5.0)], &[], cut), 0.0).hit[40]
+            counted(&lifetimes(&[(40, 5.0)], &[], cut)).hit[40]
         };
         assert_eq!(of(&[(50, 5.0)]), 0.5);
         assert_eq!(of(&[(50, 5.0), (30, 1_000.0)]), 0.5);
@@ -240,14 +277,31 @@ mod tests {
 
     #[test]
     fn few_lifetimes_are_as_their_group() {
-        let group = Hazards::tail(true).within(&lifetimes(&[(9, 6e6)], &[], &[(20, 6e6)]));
+        let group = Hazards::of_all(&lifetimes(&[(9, 6e6)], &[], &[(20, 6e6)]), true);
         assert!((group.hit[9] - 0.5).abs() < 1e-4);
         let like = group.within(&Lifetimes::NONE);
         let off = like.hit.iter().zip(&group.hit).map(|(own, group)| (own - group).abs());
         assert!(off.fold(0.0, f32::max) < 1e-6);
         let own = group.within(&lifetimes(&[], &[], &[(30, 60.0)]));
         assert!((own.hit[9] - 0.25).abs() < 1e-4, "as many of its own weigh as much");
-        assert!((own.hit[25] - TAIL / 2.0).abs() < 1e-6, "never seen, and half of the tail");
+        assert!((own.hit[25] / group.hit[25] - 0.5).abs() < 1e-4, "never seen, and half of it");
+    }
+
+    /// Of a million keys that are old, one in a hundred was hit an octave: what is older still is
+    /// hit no more often. Where nothing was seen at all it is 0.3 an octave, and without a tail 0.
+    #[test]
+    fn what_was_never_seen_is_as_what_is_younger() {
+        let hits: Vec<_> = (0..100).map(|age| (age, 1e4 / 8.0)).collect();
+        let seen = lifetimes(&hits, &[], &[(100, 1e6)]);
+        let octave = |hazards: &Hazards, from: usize| {
+            1.0 - hazards.hit[from..from + 8].iter().map(|hit| 1.0 - hit).product::<f32>()
+        };
+        let all = Hazards::of_all(&seen, true);
+        for from in [16, 90, 120, 200] {
+            assert!((octave(&all, from) - 0.0095).abs() < 1e-3, "{}", octave(&all, from));
+        }
+        assert!((octave(&Hazards::of_all(&Lifetimes::NONE, true), 99) - 0.3).abs() < 1e-4);
+        assert_eq!(octave(&Hazards::of_all(&seen, false), 120), 0.0);
     }
 
     fn slowly(edges: &[Edge]) -> Vec<f32> {
@@ -286,7 +340,7 @@ mod tests {
     #[test]
     fn the_best_stopping_age_of_a_mix_of_two() {
         let made = lifetimes(&[(1, 450.0), (32, 100.0)], &[], &[(100, 450.0)]);
-        let hazards = Hazards::tail(false).shrunk(&made, 0.0);
+        let hazards = counted(&made);
         let mut index = [0.0; AGES];
         hazards.indices(true, &mut index);
         // 0.45 hits by age 2: from the start 1 + 1 - 0.225 requests, within the bucket 0.775.

@@ -314,7 +314,7 @@ impl Learner {
             all
         };
         let apps: Vec<Lifetimes> = self.lived.iter().map(|classes| sum(classes)).collect();
-        let everything = Hazards::tail(self.options.tail).within(&sum(&apps));
+        let everything = Hazards::of_all(&sum(&apps), self.options.tail);
         let indices = |hazards: &Hazards| {
             let mut row = [0.0; _];
             hazards.indices(self.options.stops, &mut row);

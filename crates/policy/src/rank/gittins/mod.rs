@@ -26,8 +26,8 @@
 //!   goes on with its birth and its hits ([`Memory`]).
 //!
 //! All of it can be left out, to see what it gives: `cost=0` counts hits in place of waiting;
-//! `tail=0` takes what was never seen for impossible; `stop=0` never gives up; `watch` is the share
-//! of the keys that is watched at least (all while they are few), 0 to learn from residents;
+//! `tail=0` takes ages that were never seen for hopeless; `stop=0` never gives up; `watch` is the
+//! share of the keys that is watched at least (all while they are few), 0 to learn from residents;
 //! `tenants=0` has one table for all; `bytes=0` draws all candidates alike; `newest` and `memory`
 //! are the numbers of those.
 //!
