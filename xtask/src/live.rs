@@ -23,7 +23,7 @@ const PEERS: [(&str, &str); 3] =
 const FARTHER: &str = "+900us";
 
 /// All of them, in the order of `larder experiment list`.
-const ALL: [&str; 6] = ["dlru", "kredis", "predis", "lama", "rankcache", "overhead"];
+const ALL: [&str; 7] = ["dlru", "kredis", "predis", "periodic", "lama", "rankcache", "overhead"];
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let name = words.next().context(FORM)?;

@@ -46,13 +46,21 @@ impl Client {
         }
     }
 
-    /// Puts a write; a `ttl` of zero is a life without end.
-    pub(super) fn set(&mut self, key: &[u8], value: &[u8], ttl: Micros) {
+    /// Puts a write; a `ttl` of zero is a life without end. What the value cost to fetch is told
+    /// where it is given, and where the protocol has a word for it.
+    pub(super) fn set(&mut self, key: &[u8], value: &[u8], ttl: Micros, cost: Option<Micros>) {
         match self {
-            Self::Resp(link) if ttl == Micros(0) => link.put(&[b"SET", key, value]),
             Self::Resp(link) => {
                 let ms = (ttl.0 / 1_000).max(1).to_string();
-                link.put(&[b"SET", key, value, b"PX", ms.as_bytes()]);
+                let us = cost.map(|cost| cost.0.max(1).to_string());
+                let mut words = vec![&b"SET"[..], key, value];
+                if ttl > Micros(0) {
+                    words.extend([&b"PX"[..], ms.as_bytes()]);
+                }
+                if let Some(us) = &us {
+                    words.extend([&b"COST"[..], us.as_bytes()]);
+                }
+                link.put(&words);
             }
             Self::Memcached(text) => text.set(key, value, ttl),
         }

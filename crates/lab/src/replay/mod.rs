@@ -104,6 +104,10 @@ pub struct Args {
     /// Share of the requests, from the first, that warm the cache up and are not counted
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     warmup: f64,
+    /// Writes that fill a miss say what the backend took, SET key value COST µs, as a client does
+    /// that knows; for Larder
+    #[arg(long)]
+    tell_costs: bool,
     /// Whose the requests are
     #[arg(long, value_enum, default_value_t)]
     tenants: By,
@@ -190,6 +194,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(peer) = peers.iter().find(memcached).filter(|_| args.namespace == Namespace::Db) {
         bail!("--namespace db: {} has no databases; write --namespace prefix", peer.place);
     }
+    if let Some(peer) = peers.iter().find(memcached).filter(|_| args.tell_costs) {
+        bail!("--tell-costs: {} has no word for it; leave it out, it is measured", peer.place);
+    }
     let pace = args.pace()?;
     if !(0.0..1.0).contains(&args.warmup) {
         bail!("--warmup {}: choose a share from 0 to below 1, or nothing is counted", args.warmup);
@@ -229,6 +236,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
             connections: args.connections,
             depth: args.depth,
             pace,
+            tells_costs: args.tell_costs,
             warmup: args.warmup,
             seed: args.seed,
             interval: Duration::from_millis(500),

@@ -55,6 +55,8 @@ pub struct Options {
     pub depth: usize,
     /// When requests are sent.
     pub pace: Pace,
+    /// Whether a write that fills a miss says what the backend took: `SET key value COST µs`.
+    pub tells_costs: bool,
     /// Share of the requests, from the first, that are served and not counted.
     pub warmup: f64,
     /// Reproduces the waits.
@@ -95,8 +97,8 @@ pub struct Recent {
 /// The server cannot be reached or goes away, the traces cannot be read, a backend is missing. An
 /// error reply, a wrong value or a failed query is counted and the run goes on.
 pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow::Result<Report> {
-    let Options { to, tenants, order, requests, connections, depth, pace, warmup, seed, interval } =
-        options;
+    let Options { to, tenants, order, requests, connections, depth, pace, .. } = options;
+    let Options { tells_costs, warmup, seed, interval, .. } = options;
     if tenants.is_empty() || connections == 0 || depth == 0 {
         bail!("nothing to send: at least one tenant, one connection and a depth of 1 are needed");
     }
@@ -137,8 +139,19 @@ pub fn run_replay(options: Options, watch: &mut dyn FnMut(&Progress)) -> anyhow:
         for (at, intake, backend, client) in lines {
             let (prefix, live) = (tenants[at].prefix.as_bytes(), &live[at]);
             let late = &late;
-            let worker =
-                Worker { client, backend, prefix, intake, live, stop, start, depth, pace, late };
+            let worker = Worker {
+                client,
+                backend,
+                prefix,
+                intake,
+                live,
+                stop,
+                start,
+                depth,
+                pace,
+                tells_costs,
+                late,
+            };
             let run = move || worker.run().inspect_err(|_| stop.store(true, Relaxed));
             workers.push((at, scope.spawn(run)));
         }

@@ -14,7 +14,7 @@ use super::latency::Tally;
 use super::order::Request;
 use super::pace::Pace;
 use super::{value, wait};
-use base::Op;
+use base::{Micros, Op};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Receiver;
@@ -111,6 +111,8 @@ pub(super) struct Worker<'a> {
     pub(super) start: Instant,
     pub(super) depth: usize,
     pub(super) pace: Pace,
+    /// Whether writes that fill say what the fetch took.
+    pub(super) tells_costs: bool,
     /// By how many nanoseconds the run is later than its times; see [`Pace::ClosedAtMost`].
     pub(super) late: &'a AtomicU64,
 }
@@ -172,7 +174,9 @@ impl Worker<'_> {
         for at in 0..round.requests.len() {
             let request = &round.requests[at].request;
             match request.op {
-                Op::Set => self.put_set(round, at, value::seed(&round.requests[at].request.key)),
+                Op::Set => {
+                    self.put_set(round, at, value::seed(&round.requests[at].request.key), None)
+                }
                 Op::Get => self.client.get(round.named(at)),
                 Op::Delete => self.client.delete(round.named(at)),
             }
@@ -195,7 +199,8 @@ impl Worker<'_> {
                 round.tally.penalty_sum += now - asked;
             }
             self.done(round, at, sent, now);
-            self.put_set(round, at, seed);
+            let cost = Micros((now - asked).as_micros() as u64);
+            self.put_set(round, at, seed, self.tells_costs.then_some(cost));
             self.client.flush()?;
             round.owed += 1;
         }
@@ -226,7 +231,7 @@ impl Worker<'_> {
                 // The object has another size by now: whoever changed it writes it.
                 self.done(round, at, sent, Instant::now());
                 round.tally.resized += u64::from(measured);
-                self.put_set(round, at, value::seed(&round.requests[at].request.key));
+                self.put_set(round, at, value::seed(&round.requests[at].request.key), None);
                 self.client.flush()?;
                 round.owed += 1;
             }
@@ -272,12 +277,12 @@ impl Worker<'_> {
         }
     }
 
-    fn put_set(&mut self, round: &mut Round, at: usize, seed: u64) {
+    fn put_set(&mut self, round: &mut Round, at: usize, seed: u64, cost: Option<Micros>) {
         let Request { value_size, ttl, .. } = round.requests[at].request;
         round.value.clear();
         value::write(seed, value_size as usize, &mut round.value);
         round.named(at);
-        self.client.set(&round.key, &round.value, ttl);
+        self.client.set(&round.key, &round.value, ttl, cost);
     }
 
     /// Reads the replies to the SETs of earlier rounds.

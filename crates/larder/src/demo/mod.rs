@@ -193,6 +193,7 @@ fn serve(
         connections: CONNECTIONS,
         depth: BURST,
         pace: Pace::ClosedAtMost { rate: RATE, burst: BURST as u64 },
+        tells_costs: false,
         warmup: WARMUP,
         seed,
         interval: shown().interval(),

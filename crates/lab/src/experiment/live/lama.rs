@@ -12,7 +12,7 @@
 
 use super::peer::Peer;
 use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant};
-use super::{compare, play_at_once, words};
+use super::{compare, play_at_once};
 use anyhow::Result;
 use base::Bytes;
 
@@ -38,7 +38,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     }
     for (name, settings) in [("lama", "--recipe lama"), ("auto", "")] {
         let peer = Peer::larder_for_memcached()?;
-        rows.push(Row { name: name.to_owned(), peer, arguments: words(settings) });
+        rows.push(Row::of(name, peer, settings));
     }
     let tenant = |name: &str, trace| Tenant::new(name, trace, "delay:0".to_owned());
     let small =

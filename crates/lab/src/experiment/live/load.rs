@@ -82,9 +82,10 @@ impl Load {
         said(&output).map(|_| ())
     }
 
-    /// Plays it to a server.
-    pub(super) fn play(&self, server: &Running) -> Result<Report> {
-        let output = self.command(&["--to", &server.url, "--json"])?.args(&self.part).output()?;
+    /// Plays it to a server, with more arguments of `larder replay`.
+    pub(super) fn play(&self, server: &Running, more: &[String]) -> Result<Report> {
+        let mut command = self.command(&["--to", &server.url, "--json"])?;
+        let output = command.args(&self.part).args(more).output()?;
         let report: Report = serde_json::from_slice(said(&output)?)?;
         let (errors, sent) = (report.errors, report.requests);
         if errors > 0 {

@@ -17,7 +17,7 @@ use load::{Load, Tenant};
 use peer::{Kind, Peer};
 use std::path::PathBuf;
 
-/// A tenant whose miss ratio is told beside that of all.
+/// A tenant whose miss ratio is told beside that of all: `promised`.
 const PROMISED: &str = "promised";
 
 /// A server with less spends most of it on itself.
@@ -40,7 +40,7 @@ macro_rules! experiments {
     };
 }
 
-experiments! { dlru, kredis, predis, lama, rankcache, overhead }
+experiments! { dlru, kredis, predis, periodic, lama, rankcache, overhead }
 
 /// What `--live` takes.
 #[derive(clap::Args, Debug)]
@@ -83,6 +83,8 @@ struct Row {
     name: String,
     peer: Peer,
     arguments: Vec<String>,
+    /// Arguments of `larder replay` for this row alone.
+    client: Vec<String>,
 }
 
 impl Args {
@@ -131,7 +133,7 @@ impl Setting {
             match self.peers.iter().find(|peer| peer.name == name) {
                 Some(peer) => {
                     let name = if name == "predis" { "pRedis 2019" } else { name };
-                    rows.push(Row { name: name.to_owned(), peer: peer.clone(), arguments: vec![] });
+                    rows.push(Row::of(name, peer.clone(), ""));
                 }
                 None => eprintln!("skipped: {name} (--peer {name}=COMMAND)"),
             }
@@ -142,8 +144,7 @@ impl Setting {
     /// A row of a peer that was given, with these settings of its own; nothing where it was not.
     fn peer(&self, name: &str, row: &str, arguments: &str) -> Option<Row> {
         let peer = self.peers.iter().find(|peer| peer.name == name)?.clone();
-        let arguments = words(arguments);
-        Some(Row { name: row.to_owned(), peer, arguments })
+        Some(Row::of(row, peer, arguments))
     }
 }
 
@@ -152,9 +153,18 @@ fn words(text: &str) -> Vec<String> {
 }
 
 impl Row {
+    fn of(name: &str, peer: Peer, arguments: &str) -> Self {
+        Self { name: name.to_owned(), peer, arguments: words(arguments), client: vec![] }
+    }
+
     /// This program, with these settings.
     fn larder(name: &str, arguments: &str) -> Result<Self> {
-        Ok(Self { name: name.to_owned(), peer: Peer::larder()?, arguments: words(arguments) })
+        Ok(Self::of(name, Peer::larder()?, arguments))
+    }
+
+    /// With a client of its own kind.
+    fn asked(self, arguments: &str) -> Self {
+        Self { client: words(arguments), ..self }
     }
 
     /// With the tenants declared by prefix, each followed by `rest`, where a server knows tenants.
@@ -175,10 +185,10 @@ impl Row {
         let Some((last, before)) = loads.split_last() else { return Ok(vec![]) };
         let mut earlier = vec![];
         for load in before {
-            earlier.push(("before_us", load.play(&server)?.latency_us.mean));
+            earlier.push(("before_us", load.play(&server, &self.client)?.latency_us.mean));
         }
         let used = server.cpu()?;
-        let report = last.play(&server)?;
+        let report = last.play(&server, &self.client)?;
         let used = server.cpu()?.saturating_sub(used);
         let mut figures = report.figures();
         figures.push(("cpu_us", used.as_secs_f64() * 1e6 / report.sent().max(1.0)));

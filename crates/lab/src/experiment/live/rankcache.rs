@@ -1,6 +1,6 @@
 //! Processor time a request, and requests a second, of all live policies beside stock servers [1].
 //!
-//! Each server has one thread. At 100 per cent of hits everything fits; at about 90 per cent, by a
+//! Each server has one thread, and then two. At 100 per cent of hits everything fits; at about 90 per cent, by a
 //! power law, there are evictions. Three depths: how many requests a client sends at once. Time of
 //! the server's threads is what counts, for client and server share the cores.
 //!
@@ -23,33 +23,50 @@ const POLICIES: [&str; 8] =
 /// Requests a client sends at once, and so many requests.
 const DEPTHS: [(u32, u64); 3] = [(64, 1_000_000), (16, 500_000), (1, 100_000)];
 
+/// What fills the caches.
+const WARM: u64 = 600_000;
+
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
-    let mut rows: Vec<Row> = setting.peers(&["redis", "valkey"]);
-    rows.extend(setting.peer("memcached", "memcached", "-t 1"));
-    for policy in POLICIES {
-        let settings =
-            format!("--io-threads 1 --recipe static --maxmemory-policy allkeys-{policy}");
-        rows.push(Row::larder(policy, &settings)?);
-    }
-    rows.push(Row::larder("auto", "--io-threads 1")?);
     let kinds = [
         ("all hits", "uniform:keys=50000:size=const/300", 100),
         ("evicting", "zipf:keys=400000:skew=1:size=const/300", 48),
     ];
+    let less = setting.pick(1, 4);
+    let [one, two] = [rows(setting, 1)?, rows(setting, 2)?];
     for (name, trace, megabytes) in kinds {
-        for &(depth, requests) in setting.pick(&DEPTHS[..], &DEPTHS[..1]) {
+        let memory = Bytes(megabytes << 20);
+        let mut play = |rows: &[Row], threads: &str, depth: u32, requests: u64| {
             let load = |requests: u64, seed: u64, depth: u32| {
                 let trace = format!("synth:{trace}:requests={requests}:seed={seed}");
                 let tenant = Tenant::new("t", trace, "delay:0".to_owned());
                 Load::new(vec![tenant], &format!("--connections 4 --depth {depth}"))
             };
-            let loads = [load(600_000, 1, 64), load(requests, 1, depth)];
-            let memory = Bytes(megabytes << 20);
-            play(setting, &rows, &format!("{name}, depth {depth}"), (&loads, memory), findings)?;
+            let loads = [load(WARM, 1, 64), load(requests, 1, depth)];
+            play(setting, rows, &format!("{name}, depth {depth}{threads}"), (&loads, memory), findings)
+        };
+        for (depth, requests) in DEPTHS {
+            play(&one, "", depth, requests / less)?;
         }
+        let (depth, requests) = DEPTHS[0];
+        play(&two, ", two threads", depth, requests / less)?;
     }
     for than in ["redis", "valkey", "memcached"] {
         compare(findings, ("auto", than), "cpu_us", "");
     }
     Ok(())
+}
+
+/// The servers, with so many threads each.
+fn rows(setting: &Setting, threads: u32) -> Result<Vec<Row>> {
+    let io = format!("--io-threads {threads}");
+    let mut rows: Vec<Row> = vec![];
+    rows.extend(setting.peer("redis", "redis", &io));
+    rows.extend(setting.peer("valkey", "valkey", &io));
+    rows.extend(setting.peer("memcached", "memcached", &format!("-t {threads}")));
+    for policy in POLICIES {
+        let settings = format!("{io} --recipe static --maxmemory-policy allkeys-{policy}");
+        rows.push(Row::larder(policy, &settings)?);
+    }
+    rows.push(Row::larder("auto", &io)?);
+    Ok(rows)
 }

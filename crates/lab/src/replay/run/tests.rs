@@ -77,6 +77,9 @@ fn serve_resp(mut stream: TcpStream, held: &mut Held) {
                 },
                 b"SET" => {
                     held.set(words[1], words[2]);
+                    if let [.., b"COST", us] = words[..] {
+                        held.set(&[b"cost of ", words[1]].concat(), us);
+                    }
                     reply.simple("OK");
                 }
                 _ => reply.error(b"ERR unknown command"),
@@ -164,6 +167,7 @@ fn options(to: Place, backend: &str) -> Options {
         connections: 1,
         depth: 1,
         pace: Pace::Closed,
+        tells_costs: false,
         warmup: 0.0,
         seed: 1,
         interval: Duration::from_millis(5),
@@ -244,6 +248,23 @@ fn misses_wait_for_their_backend() {
         assert!(tenant.latency_us.p50 < 3_000.0, "{tenant:?}");
         assert!(tenant.latency_us.p999 >= 3_000.0, "{tenant:?}");
     }
+}
+
+/// Of a key that was written before anybody asked for it nobody knows what it costs.
+#[test]
+fn what_a_fetch_took_is_told() {
+    let (to, items) = server(Place::Redis, None);
+    let options = Options { connections: 4, tells_costs: true, ..options(to, "delay:3ms") };
+    let report = run_replay(options, &mut |_| ()).unwrap();
+    assert_eq!(report.errors, 0);
+    let items = items.lock().unwrap();
+    let costs: Vec<u64> = items
+        .iter()
+        .filter(|(key, _)| key.starts_with(b"cost of "))
+        .map(|(_, us)| std::str::from_utf8(us).unwrap().parse().unwrap())
+        .collect();
+    assert!((100..=128).contains(&costs.len()), "{}", costs.len());
+    assert!(costs.iter().all(|us| (3_000..1_000_000).contains(us)), "{costs:?}");
 }
 
 /// An open loop that counted from the sending would show a server that stalls as a fast one.
