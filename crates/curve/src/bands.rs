@@ -10,7 +10,7 @@
 use base::hash::mix;
 use base::{Access, Bytes, Filter, Op};
 
-use crate::{MissRatio, MissRatioCurve, Model, Params, Spec};
+use crate::{Counts, MissRatio, MissRatioCurve, Model, Params, Spec};
 
 /// Sets the parts apart from whatever else splits keys by their hash.
 const SALT: u64 = 0x5bd1_e995_7a3c_01f7;
@@ -134,6 +134,10 @@ impl Model for Bands {
 
     fn rate(&self) -> f64 {
         self.whole.rate()
+    }
+
+    fn counted(&self) -> Option<Counts> {
+        self.whole.counted()
     }
 
     fn bands(&mut self, sizes: &[Bytes]) -> Vec<(Bytes, MissRatio, MissRatio)> {

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod bands;
+mod counted;
 mod envelope;
 mod miss_ratio_curve;
 mod remembered;
@@ -19,6 +20,7 @@ mod track;
 
 pub use bands::Bands;
 pub use base::{Access, Bytes, MissRatio, Op};
+pub use counted::{AgeCounts, Counts, Distances, PARTS_MAX, Part};
 pub use envelope::Envelope;
 pub use miss_ratio_curve::MissRatioCurve;
 pub use policy::Choice;
@@ -38,6 +40,8 @@ pub struct Params {
     /// Share of the keys that are shown to the model at all, where others were dealt elsewhere by
     /// bits that have nothing to do with sampling; 1 if that is all of them.
     pub share: f64,
+    /// The part of the keys that is watched, of several that other models watch.
+    pub part: Part,
     /// Keys to watch at most: as more come the rate falls. No limit where it is `usize::MAX`.
     pub keys_max: usize,
     /// Reproduces the run.
@@ -74,6 +78,7 @@ impl Default for Params {
             pool: false,
             rate: 1.0,
             share: 1.0,
+            part: Part::WHOLE,
             keys_max: usize::MAX,
             seed: 1,
             sizes: vec![],
@@ -126,6 +131,16 @@ pub trait Model: Debug + Send {
     /// Watches at a lower rate from here on, and keeps what it knows of the keys that it goes on to
     /// watch. Whether it could.
     fn lower(&mut self, _rate: f64) -> bool {
+        false
+    }
+    /// What it counted of its part of the keys, to be added to the counts of other parts; of models
+    /// whose counts add up.
+    fn counted(&self) -> Option<Counts> {
+        None
+    }
+    /// Takes counts for its own, if it has seen nothing itself and they are of its kind; then it
+    /// draws their curve. Whether it could.
+    fn take(&mut self, _counts: &Counts) -> bool {
         false
     }
     /// What it has seen, for a model after it; of models that can say it.

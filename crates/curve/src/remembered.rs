@@ -2,7 +2,8 @@
 //! process or in the next.
 
 use crate::GROUPS;
-use crate::track::{Live, Window};
+use crate::counted::HITS_MAX;
+use crate::track::{Live, WINDOWS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
 /// Counts and watched objects of a model.
@@ -52,31 +53,13 @@ pub struct RememberedObject {
     pub age: u64,
 }
 
-/// Buckets of distances, at most: more than 64 bits of distance need in any model.
-const HITS_MAX: usize = 1 << 16;
-
-/// Windows, and bins of ages in one, at most.
-const WINDOWS_MAX: usize = 64;
-const BINS_MAX: usize = 1 << 10;
-
 impl RememberedAges {
     fn is_sound(&self) -> bool {
-        let is_count = |count: &f64| count.is_finite() && *count >= 0.0;
-        let are_live = |live: &[Live]| {
-            live.len() <= BINS_MAX
-                && live.iter().all(|live| is_count(&live.objects) && is_count(&live.bytes))
-        };
-        let is_window = |window: &Window| {
-            let hits = &window.hits;
-            is_count(&window.ticks)
-                && are_live(&window.live)
-                && hits.len() <= BINS_MAX
-                && hits.iter().all(|hits| is_count(&hits.reads) && is_count(&hits.ages))
-        };
-        is_count(&self.length)
-            && are_live(&self.origin)
+        self.length.is_finite()
+            && self.length >= 0.0
+            && Live::are_sound(&self.origin)
             && self.windows.len() <= WINDOWS_MAX
-            && self.windows.iter().chain([&self.open]).all(is_window)
+            && self.windows.iter().chain([&self.open]).all(Window::is_sound)
     }
 }
 

@@ -5,6 +5,7 @@
 //! Nothing of it is kept, so a trace larger than memory works.
 
 mod answer;
+mod parts;
 mod show;
 mod survey;
 #[cfg(test)]
@@ -15,11 +16,12 @@ use crate::whole_file;
 use anyhow::{anyhow, bail, ensure};
 use base::hash::mix;
 use base::{Access, Bytes, MissRatio};
-use curve::{Bands, Choice, MissRatioCurve, Model, Params, Spec};
+use curve::{Bands, Choice, MissRatioCurve, Model, Params, Part, Spec};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
 use survey::{Count, Survey};
+use trace::{Sample, Source};
 
 /// Keys below which a sample is not to be trusted; what `--rate auto` aims at, with a margin so
 /// that chance does not leave fewer.
@@ -41,9 +43,27 @@ Examples:
   larder curve trace.csv.zst
   larder curve trace.csv.zst --model krr,kaet --k 1,5,16 --rate auto --against exact
   larder curve trace.csv.zst --model miniature --policy lru,klru:5 --rate 0.05
-  larder curve trace.csv.zst --model shards --rate 0.01 --goal 5% --at 4GiB --step 1GiB")]
+  larder curve trace.csv.zst --model shards --rate 0.01 --goal 5% --at 4GiB --step 1GiB
+  larder curve trace.csv.zst --part 1/4 --state 1.counts
+  larder curve merge 1.counts 2.counts 3.counts 4.counts")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    of_parts: Option<OfParts>,
+    #[command(flatten)]
+    of_trace: Draw,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum OfParts {
+    Merge(parts::Args),
+}
+
+/// What is drawn from a trace.
+#[derive(clap::Args, Debug)]
+struct Draw {
     /// The trace: a file in any known format
+    #[arg(default_value = "", hide_default_value = true)]
     trace: String,
     /// Models, comma separated; `list` names them
     #[arg(long, value_delimiter = ',', default_value = "krr", value_name = "MODEL")]
@@ -64,39 +84,53 @@ pub struct Args {
     /// Keys to watch at most: the rate falls as more come
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     keys_max: Option<u64>,
-    /// Sizes to report, spread evenly up to all bytes that the trace touches
-    #[arg(long, default_value_t = 40, value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    sizes: u32,
     /// Draw and compare the curves of every so many requests, each by itself, and report the mean
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..), value_name = "REQUESTS")]
     interval: Option<u64>,
     /// Compare with this model at rate 1 and give the mean absolute error: `exact` simulates
     #[arg(long, value_name = "MODEL")]
     against: Option<String>,
-    /// How much memory for a miss ratio of at most this, such as 5%
-    #[arg(long, value_parser = answer::ratio, value_name = "RATIO")]
-    goal: Option<MissRatio>,
     /// Give a band of two standard errors of sampling to either side, from eight parts of the keys
     #[arg(long)]
     bands: bool,
+    /// Reproduces the run; another seed watches other keys. Comma separated
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    seed: Vec<u64>,
+    /// Watch this part of the keys, such as 1/4; parts add up by `larder curve merge`
+    #[arg(long, value_name = "I/N", value_parser = parts::part,
+        conflicts_with_all = ["bands", "against", "interval"])]
+    part: Option<Part>,
+    /// Write what was counted to a file, for `larder curve merge`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bands", "interval"])]
+    state: Option<PathBuf>,
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    read: Options,
+}
+
+/// What is asked of curves, and how it is shown.
+#[derive(clap::Args, Debug)]
+struct Asked {
+    /// Sizes to report, spread evenly up to all bytes that the trace touches
+    #[arg(long, default_value_t = 40, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    sizes: u32,
+    /// How much memory for a miss ratio of at most this, such as 5%
+    #[arg(long, value_parser = answer::ratio, value_name = "RATIO")]
+    goal: Option<MissRatio>,
     /// The miss ratio of a cache of this size, and what one step more buys
     #[arg(long, value_parser = some_bytes, value_name = "SIZE")]
     at: Option<Bytes>,
     /// The step of --at
     #[arg(long, value_parser = some_bytes, default_value = "1GiB", value_name = "SIZE")]
     step: Bytes,
-    /// Reproduces the run; another seed watches other keys. Comma separated
-    #[arg(long, value_delimiter = ',', default_value = "1")]
-    seed: Vec<u64>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     /// Write a page with all curves on one chart
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[command(flatten)]
-    read: Options,
 }
 
 /// A size that is not zero.
@@ -145,6 +179,61 @@ struct Answer {
     goal: Option<answer::Goal>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<answer::Step>,
+}
+
+/// How a curve was made.
+struct Made<'a> {
+    spec: &'static Spec,
+    params: &'a Params,
+    /// Share of the keys watched, at the end.
+    rate: f64,
+    seed: u64,
+    seconds: f64,
+    /// Memory of the model.
+    bytes: Bytes,
+}
+
+impl Made<'_> {
+    /// What it says at the sizes of these points; held against nothing.
+    fn answer(
+        &self,
+        trace: &str,
+        curve: &MissRatioCurve,
+        points: &[(u64, f64)],
+        survey: &Survey,
+        asked: &Asked,
+    ) -> Answer {
+        let reported = through(points);
+        let flat = reported.plateaus(LEVEL);
+        let k = depends_on_k(self.spec).then_some(self.params.k);
+        let k = k.filter(|_| self.params.policy.is_none());
+        Answer {
+            trace: trace.to_owned(),
+            model: self.spec.name,
+            k,
+            pool: k.map(|_| self.params.pool),
+            policy: (self.spec.predicts)(self.params).to_string(),
+            rate: self.rate,
+            seed: self.seed,
+            points: points.to_vec(),
+            band: vec![],
+            against: None,
+            mae: None,
+            error_max: None,
+            seconds: self.seconds,
+            ns_per_sampled_access: self.seconds * 1e9
+                / (survey.requests as f64 * self.rate).max(1.0),
+            model_bytes: self.bytes.0,
+            hull: reported.hull().points().iter().map(|(size, ratio)| (size.0, ratio.0)).collect(),
+            plateaus: flat.into_iter().map(|(from, to)| (from.0, to.0)).collect(),
+            requests: survey.requests,
+            reads: survey.reads,
+            keys: survey.keys,
+            footprint: survey.footprint,
+            goal: asked.goal.map(|goal| answer::Goal::of(curve, survey, goal)),
+            at: asked.at.map(|size| answer::Step::of(curve, survey, size, asked.step)),
+        }
+    }
 }
 
 impl Answer {
@@ -202,29 +291,48 @@ impl Run {
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
-#[expect(clippy::needless_pass_by_value, reason = "every command is called alike")]
 pub fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(OfParts::Merge(args)) = &args.of_parts {
+        let (title, answers) = parts::merged(args)?;
+        return show(&args.asked, &title, answers);
+    }
+    let args = args.of_trace;
     if args.model.iter().any(|name| name == "list") {
         for spec in curve::ALL {
             println!("{}", spec.name);
         }
         return Ok(());
     }
-    if let Some(path) = &args.html {
+    ensure!(!args.trace.is_empty(), "name a trace: larder curve trace.csv.zst");
+    if let Some(path) = &args.asked.html {
+        whole_file::check(path, std::slice::from_ref(&args.trace))?;
+    }
+    if let Some(path) = &args.state {
         whole_file::check(path, std::slice::from_ref(&args.trace))?;
     }
     let answers = answers(&args)?;
-    if let Some(path) = &args.html {
-        show::page(path, &args.trace, &answers)?;
+    show(&args.asked, &args.trace, answers)
+}
+
+fn show(asked: &Asked, title: &str, answers: Vec<Answer>) -> anyhow::Result<()> {
+    if let Some(path) = &asked.html {
+        show::page(path, title, &answers)?;
     }
-    if args.json {
+    if asked.json {
         return show::json(answers);
     }
-    show::text(&args.trace, &answers);
+    show::text(title, &answers);
     Ok(())
 }
 
-fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
+fn answers(args: &Draw) -> anyhow::Result<Vec<Answer>> {
+    let source = open(&args.trace, &args.read)?;
+    let sample = source.sample();
+    ensure!(
+        sample.is_none() || args.rate == ["1"] && args.seed == [1] && args.interval.is_none(),
+        "trace '{}' is a sample already: leave --rate, --seed and --interval out",
+        args.trace
+    );
     let known = match why_twice(args)? {
         Some(why) if args.trace == "-" => {
             bail!(
@@ -236,11 +344,14 @@ fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
     };
     let no_reads = || format!("trace '{}' has no reads: there is no miss ratio", args.trace);
     ensure!(known.is_none_or(|survey| survey.reads > 0), no_reads());
-    let sizes = known.map_or(vec![], |survey| survey.sizes(args.sizes));
-    let mut runs = plan(args, known.as_ref(), &sizes)?;
-    let (survey, intervals) = feed(args, known, &sizes, &mut runs)?;
+    let sizes = known.map_or(vec![], |survey| survey.sizes(args.asked.sizes));
+    let mut runs = plan(args, known.as_ref(), sample, &sizes)?;
+    let (survey, intervals) = match sample {
+        Some(sample) => (feed_sample(source, sample, &mut runs)?, 0),
+        None => feed(args, source, known, &sizes, &mut runs)?,
+    };
     ensure!(survey.reads > 0, no_reads());
-    let sizes = survey.sizes(args.sizes);
+    let sizes = survey.sizes(args.asked.sizes);
     if intervals == 0 {
         // Of an interval that was cut short there may be too little to compare.
         compare(&sizes, &mut runs);
@@ -248,11 +359,14 @@ fn answers(args: &Args) -> anyhow::Result<Vec<Answer>> {
     if known.is_none() {
         warn(runs.iter().map(|run| run.params.rate), &survey);
     }
+    if let Some(path) = &args.state {
+        parts::save(path, args, &survey, &runs)?;
+    }
     Ok(collect(args, &survey, &sizes, &mut runs, intervals.max(1)))
 }
 
 /// Why the trace must be surveyed before the models see it, if it must.
-fn why_twice(args: &Args) -> anyhow::Result<Option<String>> {
+fn why_twice(args: &Draw) -> anyhow::Result<Option<String>> {
     if args.rate.iter().any(|rate| rate == "auto") {
         return Ok(Some("--rate auto goes by the number of keys".into()));
     }
@@ -268,17 +382,25 @@ fn why_twice(args: &Args) -> anyhow::Result<Option<String>> {
 }
 
 /// One run for each model and each K or policy it depends on, and one oracle for each policy.
-fn plan(args: &Args, survey: Option<&Survey>, sizes: &[Bytes]) -> anyhow::Result<Vec<Run>> {
+fn plan(
+    args: &Draw,
+    survey: Option<&Survey>,
+    sample: Option<Sample>,
+    sizes: &[Bytes],
+) -> anyhow::Result<Vec<Run>> {
     let base = Params {
         pool: args.pool,
         keys_max: args.keys_max.map_or(usize::MAX, |keys| keys as usize),
         sizes: sizes.to_vec(),
+        part: args.part.unwrap_or(Part::WHOLE),
         ..Params::default()
     };
     let policies = args.policy.iter().map(|text| policy::parse(text).map_err(|e| anyhow!(e)));
     let policies: Vec<Choice> = policies.collect::<Result<_, _>>()?;
-    let rates: Vec<f64> =
-        args.rate.iter().map(|text| rate(text, survey)).collect::<anyhow::Result<_>>()?;
+    let rates: Vec<f64> = match sample {
+        Some(sample) => vec![sample.rate],
+        None => args.rate.iter().map(|text| rate(text, survey)).collect::<anyhow::Result<_>>()?,
+    };
     if let Some(survey) = survey {
         warn(rates.iter().copied(), survey);
     }
@@ -371,14 +493,14 @@ fn warn(rates: impl Iterator<Item = f64>, survey: &Survey) {
 
 /// Shows the trace to all runs. Returns what it touches, and the number of intervals.
 fn feed(
-    args: &Args,
+    args: &Draw,
+    mut source: Box<dyn Source>,
     known: Option<Survey>,
     sizes: &[Bytes],
     runs: &mut [Run],
 ) -> anyhow::Result<(Survey, u64)> {
-    let mut source = open(&args.trace, &args.read)?;
     let samples = |run: &Run| run.params.rate < 1.0 || args.keys_max.is_some();
-    let mut count = Count::beside(runs.iter().all(samples));
+    let mut count = Count::beside(args.part.is_some() || runs.iter().all(samples));
     let progress = survey::progress("models", known.map(|survey| survey.requests));
     let interval = args.interval.unwrap_or(u64::MAX);
     let length = if runs.iter().any(|run| runs_caches(run.spec)) { BLOCK_OF_CACHES } else { BLOCK };
@@ -425,6 +547,39 @@ fn feed(
     Ok((known.unwrap_or_else(|| count.survey()), intervals))
 }
 
+/// Shows a sample of a trace to all runs, with what was left out of it.
+fn feed_sample(
+    mut source: Box<dyn Source>,
+    sample: Sample,
+    runs: &mut [Run],
+) -> anyhow::Result<Survey> {
+    let mut count = Count::of_sample(sample.rate);
+    let progress = survey::progress("models", None);
+    let salt = mix(sample.seed);
+    loop {
+        let next = source.next().transpose()?;
+        let passed = source.passed();
+        count.pass(passed);
+        for run in &mut *runs {
+            run.model.skip(passed.reads);
+        }
+        let Some(mut access) = next else { break };
+        count.see(&access);
+        access.key = mix(access.key ^ salt);
+        let start = Instant::now();
+        for run in &mut *runs {
+            run.model.access(&access);
+        }
+        let seconds = start.elapsed().as_secs_f64() / runs.len().max(1) as f64;
+        for run in &mut *runs {
+            run.seconds += seconds;
+        }
+        progress.inc(1 + passed.requests);
+    }
+    progress.finish_and_clear();
+    Ok(count.survey())
+}
+
 /// Draws all curves, and holds those against each other that are to be compared.
 fn compare(sizes: &[Bytes], runs: &mut [Run]) {
     let draw = |run: &mut Run| -> Vec<f64> {
@@ -447,7 +602,7 @@ fn compare(sizes: &[Bytes], runs: &mut [Run]) {
 }
 
 fn collect(
-    args: &Args,
+    args: &Draw,
     survey: &Survey,
     sizes: &[Bytes],
     runs: &mut [Run],
@@ -463,40 +618,25 @@ fn collect(
             None => run.model.curve(),
             Some(_) => through(own),
         };
-        let reported = through(own);
-        let flat = reported.plateaus(LEVEL);
         let band = run.model.at(sizes);
         let band = band.into_iter().map(|(size, low, high)| (size.0, low.0, high.0)).collect();
         let against = run.oracle.map(|oracle| points[oracle].clone());
         let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
         let error = mean(&run.errors) / intervals as f64;
-        let k = depends_on_k(run.spec).then_some(run.params.k);
-        let k = k.filter(|_| run.params.policy.is_none());
-        Answer {
-            trace: args.trace.clone(),
-            model: run.spec.name,
-            k,
-            pool: k.map(|_| run.params.pool),
-            policy: run.predicts(),
+        let made = Made {
+            spec: run.spec,
+            params: &run.params,
             rate: run.model.rate(),
             seed: run.seed,
-            points: own.clone(),
+            seconds: run.seconds,
+            bytes: run.model.bytes(),
+        };
+        Answer {
             band,
             mae: against.as_ref().map(|_| error),
             error_max: against.as_ref().map(|_| run.error_max),
             against,
-            seconds: run.seconds,
-            ns_per_sampled_access: run.seconds * 1e9
-                / (survey.requests as f64 * run.model.rate()).max(1.0),
-            hull: reported.hull().points().iter().map(|(size, ratio)| (size.0, ratio.0)).collect(),
-            plateaus: flat.into_iter().map(|(from, to)| (from.0, to.0)).collect(),
-            model_bytes: run.model.bytes().0,
-            requests: survey.requests,
-            reads: survey.reads,
-            keys: survey.keys,
-            footprint: survey.footprint,
-            goal: args.goal.map(|goal| answer::Goal::of(curve, survey, goal)),
-            at: args.at.map(|size| answer::Step::of(curve, survey, size, args.step)),
+            ..made.answer(&args.trace, curve, own, survey, &args.asked)
         }
     };
     wanted.map(answer).collect()

@@ -6,16 +6,9 @@
 
 use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::{Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, SkipBad, Source, TenantId, column};
-
-/// Bytes read from a file at a time.
-const CHUNK: usize = 1 << 18;
-/// Bytes looked at to tell a format.
-const HEAD: u64 = 1 << 12;
+use trace::{Access, Charge, Error, Passed, Sample, SkipBad, Source, TenantId, column, file};
 
 /// How a trace is read: the flags every command that reads one has.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -142,17 +135,12 @@ pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
 }
 
 fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
-    let mut reader = bytes(name).with_context(|| format!("cannot open trace '{name}'"))?;
-    let mut head = vec![];
-    let read = (&mut reader).take(HEAD).read_to_end(&mut head);
-    if let Err(error) = read {
-        if head.is_empty() || !options.skip_bad {
-            return Err(error).with_context(|| format!("cannot read trace '{name}'"));
-        }
-        reader = Box::new(Failed(Some(error)));
+    let mut file = file::open(name).with_context(|| format!("cannot open trace '{name}'"))?;
+    if let Some(error) = file.failure(options.skip_bad) {
+        return Err(error).with_context(|| format!("cannot read trace '{name}'"));
     }
-    let spec = choose(name, options, &head)?;
-    let reader = Box::new(BufReader::with_capacity(CHUNK, Cursor::new(head).chain(reader)));
+    let spec = choose(name, options, &file.head)?;
+    let reader = file.reader();
     (spec.open)(reader, &options.trace_options()).with_context(|| format!("trace '{name}'"))
 }
 
@@ -168,75 +156,6 @@ fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static
             known.join(", ")
         )
     })
-}
-
-/// The bytes of a file or of standard input, behind their compression.
-fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
-    let mut raw: Box<dyn BufRead + Send> = if name == "-" {
-        Box::new(BufReader::with_capacity(CHUNK, io::stdin()))
-    } else {
-        let file = File::open(name).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => io::Error::new(
-                io::ErrorKind::NotFound,
-                "there is no such file: check the path; a generator is named as in synth:zipf",
-            ),
-            _ => error,
-        })?;
-        if file.metadata()?.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "it is a directory: name one file in it",
-            ));
-        }
-        Box::new(BufReader::with_capacity(CHUNK, file))
-    };
-    let magic = peek(&mut raw)?;
-    let whole = Cursor::new(magic.clone()).chain(raw);
-    Ok(match magic.as_slice() {
-        // A frame, or a skippable frame before it.
-        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
-            let mut decoder = zstd::Decoder::new(whole)?;
-            decoder.window_log_max(31)?;
-            Box::new(Unpacked(decoder))
-        }
-        [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
-        _ => Box::new(whole),
-    })
-}
-
-/// What is behind a compression. An error that is not the machine's is damage of the data.
-struct Unpacked<R>(R);
-
-impl<R: Read> Read for Unpacked<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        self.0.read(to).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(error.kind(), "the compressed file is cut off, fetch it again")
-            }
-            io::ErrorKind::Other | io::ErrorKind::InvalidInput
-                if error.raw_os_error().is_none() =>
-            {
-                io::Error::new(io::ErrorKind::InvalidData, error)
-            }
-            _ => error,
-        })
-    }
-}
-
-/// What is behind bytes that could still be read: why no more can.
-struct Failed(Option<io::Error>);
-
-impl Read for Failed {
-    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
-}
-
-/// The first bytes, taken out of the reader.
-fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
-    let mut head = vec![];
-    reader.take(HEAD).read_to_end(&mut head)?;
-    Ok(head)
 }
 
 /// Says something on standard error, once: a trace may be read several times.
@@ -278,6 +197,14 @@ impl Source for Lenient {
 
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         self.inner.tenant_name(tenant)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.inner.sample()
+    }
+
+    fn passed(&self) -> Passed {
+        self.inner.passed()
     }
 }
 
@@ -321,6 +248,14 @@ impl Source for Limit {
 
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         self.inner.tenant_name(tenant)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.inner.sample()
+    }
+
+    fn passed(&self) -> Passed {
+        self.inner.passed()
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Error, Sink, Totals};
+use trace::{Access, Error, Passed, Sample, Sink, Totals};
 
 /// A trace being written. It is there once [`Output::finish`] has said so.
 pub(crate) struct Output {
@@ -97,6 +97,16 @@ impl Output {
     /// The tenant is known by this word from here on. Says whether the format has words.
     pub(crate) fn name_tenant(&mut self, tenant: TenantId, name: &str) -> bool {
         self.sink.name_tenant(tenant, name)
+    }
+
+    /// What is put is a sample. Says whether the format holds what was left out.
+    pub(crate) fn sample(&mut self, sample: Sample) -> bool {
+        self.sink.sample(sample)
+    }
+
+    /// So much of the whole is left out before the next access, or behind the last.
+    pub(crate) fn pass(&mut self, passed: Passed) {
+        self.sink.pass(passed);
     }
 
     /// Writes what is still held back and the end of the compressed stream, and gives the file its

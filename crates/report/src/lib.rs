@@ -12,6 +12,7 @@ pub mod draw;
 pub mod facts;
 pub mod finding;
 mod history;
+pub mod nodes;
 pub mod page;
 pub mod plans;
 pub mod say;

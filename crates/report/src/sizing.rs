@@ -337,7 +337,7 @@ pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Recent, Server};
 

@@ -11,6 +11,7 @@ mod ages;
 mod attempts;
 mod clients;
 mod clock;
+mod cluster;
 mod commands;
 pub mod config;
 mod connection;
@@ -261,14 +262,21 @@ impl Drop for Handle {
 }
 
 impl Stopper {
-    /// Reads the certificates anew, where TLS is spoken.
+    /// Reads certificates and slots anew, where there are any.
     fn reload(&self) {
-        match self.shared.reload_certificates() {
-            Ok(()) if self.shared.view().tls.is_some() => {
-                tracing::info!("certificates were read anew");
+        let view = self.shared.view();
+        let what = match (view.tls.is_some(), view.cluster.is_some()) {
+            (true, true) => "certificates and slots",
+            (true, false) => "certificates",
+            (false, true) => "slots",
+            (false, false) => {
+                tracing::info!("there is nothing to read anew");
+                return;
             }
-            Ok(()) => tracing::info!("there is nothing to read anew"),
-            Err(error) => tracing::warn!("certificates stay as they are: {error}"),
+        };
+        match self.shared.reload_files() {
+            Ok(()) => tracing::info!("{what} were read anew"),
+            Err(error) => tracing::warn!("{what} stay as they are: {error}"),
         }
     }
 

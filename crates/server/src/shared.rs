@@ -9,6 +9,7 @@ use crate::ages::Accesses;
 use crate::attempts::Attempts;
 use crate::clients::Clients;
 use crate::clock::Clock;
+use crate::cluster::Cluster;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
 use crate::hotkeys::HotKeys;
@@ -35,6 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use store::{Bounds, Evictable, Scope, Store};
 use tune::tenant::{Finders, Origin, Owners};
+use wire::slots::slot;
 
 /// The settings of a moment, and what follows from them.
 #[derive(Clone, Debug)]
@@ -43,6 +45,8 @@ pub(crate) struct View {
     /// The name of each tenant by its number. Tenants are never renumbered.
     pub(crate) names: Vec<String>,
     numbers: HashMap<String, TenantId>,
+    /// Who has which slots, where this server is one of several.
+    pub(crate) cluster: Option<Arc<Cluster>>,
     /// Certificates, where a port speaks TLS.
     pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
     /// Counts changes.
@@ -80,6 +84,11 @@ impl View {
         self.settings.tenants.iter().find(|tenant| tenant.name == *name)?.max
     }
 
+    /// What HELLO and INFO call it.
+    pub(crate) const fn mode(&self) -> &'static str {
+        if self.cluster.is_some() { "cluster" } else { "standalone" }
+    }
+
     fn bounds(&self, number: TenantId) -> Bounds {
         let tenant = self.tenant(number);
         Bounds { min: tenant.min, max: tenant.max }
@@ -93,6 +102,11 @@ impl View {
             }
         }
     }
+}
+
+/// Whether a slot is served here.
+fn is_mine(view: &View, slot: u16) -> bool {
+    view.cluster.as_ref().is_none_or(|cluster| cluster.is_mine(slot))
 }
 
 /// The state that all threads share.
@@ -184,6 +198,7 @@ impl Shared {
         let parts: [u64; 3] = std::array::from_fn(|i| base::hash::mix(seed ^ i as u64));
         let run_id = format!("{:016x}{:016x}{:08x}", parts[0], parts[1], parts[2] as u32);
         let mut view = View {
+            cluster: Cluster::load(&settings.cluster_config, &settings.cluster_node)?,
             tls: tls::load(&settings)?,
             settings,
             names: vec![DEFAULT_NAME.into()],
@@ -273,10 +288,10 @@ impl Shared {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
-    /// Reads the certificates anew. Connections that are there keep theirs.
-    pub(crate) fn reload_certificates(&self) -> Result<(), config::Error> {
+    /// Reads certificates and slots anew. Connections that are there keep their certificates.
+    pub(crate) fn reload_files(&self) -> Result<(), config::Error> {
         self.change(|settings| {
-            settings.tls_generation += 1;
+            settings.files_generation += 1;
             Ok(())
         })
     }
@@ -296,7 +311,9 @@ impl Shared {
         let mut new = View::clone(&old);
         change(&mut new.settings)?;
         new.settings.check()?;
-        if new.settings.tls_generation != old.settings.tls_generation {
+        if new.settings.files_generation != old.settings.files_generation {
+            let settings = &new.settings;
+            new.cluster = Cluster::load(&settings.cluster_config, &settings.cluster_node)?;
             new.tls = tls::load(&new.settings)?;
             if let Some(wrong) = new.settings.unreadable_tls() {
                 return Err(config::Error(wrong).into());
@@ -335,6 +352,11 @@ impl Shared {
         }
         self.tracking.limit(self, new.settings.tracking_max_keys);
         let rules_changed = new.settings.tenants != old.settings.tenants;
+        let slots_changed = new.cluster != old.cluster;
+        if slots_changed {
+            // Of slots that come nothing may be left from when they were here before.
+            self.forget_slots_but(|slot| is_mine(&old, slot) || !is_mine(&new, slot));
+        }
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
@@ -349,7 +371,30 @@ impl Shared {
         if rules_changed {
             self.forget_unfindable(&new);
         }
+        if slots_changed {
+            self.forget_slots_but(|slot| is_mine(&new, slot));
+        }
         Ok(())
+    }
+
+    /// Deletes the items of slots that are not to be kept.
+    fn forget_slots_but(&self, keeps: impl Fn(u16) -> bool) {
+        let now = self.clock.now();
+        let (mut lost, mut cursor) = (vec![], 0);
+        loop {
+            cursor = self.store.scan(Scope::ALL, cursor, 1_000, now, |found| {
+                if !keeps(slot(found.key)) {
+                    lost.push((found.tenant, found.db, found.key.to_vec()));
+                }
+            });
+            for (tenant, db, key) in lost.drain(..) {
+                self.store.delete(&self.store.key(tenant, db, &key), now);
+            }
+            if cursor == 0 {
+                break;
+            }
+        }
+        self.tracking.forget_all(self, None);
     }
 
     /// Drops the items that no client finds any more because their keys now belong to another

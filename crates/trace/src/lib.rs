@@ -15,6 +15,7 @@ mod charge;
 pub mod column;
 mod command;
 mod error;
+pub mod file;
 pub mod format;
 pub mod join;
 mod lines;
@@ -78,6 +79,35 @@ pub trait Source: Send {
     fn tenant_name(&self, _tenant: TenantId) -> Option<&str> {
         None
     }
+
+    /// Which sample of another trace this is, if it is one.
+    fn sample(&self) -> Option<Sample> {
+        None
+    }
+
+    /// Of a sample, what the whole has before the access returned last, since the one before that;
+    /// at the end, behind the last.
+    fn passed(&self) -> Passed {
+        Passed::default()
+    }
+}
+
+/// A sample of a trace: all requests of some keys, chosen by hash.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Share of the keys.
+    pub rate: f64,
+    /// Which of them.
+    pub seed: u64,
+}
+
+/// Requests of a whole trace that a sample of it lacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Requests of any kind.
+    pub requests: u64,
+    /// Reads among them.
+    pub reads: u64,
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -112,6 +142,14 @@ impl<S: Source + ?Sized> Source for Box<S> {
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         (**self).tenant_name(tenant)
     }
+
+    fn sample(&self) -> Option<Sample> {
+        (**self).sample()
+    }
+
+    fn passed(&self) -> Passed {
+        (**self).passed()
+    }
 }
 
 /// Where accesses go: a trace being written.
@@ -123,6 +161,15 @@ pub trait Sink: Send {
     fn name_tenant(&mut self, _tenant: TenantId, _name: &str) -> bool {
         false
     }
+
+    /// What is put is a sample; to be told before the first access. Says whether the format can
+    /// hold what [`Sink::pass`] tells.
+    fn sample(&mut self, _sample: Sample) -> bool {
+        false
+    }
+
+    /// The whole has these requests before the access that is put next, or behind the last.
+    fn pass(&mut self, _passed: Passed) {}
 
     /// Writes what is still held back. Nothing may be put after it.
     fn finish(&mut self) -> Result<(), Error>;

@@ -1,6 +1,6 @@
 //! Counts malformed records instead of ending at the first.
 
-use crate::{Access, Error, Source, TenantId};
+use crate::{Access, Error, Passed, Sample, Source, TenantId};
 
 /// Passes over malformed records and counts them. Where the bytes themselves are cut off or damaged
 /// there is nothing behind to go on with: the trace ends there, and says so.
@@ -57,6 +57,14 @@ impl<S: Source> Source for SkipBad<S> {
 
     fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
         self.inner.tenant_name(tenant)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.inner.sample()
+    }
+
+    fn passed(&self) -> Passed {
+        self.inner.passed()
     }
 }
 

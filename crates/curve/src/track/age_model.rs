@@ -3,7 +3,7 @@
 use base::{Access, Bytes};
 
 use super::Ages;
-use crate::{MissRatioCurve, Model, Params, Remembered};
+use crate::{Counts, MissRatioCurve, Model, Params, Remembered};
 
 #[derive(Debug)]
 pub(crate) struct AgeModel {
@@ -47,6 +47,17 @@ impl Model for AgeModel {
     fn lower(&mut self, rate: f64) -> bool {
         self.ages.lower(rate);
         true
+    }
+
+    fn counted(&self) -> Option<Counts> {
+        Some(Counts::Ages(self.ages.counted()))
+    }
+
+    fn take(&mut self, counts: &Counts) -> bool {
+        match counts {
+            Counts::Ages(counts) => self.ages.take(counts),
+            Counts::Distances(_) => false,
+        }
     }
 
     fn remembered(&self) -> Option<Remembered> {

@@ -20,7 +20,7 @@ use base::{Access, Micros, Op, Size};
 use serde::{Deserialize, Serialize};
 
 use super::{Expiry, KeyMap, Sampler, map_bytes};
-use crate::{Params, Remembered, RememberedAges, RememberedObject};
+use crate::{AgeCounts, Params, Remembered, RememberedAges, RememberedObject};
 
 /// Bins an octave, as a power of two.
 const PRECISION: u32 = 4;
@@ -345,6 +345,47 @@ impl Ages {
         true
     }
 
+    /// What was counted, by the rate at which the part was sampled.
+    pub(crate) fn counted(&self) -> AgeCounts {
+        let weight = 1.0 / self.sampler.rate_of_part();
+        let (origin, windows) = self.windows();
+        let mut origin = origin.to_vec();
+        Live::scale(&mut origin, weight);
+        let windows = windows.into_iter().map(|window| {
+            let mut window = window.into_owned();
+            Live::scale(&mut window.live, weight);
+            for hits in &mut window.hits {
+                hits.reads *= weight;
+                hits.ages *= weight;
+            }
+            window
+        });
+        AgeCounts {
+            sampled: self.sampled * weight,
+            expected: self.reads() * weight,
+            bytes: self.bytes_drawn() * weight,
+            windows: windows.collect(),
+            origin,
+        }
+    }
+
+    /// Takes these counts for its own, if nothing was seen yet. Whether it does.
+    pub(crate) fn take(&mut self, counts: &AgeCounts) -> bool {
+        if self.clock > 0.0 || counts.windows.len() > WINDOWS_MAX {
+            return false;
+        }
+        // Where a part is missing, the others stand for it.
+        let weight = 1.0 / counts.bytes;
+        self.origin.clone_from(&counts.origin);
+        self.windows.clone_from(&counts.windows);
+        Live::scale(&mut self.origin, weight);
+        for window in &mut self.windows {
+            Live::scale(&mut window.live, weight);
+        }
+        (self.sampled, self.reads, self.saw_others) = (counts.sampled, counts.expected, true);
+        true
+    }
+
     pub(crate) fn rate(&self) -> f64 {
         self.sampler.rate()
     }
@@ -367,8 +408,10 @@ impl Ages {
 
     /// Mean size of what is accessed, in bytes, each object counted once.
     pub(crate) fn size_mean(&self) -> f64 {
-        let bytes: f64 = self.lives.values().map(|life| f64::from(life.size)).sum();
-        bytes / (self.lives.len() as f64).max(1.0)
+        let (_, windows) = self.windows();
+        let live = windows.last().map_or(&[][..], |window| &window.live);
+        let sum = |of: fn(&Live) -> f64| live.iter().map(of).sum::<f64>();
+        sum(|live| live.bytes) / sum(|live| live.objects).max(1.0)
     }
 
     /// The live objects at the start, and the windows. The last of them ends now.
@@ -394,7 +437,7 @@ impl Window {
     /// Goes on until the end of the next.
     pub(crate) fn join(&mut self, next: &Self) {
         self.ticks += next.ticks;
-        add(&mut self.hits, &next.hits);
+        add_hits(&mut self.hits, &next.hits);
         self.live.clone_from(&next.live);
     }
 
@@ -403,7 +446,8 @@ impl Window {
     }
 }
 
-fn add(to: &mut Vec<Hits>, more: &[Hits]) {
+/// Adds reads age by age.
+pub(crate) fn add_hits(to: &mut Vec<Hits>, more: &[Hits]) {
     if more.len() > to.len() {
         to.reserve_exact(more.len() - to.len());
         to.resize(more.len(), Hits::default());
@@ -411,6 +455,50 @@ fn add(to: &mut Vec<Hits>, more: &[Hits]) {
     for (sum, more) in to.iter_mut().zip(more) {
         sum.reads += more.reads;
         sum.ages += more.ages;
+    }
+}
+
+/// Adds live objects age by age.
+pub(crate) fn add_live(to: &mut Vec<Live>, more: &[Live]) {
+    if more.len() > to.len() {
+        to.resize(more.len(), Live::default());
+    }
+    for (sum, more) in to.iter_mut().zip(more) {
+        sum.objects += more.objects;
+        sum.bytes += more.bytes;
+    }
+}
+
+/// Windows, and bins of ages in one, at most.
+pub(crate) const WINDOWS_MAX: usize = 64;
+const BINS_MAX: usize = 1 << 10;
+
+fn is_count(count: f64) -> bool {
+    count.is_finite() && count >= 0.0
+}
+
+impl Live {
+    /// Whether these are numbers that there may be.
+    pub(crate) fn are_sound(live: &[Self]) -> bool {
+        live.len() <= BINS_MAX
+            && live.iter().all(|live| is_count(live.objects) && is_count(live.bytes))
+    }
+
+    fn scale(live: &mut [Self], factor: f64) {
+        for live in live {
+            live.objects *= factor;
+            live.bytes *= factor;
+        }
+    }
+}
+
+impl Window {
+    /// Whether these are numbers that there may be.
+    pub(crate) fn is_sound(&self) -> bool {
+        is_count(self.ticks)
+            && Live::are_sound(&self.live)
+            && self.hits.len() <= BINS_MAX
+            && self.hits.iter().all(|hits| is_count(hits.reads) && is_count(hits.ages))
     }
 }
 

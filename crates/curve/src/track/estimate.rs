@@ -11,7 +11,7 @@
 //! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
 
 use super::Drawn;
-use crate::{Bytes, MissRatio, MissRatioCurve, Remembered};
+use crate::{Bytes, Distances, MissRatio, MissRatioCurve, Remembered};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
@@ -50,6 +50,50 @@ impl Estimate {
         let Remembered { sampled, reads, farthest, .. } = *remembered;
         let (hits, saw_others) = (remembered.hits.clone(), reads > sampled);
         *self = Self { precision: self.precision, hits, sampled, reads, saw_others, farthest };
+    }
+
+    /// What was counted, by the share of the part that is watched: distances are of the whole.
+    pub(crate) fn counted(&self, rate: f64, drawn: Drawn, rate_of_part: f64) -> Distances {
+        let weight = 1.0 / rate_of_part;
+        let mut whole = Self::new(self.precision);
+        for (at, &count) in self.hits.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+            let (first, last) = self.edges(at);
+            let scaled = |distance: u64| (distance as f64 / drawn.bytes).round() as u64;
+            whole.spread(scaled(first), scaled(last.min(self.farthest)), count * weight);
+        }
+        let expected = if self.saw_others { self.reads * rate * drawn.keys } else { self.sampled };
+        Distances {
+            precision: self.precision,
+            hits: whole.hits,
+            sampled: self.sampled * weight,
+            expected: expected * weight,
+            farthest: (self.farthest as f64 / drawn.bytes).round() as u64,
+        }
+    }
+
+    /// Counts reads whose distances lie anywhere between two.
+    fn spread(&mut self, first: u64, last: u64, count: f64) {
+        let (from, to) = (self.bucket(first), self.bucket(last.max(first)));
+        if to >= self.hits.len() {
+            self.hits.resize(to + 1, 0.0);
+        }
+        let width = (last.max(first) - first + 1) as f64;
+        for at in from..=to {
+            let (low, high) = self.edges(at);
+            let shared = high.min(last.max(first)) - low.max(first) + 1;
+            self.hits[at] += count * shared as f64 / width;
+        }
+    }
+
+    /// Takes these counts for its own, where its buckets are as wide. Whether it does.
+    pub(crate) fn take(&mut self, counts: &Distances) -> bool {
+        if self.precision != counts.precision {
+            return false;
+        }
+        self.hits.clone_from(&counts.hits);
+        (self.sampled, self.reads, self.saw_others) = (counts.sampled, counts.expected, true);
+        self.farthest = counts.farthest;
+        true
     }
 
     /// A read of a key that is not watched.

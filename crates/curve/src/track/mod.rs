@@ -11,7 +11,7 @@ mod sampler;
 mod stack_model;
 
 pub(crate) use age_model::AgeModel;
-pub(crate) use ages::{Ages, Hits, Live, Window, bin, width};
+pub(crate) use ages::{Ages, Hits, Live, WINDOWS_MAX, Window, add_hits, add_live, bin, width};
 pub(crate) use base::hash::{KeyMap, KeySet};
 pub(crate) use estimate::Estimate;
 pub(crate) use expiry::Expiry;

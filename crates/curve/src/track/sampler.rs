@@ -20,12 +20,13 @@
 
 use base::{Access, Filter, Op};
 
-use crate::Params;
+use crate::{Params, Part};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     filter: Filter,
     share: f64,
+    part: Part,
     keys_max: usize,
     /// Keys seen, and those of them that are watched; while the rate has not changed, and once a
     /// key was seen that is not watched.
@@ -47,7 +48,8 @@ impl Sampler {
         let filter = Filter::with_rate(params.rate);
         let keys_max = params.keys_max.max(8);
         let is_fixed = params.keys_max == usize::MAX;
-        Self { filter, share: params.share, keys_max, census: None, is_fixed }
+        let share = params.share / f64::from(params.part.of);
+        Self { filter, share, part: params.part, keys_max, census: None, is_fixed }
     }
 
     /// Whether the key of an access is watched.
@@ -68,7 +70,7 @@ impl Sampler {
     /// Whether a key is watched.
     #[inline]
     pub(crate) fn watches(&self, key: u64) -> bool {
-        self.filter.keeps(key)
+        self.filter.keeps(key) && self.part.has(key)
     }
 
     /// Some accesses are not shown: there is no counting of keys.
@@ -79,6 +81,11 @@ impl Sampler {
 
     pub(crate) fn rate(&self) -> f64 {
         self.filter.rate() * self.share
+    }
+
+    /// The share of its part that is watched.
+    pub(crate) fn rate_of_part(&self) -> f64 {
+        self.filter.rate()
     }
 
     /// Goes on with the rate of another sampler, whose keys were counted elsewhere.

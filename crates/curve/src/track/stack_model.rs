@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use base::{Access, Bytes, Micros, Op, Size};
 
 use super::{Estimate, Expiry, KeyMap, Sampler, map_bytes};
-use crate::{MissRatioCurve, Model, Params, Remembered, RememberedObject};
+use crate::{Counts, MissRatioCurve, Model, Params, Remembered, RememberedObject};
 
 /// Objects in an order in which the first bytes are what a cache of that many bytes holds.
 pub(crate) trait Stack: Debug + Send {
@@ -183,6 +183,19 @@ impl<S: Stack> Model for StackModel<S> {
         let factor = self.sampler.lower_to(rate);
         self.lowered(factor);
         true
+    }
+
+    fn counted(&self) -> Option<Counts> {
+        let (drawn, rate) = (self.sampler.drawn(), self.sampler.rate());
+        let counts = self.estimate.counted(rate, drawn, self.sampler.rate_of_part());
+        Some(Counts::Distances(counts))
+    }
+
+    fn take(&mut self, counts: &Counts) -> bool {
+        match counts {
+            Counts::Distances(counts) if self.objects.is_empty() => self.estimate.take(counts),
+            _ => false,
+        }
     }
 
     fn remembered(&self) -> Option<Remembered> {

@@ -4,6 +4,7 @@
 //! who do not run Larder yet (`offline`): another server is watched for a while, or a trace is
 //! read, and what was asked for is played through caches that do not exist.
 
+mod cluster;
 mod live;
 mod offline;
 
@@ -19,6 +20,9 @@ pub struct Args {
     /// redis://[user:password@]host[:port]
     #[arg(value_name = "URL", conflicts_with = "from")]
     url: Option<String>,
+    /// A Larder of a cluster: all its nodes are asked, and their reports read as one
+    #[arg(long, value_name = "URL", conflicts_with_all = ["url", "from"])]
+    cluster: Option<String>,
     /// Only what it says of this tenant
     #[arg(value_name = "NAME", requires = "url")]
     of: Option<String>,
@@ -32,6 +36,9 @@ pub struct Args {
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
+    if let Some(url) = &args.cluster {
+        return cluster::run(url, args.offline.json);
+    }
     match &args.url {
         Some(url) => live::run(url, args.of.as_deref(), args.offline.json),
         None if args.offline.from.is_empty() => anyhow::bail!(

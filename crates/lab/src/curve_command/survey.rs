@@ -4,13 +4,15 @@ use crate::open::{Options, open};
 use base::hash::KeyMap;
 use base::{Access, Bytes, Filter, Op, Size};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use trace::Passed;
 
 /// Keys kept at most. A trace of more is surveyed by a sample of its keys.
 const KEYS_MAX: usize = 4 << 20;
 
 /// Counts of a whole trace; keys and bytes are estimates where the keys are too many to keep, or
 /// where looking them up would take longer than all else.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Survey {
     pub(super) requests: u64,
     pub(super) reads: u64,
@@ -24,13 +26,15 @@ impl Survey {
     pub(super) fn of(name: &str, options: &Options) -> anyhow::Result<Self> {
         let mut source = open(name, options)?;
         let progress = progress("survey", options.limit);
-        let mut count = Count::exactly();
+        let mut count = source.sample().map_or_else(Count::exactly, |of| Count::of_sample(of.rate));
         while let Some(access) = source.next() {
+            count.pass(source.passed());
             count.see(&access?);
             if count.requests.is_multiple_of(1 << 16) {
                 progress.inc(1 << 16);
             }
         }
+        count.pass(source.passed());
         progress.finish_and_clear();
         Ok(count.survey())
     }
@@ -47,6 +51,8 @@ pub(super) struct Count {
     requests: u64,
     reads: u64,
     keys: Keys,
+    /// Share of the keys that are shown at all.
+    shown: f64,
 }
 
 /// Distinct keys, counted.
@@ -60,7 +66,19 @@ enum Keys {
 impl Count {
     /// Counts keys and bytes as they are.
     fn exactly() -> Self {
-        Self { requests: 0, reads: 0, keys: Keys::Exactly(Filter::ALL, KeyMap::default()) }
+        let keys = Keys::Exactly(Filter::ALL, KeyMap::default());
+        Self { requests: 0, reads: 0, keys, shown: 1.0 }
+    }
+
+    /// Counts those of a sample, which stand for more.
+    pub(super) fn of_sample(rate: f64) -> Self {
+        Self { shown: rate, ..Self::exactly() }
+    }
+
+    /// So much was left out of a sample.
+    pub(super) const fn pass(&mut self, passed: Passed) {
+        self.requests += passed.requests;
+        self.reads += passed.reads;
     }
 
     /// Counts them to within a few thousandths where the models that run beside it sample: looking
@@ -99,7 +117,8 @@ impl Count {
                 (sizes.len() as f64 / filter.rate(), bytes as f64 / filter.rate())
             }
         };
-        let (keys, footprint) = (keys.round() as u64, bytes.round() as u64);
+        let whole = |counted: f64| (counted / self.shown).round() as u64;
+        let (keys, footprint) = (whole(keys), whole(bytes));
         Survey { requests: self.requests, reads: self.reads, keys, footprint }
     }
 }

@@ -1,12 +1,12 @@
 //! The command on traces that are made up: what several rates, seeds and intervals give.
 
-use super::{Args, answers};
+use super::{Draw, answers, parts};
 use clap::Parser;
 
 #[derive(Parser)]
 struct Line {
     #[command(flatten)]
-    args: Args,
+    args: Draw,
 }
 
 fn ask(flags: &str) -> Vec<super::Answer> {
@@ -55,4 +55,81 @@ fn plateaus_and_hull_of_a_loop() {
     assert_eq!(once.plateaus, [(10_000, 90_000)]);
     assert_eq!(once.hull.len(), 2, "{:?}", once.hull);
     assert!(once.ns_per_sampled_access > 0.0);
+}
+
+#[derive(Parser)]
+struct MergeLine {
+    #[command(flatten)]
+    args: parts::Args,
+}
+
+fn counted(folder: &std::path::Path, flags: &str, name: &str) -> String {
+    let file = folder.join(name).to_str().unwrap().to_owned();
+    ask(&format!("--sizes 8 {flags} --state {file}"));
+    file
+}
+
+/// What is read back from files of parts is what one process counts; what does not belong together
+/// is refused.
+#[test]
+fn parts_are_merged_from_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |at: u32, of: u32, more: &str| {
+        let flags = format!("--model krr,shards --part {at}/{of} {more}");
+        counted(folder.path(), &flags, &format!("{at}-{of}{}", more.len()))
+    };
+    let merge = |files: &[&String], more: &str| {
+        let files = files.iter().map(|file| file.as_str());
+        let line = ["merge"].into_iter().chain(files).chain(more.split_whitespace());
+        parts::merged(&MergeLine::parse_from(line).args)
+    };
+    let all = [file(3, 3, ""), file(1, 3, ""), file(2, 3, "")];
+    let whole = ask("--model krr,shards --sizes 8");
+    let (title, merged) = merge(&[&all[0], &all[1], &all[2]], "--sizes 8").unwrap();
+    assert!(title.ends_with("in 3 parts"), "{title}");
+    for (whole, merged) in whole.iter().zip(&merged) {
+        assert_eq!((whole.model, whole.k, merged.rate), (merged.model, merged.k, 1.0));
+        assert_eq!(whole.requests, merged.requests);
+        for (whole, merged) in whole.points.iter().zip(&merged.points) {
+            assert!((whole.1 - merged.1).abs() < 0.004, "{whole:?} {merged:?}");
+        }
+    }
+    // A sum is merged again.
+    let sum = folder.path().join("sum").to_str().unwrap().to_owned();
+    merge(&[&all[0], &all[1]], &format!("--state {sum}")).unwrap();
+    assert_eq!(merge(&[&sum, &all[2]], "--sizes 8").unwrap().1[0].points, merged[0].points);
+    let other = file(1, 4, "");
+    let sampled = file(2, 3, "--rate 0.5");
+    std::fs::write(folder.path().join("torn"), &std::fs::read(&sum).unwrap()[..5_000]).unwrap();
+    let torn = folder.path().join("torn").to_str().unwrap().to_owned();
+    for (files, why) in [
+        (&[&all[0], &all[0]], "once"),
+        (&[&all[0], &other], "of 4 parts"),
+        (&[&all[0], &sampled], "other models"),
+        (&[&all[0], &torn], "damaged"),
+    ] {
+        let error = format!("{:#}", merge(files, "").unwrap_err());
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// A curve of a sample is that of the whole at its rate: the same keys, at the same clock.
+#[test]
+fn a_sample_says_what_it_was_taken_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = folder.path().join("s.compact").to_str().unwrap().to_owned();
+    let trace = "synth:zipf:keys=20000:requests=120000:skew=0.8:size=const/100";
+    crate::trace_command::sample_for_tests(trace, &sample, 0.5);
+    let flags = "--model krr,aet,kaet,shards --sizes 8";
+    let whole = ask(&format!("{flags} --rate 0.5"));
+    let line = ["curve", &sample].into_iter().chain(flags.split_whitespace());
+    let sampled = answers(&Line::parse_from(line).args).unwrap();
+    for (whole, sampled) in whole.iter().zip(&sampled) {
+        assert_eq!((whole.requests, whole.reads), (sampled.requests, sampled.reads));
+        assert!((sampled.rate - 0.5).abs() < 1e-9);
+        assert!(sampled.keys.abs_diff(whole.keys) < 600, "{} {}", sampled.keys, whole.keys);
+        for ((_, whole), (_, ratio)) in whole.points.iter().zip(&sampled.points) {
+            assert!((whole - ratio).abs() < 0.01, "{}: {whole} {ratio}", sampled.model);
+        }
+    }
 }

@@ -72,6 +72,7 @@ Examples:
   larder replay web.csv.zst --prepare --backend postgres://bench@127.0.0.1/bench+900us
   larder replay web.csv.zst --to redis://localhost \\
       --backend postgres://bench@127.0.0.1/bench+900us")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Args {
     /// Traces: files, or generators; each is a tenant of its own, and all run over the same span
     #[arg(required = true, value_name = "TRACE")]

@@ -175,7 +175,7 @@ impl Worker<'_> {
             let request = &round.requests[at].request;
             match request.op {
                 Op::Set => {
-                    self.put_set(round, at, value::seed(&round.requests[at].request.key), None)
+                    self.put_set(round, at, value::seed(&round.requests[at].request.key), None);
                 }
                 Op::Get => self.client.get(round.named(at)),
                 Op::Delete => self.client.delete(round.named(at)),

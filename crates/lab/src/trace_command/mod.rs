@@ -5,6 +5,7 @@ mod copy;
 mod generate;
 mod head;
 mod progress;
+mod sample;
 mod sensitivity;
 mod stat;
 #[cfg(test)]
@@ -26,6 +27,7 @@ enum Command {
     Convert(convert::Args),
     Generate(generate::Args),
     Head(head::Args),
+    Sample(sample::Args),
 }
 
 fn long_help() -> String {
@@ -42,11 +44,19 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         Command::Convert(args) => convert::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Head(args) => head::run(&args),
+        Command::Sample(args) => sample::run(&args),
     };
     match done {
         Err(error) if is_closed_pipe(&error) => Ok(()),
         done => done,
     }
+}
+
+/// Writes a sample of a trace, for tests of who reads it.
+#[cfg(test)]
+pub(crate) fn sample_for_tests(trace: &str, output: &str, rate: f64) {
+    sample::take(trace, &crate::open::Options::default(), output, trace::Sample { rate, seed: 1 })
+        .unwrap();
 }
 
 /// Whether whoever read our output has read enough, as `| head` does.

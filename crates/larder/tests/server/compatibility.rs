@@ -155,10 +155,8 @@ fn facts(client: &mut Client, name: &str) -> Option<String> {
 /// these.
 #[test]
 fn facts_of_commands_are_those_of_redis() {
-    /// Newer Redis takes fewer arguments, MONITOR here more; a channel is no key; the subcommands
-    /// of CLUSTER are one.
+    /// Newer Redis takes fewer arguments, MONITOR here more; a channel is no key.
     const OTHERS: &[&str] = &[
-        "cluster",
         "command|getkeys",
         "command|getkeysandflags",
         "monitor",

@@ -6,6 +6,7 @@ mod attach;
 mod capture;
 mod client;
 mod clients;
+mod cluster;
 mod compatibility;
 mod connections;
 mod dashboard;

@@ -28,26 +28,6 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Ends the server.",
     ),
-    Command::new("cluster", -2, 0, no_cluster).doc(
-        "cluster",
-        "3.0.0",
-        "Answers that cluster support is disabled.",
-    ),
-    Command::new("asking", 1, FAST, no_cluster).categories(&["connection"]).doc(
-        "cluster",
-        "3.0.0",
-        "Answers that cluster support is disabled.",
-    ),
-    Command::new("readonly", 1, FAST, no_cluster).categories(&["connection"]).doc(
-        "cluster",
-        "3.0.0",
-        "Refused: there is no cluster.",
-    ),
-    Command::new("readwrite", 1, FAST, no_cluster).categories(&["connection"]).doc(
-        "cluster",
-        "3.0.0",
-        "Refused: there is no cluster.",
-    ),
 ];
 
 fn time(call: &mut Call<'_>) -> Done {
@@ -96,8 +76,4 @@ fn shutdown(call: &mut Call<'_>) -> Done {
     call.session.closing = true;
     call.shared.stop();
     Ok(())
-}
-
-fn no_cluster(_: &mut Call<'_>) -> Done {
-    Err("ERR This instance has cluster support disabled".into())
 }

@@ -65,6 +65,8 @@ pub(crate) mod flag {
     pub(crate) const SECRET: u32 = 1 << 16;
     /// Asks about keys and is no workload: it leaves no trace in models.
     pub(crate) const UNTRACED: u32 = 1 << 17;
+    /// Its channels belong to slots, as keys do.
+    pub(crate) const SLOTTED: u32 = 1 << 18;
 
     /// Commands with any of these wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;

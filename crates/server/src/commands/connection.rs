@@ -161,7 +161,7 @@ fn hello(call: &mut Call<'_>) -> Done {
     out.bulk(b"id");
     out.integer(call.session.client.id as i64);
     out.bulk(b"mode");
-    out.bulk(b"standalone");
+    out.bulk(call.view.mode().as_bytes());
     out.bulk(b"role");
     out.bulk(b"master");
     out.bulk(b"modules");

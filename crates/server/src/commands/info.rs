@@ -32,7 +32,9 @@ const SECTIONS: &[(&str, bool, Section)] = &[
     ("Commandstats", false, commandstats),
     ("Errorstats", true, errorstats),
     ("Latencystats", false, latencystats),
-    ("Cluster", true, |_, out| out.add("cluster_enabled", 0)),
+    ("Cluster", true, |call, out| {
+        out.add("cluster_enabled", u8::from(call.view.cluster.is_some()));
+    }),
     ("Keyspace", true, keyspace),
     ("Larder", true, larder),
     ("Tenants", true, tenants),
@@ -86,7 +88,7 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("redis_git_sha1", "00000000");
     out.add("redis_git_dirty", 0);
     out.add("redis_build_id", env!("CARGO_PKG_VERSION"));
-    out.add("redis_mode", "standalone");
+    out.add("redis_mode", call.view.mode());
     out.add("os", format_args!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     out.add("arch_bits", usize::BITS);
     out.add("multiplexing_api", "epoll");

@@ -16,6 +16,7 @@ mod bitfield;
 mod bits;
 mod client;
 mod client_filter;
+mod cluster;
 mod command;
 mod config;
 mod connection;
@@ -49,6 +50,7 @@ pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, fla
 
 use crate::acl::Denied;
 use crate::clients::Client;
+use crate::cluster::Elsewhere;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -82,6 +84,7 @@ const FAMILIES: &[&[Command]] = &[
     config::COMMANDS,
     info::COMMANDS,
     admin::COMMANDS,
+    cluster::COMMANDS,
     monitor::COMMANDS,
     slowlog::COMMANDS,
     hotkeys::COMMANDS,
@@ -454,6 +457,8 @@ enum Refused {
     Denied(u16, Denied),
     Listens(u16),
     InMulti(u16),
+    /// Another node of the cluster has its keys.
+    Elsewhere(u16, Elsewhere),
 }
 
 impl Refused {
@@ -465,7 +470,8 @@ impl Refused {
             | Self::Stranger(number)
             | Self::Denied(number, _)
             | Self::Listens(number)
-            | Self::InMulti(number) => Some(number),
+            | Self::InMulti(number)
+            | Self::Elsewhere(number, _) => Some(number),
         }
     }
 
@@ -484,6 +490,7 @@ impl Refused {
                  RESET are allowed in this context"
             )),
             Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
+            Self::Elsewhere(_, elsewhere) => cluster::redirect(call, elsewhere),
         }
     }
 }
@@ -512,6 +519,9 @@ fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
     }
     if call.session.transaction.is_some() && command.has(flag::NO_MULTI) {
         return Err(Refused::InMulti(number));
+    }
+    if let Some(nodes) = &call.view.cluster {
+        cluster::permit(nodes, call, number)?;
     }
     Ok(number)
 }

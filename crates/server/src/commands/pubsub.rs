@@ -1,6 +1,6 @@
 //! SUBSCRIBE, PUBLISH and their kin.
 
-use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, PUBSUB, UNEVEN};
+use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, PUBSUB, SLOTTED, UNEVEN};
 use super::{Call, Channels, Command, Done, wrong_number};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
         unsubscribe(call, Kind::Pattern)
     })
     .doc("pubsub", "2.0.0", "Stops listening to patterns."),
-    Command::new("ssubscribe", -2, PUBSUB | LISTENING | UNEVEN | NO_EXEC, |call| {
+    Command::new("ssubscribe", -2, PUBSUB | LISTENING | UNEVEN | NO_EXEC | SLOTTED, |call| {
         subscribe(call, Kind::Sharded)
     })
     .channels(Channels::All)
@@ -37,9 +37,11 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("publish", 3, PUBSUB | FAST | MAY_REPLICATE, |call| publish(call, false))
         .channels(Channels::First)
         .doc("pubsub", "2.0.0", "Sends a message to whoever listens to a channel."),
-    Command::new("spublish", 3, PUBSUB | FAST | MAY_REPLICATE, |call| publish(call, true))
-        .channels(Channels::First)
-        .doc("pubsub", "7.0.0", "Sends a message to whoever listens to a shard channel."),
+    Command::new("spublish", 3, PUBSUB | FAST | MAY_REPLICATE | SLOTTED, |call| {
+        publish(call, true)
+    })
+    .channels(Channels::First)
+    .doc("pubsub", "7.0.0", "Sends a message to whoever listens to a shard channel."),
     Command::container("pubsub", 0, REPORTS).doc("pubsub", "2.8.0", "Who listens."),
 ];
 

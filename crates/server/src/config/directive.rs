@@ -49,8 +49,8 @@ pub struct Directive {
     shape: Shape,
     /// The text for a file, where that is not what is shown; `None` for nothing.
     in_file: Option<fn(&Settings) -> Option<String>>,
-    /// Setting it, also to what it was, reads the files of TLS anew.
-    renews_tls: bool,
+    /// Setting it, also to what it was, reads files of TLS and of slots anew.
+    read_anew: bool,
 }
 
 impl Directive {
@@ -61,7 +61,7 @@ impl Directive {
         show: Show,
         shape: Shape,
     ) -> Self {
-        Self { name, when, doc, show, shape, in_file: None, renews_tls: false }
+        Self { name, when, doc, show, shape, in_file: None, read_anew: false }
     }
 
     pub(super) const fn in_file(mut self, show: fn(&Settings) -> Option<String>) -> Self {
@@ -69,8 +69,8 @@ impl Directive {
         self
     }
 
-    pub(super) const fn renews_tls(mut self) -> Self {
-        self.renews_tls = true;
+    pub(super) const fn read_anew(mut self) -> Self {
+        self.read_anew = true;
         self
     }
 
@@ -107,7 +107,7 @@ impl Directive {
                 apply(settings, given)
             }
         }?;
-        settings.tls_generation += u64::from(self.renews_tls);
+        settings.files_generation += u64::from(self.read_anew);
         Ok(())
     }
 

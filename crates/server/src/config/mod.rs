@@ -184,8 +184,10 @@ pub struct Settings {
     pub tls_auth_clients: String,
     pub tls_protocols: String,
     pub memcached_tls: bool,
-    /// Counts what was said about TLS: its files are read anew when it is said again.
-    pub tls_generation: u64,
+    pub cluster_config: String,
+    pub cluster_node: String,
+    /// Counts what was said about files that are read: said again they are read anew.
+    pub files_generation: u64,
     pub memcached_unixsocket: PathBuf,
     pub unixsocket: PathBuf,
     pub unixsocketperm: u32,
@@ -267,7 +269,9 @@ impl Default for Settings {
             tls_auth_clients: "yes".into(),
             tls_protocols: String::new(),
             memcached_tls: false,
-            tls_generation: 0,
+            cluster_config: String::new(),
+            cluster_node: String::new(),
+            files_generation: 0,
             memcached_unixsocket: PathBuf::new(),
             unixsocket: PathBuf::new(),
             unixsocketperm: 0,

@@ -72,7 +72,7 @@ pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
     if ask.view.tls.is_none() {
         return Err("SERVER_ERROR ssl is not enabled");
     }
-    match ask.shared.reload_certificates() {
+    match ask.shared.reload_files() {
         Ok(()) => ask.line("OK"),
         Err(error) => {
             ask.print(format_args!("SERVER_ERROR {error}\r\n"));

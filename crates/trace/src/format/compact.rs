@@ -17,13 +17,17 @@
 //!         fields   varints: key size of a new object, then what the flags say has changed
 //! ```
 //!
+//! A sample of a trace (`larder trace sample`) says so in the first bytes, with its rate and seed;
+//! with each request the number of requests and of reads that were left out before it, and at the
+//! end those behind the last. So whoever draws a curve of it knows the clock of the whole.
+//!
 //! A block holds up to 65536 requests, so reading streams in a few megabytes besides the table
 //! (about 25 MB when full). Columns of a kind compress better side by side than request by request.
 
 use super::Spec;
 use crate::records::{Fields, Records};
 use crate::text::SIZE_MAX;
-use crate::{Access, Charge, Error, Micros, Op, Sink, Source, Tick, Unit};
+use crate::{Access, Charge, Error, Micros, Op, Passed, Sample, Sink, Source, Tick, Unit};
 use base::hash;
 use std::io::{self, Write};
 
@@ -32,11 +36,12 @@ pub const SPEC: Spec = Spec {
     name: "compact",
     about: "binary, our own: all fields, a few bytes a request",
     extensions: &["compact"],
-    recognises: |head| head.starts_with(&MAGIC),
+    recognises: |head| head.starts_with(&MAGIC) || head.starts_with(&MAGIC_OF_SAMPLES),
     open: |reader, options| {
         let mut records = Records::new(reader);
-        match records.take_some(MAGIC.len()) {
-            Ok(Some(magic)) if magic == MAGIC => {}
+        let sample = match records.take_some(MAGIC.len()) {
+            Ok(Some(magic)) if magic == MAGIC => None,
+            Ok(Some(magic)) if magic == MAGIC_OF_SAMPLES => Some(read_sample(&mut records)?),
             Err(error) if !error.is_malformed() => return Err(error),
             _ => {
                 return Err(Error::Unusable(
@@ -44,19 +49,17 @@ pub const SPEC: Spec = Spec {
                         .into(),
                 ));
             }
-        }
-        Ok(Box::new(Compact::new(records, options.charge)))
+        };
+        Ok(Box::new(Compact { sample, ..Compact::new(records, options.charge) }))
     },
-    create: Some(|writer, _| {
-        let mut writer = Writer::new(writer);
-        writer.out.write_all(&MAGIC).map_err(|source| writer.io(source))?;
-        Ok(Box::new(writer))
-    }),
+    create: Some(|writer, _| Ok(Box::new(Writer::new(writer)))),
     looks_ahead: false,
     loses: &[],
 };
 
 const MAGIC: [u8; 8] = *b"larder\x001";
+/// Of a sample; its rate and its seed follow.
+const MAGIC_OF_SAMPLES: [u8; 8] = *b"larder\x002";
 const BLOCK_REQUESTS: usize = 1 << 16;
 /// A block is never larger than this, packed or plain; a longer length is damage.
 const BLOCK_BYTES_MAX: usize = 1 << 28;
@@ -71,7 +74,20 @@ const VALUE: u8 = 1 << 3;
 const TENANT: u8 = 1 << 4;
 const TTL: u8 = 1 << 5;
 const PENALTY: u8 = 1 << 6;
+/// In a sample: what was left out before.
 const NEXT: u8 = 1 << 7;
+/// In a sample, no request: the end, and what was left out behind the last.
+const END: u8 = 3;
+
+fn read_sample(records: &mut Records) -> Result<Sample, Error> {
+    let cut = || Error::Unusable("a sample that ends in its first line: sample it again".into());
+    let mut fields = Fields(records.take_some(16)?.ok_or_else(cut)?);
+    let (rate, seed) = (f64::from_bits(fields.u64()), fields.u64());
+    if rate > 0.0 && rate <= 1.0 {
+        return Ok(Sample { rate, seed });
+    }
+    Err(Error::Unusable("a sample of no rate: the file is damaged, sample it again".into()))
+}
 
 /// An object in the table, as its last request left it.
 #[derive(Clone, Debug, Default)]
@@ -131,6 +147,9 @@ struct Writer {
     pending: usize,
     written: u64,
     time: u64,
+    begun: bool,
+    sample: Option<Sample>,
+    passed: Passed,
 }
 
 impl Writer {
@@ -142,6 +161,9 @@ impl Writer {
             pending: 0,
             written: 0,
             time: 0,
+            begun: false,
+            sample: None,
+            passed: Passed::default(),
         }
     }
 
@@ -150,6 +172,16 @@ impl Writer {
     }
 
     fn write_block(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.begun, true) {
+            match self.sample {
+                None => self.out.write_all(&MAGIC)?,
+                Some(Sample { rate, seed }) => {
+                    self.out.write_all(&MAGIC_OF_SAMPLES)?;
+                    self.out.write_all(&rate.to_bits().to_le_bytes())?;
+                    self.out.write_all(&seed.to_le_bytes())?;
+                }
+            }
+        }
         if self.pending == 0 {
             return Ok(());
         }
@@ -212,9 +244,17 @@ impl Sink for Writer {
         change(TENANT, &mut tenant, u64::from(access.tenant));
         change(TTL, &mut recent.ttl, access.ttl.0);
         change(PENALTY, &mut recent.penalty, access.penalty.0);
-        let mut never = Tick::NEVER.0;
-        change(NEXT, &mut never, access.next.0);
+        if self.sample.is_none() {
+            let mut never = Tick::NEVER.0;
+            change(NEXT, &mut never, access.next.0);
+        }
         (recent.value_size, recent.tenant) = (access.value_size, access.tenant);
+        if self.passed != Passed::default() {
+            flag |= NEXT;
+            put_varint(fields, self.passed.requests);
+            put_varint(fields, self.passed.reads);
+            self.passed = Passed::default();
+        }
         flags.push(flag);
         self.pending += 1;
         self.written += 1;
@@ -224,7 +264,27 @@ impl Sink for Writer {
         Ok(())
     }
 
+    fn sample(&mut self, sample: Sample) -> bool {
+        self.sample = Some(sample);
+        true
+    }
+
+    fn pass(&mut self, passed: Passed) {
+        if self.sample.is_some() {
+            self.passed.requests += passed.requests;
+            self.passed.reads += passed.reads;
+        }
+    }
+
     fn finish(&mut self) -> Result<(), Error> {
+        if self.passed != Passed::default() {
+            let [times, flags, _, _, fields] = &mut self.columns;
+            put_varint(times, 0);
+            put_varint(fields, self.passed.requests);
+            put_varint(fields, self.passed.reads);
+            flags.push(END);
+            self.pending += 1;
+        }
         let done = self.write_block().and_then(|()| self.out.flush());
         done.map_err(|source| self.io(source))
     }
@@ -242,6 +302,8 @@ struct Compact {
     time: u64,
     last: usize,
     ended: bool,
+    sample: Option<Sample>,
+    passed: Passed,
 }
 
 /// What is wrong with a block.
@@ -260,6 +322,8 @@ impl Compact {
             time: 0,
             last: 0,
             ended: false,
+            sample: None,
+            passed: Passed::default(),
         }
     }
 
@@ -330,7 +394,12 @@ impl Compact {
         u32::try_from(self.number(column)?).map_err(|_| "a size above 4 GiB")
     }
 
-    fn read_access(&mut self) -> Result<Access, Damage> {
+    fn read_passed(&mut self) -> Result<Passed, Damage> {
+        Ok(Passed { requests: self.number(FIELDS)?, reads: self.number(FIELDS)? })
+    }
+
+    /// The next access; `None` at the end of a sample.
+    fn read_access(&mut self) -> Result<Option<Access>, Damage> {
         let delta = unzigzag(self.number(TIMES)?);
         self.time = self.time.wrapping_add(delta as u64);
         let flag = self.plain[self.columns[FLAGS].0];
@@ -339,6 +408,10 @@ impl Compact {
             0 => Op::Get,
             1 => Op::Set,
             2 => Op::Delete,
+            _ if self.sample.is_some() => {
+                self.passed = self.read_passed()?;
+                return Ok(None);
+            }
             _ => return Err("an operation that is none"),
         };
         self.last = if flag & NEW != 0 { self.read_key()? } else { self.number(PLACE)? as usize };
@@ -362,8 +435,15 @@ impl Compact {
         };
         *self.table.at(self.last) = recent;
         changed?;
-        let next = if flag & NEXT != 0 { Tick(self.number(FIELDS)?) } else { Tick::NEVER };
-        Ok(Access { next, ..access })
+        self.passed = Passed::default();
+        let mut next = Tick::NEVER;
+        if flag & NEXT != 0 {
+            match self.sample {
+                Some(_) => self.passed = self.read_passed()?,
+                None => next = Tick(self.number(FIELDS)?),
+            }
+        }
+        Ok(Some(Access { next, ..access }))
     }
 
     /// Reads a new object into its place.
@@ -413,6 +493,7 @@ impl Source for Compact {
                 Ok(true) => {}
                 Ok(false) => {
                     self.ended = true;
+                    self.passed = Passed::default();
                     return None;
                 }
                 Err(error) => {
@@ -422,13 +503,25 @@ impl Source for Compact {
             }
         }
         self.left -= 1;
-        Some(match self.read_access() {
-            Ok(access) => {
+        match self.read_access() {
+            Ok(Some(access)) => {
                 self.read += 1;
-                Ok(access)
+                Some(Ok(access))
             }
-            Err(damage) => Err(self.damaged(damage)),
-        })
+            Ok(None) => {
+                self.ended = true;
+                None
+            }
+            Err(damage) => Some(Err(self.damaged(damage))),
+        }
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.sample
+    }
+
+    fn passed(&self) -> Passed {
+        self.passed
     }
 
     fn key(&self) -> &[u8] {
@@ -471,6 +564,44 @@ const fn unzigzag(value: u64) -> i64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// What was left out is read back where it was: before a request, and behind the last.
+    #[test]
+    fn a_sample_keeps_what_was_left_out() {
+        #[derive(Clone, Default)]
+        struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+        impl Write for Shared {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().write(bytes)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let out = Shared::default();
+        let totals = crate::Totals::default();
+        let mut sink = (SPEC.create.unwrap())(Box::new(out.clone()), &totals).unwrap();
+        let sample = Sample { rate: 0.25, seed: 7 };
+        assert!(sink.sample(sample));
+        let passed = |requests| Passed { requests, reads: requests / 2 };
+        for at in 0..100_000u64 {
+            sink.pass(passed(at % 3));
+            let key = (at % 50).to_string();
+            sink.put(&Access { time: Micros(at), ..Access::get(0, 9) }, key.as_bytes()).unwrap();
+        }
+        sink.pass(passed(11));
+        sink.finish().unwrap();
+        let bytes = out.0.lock().unwrap().clone();
+        let reader = Box::new(io::BufReader::new(io::Cursor::new(bytes)));
+        let mut source = (SPEC.open)(reader, &crate::Options::default()).unwrap();
+        assert_eq!(source.sample(), Some(sample));
+        for at in 0..100_000u64 {
+            assert_eq!(source.next().unwrap().unwrap().time, Micros(at));
+            assert_eq!(source.passed(), passed(at % 3));
+        }
+        assert!(source.next().is_none());
+        assert_eq!(source.passed(), passed(11));
+    }
 
     proptest! {
         #[test]

@@ -30,6 +30,7 @@ use verdict::Advice;
 pub(super) const EXAMPLES: &str = "\
 Examples:
   larder advise redis://localhost
+  larder advise --cluster redis://localhost
   larder advise --from redis://localhost --for 5m --tenant 'web match prefix web:' --html out.html
   larder advise --from memcached://localhost --for 60s --window all
   larder advise --from web.csv.zst --memory 512mb --penalty 2ms --json";

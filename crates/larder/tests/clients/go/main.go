@@ -1,5 +1,5 @@
 // go-redis and gomemcache with their default settings.
-// Usage: clients PORT MEMCACHED_PORT OPERATIONS
+// Usage: clients PORT MEMCACHED_PORT OPERATIONS, or clients cluster PORT SECONDS
 package main
 
 import (
@@ -96,6 +96,10 @@ func memcached(port string) {
 }
 
 func main() {
+	if os.Args[1] == "cluster" {
+		cluster(os.Args[2], os.Args[3])
+		return
+	}
 	operations(os.Args[1], os.Args[3])
 	memcached(os.Args[2])
 }

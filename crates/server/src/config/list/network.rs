@@ -47,21 +47,38 @@ pub(super) const ALL: &[Directive] = &[
         "The TCP port for TLS; 0 for none. With port 0 it is the only one."
     ),
     word!(
+        "cluster-config",
+        Always,
+        cluster_config,
+        "Path of a file that says which server has which slots of a Redis Cluster, the same on \
+         all of them: a line a node, its name, host:port, and slots such as 0-8191. Empty for a \
+         server of its own. Set again, or at SIGHUP, it is read anew."
+    )
+    .read_anew(),
+    word!(
+        "cluster-node",
+        Always,
+        cluster_node,
+        "Which node of cluster-config this server is; empty for the name of the machine, up to \
+         its first dot."
+    )
+    .read_anew(),
+    word!(
         "tls-cert-file",
         Always,
         tls_cert_file,
         "Path of the server's certificate and its chain, PEM."
     )
-    .renews_tls(),
+    .read_anew(),
     word!("tls-key-file", Always, tls_key_file, "Path of the certificate's private key, PEM.")
-        .renews_tls(),
+        .read_anew(),
     word!(
         "tls-ca-cert-file",
         Always,
         tls_ca_cert_file,
         "Path of the certificates that clients' certificates must come from, PEM."
     )
-    .renews_tls(),
+    .read_anew(),
     choice!(
         "tls-auth-clients",
         Always,
@@ -69,7 +86,7 @@ pub(super) const ALL: &[Directive] = &[
         ["yes", "no", "optional"],
         "Whether clients must show a certificate; optional checks one that is shown."
     )
-    .renews_tls(),
+    .read_anew(),
     Directive::new(
         "tls-protocols",
         Always,
@@ -81,7 +98,7 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     )
-    .renews_tls(),
+    .read_anew(),
     word!("unixsocket", Start, unixsocket, "Path of a Unix socket to listen on."),
     Directive::new(
         "unixsocketperm",

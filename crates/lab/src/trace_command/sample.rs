@@ -1,0 +1,111 @@
+//! `larder trace sample`: all requests of some keys.
+//!
+//! What takes the time of a trace of terabytes is to read it; a sample of its keys has all that a
+//! model needs. Sampled at one key in a thousand what is left of a large trace fits on a machine.
+
+use super::copy::in_trace;
+use super::print_line;
+use super::progress::Progress;
+use crate::interrupt::Interrupt;
+use crate::open::{self, Options};
+use crate::output;
+use crate::report;
+use anyhow::{Context, bail, ensure};
+use base::hash::mix;
+use base::{Filter, Op};
+use serde::Serialize;
+use trace::{Access, Passed, Sample, Totals};
+
+/// Keep all requests of some keys, chosen by their hash
+///
+/// The sample remembers its rate, and how many requests were left out between those that stayed:
+/// `larder curve` needs no more to be told.
+#[derive(clap::Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  larder trace sample cluster52.csv.zst web.compact --rate 0.01
+  ls *.csv.zst | xargs -P 8 -I F larder trace sample F F.compact --rate 0.001
+  larder curve web.compact --model krr")]
+pub(super) struct Args {
+    /// Trace to read: a file, - for standard input, or synth:NAME:…
+    trace: String,
+    /// File to write, in the compact format, - for standard output
+    output: String,
+    /// Share of the keys to keep, above 0 and at most 1
+    #[arg(long, value_name = "RATE")]
+    rate: f64,
+    /// Another seed keeps other keys
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Print what was written as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: Options,
+}
+
+/// What was kept of how much.
+#[derive(Debug, Serialize)]
+pub(super) struct Sampled<'a> {
+    trace: &'a str,
+    output: &'a str,
+    rate: f64,
+    requests: u64,
+    kept: u64,
+    bytes: u64,
+}
+
+/// Requests between two looks at whether somebody pressed Ctrl-C.
+const BLOCK: u64 = 1 << 12;
+
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    let Args { trace, output, rate, seed, json, reading } = args;
+    if !(*rate > 0.0 && *rate <= 1.0) {
+        bail!("--rate {rate}: write a number above 0 and at most 1");
+    }
+    let kept = take(trace, reading, output, Sample { rate: *rate, seed: *seed })?;
+    if *json && output != "-" {
+        return report::json::print(&kept);
+    }
+    let Sampled { requests, kept, bytes, .. } = kept;
+    let text = format!("{kept} of {requests} requests, those of {:.4} % of the keys", 100.0 * rate);
+    if output == "-" {
+        eprintln!("{text}");
+        return Ok(());
+    }
+    Ok(print_line(&format!("{output}: {text}, {}", report::format::bytes(bytes)))?)
+}
+
+/// Writes the sample of a trace.
+pub(super) fn take<'a>(
+    trace: &'a str,
+    reading: &Options,
+    output: &'a str,
+    sample: Sample,
+) -> anyhow::Result<Sampled<'a>> {
+    let spec = output::written(output, Some("compact"))?;
+    let mut source = open::open(trace, reading)?;
+    ensure!(source.sample().is_none(), "{trace} is a sample already");
+    let mut writing = output::create(output, &[trace.to_owned()], spec, &Totals::default())?;
+    writing.sample(sample);
+    let (filter, salt) = (Filter::with_rate(sample.rate), mix(sample.seed));
+    let interrupt = Interrupt::listen()?;
+    let mut progress = Progress::new("sampling");
+    let (mut requests, mut kept) = (0, 0);
+    while let Some(access) = source.next() {
+        let access: Access = access.with_context(|| in_trace(trace))?;
+        requests += 1;
+        if filter.keeps(mix(access.key ^ salt)) {
+            writing.put(&access, source.key()).with_context(|| format!("writing '{output}'"))?;
+            kept += 1;
+        } else {
+            let reads = u64::from(access.op == Op::Get);
+            writing.pass(Passed { requests: 1, reads });
+        }
+        if requests % BLOCK == 0 {
+            ensure!(!interrupt.is_wanted(), "interrupted: '{output}' is not written");
+        }
+        progress.step();
+    }
+    let bytes = writing.finish()?;
+    Ok(Sampled { trace, output, rate: sample.rate, requests, kept, bytes })
+}

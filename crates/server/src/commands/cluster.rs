@@ -1,0 +1,286 @@
+//! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
+
+use super::flag::{FAST, READ, SLOTTED};
+use super::{Call, Command, Done, Failure, Refused, get};
+use crate::cluster::{Cluster, Elsewhere, Node};
+use std::fmt::Write;
+use std::sync::Arc;
+use store::Scope;
+use wire::slots::{SLOTS, slot};
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::container("cluster", 0, SUBCOMMANDS).doc("cluster", "3.0.0", "Who has which slots."),
+    Command::new("asking", 1, FAST, accept).categories(&["connection"]).doc(
+        "cluster",
+        "3.0.0",
+        "Accepted, and changes nothing: no slot is on its way.",
+    ),
+    Command::new("readonly", 1, FAST, accept).categories(&["connection"]).doc(
+        "cluster",
+        "3.0.0",
+        "Accepted, and changes nothing: there are no replicas.",
+    ),
+    Command::new("readwrite", 1, FAST, accept).categories(&["connection"]).doc(
+        "cluster",
+        "3.0.0",
+        "Accepted, and changes nothing: there are no replicas.",
+    ),
+];
+
+const SUBCOMMANDS: &[Command] = &[
+    Command::new("cluster|slots", 2, 0, slots).doc(
+        "cluster",
+        "3.0.0",
+        "Ranges of slots, and the node that has each.",
+    ),
+    Command::new("cluster|shards", 2, 0, shards).doc("cluster", "7.0.0", "Nodes with their slots."),
+    Command::new("cluster|nodes", 2, 0, nodes).doc("cluster", "3.0.0", "Nodes, a line each."),
+    Command::new("cluster|info", 2, 0, info).doc("cluster", "3.0.0", "The state of the cluster."),
+    Command::new("cluster|myid", 2, 0, myid).doc("cluster", "3.0.0", "The id of this node."),
+    Command::new("cluster|myshardid", 2, 0, myid).doc("cluster", "7.2.0", "The id of this node."),
+    Command::new("cluster|links", 2, 0, links).doc("cluster", "7.0.0", "Nodes speak to nobody."),
+    Command::new("cluster|keyslot", 3, 0, keyslot).doc("cluster", "3.0.0", "The slot of a key."),
+    Command::new("cluster|countkeysinslot", 3, READ, count_keys).doc(
+        "cluster",
+        "3.0.0",
+        "Counts the keys of a slot, by looking at all.",
+    ),
+    Command::new("cluster|getkeysinslot", 4, READ, get_keys).doc(
+        "cluster",
+        "3.0.0",
+        "Keys of a slot.",
+    ),
+    Command::new("cluster|help", 2, 0, help).doc("cluster", "5.0.0", "The subcommands of CLUSTER."),
+];
+
+/// Items looked at in one step of a walk.
+const STEP: usize = 1_000;
+
+/// A node's bus, where it would have one, is so far from its port.
+const BUS: u32 = 10_000;
+
+/// The cluster this server is of.
+fn cluster(call: &Call<'_>) -> Result<Arc<Cluster>, Failure> {
+    let cluster = call.view.cluster.clone();
+    cluster.ok_or_else(|| "ERR This instance has cluster support disabled".into())
+}
+
+/// Whether the keys and channels of a call are this node's.
+#[inline(never)]
+pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<(), Refused> {
+    let (command, args) = (get(number), &call.args);
+    let keys = command.key_places(args.len()).map(|at| call.arg(at));
+    let channels = command.channel_places(args.len()).map(|at| call.arg(at));
+    let checked = if command.has(SLOTTED) { cluster.check(channels) } else { cluster.check(keys) };
+    checked.map_err(|elsewhere| Refused::Elsewhere(number, elsewhere))
+}
+
+/// Where the client is sent.
+pub(super) fn redirect(call: &Call<'_>, elsewhere: Elsewhere) -> Failure {
+    let owner = |slot| call.view.cluster.as_ref()?.owner(slot);
+    match elsewhere {
+        Elsewhere::Cross => "CROSSSLOT Keys in request don't hash to the same slot".into(),
+        Elsewhere::Moved(slot) if let Some(node) = owner(slot) => {
+            format!("MOVED {slot} {}:{}", node.host, port(call, node)).into_bytes().into()
+        }
+        _ => "CLUSTERDOWN Hash slot not served".into(),
+    }
+}
+
+/// The port of a node for this client.
+fn port(call: &Call<'_>, node: &Node) -> u16 {
+    let tls_port = call.view.settings.tls_port;
+    node.port_for(tls_port > 0 && call.session.client.listener == tls_port)
+}
+
+fn accept(call: &mut Call<'_>) -> Done {
+    cluster(call)?;
+    call.ok()
+}
+
+fn slots(call: &mut Call<'_>) -> Done {
+    let cluster = cluster(call)?;
+    call.out.array(cluster.nodes.iter().map(|node| node.slots.len()).sum());
+    for node in &cluster.nodes {
+        let port = port(call, node);
+        for range in &node.slots {
+            call.out.array(3);
+            call.out.integer((*range.start()).into());
+            call.out.integer((*range.end()).into());
+            call.out.array(4);
+            call.out.bulk(node.host.as_bytes());
+            call.out.integer(port.into());
+            call.out.bulk(node.id.as_bytes());
+            call.out.array(0);
+        }
+    }
+    Ok(())
+}
+
+fn shards(call: &mut Call<'_>) -> Done {
+    let cluster = cluster(call)?;
+    call.out.array(cluster.nodes.len());
+    for node in &cluster.nodes {
+        let out = &mut call.out;
+        out.map(2);
+        out.bulk(b"slots");
+        out.array(2 * node.slots.len());
+        for range in &node.slots {
+            out.integer((*range.start()).into());
+            out.integer((*range.end()).into());
+        }
+        out.bulk(b"nodes");
+        out.array(1);
+        out.map(7 + usize::from(node.tls_port > 0));
+        for (name, value) in [("id", &node.id), ("endpoint", &node.host), ("ip", &node.host)] {
+            out.bulk(name.as_bytes());
+            out.bulk(value.as_bytes());
+        }
+        out.bulk(b"port");
+        out.integer(node.port.into());
+        if node.tls_port > 0 {
+            out.bulk(b"tls-port");
+            out.integer(node.tls_port.into());
+        }
+        out.bulk(b"role");
+        out.bulk(b"master");
+        out.bulk(b"replication-offset");
+        out.integer(0);
+        out.bulk(b"health");
+        out.bulk(b"online");
+    }
+    Ok(())
+}
+
+fn nodes(call: &mut Call<'_>) -> Done {
+    let cluster = cluster(call)?;
+    let mut text = String::new();
+    for (node, epoch) in cluster.nodes.iter().zip(1..) {
+        let port = port(call, node);
+        let bus = (u32::from(port) + BUS) % 65_536;
+        let flags = if node == cluster.me() { "myself,master" } else { "master" };
+        // Writing to a String does not fail.
+        let _ =
+            write!(text, "{} {}:{port}@{bus} {flags} - 0 0 {epoch} connected", node.id, node.host);
+        for range in &node.slots {
+            let _ = match (range.start(), range.end()) {
+                (first, last) if first == last => write!(text, " {first}"),
+                (first, last) => write!(text, " {first}-{last}"),
+            };
+        }
+        text.push('\n');
+    }
+    call.out.verbatim(&text);
+    Ok(())
+}
+
+fn info(call: &mut Call<'_>) -> Done {
+    let cluster = cluster(call)?;
+    let (assigned, known) = (cluster.assigned(), cluster.nodes.len());
+    let size = cluster.nodes.iter().filter(|node| !node.slots.is_empty()).count();
+    let mut text = String::new();
+    // A node serves what it has, whoever else is there.
+    for (name, value) in [
+        ("cluster_state", "ok".to_owned()),
+        ("cluster_slots_assigned", assigned.to_string()),
+        ("cluster_slots_ok", assigned.to_string()),
+        ("cluster_slots_pfail", "0".to_owned()),
+        ("cluster_slots_fail", "0".to_owned()),
+        ("cluster_known_nodes", known.to_string()),
+        ("cluster_size", size.to_string()),
+        ("cluster_current_epoch", known.to_string()),
+        ("cluster_my_epoch", "1".to_owned()),
+        ("cluster_stats_messages_sent", "0".to_owned()),
+        ("cluster_stats_messages_received", "0".to_owned()),
+        ("total_cluster_links_buffer_limit_exceeded", "0".to_owned()),
+    ] {
+        let _ = write!(text, "{name}:{value}\r\n");
+    }
+    call.out.verbatim(&text);
+    Ok(())
+}
+
+fn myid(call: &mut Call<'_>) -> Done {
+    let cluster = cluster(call)?;
+    call.out.bulk(cluster.me().id.as_bytes());
+    Ok(())
+}
+
+fn links(call: &mut Call<'_>) -> Done {
+    cluster(call)?;
+    call.out.array(0);
+    Ok(())
+}
+
+fn keyslot(call: &mut Call<'_>) -> Done {
+    cluster(call)?;
+    call.out.integer(slot(call.arg(2)).into());
+    Ok(())
+}
+
+/// Up to so many keys of the slot at argument 2 that the client can see, in its database.
+fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
+    cluster(call)?;
+    let wanted = call.integer(2)?;
+    if !(0..i64::from(SLOTS)).contains(&wanted) {
+        return Err("ERR Invalid slot".into());
+    }
+    let scope = Scope { tenant: call.session.owners.only(), db: Some(call.session.db) };
+    let (mut found, mut cursor) = (vec![], 0);
+    loop {
+        cursor = call.shared.store.scan(scope, cursor, STEP, call.now, |item| {
+            let is_seen = call.session.owners.of(item.key) == item.tenant;
+            if is_seen && i64::from(slot(item.key)) == wanted && found.len() < most {
+                found.push(item.key.to_vec());
+            }
+        });
+        if cursor == 0 || found.len() >= most {
+            return Ok(found);
+        }
+    }
+}
+
+fn count_keys(call: &mut Call<'_>) -> Done {
+    let keys = keys_of_slot(call, usize::MAX)?;
+    call.out.integer(keys.len() as i64);
+    Ok(())
+}
+
+fn get_keys(call: &mut Call<'_>) -> Done {
+    let most = usize::try_from(call.integer(3)?).map_err(|_| "ERR Invalid number of keys")?;
+    let keys = keys_of_slot(call, most)?;
+    call.out.array(keys.len());
+    for key in keys {
+        call.out.bulk(&key);
+    }
+    Ok(())
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "CLUSTER <subcommand> [<arg> ...]. Subcommands are:",
+        "COUNTKEYSINSLOT <slot>",
+        "    Count the keys of a slot.",
+        "GETKEYSINSLOT <slot> <count>",
+        "    Keys of a slot.",
+        "INFO",
+        "    The state of the cluster.",
+        "KEYSLOT <key>",
+        "    The slot of a key.",
+        "LINKS",
+        "    Empty: nodes speak to nobody.",
+        "MYID",
+        "    The id of this node.",
+        "MYSHARDID",
+        "    The id of this node.",
+        "NODES",
+        "    Nodes, a line each.",
+        "SHARDS",
+        "    Nodes with their slots.",
+        "SLOTS",
+        "    Ranges of slots, and the node that has each.",
+        "HELP",
+        "    Print this help.",
+    ])
+}

@@ -1,0 +1,115 @@
+//! The bytes of a trace: a file or standard input, behind its compression, which is known by the
+//! first bytes and not by the name.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+/// Bytes read from a file at a time.
+const CHUNK: usize = 1 << 18;
+/// Bytes looked at to tell a format.
+const HEAD: u64 = 1 << 12;
+
+/// An open file.
+pub struct Opened {
+    /// Its first bytes, by which a format is known.
+    pub head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+    /// Why there are no more bytes than these.
+    failed: Option<io::Error>,
+}
+
+/// Opens a path, or standard input where it is `-`.
+///
+/// # Errors
+/// What the machine said, and what would mend it.
+pub fn open(name: &str) -> io::Result<Opened> {
+    let mut rest = bytes(name)?;
+    let mut head = vec![];
+    let failed = (&mut rest).take(HEAD).read_to_end(&mut head).err();
+    Ok(Opened { head, rest, failed })
+}
+
+impl Opened {
+    /// Why the first bytes could not all be read, if so; a lenient reader takes what there is.
+    pub fn failure(&mut self, lenient: bool) -> Option<io::Error> {
+        if lenient && !self.head.is_empty() { None } else { self.failed.take() }
+    }
+
+    /// All bytes, the first ones included.
+    pub fn reader(self) -> Box<dyn BufRead + Send> {
+        let rest: Box<dyn Read + Send> = match self.failed {
+            Some(error) => Box::new(Failed(Some(error))),
+            None => self.rest,
+        };
+        Box::new(BufReader::with_capacity(CHUNK, Cursor::new(self.head).chain(rest)))
+    }
+}
+
+/// The bytes of a file or of standard input, behind their compression.
+fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
+    let mut raw: Box<dyn BufRead + Send> = if name == "-" {
+        Box::new(BufReader::with_capacity(CHUNK, io::stdin()))
+    } else {
+        let file = File::open(name).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is no such file: check the path; a generator is named as in synth:zipf",
+            ),
+            _ => error,
+        })?;
+        if file.metadata()?.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "it is a directory: name one file in it",
+            ));
+        }
+        Box::new(BufReader::with_capacity(CHUNK, file))
+    };
+    let magic = peek(&mut raw)?;
+    let whole = Cursor::new(magic.clone()).chain(raw);
+    Ok(match magic.as_slice() {
+        // A frame, or a skippable frame before it.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
+            let mut decoder = zstd::Decoder::new(whole)?;
+            decoder.window_log_max(31)?;
+            Box::new(Unpacked(decoder))
+        }
+        [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
+        _ => Box::new(whole),
+    })
+}
+
+/// What is behind a compression. An error that is not the machine's is damage of the data.
+struct Unpacked<R>(R);
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(error.kind(), "the compressed file is cut off, fetch it again")
+            }
+            io::ErrorKind::Other | io::ErrorKind::InvalidInput
+                if error.raw_os_error().is_none() =>
+            {
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            }
+            _ => error,
+        })
+    }
+}
+
+/// What is behind bytes that could still be read: why no more can.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+/// The first bytes, taken out of the reader.
+fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
+    let mut head = vec![];
+    reader.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}

@@ -1,0 +1,56 @@
+//! Slots of Redis Cluster: which keys belong together.
+
+/// Slots that there are.
+pub const SLOTS: u16 = 16_384;
+
+/// Checksums of one byte: CRC-16 with the polynomial 0x1021 (XMODEM).
+const CHECKSUMS: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut sum, mut bit) = ((byte as u16) << 8, 0);
+        while bit < 8 {
+            sum = if sum & 0x8000 == 0 { sum << 1 } else { sum << 1 ^ 0x1021 };
+            bit += 1;
+        }
+        table[byte] = sum;
+        byte += 1;
+    }
+    table
+};
+
+/// The slot of a key. Of a key with a part in braces that part alone counts, so that keys can be
+/// kept together: `{user7}:name` and `{user7}:mail`.
+pub fn slot(key: &[u8]) -> u16 {
+    let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
+        let rest = &key[open + 1..];
+        let len = rest.iter().position(|&byte| byte == b'}')?;
+        (len > 0).then(|| &rest[..len])
+    });
+    let sum = tag
+        .unwrap_or(key)
+        .iter()
+        .fold(0u16, |sum, &byte| sum << 8 ^ CHECKSUMS[usize::from((sum >> 8) as u8 ^ byte)]);
+    sum % SLOTS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Examples of the specification of Redis Cluster.
+    #[test]
+    fn slots_are_those_of_redis() {
+        assert_eq!(CHECKSUMS[1], 0x1021);
+        assert_eq!(slot(b"123456789"), 0x31c3);
+        for (key, want) in [(&b"foo"[..], 12_182), (b"bar", 5_061), (b"hello", 866), (b"", 0)] {
+            assert_eq!(slot(key), want);
+        }
+        let same = [&b"{user1000}.following"[..], b"{user1000}.followers", b"user1000"];
+        assert!(same.iter().all(|key| slot(key) == slot(same[0])));
+        // An empty tag is none, and of several braces the first pair counts.
+        assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
+        assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
+        assert_ne!(slot(b"foo{}{bar}"), slot(b"bar"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Simulated caches.
+
+use crate::requests::Trace;
+use crate::{check_signals, wrong};
+use base::{Access, Bytes};
+use policy::{Cache, Choice};
+use pyo3::prelude::*;
+
+/// Requests between two looks at what Python wants.
+const STEP: usize = 1 << 20;
+
+/// What one policy made of a trace at one size.
+#[pyclass(frozen, get_all, module = "larder")]
+pub(crate) struct Result {
+    policy: String,
+    /// Bytes of the cache.
+    size: u64,
+    requests: u64,
+    reads: u64,
+    misses: u64,
+    miss_ratio: f64,
+    byte_miss_ratio: f64,
+    evictions: u64,
+}
+
+#[pymethods]
+impl Result {
+    fn __repr__(&self) -> String {
+        let Self { policy, size, miss_ratio, .. } = self;
+        format!("<larder.Result {policy} at {size} bytes: {miss_ratio:.4} missed>")
+    }
+}
+
+/// Bytes, or a share of the footprint such as `10%`.
+#[derive(FromPyObject)]
+pub(crate) enum Size {
+    Bytes(u64),
+    Text(String),
+}
+
+impl Size {
+    pub(crate) fn of(&self, footprint: u64) -> PyResult<Bytes> {
+        let size = match self {
+            Self::Bytes(bytes) => Bytes(*bytes),
+            Self::Text(text) => match text.strip_suffix('%') {
+                Some(percent) => {
+                    let share: f64 = percent.trim().parse().map_err(|_| size_error(text))?;
+                    Bytes((footprint as f64 * share / 100.0) as u64)
+                }
+                None => Bytes::parse(text).map_err(wrong)?,
+            },
+        };
+        if size == Bytes(0) {
+            Err(wrong("a size of no bytes: write a larger one"))
+        } else {
+            Ok(size)
+        }
+    }
+}
+
+fn size_error(text: &str) -> PyErr {
+    wrong(format!("'{text}' is no size: write bytes, 64mb, or a share such as 10%"))
+}
+
+/// One value, or several.
+#[derive(FromPyObject)]
+pub(crate) enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    fn all(self) -> Vec<T> {
+        match self {
+            Self::One(one) => vec![one],
+            Self::Many(many) => many,
+        }
+    }
+}
+
+/// Plays a trace to caches: every policy at every size.
+#[pyfunction]
+#[pyo3(signature = (trace, policies, sizes, seed=1, keep_sizes=false))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    trace: &Trace,
+    policies: OneOrMany<String>,
+    sizes: OneOrMany<Size>,
+    seed: u64,
+    keep_sizes: bool,
+) -> PyResult<Vec<Result>> {
+    let policies: Vec<Choice> = policies
+        .all()
+        .iter()
+        .map(|text| policy::parse(text).map_err(wrong))
+        .collect::<PyResult<_>>()?;
+    let footprint = py.detach(|| trace.all_bytes());
+    let sizes: Vec<Bytes> =
+        sizes.all().iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
+    let requests = trace.requests.clone();
+    py.detach(|| {
+        let mut results = vec![];
+        for policy in &policies {
+            for &size in &sizes {
+                let cache = Cache::new(policy, size, seed);
+                let cache = if keep_sizes { cache.keeping_sizes() } else { cache };
+                results.push(play(policy, size, cache, &requests)?);
+            }
+        }
+        Ok(results)
+    })
+}
+
+fn play(policy: &Choice, size: Bytes, mut cache: Cache, requests: &[Access]) -> PyResult<Result> {
+    for block in requests.chunks(STEP) {
+        for access in block {
+            cache.access(access);
+        }
+        check_signals()?;
+    }
+    let stats = cache.stats();
+    Ok(Result {
+        policy: policy.to_string(),
+        size: size.0,
+        requests: requests.len() as u64,
+        reads: stats.gets,
+        misses: stats.misses,
+        miss_ratio: stats.miss_ratio(),
+        byte_miss_ratio: stats.byte_miss_ratio(),
+        evictions: stats.evictions,
+    })
+}
+
+/// Names of the policies.
+#[pyfunction]
+pub(crate) fn policies() -> Vec<&'static str> {
+    policy::ALL.iter().map(|spec| spec.name).collect()
+}
