@@ -132,7 +132,8 @@ mod tests {
         assert!((miss_ratio(&nodes, 1.0).unwrap() - 0.64).abs() < 0.01);
         assert!((miss_ratio(&nodes, 1.5).unwrap() - 0.46).abs() < 0.01);
         let idle = Node { report: Report::default(), ..nodes[0].clone() };
-        assert_eq!((more_each(&[idle.clone()], MB), miss_ratio(&[idle], 1.0)), (None, None));
+        let idle = std::slice::from_ref(&idle);
+        assert_eq!((more_each(idle, MB), miss_ratio(idle, 1.0)), (None, None));
         assert_eq!(Recent::default().miss_ratio(), None);
     }
 }

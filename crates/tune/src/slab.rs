@@ -333,7 +333,9 @@ mod tests {
         let pools = |misses: [u64; 2]| {
             let looks = misses.map(|misses| Look { reads: 500, misses, ..Look::default() });
             let mut all = test_slabs::snapshot(&looks.map(|look| (1, look))).pools;
-            all.iter_mut().for_each(|pool| pool.penalty_us = 20.0);
+            for pool in &mut all {
+                pool.penalty_us = 20.0;
+            }
             all
         };
         for target in [Target::MissRatio(0.1), Target::MeanUs(2.0)] {

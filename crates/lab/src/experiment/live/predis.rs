@@ -37,9 +37,11 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
         rows.push(Row::larder(name, settings)?);
     }
     // The client says what each fetch took, and only that makes a class.
-    let [near, far] = ["near", "far"].map(|name| format!("{name} match prefix {name}: penalty hint"));
     let mut hint = Row::larder("predis hint", "--recipe predis")?.asked("--tell-costs");
-    hint.arguments.extend(["--tenant".to_owned(), near, "--tenant".to_owned(), far]);
+    for name in ["near", "far"] {
+        let line = format!("{name} match prefix {name}: penalty hint");
+        hint.arguments.extend(["--tenant".to_owned(), line]);
+    }
     rows.push(hint);
     let [near, far] = setting.databases();
     let slow = format!("{far},{SLOWER}");

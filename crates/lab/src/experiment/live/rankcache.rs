@@ -1,8 +1,8 @@
 //! Processor time a request, and requests a second, of all live policies beside stock servers [1].
 //!
-//! Each server has one thread, and then two. At 100 per cent of hits everything fits; at about 90 per cent, by a
-//! power law, there are evictions. Three depths: how many requests a client sends at once. Time of
-//! the server's threads is what counts, for client and server share the cores.
+//! Each server has one thread, and then two. At 100 per cent of hits everything fits; at about 90
+//! per cent, by a power law, there are evictions. Three depths: how many requests a client sends at
+//! once. Time of the server's threads is what counts, for client and server share the cores.
 //!
 //! [1] Beckmann, Chen, Cidon. LHD: Improving Cache Hit Rate by Maximizing Hit Density. NSDI '18;
 //!     RankCache is its server.
@@ -42,7 +42,8 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 Load::new(vec![tenant], &format!("--connections 4 --depth {depth}"))
             };
             let loads = [load(WARM, 1, 64), load(requests, 1, depth)];
-            play(setting, rows, &format!("{name}, depth {depth}{threads}"), (&loads, memory), findings)
+            let workload = format!("{name}, depth {depth}{threads}");
+            play(setting, rows, &workload, (&loads, memory), findings)
         };
         for (depth, requests) in DEPTHS {
             play(&one, "", depth, requests / less)?;
