@@ -34,7 +34,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use store::{Bounds, Evictable, Scope, Store};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use store::{Bounds, Evictable, Now, Scope, Store};
 use tune::tenant::{Finders, Origin, Owners};
 use wire::slots::slot;
 
@@ -104,9 +106,27 @@ impl View {
     }
 }
 
-/// Whether a slot is served here.
-fn is_mine(view: &View, slot: u16) -> bool {
-    view.cluster.as_ref().is_none_or(|cluster| cluster.is_mine(slot))
+/// When slots have moved, each thread has seen it after this time: nothing more is written to those
+/// that went.
+const SETTLES: Duration = Duration::from_millis(100);
+
+/// Deletes the items of slots that are not this server's. A thread of its own does, for it looks at
+/// every item.
+fn empty_slots(store: &Store, cluster: &Cluster, now: Now) {
+    let (mut lost, mut cursor) = (vec![], 0);
+    loop {
+        cursor = store.scan(Scope::ALL, cursor, 1_000, now, |found| {
+            if !cluster.is_mine(slot(found.key)) {
+                lost.push((found.tenant, found.db, found.key.to_vec()));
+            }
+        });
+        for (tenant, db, key) in lost.drain(..) {
+            store.delete(&store.key(tenant, db, &key), now);
+        }
+        if cursor == 0 {
+            return;
+        }
+    }
 }
 
 /// The state that all threads share.
@@ -178,6 +198,8 @@ pub(crate) struct Shared {
     generation: AtomicU64,
     /// Held while settings change.
     changing: Mutex<()>,
+    /// Who deletes the items of slots that went to other servers.
+    emptying: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Parts of the store for each thread: so many that two threads rarely meet in one.
@@ -268,6 +290,7 @@ impl Shared {
             generation: AtomicU64::new(view.generation),
             view: RwLock::new(Arc::new(view)),
             changing: Mutex::new(()),
+            emptying: Mutex::default(),
         };
         Ok(shared)
     }
@@ -353,9 +376,9 @@ impl Shared {
         self.tracking.limit(self, new.settings.tracking_max_keys);
         let rules_changed = new.settings.tenants != old.settings.tenants;
         let slots_changed = new.cluster != old.cluster;
-        if slots_changed {
-            // Of slots that come nothing may be left from when they were here before.
-            self.forget_slots_but(|slot| is_mine(&old, slot) || !is_mine(&new, slot));
+        if slots_changed && let Some(emptying) = self.emptying().take() {
+            // A slot that comes back is empty before it is served again.
+            let _ = emptying.join();
         }
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
@@ -372,29 +395,20 @@ impl Shared {
             self.forget_unfindable(&new);
         }
         if slots_changed {
-            self.forget_slots_but(|slot| is_mine(&new, slot));
+            self.tracking.forget_all(self, None);
+            *self.emptying() = new.cluster.clone().map(|cluster| {
+                let (store, now) = (self.store.clone(), self.clock.now());
+                std::thread::spawn(move || {
+                    std::thread::sleep(SETTLES);
+                    empty_slots(&store, &cluster, now);
+                })
+            });
         }
         Ok(())
     }
 
-    /// Deletes the items of slots that are not to be kept.
-    fn forget_slots_but(&self, keeps: impl Fn(u16) -> bool) {
-        let now = self.clock.now();
-        let (mut lost, mut cursor) = (vec![], 0);
-        loop {
-            cursor = self.store.scan(Scope::ALL, cursor, 1_000, now, |found| {
-                if !keeps(slot(found.key)) {
-                    lost.push((found.tenant, found.db, found.key.to_vec()));
-                }
-            });
-            for (tenant, db, key) in lost.drain(..) {
-                self.store.delete(&self.store.key(tenant, db, &key), now);
-            }
-            if cursor == 0 {
-                break;
-            }
-        }
-        self.tracking.forget_all(self, None);
+    fn emptying(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.emptying.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the items that no client finds any more because their keys now belong to another

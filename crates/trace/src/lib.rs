@@ -50,6 +50,16 @@ pub trait Source: Send {
         Ok(())
     }
 
+    /// Passes over all that `keeps` says no to, up to the next that it says yes to.
+    fn seek(&mut self, keeps: &mut dyn FnMut(&Access) -> bool) -> Option<Result<Access, Error>> {
+        loop {
+            match self.next()? {
+                Ok(access) if !keeps(&access) => {}
+                found => return Some(found),
+            }
+        }
+    }
+
     /// The text of the key of the access last returned, empty before the first. Where a source
     /// numbers its objects this is the number in decimal.
     fn key(&self) -> &[u8];
@@ -117,6 +127,10 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
         (**self).read(block, count)
+    }
+
+    fn seek(&mut self, keeps: &mut dyn FnMut(&Access) -> bool) -> Option<Result<Access, Error>> {
+        (**self).seek(keeps)
     }
 
     fn key(&self) -> &[u8] {

@@ -27,9 +27,19 @@ impl Progress {
     pub(super) fn step(&mut self) {
         self.requests += 1;
         if self.requests.is_multiple_of(STEP) {
-            self.bar.set_message(HumanCount(self.requests).to_string());
-            self.bar.tick();
+            self.show();
         }
+    }
+
+    /// So many more.
+    pub(super) fn steps(&mut self, requests: u64) {
+        self.requests += requests;
+        self.show();
+    }
+
+    fn show(&self) {
+        self.bar.set_message(HumanCount(self.requests).to_string());
+        self.bar.tick();
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Sampled<'a> {
 }
 
 /// Requests between two looks at whether somebody pressed Ctrl-C.
-const BLOCK: u64 = 1 << 12;
+const BLOCK: u64 = 1 << 16;
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let Args { trace, output, rate, seed, json, reading } = args;
@@ -90,21 +90,26 @@ pub(super) fn take<'a>(
     let (filter, salt) = (Filter::with_rate(sample.rate), mix(sample.seed));
     let interrupt = Interrupt::listen()?;
     let mut progress = Progress::new("sampling");
-    let (mut requests, mut kept) = (0, 0);
-    while let Some(access) = source.next() {
+    let (mut requests, mut kept, mut is_interrupted) = (0, 0, false);
+    let mut passed = Passed::default();
+    loop {
+        let found = source.seek(&mut |access| {
+            requests += 1;
+            if requests % BLOCK == 0 {
+                is_interrupted |= interrupt.is_wanted();
+                progress.steps(BLOCK);
+            }
+            let keeps = is_interrupted || filter.keeps(mix(access.key ^ salt));
+            passed.requests += u64::from(!keeps);
+            passed.reads += u64::from(!keeps && access.op == Op::Get);
+            keeps
+        });
+        writing.pass(std::mem::take(&mut passed));
+        ensure!(!is_interrupted, "interrupted: '{output}' is not written");
+        let Some(access) = found else { break };
         let access: Access = access.with_context(|| in_trace(trace))?;
-        requests += 1;
-        if filter.keeps(mix(access.key ^ salt)) {
-            writing.put(&access, source.key()).with_context(|| format!("writing '{output}'"))?;
-            kept += 1;
-        } else {
-            let reads = u64::from(access.op == Op::Get);
-            writing.pass(Passed { requests: 1, reads });
-        }
-        if requests % BLOCK == 0 {
-            ensure!(!interrupt.is_wanted(), "interrupted: '{output}' is not written");
-        }
-        progress.step();
+        writing.put(&access, source.key()).with_context(|| format!("writing '{output}'"))?;
+        kept += 1;
     }
     let bytes = writing.finish()?;
     Ok(Sampled { trace, output, rate: sample.rate, requests, kept, bytes })

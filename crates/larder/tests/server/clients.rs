@@ -85,6 +85,17 @@ fn pymemcache() {
     }
 }
 
+/// Keys spread over three servers by the client.
+#[test]
+fn pymemcache_over_several_servers() {
+    if python_has("pymemcache") {
+        let servers: Vec<_> = (0..3).map(|_| serve_both("--maxmemory 64mb")).collect();
+        let ports = servers.iter().map(|(_, port)| port.to_string());
+        let args: Vec<_> = std::iter::once(script("test_ketama.py")).chain(ports).collect();
+        succeeds("python3", &args.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
 /// Clients that `.ci/run` builds in the folder of the build: none of them, where it has not.
 fn built(name: &str) -> Option<String> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);

@@ -101,6 +101,30 @@ struct Recent {
     penalty: u64,
 }
 
+impl Recent {
+    /// Takes over what the flags say has changed, a number each.
+    fn change(
+        &mut self,
+        flag: u8,
+        mut number: impl FnMut() -> Result<u64, Damage>,
+    ) -> Result<(), Damage> {
+        if flag & VALUE != 0 {
+            let size = Some(number()?).filter(|size| *size <= SIZE_MAX);
+            self.value_size = size.ok_or("a size above 1 TiB")?;
+        }
+        if flag & TENANT != 0 {
+            self.tenant = u16::try_from(number()?).map_err(|_| "a tenant above 65535")?;
+        }
+        if flag & TTL != 0 {
+            self.ttl = number()?;
+        }
+        if flag & PENALTY != 0 {
+            self.penalty = number()?;
+        }
+        Ok(())
+    }
+}
+
 fn place(key: u64) -> usize {
     key as usize % PLACES
 }
@@ -121,6 +145,13 @@ impl Table {
     fn get(&self, place: usize) -> Option<&Recent> {
         let at = (*self.places.get(place)? as usize).checked_sub(1)?;
         self.recents.get(at)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    fn get_mut(&mut self, place: usize) -> Option<&mut Recent> {
+        let at = (*self.places.get(place)? as usize).checked_sub(1)?;
+        self.recents.get_mut(at)
     }
 
     /// What is at a place, which is taken from now on.
@@ -309,6 +340,8 @@ struct Compact {
 /// What is wrong with a block.
 type Damage = &'static str;
 
+const CUT: Damage = "a column that ends too soon";
+
 impl Compact {
     fn new(records: Records, charge: Charge) -> Self {
         Self {
@@ -387,7 +420,7 @@ impl Compact {
     }
 
     fn number(&mut self, column: usize) -> Result<u64, Damage> {
-        varint(&self.plain, &mut self.columns[column]).ok_or("a column that ends too soon")
+        varint(&self.plain, &mut self.columns[column]).ok_or(CUT)
     }
 
     fn small(&mut self, column: usize) -> Result<u32, Damage> {
@@ -415,12 +448,13 @@ impl Compact {
             _ => return Err("an operation that is none"),
         };
         self.last = if flag & NEW != 0 { self.read_key()? } else { self.number(PLACE)? as usize };
-        if self.table.get(self.last).is_none() {
-            return Err("a request for an object that is not in the table");
+        let absent = "a request for an object that is not in the table";
+        let recent = self.table.get_mut(self.last).ok_or(absent)?;
+        if flag & (VALUE | TENANT | TTL | PENALTY) != 0 {
+            recent.change(flag, || {
+                varint(&self.plain, &mut self.columns[FIELDS]).ok_or(CUT)
+            })?;
         }
-        let mut recent = std::mem::take(self.table.at(self.last));
-        let changed = self.read_changes(flag, &mut recent);
-        let size = self.charge.size(recent.key_size, recent.value_size);
         let access = Access {
             time: Micros(self.time),
             key: recent.key,
@@ -428,22 +462,20 @@ impl Compact {
             tenant: recent.tenant,
             key_size: recent.key_size,
             value_size: recent.value_size,
-            size,
+            size: self.charge.size(recent.key_size, recent.value_size),
             ttl: Micros(recent.ttl),
             penalty: Micros(recent.penalty),
             next: Tick::NEVER,
         };
-        *self.table.at(self.last) = recent;
-        changed?;
         self.passed = Passed::default();
-        let mut next = Tick::NEVER;
-        if flag & NEXT != 0 {
-            match self.sample {
-                Some(_) => self.passed = self.read_passed()?,
-                None => next = Tick(self.number(FIELDS)?),
-            }
+        if flag & NEXT == 0 {
+            return Ok(Some(access));
         }
-        Ok(Some(Access { next, ..access }))
+        if self.sample.is_some() {
+            self.passed = self.read_passed()?;
+            return Ok(Some(access));
+        }
+        Ok(Some(Access { next: Tick(self.number(FIELDS)?), ..access }))
     }
 
     /// Reads a new object into its place.
@@ -462,24 +494,6 @@ impl Compact {
         held.extend_from_slice(text);
         *recent = Recent { text: held, key, key_size, ..Recent::default() };
         Ok(place(key))
-    }
-
-    fn read_changes(&mut self, flag: u8, recent: &mut Recent) -> Result<(), Damage> {
-        if flag & VALUE != 0 {
-            let size = Some(self.number(FIELDS)?).filter(|size| *size <= SIZE_MAX);
-            recent.value_size = size.ok_or("a size above 1 TiB")?;
-        }
-        if flag & TENANT != 0 {
-            let tenant = self.number(FIELDS)?;
-            recent.tenant = u16::try_from(tenant).map_err(|_| "a tenant above 65535")?;
-        }
-        if flag & TTL != 0 {
-            recent.ttl = self.number(FIELDS)?;
-        }
-        if flag & PENALTY != 0 {
-            recent.penalty = self.number(FIELDS)?;
-        }
-        Ok(())
     }
 }
 
@@ -540,9 +554,21 @@ fn put_varint(to: &mut Vec<u8>, mut value: u64) {
 /// Takes a varint off a column, which goes from `column.0` to `column.1`.
 #[inline]
 fn varint(bytes: &[u8], column: &mut (usize, usize)) -> Option<u64> {
+    let column_of = bytes.get(column.0..column.1)?;
+    // Most numbers are of one byte or two.
+    match *column_of {
+        [first, ..] if first < 0x80 => {
+            column.0 += 1;
+            return Some(u64::from(first));
+        }
+        [first, second, ..] if second < 0x80 => {
+            column.0 += 2;
+            return Some(u64::from(first & 0x7f) | u64::from(second) << 7);
+        }
+        _ => {}
+    }
     let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(column.0).filter(|_| column.0 < column.1)?;
+    for (shift, &byte) in (0..64).step_by(7).zip(column_of) {
         column.0 += 1;
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
