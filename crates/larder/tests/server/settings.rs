@@ -208,7 +208,10 @@ fn what_has_no_default_is_a_variable_and_a_flag_too() {
         let path = |name: &str| dir.path().join(name).display().to_string();
         std::fs::write(path("tokens"), "alice:secret\n").unwrap();
         std::fs::write(path("users"), "user default on >pw ~* &* +@all\n").unwrap();
+        std::fs::write(path("slots"), "n1 127.0.0.1:7000 0-16383\n").unwrap();
         let value = |name: &str| match name {
+            "cluster-config" => path("slots"),
+            "cluster-node" => "n1".into(),
             "listener" => crate::process::free_port().to_string(),
             "memcached-auth-file" => path("tokens"),
             "memcached-bind" => format!("127.0.0.1:{}", crate::process::free_port()),

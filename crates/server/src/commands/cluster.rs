@@ -1,6 +1,6 @@
 //! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
 
-use super::flag::{FAST, READ, SLOTTED};
+use super::flag::{FAST, SLOTTED};
 use super::{Call, Command, Done, Failure, Refused, get};
 use crate::cluster::{Cluster, Elsewhere, Node};
 use std::fmt::Write;
@@ -41,12 +41,12 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("cluster|myshardid", 2, 0, myid).doc("cluster", "7.2.0", "The id of this node."),
     Command::new("cluster|links", 2, 0, links).doc("cluster", "7.0.0", "Nodes speak to nobody."),
     Command::new("cluster|keyslot", 3, 0, keyslot).doc("cluster", "3.0.0", "The slot of a key."),
-    Command::new("cluster|countkeysinslot", 3, READ, count_keys).doc(
+    Command::new("cluster|countkeysinslot", 3, 0, count_keys).doc(
         "cluster",
         "3.0.0",
         "Counts the keys of a slot, by looking at all.",
     ),
-    Command::new("cluster|getkeysinslot", 4, READ, get_keys).doc(
+    Command::new("cluster|getkeysinslot", 4, 0, get_keys).doc(
         "cluster",
         "3.0.0",
         "Keys of a slot.",
