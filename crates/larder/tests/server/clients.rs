@@ -48,12 +48,13 @@ fn redis_py() {
 }
 
 /// A script of `tests/clients`.
-fn script(name: &str) -> String {
+pub(crate) fn script(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name);
     path.to_str().unwrap().to_owned()
 }
 
-fn python_has(module: &str) -> bool {
+/// Whether Python has a module; said where not.
+pub(crate) fn python_has(module: &str) -> bool {
     let import = format!("import {module}");
     let found = run("python3", &["-c", &import]).is_some_and(|out| out.status.success());
     if !found {
@@ -97,7 +98,7 @@ fn pymemcache_over_several_servers() {
 }
 
 /// Clients that `.ci/run` builds in the folder of the build: none of them, where it has not.
-fn built(name: &str) -> Option<String> {
+pub(crate) fn built(name: &str) -> Option<String> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
     if !target.exists() {
         println!("skipped: {} is not built, as .ci/run would", target.display());

@@ -1,10 +1,11 @@
 //! Several servers under the protocol of Redis Cluster, their slots in a file.
 
 use crate::client::Client;
+use crate::clients::{built, python_has, script};
 use crate::memcached::Text;
 use crate::process::{Server, free_port, refuses, serve, serve_both};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -173,21 +174,6 @@ fn play(program: &str, args: &[&str]) -> Child {
     command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// A program of `tests/clients`, and those that `.ci/run` builds.
-fn script(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name);
-    path.to_str().unwrap().to_owned()
-}
-
-fn built(name: &str) -> Option<String> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
-    if !target.exists() {
-        println!("skipped: {} is not built, as .ci/run would", target.display());
-        return None;
-    }
-    Some(target.to_str().unwrap().to_owned())
-}
-
 /// redis-rs, as the others.
 fn play_redis_rs(port: u16, seconds: f64) {
     let url = format!("redis://127.0.0.1:{port}/");
@@ -217,15 +203,9 @@ fn clients_follow_slots_that_move() {
     let port = cluster.ports[0].to_string();
     let seconds = SECONDS.to_string();
     let mut players = vec![];
-    let has = |module: &str| {
-        let import = format!("import {module}");
-        Command::new("python3").args(["-c", &import]).output().is_ok_and(|out| out.status.success())
-    };
-    if has("redis") {
+    if python_has("redis") {
         let script = script("test_cluster.py");
         players.push(("redis-py", play("python3", &[&script, &port, &seconds])));
-    } else {
-        println!("skipped: python3 with redis is not installed");
     }
     if let Some(program) = built("go-clients") {
         players.push(("go-redis", play(&program, &["cluster", &port, &seconds])));
