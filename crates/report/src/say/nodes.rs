@@ -17,17 +17,16 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     });
     let waits = sum(|node| node.report.recent.wait_ms_per_s());
     let say = |lines: &mut Vec<String>, text: String| lines.extend(wrap(&text, super::COLUMNS, 0));
-    say(
-        &mut lines,
+    let asked = if reads < 1.0 {
+        "Hardly anybody reads.".to_owned()
+    } else {
+        let (missed, waits) = (percent(misses / reads), wait(1e3 * waits));
         format!(
-            "{} nodes hold {} together. Of {reads:.0} reads a second {} miss, and clients wait {} \
-             in every second for that.",
-            all.len(),
-            size(memory),
-            percent(misses / reads.max(f64::MIN_POSITIVE)),
-            wait(1e3 * waits)
-        ),
-    );
+            "Of {reads:.0} reads a second {missed} miss, and clients wait {waits} in every second \
+             for that."
+        )
+    };
+    say(&mut lines, format!("{} nodes hold {} together. {asked}", all.len(), size(memory)));
     lines.push(String::new());
     let width = all.iter().map(|node| node.name.chars().count()).max().unwrap_or(4).max(4);
     lines.push(format!(
@@ -66,7 +65,7 @@ pub fn nodes(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
     let gib = "One GiB more on each node";
     for (what, gain) in [
         (gib, nodes::more_each(all, 1 << 30)),
-        ("One node more, as large as the others,", nodes::one_more(all)),
+        ("One node more of the same size", nodes::one_more(all)),
     ] {
         say(&mut lines, bought(what, gain));
     }
@@ -105,4 +104,46 @@ fn hot(all: &[Node], slot_of: impl Fn(&[u8]) -> u16) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sizing::tests::tenant;
+    use crate::{HotKey, Report, Server};
+
+    #[test]
+    fn the_answer_comes_first_and_lines_are_short() {
+        let node = |name: &str, used: u64, end: u64| {
+            let mut one = tenant("t", used, end, 1e3, 1.0 - 0.9 * used as f64 / end as f64);
+            one.recent.wait_ms = 64_000.0;
+            one.hot_keys = vec![HotKey { key: "foo".into(), share: 0.3 }];
+            let server = Server { divided: used, ..Server::default() };
+            let recent = one.recent;
+            let report = Report { server, recent, tenants: vec![one], ..Report::default() };
+            Node { name: name.into(), slots: 5461, report }
+        };
+        let mib = 1 << 20;
+        let all = [
+            node("10.0.0.1:6379", 20 * mib, 2_000 * mib),
+            node("10.0.0.2:6379", 20 * mib, 60 * mib),
+            node("10.0.0.3:6379", 20 * mib, 2_000 * mib),
+        ];
+        let lines = nodes(&all, |_| 12_182);
+        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+        let text = lines.join(" ");
+        assert!(lines[0].starts_with("3 nodes hold 60.0 MiB together. Of 3000 reads"), "{text}");
+        assert!(text.contains("10.0.0.2:6379 is short of memory"), "{text}");
+        assert!(
+            text.contains("Slot 12182 is hot: 30 % of the requests to 10.0.0.1:6379"),
+            "{text}"
+        );
+        assert!(text.contains("One node more of the same size would save"), "{text}");
+        let idle = Node { report: Report::default(), ..all[0].clone() };
+        let text = nodes(&[idle], |_| 0).join(" ");
+        assert!(
+            text.contains("Hardly anybody reads.") && text.contains("nobody knows yet"),
+            "{text}"
+        );
+    }
 }
