@@ -1,11 +1,11 @@
 //! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
 
 use super::flag::{FAST, SLOTTED};
+use super::scan::{scope, sees};
 use super::{Call, Command, Done, Failure, Refused, get};
 use crate::cluster::{Cluster, Elsewhere, Node};
 use std::fmt::Write;
 use std::sync::Arc;
-use store::Scope;
 use wire::slots::{SLOTS, slot};
 
 /// This family.
@@ -226,12 +226,10 @@ fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     if !(0..i64::from(SLOTS)).contains(&wanted) {
         return Err("ERR Invalid slot".into());
     }
-    let scope = Scope { tenant: call.session.owners.only(), db: Some(call.session.db) };
     let (mut found, mut cursor) = (vec![], 0);
     loop {
-        cursor = call.shared.store.scan(scope, cursor, STEP, call.now, |item| {
-            let is_seen = call.session.owners.of(item.key) == item.tenant;
-            if is_seen && i64::from(slot(item.key)) == wanted && found.len() < most {
+        cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
+            if sees(call, item) && i64::from(slot(item.key)) == wanted && found.len() < most {
                 found.push(item.key.to_vec());
             }
         });

@@ -40,12 +40,12 @@ const STEP: usize = 1_000;
 const DRAWS_MAX: usize = 100;
 
 /// Which tables a client's keys may be in.
-fn scope(call: &Call<'_>) -> Scope {
+pub(super) fn scope(call: &Call<'_>) -> Scope {
     Scope { tenant: call.session.owners.only(), db: Some(call.session.db) }
 }
 
 /// Whether the client would find the item by its key.
-fn sees(call: &Call<'_>, found: &ScanItem<'_>) -> bool {
+pub(super) fn sees(call: &Call<'_>, found: &ScanItem<'_>) -> bool {
     call.session.owners.of(found.key) == found.tenant
 }
 
