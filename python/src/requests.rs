@@ -1,11 +1,10 @@
 //! Traces: read, generated, or made of arrays.
 
 use crate::{check_signals, failed, wrong};
-use base::hash::{self, mix};
+use base::hash::{self, KeyMap, mix};
 use base::{Access, Filter, Micros, Op, Size};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use std::collections::HashMap;
 use std::sync::Arc;
 use trace::Source;
 
@@ -29,7 +28,7 @@ impl Trace {
 
     /// The bytes of all objects, each at its largest.
     pub(crate) fn all_bytes(&self) -> u64 {
-        let mut sizes: HashMap<u64, Size> = HashMap::new();
+        let mut sizes: KeyMap<Size> = KeyMap::default();
         for access in self.requests.iter().filter(|access| access.op != Op::Delete) {
             let size = sizes.entry(access.key).or_default();
             *size = access.size.max(*size);

@@ -94,9 +94,12 @@ pub(crate) fn simulate(
         .iter()
         .map(|text| policy::parse(text).map_err(wrong))
         .collect::<PyResult<_>>()?;
-    let footprint = py.detach(|| trace.all_bytes());
+    let sizes = sizes.all();
+    // Only a share needs a look at the whole trace.
+    let is_share = |size: &Size| matches!(size, Size::Text(text) if text.contains('%'));
+    let footprint = if sizes.iter().any(is_share) { py.detach(|| trace.all_bytes()) } else { 0 };
     let sizes: Vec<Bytes> =
-        sizes.all().iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
+        sizes.iter().map(|size| size.of(footprint)).collect::<PyResult<_>>()?;
     let requests = trace.requests.clone();
     py.detach(|| {
         let mut results = vec![];

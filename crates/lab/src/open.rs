@@ -8,7 +8,9 @@ use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use trace::format::{self, Spec};
-use trace::{Access, Charge, Error, Passed, Sample, SkipBad, Source, TenantId, column, file};
+use trace::{
+    Access, Charge, Error, Passed, Sample, SkipBad, Sought, Source, TenantId, column, file,
+};
 
 /// How a trace is read: the flags every command that reads one has.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -232,6 +234,26 @@ impl Source for Limit {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         self.left = self.left.checked_sub(1)?;
         self.inner.next()
+    }
+
+    fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
+        let before = block.len();
+        let read = self.inner.read(block, count.min(usize::try_from(self.left).unwrap_or(count)));
+        self.left -= (block.len() - before) as u64;
+        read
+    }
+
+    fn seek(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
+        if self.left == 0 {
+            return Sought { passed: Passed::default(), found: None, is_over: true };
+        }
+        let sought = self.inner.seek(keeps, most.min(self.left));
+        self.left -= sought.passed.requests;
+        if self.left == 0 {
+            return Sought { found: None, is_over: true, ..sought };
+        }
+        self.left -= u64::from(sought.found.is_some());
+        sought
     }
 
     fn key(&self) -> &[u8] {

@@ -1,12 +1,14 @@
 //! Every policy at every size, over one reading of each trace, on all cores.
 //!
-//! A trace is read once into memory, together with what only a look at the whole of it tells: the
-//! footprint (which sizes in per cent refer to), when each key is asked for next (which the bounds
-//! need), and what an unbounded cache would have answered (which tells misses apart). Then each
-//! core takes one cache after the other and plays the whole trace to it, so that a cache stays near
-//! while it works. A trace too long to be held is read a second time instead, and all caches see it
-//! side by side.
+//! A trace is read once, together with what only a look at the whole of it tells: the footprint
+//! (which sizes in per cent refer to), when each key is asked for next (which the bounds need), and
+//! what an unbounded cache would have answered (which tells misses apart). It is spooled, in memory
+//! while it is short and in a file beyond, and each core takes one cache after the other and plays
+//! the whole trace to it, so that a cache stays near while it works. Where nothing of the whole
+//! needs to be known and each cache has a core, they play while the trace is read. So memory is
+//! bounded by what is resident, and not by the trace.
 
+mod annotator;
 #[cfg(test)]
 mod causes;
 #[cfg(test)]
@@ -15,6 +17,7 @@ mod chains;
 mod conformance;
 mod feed;
 mod outcome;
+mod packed;
 #[cfg(test)]
 mod peers;
 mod play;
@@ -22,12 +25,12 @@ mod player;
 mod recipe;
 mod show;
 mod size;
+mod spool;
 
 use crate::open::Options;
 use crate::report::json;
 use crate::whole_file;
 use anyhow::{Context, Result, anyhow, ensure};
-use feed::Feed;
 use outcome::Outcome;
 use policy::Choice;
 use size::Size;
@@ -146,10 +149,6 @@ pub fn run(args: Args) -> Result<()> {
     }
     let mut outcomes: Vec<Outcome> = vec![];
     for trace in &args.traces {
-        let feed = Feed::read(trace, &args.read, foresight)?;
-        if feed.lost() > 0 {
-            eprintln!("larder: trace '{trace}': {} requests are missing from it", feed.lost());
-        }
         let plan = play::Plan {
             choices: &choices,
             sizes: &args.size,
@@ -159,7 +158,18 @@ pub fn run(args: Args) -> Result<()> {
             tenants: args.tenant,
             threads,
         };
-        outcomes.extend(play::all(trace, &feed, &plan)?);
+        let (whole, played) = play::trace(trace, &args.read, foresight, &plan)?;
+        if whole.lost > 0 {
+            eprintln!("larder: trace '{trace}': {} requests are missing from it", whole.lost);
+        }
+        if whole.is_estimate {
+            eprintln!(
+                "larder: trace '{trace}' has more than {} keys: the footprint and what misses are \
+                 due to are estimated from a sample of them; sizes in bytes are exact",
+                annotator::KEYS_MAX
+            );
+        }
+        outcomes.extend(played);
     }
     if args.json {
         json::print(&outcomes)?;

@@ -50,14 +50,11 @@ pub trait Source: Send {
         Ok(())
     }
 
-    /// Passes over all that `keeps` says no to, up to the next that it says yes to.
-    fn seek(&mut self, keeps: &mut dyn FnMut(&Access) -> bool) -> Option<Result<Access, Error>> {
-        loop {
-            match self.next()? {
-                Ok(access) if !keeps(&access) => {}
-                found => return Some(found),
-            }
-        }
+    /// Passes over requests to keys that `keeps` says no to, `most` of them at most, up to the next
+    /// that it says yes to. Of a key it always has to say the same. A source that was sought in is
+    /// not read in another way behind that.
+    fn seek(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
+        seek_by_reading(self, keeps, most)
     }
 
     /// The text of the key of the access last returned, empty before the first. Where a source
@@ -120,6 +117,41 @@ pub struct Passed {
     pub reads: u64,
 }
 
+impl Passed {
+    pub(crate) fn count(&mut self, op: Op) {
+        self.requests += 1;
+        self.reads += u64::from(op == Op::Get);
+    }
+}
+
+/// What came of looking for a key.
+#[derive(Debug)]
+pub struct Sought {
+    /// What was passed over.
+    pub passed: Passed,
+    /// The request behind that, if its key is wanted.
+    pub found: Option<Result<Access, Error>>,
+    /// Whether there is nothing behind.
+    pub is_over: bool,
+}
+
+/// Looks for a key by reading each request.
+pub(crate) fn seek_by_reading<S: Source + ?Sized>(
+    source: &mut S,
+    keeps: &mut dyn FnMut(u64) -> bool,
+    most: u64,
+) -> Sought {
+    let mut passed = Passed::default();
+    while passed.requests < most {
+        match source.next() {
+            Some(Ok(access)) if !keeps(access.key) => passed.count(access.op),
+            Some(found) => return Sought { passed, found: Some(found), is_over: false },
+            None => return Sought { passed, found: None, is_over: true },
+        }
+    }
+    Sought { passed, found: None, is_over: false }
+}
+
 impl<S: Source + ?Sized> Source for Box<S> {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         (**self).next()
@@ -129,8 +161,8 @@ impl<S: Source + ?Sized> Source for Box<S> {
         (**self).read(block, count)
     }
 
-    fn seek(&mut self, keeps: &mut dyn FnMut(&Access) -> bool) -> Option<Result<Access, Error>> {
-        (**self).seek(keeps)
+    fn seek(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
+        (**self).seek(keeps, most)
     }
 
     fn key(&self) -> &[u8] {

@@ -1,7 +1,7 @@
 //! Why reads miss, as the pilot tells it from sampled keys, held against an unbounded cache that
 //! plays along: the product itself, on recorded traces to whose keys lives and removals were given.
 
-use super::feed::{Annotator, Cause};
+use super::annotator::{Annotator, Cause};
 use crate::open::{Options, open};
 use crate::plant::Bounds;
 use crate::product::Steered;
@@ -52,7 +52,7 @@ fn shares(requests: &[Access], memory: Bytes) -> [[f64; 4]; 2] {
             store.advance(access.time);
             pilot.tick(&mut store);
         }
-        let cause = known.see(access);
+        let cause = known.see(access).unwrap();
         if access.op != base::Op::Get {
             store.access(access);
             continue;

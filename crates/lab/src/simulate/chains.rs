@@ -108,8 +108,8 @@ fn check(trace: &str, ignore_size: bool, size: u64, k: u32, (theirs, seeds): (f6
     }
     let options = Options { ignore_size, limit: Some(1_000_000), ..Options::default() };
     let feed = Feed::read(&path.to_string_lossy(), &options, false).unwrap();
-    let accesses: Vec<Access> =
-        feed.held().unwrap().iter().flat_map(|chunk| chunk.accesses.clone()).collect();
+    let mut accesses: Vec<Access> = vec![];
+    feed.play(|chunk| accesses.extend_from_slice(&chunk.accesses)).unwrap();
     let share = |misses: usize| misses as f64 / accesses.len() as f64;
     let name = if k == 1 { "random".to_owned() } else { format!("klru:{k}") };
     let even = spread(SEEDS, |seed| {

@@ -1,6 +1,7 @@
 //! What one policy made of one trace at one size.
 
-use super::feed::{Cause, Feed};
+use super::annotator::Cause;
+use super::feed::Whole;
 use base::{Bytes, TenantId};
 use policy::Stats;
 use serde::Serialize;
@@ -35,6 +36,8 @@ pub(super) struct Outcome {
     pub(super) used_bytes: u64,
     pub(super) footprint_bytes: u64,
     pub(super) keys: u64,
+    /// Whether footprint, keys and `misses_by` are estimates from a sample of the keys.
+    pub(super) estimated: bool,
     pub(super) seed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) interval: Option<Interval>,
@@ -59,6 +62,19 @@ impl MissesBy {
             Cause::Deleted => &mut self.deleted,
             Cause::Evicted => &mut self.evicted,
         } += 1;
+    }
+
+    /// The same shares of so many misses, where those of a sample of the keys were counted.
+    pub(super) fn of(self, misses: u64) -> Self {
+        let Self { first_seen, expired, deleted, evicted } = self;
+        let counted = first_seen + expired + deleted + evicted;
+        if counted == misses || counted == 0 {
+            return self;
+        }
+        let share = |count: u64| (count as f64 / counted as f64 * misses as f64) as u64;
+        let [first_seen, expired, deleted] = [first_seen, expired, deleted].map(share);
+        let evicted = misses.saturating_sub(first_seen + expired + deleted);
+        Self { first_seen, expired, deleted, evicted }
     }
 }
 
@@ -92,11 +108,11 @@ pub(super) struct Share {
     pub(super) miss_bytes: u64,
 }
 
-pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>, feed: &Feed) -> Vec<Tenant> {
+pub(super) fn tenants(shares: &BTreeMap<TenantId, Share>, whole: &Whole) -> Vec<Tenant> {
     let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let tenant = |(&id, share): (&TenantId, &Share)| Tenant {
         id,
-        name: feed.tenant_name(id).map(str::to_owned),
+        name: whole.tenant_names.get(&id).cloned(),
         requests: share.gets,
         misses: share.misses,
         miss_ratio: ratio(share.misses, share.gets),

@@ -1,16 +1,17 @@
 //! Plays a trace to many caches, on all cores.
 
-use super::feed::{Chunk, Feed, progress};
+use super::feed::{self, Chunk, Feed, Whole, progress};
 use super::outcome::{self, Interval, MissesBy, Outcome, Share};
 use super::player::Player;
 use super::size::Size;
 use super::{LIVE, ReadSize};
+use crate::open::Options;
 use crate::product::Product;
 use anyhow::{Result, anyhow};
 use base::{Bytes, TenantId};
 use indicatif::ProgressBar;
 use policy::{Cache, Choice};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,7 +56,7 @@ impl Run {
             (None, None) => {
                 for (access, &cause) in chunk.accesses.iter().zip(&chunk.causes) {
                     if self.cache.access(access) == policy::Outcome::Miss {
-                        self.misses_by.count(cause);
+                        cause.into_iter().for_each(|cause| self.misses_by.count(cause));
                     }
                 }
                 self.accesses += chunk.accesses.len() as u64;
@@ -70,7 +71,7 @@ impl Run {
             let answer = self.cache.access(access);
             let missed = answer == policy::Outcome::Miss;
             if missed {
-                self.misses_by.count(cause);
+                cause.into_iter().for_each(|cause| self.misses_by.count(cause));
             }
             if let Some(tenants) = &mut self.tenants
                 && answer != policy::Outcome::Done
@@ -98,7 +99,7 @@ impl Run {
         interval.miss_ratio.push((gets > 0).then(|| misses as f64 / gets as f64));
     }
 
-    fn outcome(mut self, trace: &str, feed: &Feed, seed: u64) -> Outcome {
+    fn outcome(mut self, trace: &str, whole: &Whole, seed: u64) -> Outcome {
         if self.interval.as_ref().is_some_and(|i| !self.accesses.is_multiple_of(i.requests)) {
             self.close_interval();
         }
@@ -113,74 +114,93 @@ impl Run {
             miss_ratio: stats.miss_ratio(),
             byte_miss_ratio: stats.byte_miss_ratio(),
             requests_per_second: self.accesses as f64 / self.seconds.as_secs_f64().max(1e-9),
-            mean_penalty_us: outcome::mean_penalty(&stats, feed.has_penalties()),
-            misses_by: self.misses_by,
+            mean_penalty_us: outcome::mean_penalty(&stats, whole.has_penalties),
+            misses_by: self.misses_by.of(stats.misses),
             accesses: self.accesses,
             evictions: stats.evictions,
             expirations: stats.expirations,
             refusals: stats.refusals,
             objects: cache.len() as u64,
             used_bytes: cache.used().0,
-            footprint_bytes: feed.footprint(),
-            keys: feed.keys(),
+            footprint_bytes: whole.footprint,
+            keys: whole.keys,
+            estimated: whole.is_estimate,
             seed,
             interval: self.interval.take(),
             tenants: self
                 .tenants
                 .as_ref()
-                .map(|shares| outcome::tenants(shares, feed))
+                .map(|shares| outcome::tenants(shares, whole))
                 .unwrap_or_default(),
         }
     }
 }
 
-/// Every policy at every size: policies in the order asked for, each with its sizes.
-pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>> {
-    let runs: Vec<Run> = plan
-        .choices
-        .iter()
-        .flat_map(|choice| plan.sizes.iter().map(move |size| (choice, size)))
-        .map(|((name, choice), size)| {
-            let asked = size.of(feed.footprint());
-            let interval = |requests| Interval { requests, miss_ratio: vec![] };
-            Run {
-                policy: name.clone(),
-                size: size.clone(),
-                asked,
-                cache: match (choice.evictor(), plan.read_size) {
-                    (Ok(evictor), _) if name.starts_with(LIVE) => {
-                        Player::Product(Box::new(Product::new(evictor, asked, plan.seed)))
-                    }
-                    (_, ReadSize::New) => {
-                        Player::Simulated(Box::new(Cache::new(choice, asked, plan.seed)))
-                    }
-                    (_, ReadSize::First) => {
-                        let cache = Cache::new(choice, asked, plan.seed);
-                        Player::Simulated(Box::new(cache.keeping_sizes()))
-                    }
-                },
-                misses_by: MissesBy::default(),
-                seconds: Duration::ZERO,
-                accesses: 0,
-                interval: plan.interval.map(interval),
-                mark: (0, 0),
-                tenants: plan.tenants.then(BTreeMap::new),
+impl Plan<'_> {
+    /// The caches at the start: policies in the order asked for, each with its sizes.
+    fn runs(&self, size_of: impl Fn(&Size) -> Bytes) -> Vec<Run> {
+        let of_all_sizes = |choice| self.sizes.iter().map(move |size| (choice, size));
+        let pairs = self.choices.iter().flat_map(of_all_sizes);
+        pairs.map(|((name, choice), size)| self.run(name, choice, size, size_of(size))).collect()
+    }
+
+    fn run(&self, name: &str, choice: &Choice, size: &Size, asked: Bytes) -> Run {
+        let cache = match (choice.evictor(), self.read_size) {
+            (Ok(evictor), _) if name.starts_with(LIVE) => {
+                Player::Product(Box::new(Product::new(evictor, asked, self.seed)))
             }
-        })
-        .collect();
+            (_, ReadSize::New) => Player::Simulated(Box::new(Cache::new(choice, asked, self.seed))),
+            (_, ReadSize::First) => {
+                let cache = Cache::new(choice, asked, self.seed);
+                Player::Simulated(Box::new(cache.keeping_sizes()))
+            }
+        };
+        Run {
+            policy: name.to_owned(),
+            size: size.clone(),
+            asked,
+            cache,
+            misses_by: MissesBy::default(),
+            seconds: Duration::ZERO,
+            accesses: 0,
+            interval: self.interval.map(|requests| Interval { requests, miss_ratio: vec![] }),
+            mark: (0, 0),
+            tenants: self.tenants.then(BTreeMap::new),
+        }
+    }
+
+    /// The sizes of all caches, where the trace need not be known for them.
+    fn is_known_beforehand(&self) -> bool {
+        self.sizes.iter().all(|size| matches!(size, Size::Bytes(..)))
+    }
+}
+
+/// Every policy at every size. Where no size is a share of the footprint and there is a thread for
+/// each cache, they play while the trace is read; else it is read first.
+pub(super) fn trace(
+    name: &str,
+    options: &Options,
+    foresight: bool,
+    plan: &Plan,
+) -> Result<(Whole, Vec<Outcome>)> {
+    let caches = plan.choices.len() * plan.sizes.len();
+    if !foresight && caches <= plan.threads && plan.is_known_beforehand() {
+        return while_read(name, options, plan);
+    }
+    let feed = Feed::read(name, options, foresight)?;
+    let outcomes = all(name, &feed, plan)?;
+    Ok((feed.whole, outcomes))
+}
+
+/// Every policy at every size, of a trace that has been read.
+pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>> {
+    let runs = plan.runs(|size| size.of(feed.whole.footprint));
     let bar = progress(
         &format!("{trace}: {} caches", runs.len()),
-        Some(feed.requests() * runs.len() as u64),
+        Some(feed.whole.requests * runs.len() as u64),
     );
-    let outcomes = match feed.held() {
-        Some(chunks) => one_after_another(runs, chunks, plan.threads, &bar, |run| {
-            run.outcome(trace, feed, plan.seed)
-        }),
-        None => side_by_side(runs, feed, plan.threads, &bar)?
-            .into_iter()
-            .map(|run| run.outcome(trace, feed, plan.seed))
-            .collect(),
-    };
+    let finish = |run: Run| run.outcome(trace, &feed.whole, plan.seed);
+    let outcomes = one_after_another(runs, feed, plan.threads, &bar, finish)?;
     bar.finish_and_clear();
     Ok(outcomes)
 }
@@ -189,14 +209,14 @@ pub(super) fn all(trace: &str, feed: &Feed, plan: &Plan) -> Result<Vec<Outcome>>
 /// as it is counted, so no more of them are in memory than threads.
 fn one_after_another<T: Send>(
     runs: Vec<Run>,
-    chunks: &[Arc<Chunk>],
+    feed: &Feed,
     threads: usize,
     bar: &ProgressBar,
     finish: impl Fn(Run) -> T + Sync,
-) -> Vec<T> {
+) -> Result<Vec<T>> {
     let count = runs.len();
     let todo: Vec<Mutex<Option<Run>>> = runs.into_iter().map(|run| Mutex::new(Some(run))).collect();
-    let done: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    let done: Vec<Mutex<Option<Result<T>>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..threads.min(count) {
@@ -206,11 +226,11 @@ fn one_after_another<T: Send>(
                     let Some(cell) = todo.get(at) else { break };
                     let run = cell.lock().unwrap_or_else(PoisonError::into_inner).take();
                     let Some(mut run) = run else { continue };
-                    for chunk in chunks {
+                    let played = feed.play(|chunk| {
                         run.play(chunk);
                         bar.inc(chunk.accesses.len() as u64);
-                    }
-                    let result = Some(finish(run));
+                    });
+                    let result = Some(played.map(|()| finish(run)));
                     *done[at].lock().unwrap_or_else(PoisonError::into_inner) = result;
                 }
             });
@@ -220,60 +240,50 @@ fn one_after_another<T: Send>(
     taken.filter_map(|cell| cell.unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// The trace is read once more; each thread has some of the caches and sees every chunk.
-fn side_by_side(
-    runs: Vec<Run>,
-    feed: &Feed,
-    threads: usize,
-    bar: &ProgressBar,
-) -> Result<Vec<Run>> {
-    let threads = threads.clamp(1, runs.len().max(1));
-    let mut hands: Vec<Vec<(usize, Run)>> = (0..threads).map(|_| vec![]).collect();
-    for (at, run) in runs.into_iter().enumerate() {
-        hands[at % threads].push((at, run));
-    }
-    let mut played = thread::scope(|scope| {
-        let (senders, workers): (Vec<SyncSender<Arc<Chunk>>>, Vec<_>) = hands
+/// Each thread has one of the caches and sees every chunk as it is read.
+fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<Outcome>)> {
+    let runs = plan.runs(|size| size.of(0));
+    thread::scope(|scope| {
+        let (senders, workers): (Vec<SyncSender<Arc<Chunk>>>, Vec<_>) = runs
             .into_iter()
-            .map(|mut hand| {
+            .map(|mut run| {
                 let (sender, receiver) = sync_channel::<Arc<Chunk>>(UNDER_WAY);
                 let worker = scope.spawn(move || {
                     for chunk in receiver {
-                        for (_, run) in &mut hand {
-                            run.play(&chunk);
-                            bar.inc(chunk.accesses.len() as u64);
-                        }
+                        run.play(&chunk);
                     }
-                    hand
+                    run
                 });
                 (sender, worker)
             })
             .unzip();
-        let read = feed.again(|chunk| {
+        let mut handed = VecDeque::new();
+        let whole = feed::read(name, options, |chunk| {
+            let chunk = Arc::new(chunk);
             for sender in &senders {
                 // Only a worker that panicked hangs up; joining it tells.
                 let _ = sender.send(Arc::clone(&chunk));
             }
-            Ok(())
+            handed.push_back(chunk);
+            // What all have played is filled again.
+            let is_played = handed.front().is_some_and(|chunk| Arc::strong_count(chunk) == 1);
+            let played = is_played.then(|| handed.pop_front()).flatten();
+            Ok(played.and_then(Arc::into_inner).unwrap_or_default())
         });
         drop(senders);
-        let hands: Result<Vec<_>> = workers
+        let runs: Result<Vec<Run>> = workers
             .into_iter()
             .map(|worker| worker.join().map_err(|_| anyhow!("a simulation thread panicked")))
             .collect();
-        read.and(hands)
-    })?
-    .into_iter()
-    .flatten()
-    .collect::<Vec<_>>();
-    played.sort_by_key(|(at, _)| *at);
-    Ok(played.into_iter().map(|(_, run)| run).collect())
+        let (whole, runs) = (whole?, runs?);
+        let outcomes = runs.into_iter().map(|run| run.outcome(name, &whole, plan.seed)).collect();
+        Ok((whole, outcomes))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::Options;
 
     fn plan<'a>(choices: &'a [(String, Choice)], sizes: &'a [Size], threads: usize) -> Plan<'a> {
         Plan {
@@ -295,7 +305,7 @@ mod tests {
         let choices =
             ["lru", "klru:5", "lhd"].map(|name| (name.to_owned(), policy::parse(name).unwrap()));
         let sizes = ["1%", "10%"].map(|size| Size::parse(size).unwrap());
-        let counts = |outcomes: Vec<Outcome>| -> Vec<_> {
+        let counts = |outcomes: &[Outcome]| -> Vec<_> {
             outcomes.iter().map(|o| (o.policy.clone(), o.size_bytes, o.misses)).collect()
         };
         let one = all(trace, &feed, &plan(&choices, &sizes, 1)).unwrap();
@@ -309,37 +319,15 @@ mod tests {
             assert!((mean - outcome.miss_ratio).abs() < 1e-9);
             assert_eq!(outcome.tenants.iter().map(|t| t.misses).sum::<u64>(), outcome.misses);
         }
-        let one = counts(one);
-        assert_eq!(one, counts(all(trace, &feed, &plan(&choices, &sizes, 3)).unwrap()));
-        let bar = ProgressBar::hidden();
-        let runs = || -> Vec<Run> {
-            let plan = plan(&choices, &sizes, 2);
-            let (mut runs, size) = (vec![], &plan.sizes[1]);
-            for (name, choice) in plan.choices {
-                runs.push(Run {
-                    policy: name.clone(),
-                    size: size.clone(),
-                    asked: size.of(feed.footprint()),
-                    cache: Player::Simulated(Box::new(Cache::new(
-                        choice,
-                        size.of(feed.footprint()),
-                        1,
-                    ))),
-                    misses_by: MissesBy::default(),
-                    seconds: Duration::ZERO,
-                    accesses: 0,
-                    interval: None,
-                    mark: (0, 0),
-                    tenants: None,
-                });
-            }
-            runs
-        };
-        let streamed = side_by_side(runs(), &feed, 2, &bar).unwrap();
-        let streamed =
-            counts(streamed.into_iter().map(|run| run.outcome(trace, &feed, 1)).collect());
-        let large: Vec<_> = one.into_iter().filter(|count| count.1 == streamed[0].1).collect();
-        assert_eq!(streamed, large);
+        let three = all(trace, &feed, &plan(&choices, &sizes, 3)).unwrap();
+        assert_eq!(counts(&one), counts(&three));
+        let sizes = sizes.map(|size| size.of(feed.whole.footprint));
+        let sizes = sizes.map(|bytes| Size::Bytes(bytes, bytes.0.to_string()));
+        let plan = plan(&choices, &sizes, 6);
+        let (whole, streamed) = while_read(trace, &Options::default(), &plan).unwrap();
+        assert_eq!(counts(&one), counts(&streamed));
+        assert_eq!((whole.keys, whole.footprint), (feed.whole.keys, feed.whole.footprint));
+        assert!(one.iter().zip(&streamed).all(|(a, b)| a.misses_by == b.misses_by));
     }
 
     /// Whatever a trace says, sums stay within their numbers: every policy sees the end of time,

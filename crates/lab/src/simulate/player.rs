@@ -56,7 +56,7 @@ impl Player {
 mod tests {
     use super::*;
     use crate::open::Options;
-    use crate::simulate::feed::Feed;
+    use crate::simulate::feed::{Chunk, Feed};
 
     const TRACES: [&str; 2] = [
         "synth:zipf:keys=30000:skew=0.9:size=const/1000:requests=300000",
@@ -67,9 +67,12 @@ mod tests {
     const MORE: f64 = 0.02;
 
     fn misses(feed: &Feed, mut player: Player) -> (f64, usize) {
-        for access in feed.held().unwrap().iter().flat_map(|chunk| &chunk.accesses) {
-            player.access(access);
-        }
+        let play = |chunk: &Chunk| {
+            for access in &chunk.accesses {
+                player.access(access);
+            }
+        };
+        feed.play(play).unwrap();
         assert!(player.used() <= player.capacity());
         (player.stats().miss_ratio(), player.len())
     }

@@ -11,10 +11,10 @@ use crate::open::{self, Options};
 use crate::output;
 use crate::report;
 use anyhow::{Context, bail, ensure};
+use base::Filter;
 use base::hash::mix;
-use base::{Filter, Op};
 use serde::Serialize;
-use trace::{Access, Passed, Sample, Totals};
+use trace::{Access, Sample, Sought, Totals};
 
 /// Keep all requests of some keys, chosen by their hash
 ///
@@ -90,26 +90,26 @@ pub(super) fn take<'a>(
     let (filter, salt) = (Filter::with_rate(sample.rate), mix(sample.seed));
     let interrupt = Interrupt::listen()?;
     let mut progress = Progress::new("sampling");
-    let (mut requests, mut kept, mut is_interrupted) = (0, 0, false);
-    let mut passed = Passed::default();
+    let mut keeps = |key: u64| filter.keeps(mix(key ^ salt));
+    let (mut requests, mut kept, mut next_look) = (0, 0, BLOCK);
     loop {
-        let found = source.seek(&mut |access| {
+        let Sought { passed, found, is_over } = source.seek(&mut keeps, BLOCK);
+        requests += passed.requests;
+        writing.pass(passed);
+        if let Some(access) = found {
+            let access: Access = access.with_context(|| in_trace(trace))?;
+            writing.put(&access, source.key()).with_context(|| format!("writing '{output}'"))?;
             requests += 1;
-            if requests % BLOCK == 0 {
-                is_interrupted |= interrupt.is_wanted();
-                progress.steps(BLOCK);
-            }
-            let keeps = is_interrupted || filter.keeps(mix(access.key ^ salt));
-            passed.requests += u64::from(!keeps);
-            passed.reads += u64::from(!keeps && access.op == Op::Get);
-            keeps
-        });
-        writing.pass(std::mem::take(&mut passed));
-        ensure!(!is_interrupted, "interrupted: '{output}' is not written");
-        let Some(access) = found else { break };
-        let access: Access = access.with_context(|| in_trace(trace))?;
-        writing.put(&access, source.key()).with_context(|| format!("writing '{output}'"))?;
-        kept += 1;
+            kept += 1;
+        }
+        if requests >= next_look {
+            next_look = requests + BLOCK;
+            progress.steps(BLOCK);
+            ensure!(!interrupt.is_wanted(), "interrupted: '{output}' is not written");
+        }
+        if is_over {
+            break;
+        }
     }
     let bytes = writing.finish()?;
     Ok(Sampled { trace, output, rate: sample.rate, requests, kept, bytes })

@@ -1,0 +1,294 @@
+//! Why a read would miss, and the footprint: what an unbounded cache tells of each request.
+//!
+//! Of every key the largest size is kept, and until when it lives where that is not for ever. Most
+//! requests repeat a key asked for a moment before, about which nothing changes: a small table of
+//! such keys, by some bits of the hash, answers those out of the nearest cache. A trace of more
+//! keys than [`KEYS_MAX`] is told from a sample of them, half as many at each step, as SHARDS does
+//! [1]: the memory is bounded, the footprint and the causes are then estimates.
+//!
+//! [1] Waldspurger, Park, Garthwaite, Ahmad. Efficient MRC Construction with SHARDS. FAST '15.
+
+use base::hash::{KeyMap, mix};
+use base::{Access, Filter, Micros, Op, Size};
+
+/// Keys known at a time, at most: as many as fit a table of 2²⁰ places, 18 MB.
+pub(super) const KEYS_MAX: usize = (1 << 20) / 8 * 7;
+/// Places of the table of keys asked for a moment before: 256 KiB.
+const RECENT: usize = 1 << 14;
+/// Requests whose keys are looked up together: what is known of them fits the nearest cache.
+const AT_ONCE: usize = 64;
+/// Makes the sample independent of others that go by the same hash, such as the trace itself.
+const SALT: u64 = 0x5bd1_e995_97f4_a7c1;
+/// The end of the life of what was removed.
+const REMOVED: Micros = Micros(0);
+
+/// Why a read misses, if it does: what an unbounded cache would have answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Cause {
+    /// The first read of a key that was never written.
+    First,
+    /// Its time to live was over.
+    Expired,
+    /// It was removed by a request.
+    Deleted,
+    /// An unbounded cache holds it: more memory would help, or admission turned it away.
+    Evicted,
+}
+
+impl Cause {
+    pub(super) const ALL: [Self; 4] = [Self::First, Self::Expired, Self::Deleted, Self::Evicted];
+}
+
+/// An unbounded cache that tells why a read would miss, and adds up the footprint.
+#[derive(Debug)]
+pub(super) struct Annotator {
+    filter: Filter,
+    keys_max: usize,
+    /// The largest size of each key.
+    sizes: KeyMap<Size>,
+    /// When the lives end that do; at [`REMOVED`] for what was removed.
+    ends: KeyMap<Micros>,
+    /// Keys that live for ever, and the largest size of each.
+    recent: Vec<(u64, Size)>,
+    /// The sum of the sizes.
+    bytes: u64,
+}
+
+impl Default for Annotator {
+    fn default() -> Self {
+        Self::knowing(KEYS_MAX)
+    }
+}
+
+impl Annotator {
+    /// One that knows so many keys at most.
+    pub(super) fn knowing(keys_max: usize) -> Self {
+        let (sizes, ends) = (KeyMap::default(), KeyMap::default());
+        let recent = (0..RECENT).map(nobody).collect();
+        Self { filter: Filter::ALL, keys_max, sizes, ends, recent, bytes: 0 }
+    }
+
+    /// The causes of some requests in their order; none for a key outside the sample.
+    pub(super) fn see_all(&mut self, accesses: &[Access], causes: &mut Vec<Option<Cause>>) {
+        for part in accesses.chunks(AT_ONCE) {
+            // Most of the time goes to waiting for memory. These look-ups do not depend on each
+            // other, so the processor waits for several at once, and finds all of them below.
+            let far = part.iter().filter(|access| !self.is_unchanged(access));
+            let size = |access: &Access| self.sizes.get(&access.key).map_or(0, |size| size.get());
+            std::hint::black_box(far.map(size).fold(0, u64::wrapping_add));
+            causes.extend(part.iter().map(|access| self.see(access)));
+        }
+    }
+
+    /// Whether the key was asked for a moment before, and the request changes nothing.
+    #[inline]
+    fn is_unchanged(&self, access: &Access) -> bool {
+        let (key, size) = self.recent[place(access.key)];
+        let changes = access.op == Op::Delete || access.op == Op::Set && access.ttl != Micros(0);
+        key == access.key && access.size <= size && !changes
+    }
+
+    /// The cause of one request; none for a key outside the sample.
+    #[inline]
+    pub(super) fn see(&mut self, access: &Access) -> Option<Cause> {
+        if self.is_unchanged(access) {
+            return Some(Cause::Evicted);
+        }
+        self.filter.keeps(mix(access.key ^ SALT)).then(|| self.look_up(access))
+    }
+
+    fn look_up(&mut self, access: &Access) -> Cause {
+        let Some(largest) = self.sizes.get_mut(&access.key) else {
+            if access.op != Op::Delete {
+                self.sizes.insert(access.key, access.size);
+                self.bytes += u64::from(access.size);
+                self.live(access);
+                self.shrink();
+            }
+            return Cause::First;
+        };
+        if access.size > *largest && access.op != Op::Delete {
+            self.bytes += access.size.get() - largest.get();
+            *largest = access.size;
+        }
+        let largest = *largest;
+        let end = if self.ends.is_empty() { None } else { self.ends.get(&access.key).copied() };
+        if access.op == Op::Delete {
+            self.ends.insert(access.key, REMOVED);
+            self.recent[place(access.key)] = nobody(place(access.key));
+            return Cause::Deleted;
+        }
+        let cause = match end {
+            Some(REMOVED) => Cause::Deleted,
+            Some(end) if end <= access.time => Cause::Expired,
+            _ => Cause::Evicted,
+        };
+        if access.op == Op::Set || cause != Cause::Evicted {
+            self.ends.remove(&access.key);
+            self.live(access);
+        } else if end.is_none() {
+            self.recent[place(access.key)] = (access.key, largest);
+        }
+        cause
+    }
+
+    /// Notes when the life ends that the access begins.
+    fn live(&mut self, access: &Access) {
+        let at = place(access.key);
+        if access.ttl != Micros(0) {
+            let end = Micros(access.time.0.saturating_add(access.ttl.0));
+            self.ends.insert(access.key, end);
+            self.recent[at] = nobody(at);
+        }
+    }
+
+    /// Halves the sample until it is small enough.
+    fn shrink(&mut self) {
+        while self.sizes.len() > self.keys_max {
+            self.filter = Filter::below(self.filter.threshold() / 2);
+            let filter = self.filter;
+            self.sizes.retain(|&key, _| filter.keeps(mix(key ^ SALT)));
+            self.ends.retain(|&key, _| filter.keeps(mix(key ^ SALT)));
+            self.bytes = self.sizes.values().map(|size| size.get()).sum();
+            self.recent = (0..RECENT).map(nobody).collect();
+        }
+    }
+
+    /// The sum over all keys of the largest size each had.
+    pub(super) fn footprint(&self) -> u64 {
+        self.whole(self.bytes)
+    }
+
+    /// Different keys.
+    pub(super) fn keys(&self) -> u64 {
+        self.whole(self.sizes.len() as u64)
+    }
+
+    /// Whether more keys came than could be known, so that a sample of them tells.
+    pub(super) fn is_estimate(&self) -> bool {
+        self.filter != Filter::ALL
+    }
+
+    fn whole(&self, of_sample: u64) -> u64 {
+        if self.is_estimate() {
+            (of_sample as f64 / self.filter.rate()).round() as u64
+        } else {
+            of_sample
+        }
+    }
+}
+
+const fn place(key: u64) -> usize {
+    key as usize % RECENT
+}
+
+/// What no key is found by: a key of another place.
+const fn nobody(at: usize) -> (u64, Size) {
+    (!(at as u64), Size::ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    fn at(time: u64, access: Access) -> Access {
+        Access { time: Micros(time), ..access }
+    }
+
+    fn living(ttl: u64, access: Access) -> Access {
+        Access { ttl: Micros(ttl), ..access }
+    }
+
+    #[test]
+    fn misses_are_told_apart() {
+        let mut annotator = Annotator::default();
+        let steps = [
+            (at(0, living(10, Access::get(1, 5))), Cause::First),
+            (at(5, Access::get(1, 5)), Cause::Evicted),
+            (at(10, Access::get(1, 5)), Cause::Expired),
+            (at(99, Access::get(1, 9)), Cause::Evicted),
+            (at(100, Access::delete(1)), Cause::Deleted),
+            (at(101, Access::get(1, 5)), Cause::Deleted),
+            (at(102, Access::get(1, 5)), Cause::Evicted),
+            (at(103, Access::set(2, 7)), Cause::First),
+            (at(104, Access::get(2, 7)), Cause::Evicted),
+        ];
+        for (access, cause) in steps {
+            assert_eq!(annotator.see(&access), Some(cause), "{access:?}");
+        }
+        assert_eq!(annotator.footprint(), 9 + 7, "each key at its largest");
+        assert_eq!(annotator.keys(), 2);
+    }
+
+    proptest! {
+        /// The same as a map that keeps all of every key.
+        #[test]
+        fn agrees_with_a_plain_map(
+            steps in prop::collection::vec((0u64..9, 0u8..4, 1u32..4, 0u64..12), 0..300),
+        ) {
+            let mut annotator = Annotator::default();
+            let mut plain: HashMap<u64, (u32, bool, u64)> = HashMap::new();
+            for (time, (key, op, size, ttl)) in steps.into_iter().enumerate() {
+                let ttl = if ttl < 6 { 0 } else { ttl };
+                let time = time as u64;
+                let access = match op {
+                    0 | 1 => Access::get(key, size),
+                    2 => Access::set(key, size),
+                    _ => Access::delete(key),
+                };
+                let ends = if ttl == 0 { u64::MAX } else { time + ttl };
+                let is_removal = access.op == Op::Delete;
+                let want = match plain.get_mut(&key) {
+                    None => {
+                        if !is_removal {
+                            plain.insert(key, (size, true, ends));
+                        }
+                        Cause::First
+                    }
+                    Some((_, alive, _)) if is_removal => {
+                        *alive = false;
+                        Cause::Deleted
+                    }
+                    Some((largest, alive, end)) => {
+                        let cause = match (*alive, *end <= time) {
+                            (false, _) => Cause::Deleted,
+                            (true, true) => Cause::Expired,
+                            (true, false) => Cause::Evicted,
+                        };
+                        if access.op == Op::Set || cause != Cause::Evicted {
+                            (*alive, *end) = (true, ends);
+                        }
+                        *largest = size.max(*largest);
+                        cause
+                    }
+                };
+                prop_assert_eq!(annotator.see(&at(time, living(ttl, access))), Some(want));
+            }
+            let footprint: u64 = plain.values().map(|(size, ..)| u64::from(*size)).sum();
+            prop_assert_eq!(annotator.footprint(), footprint);
+        }
+    }
+
+    #[test]
+    fn a_sample_tells_of_more_keys_than_are_known() {
+        let mut annotator = Annotator::knowing(5_000);
+        let mut told = 0;
+        for round in 0..2 {
+            for key in 0..100_000u64 {
+                let access = Access::get(mix(key), 100 + (key % 100) as u32);
+                let cause = annotator.see(&access);
+                told += u64::from(cause.is_some());
+                let want = if round == 0 { Cause::First } else { Cause::Evicted };
+                assert!(cause.is_none_or(|cause| cause == want));
+            }
+        }
+        assert!(annotator.is_estimate() && annotator.sizes.len() <= 5_000);
+        assert!(told < 60_000, "{told}");
+        let near = |estimate: u64, exact: f64| (estimate as f64 / exact - 1.0).abs() < 0.05;
+        assert!(near(annotator.keys(), 1e5), "{}", annotator.keys());
+        assert!(near(annotator.footprint(), 149.5e5), "{}", annotator.footprint());
+    }
+}

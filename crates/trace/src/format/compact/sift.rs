@@ -1,0 +1,106 @@
+//! Finds the requests for some keys.
+//!
+//! For a sample of one key in a thousand nearly all requests are passed over, so this is what the
+//! sampling of a trace takes. Of a request that is passed over only the flags, the place and how
+//! many fields follow matter. What is known of a place is a byte, so that the whole table stays in
+//! a near cache, and the text of a key that is not wanted is kept nowhere.
+
+use super::read::{ABSENT, Compact, op};
+use super::table::{Damage, PLACES, place};
+use super::varint::unzigzag;
+use super::{FIELDS, FLAGS, NEW, NEXT, PENALTY, PLACE, TENANT, TIMES, TTL, VALUE};
+use crate::{Access, Passed, Sought, seek_by_reading};
+use base::hash;
+
+/// What is known of a place where only some keys are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sifted {
+    Empty,
+    /// A key that is not wanted: the table does not know it.
+    LeftOut,
+    Wanted,
+}
+
+impl Compact {
+    /// [`Source::seek`]: what is passed over is only decoded as far as needed to find the next.
+    pub(super) fn look_for(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
+        if self.sample.is_some() {
+            // Of what it passes over a sample would have to tell what it lacks itself.
+            return seek_by_reading(self, keeps, most);
+        }
+        if self.sifted.is_empty() {
+            self.begin_to_sift(keeps);
+        }
+        let mut passed = Passed::default();
+        let found = loop {
+            match self.has_more() {
+                Ok(true) if passed.requests < most => {}
+                Ok(_) => break None,
+                Err(error) => break Some(Err(error)),
+            }
+            match self.sift(keeps, most, &mut passed) {
+                Ok(None) => {}
+                Ok(Some(access)) => break Some(Ok(access)),
+                Err(damage) => break Some(Err(self.damaged(damage))),
+            }
+        };
+        self.read += passed.requests + u64::from(found.is_some());
+        Sought { passed, is_over: found.is_none() && self.ended, found }
+    }
+
+    /// Goes on within the block to the next request for a key that is wanted.
+    fn sift(
+        &mut self,
+        keeps: &mut dyn FnMut(u64) -> bool,
+        most: u64,
+        passed: &mut Passed,
+    ) -> Result<Option<Access>, Damage> {
+        while self.left > 0 && passed.requests < most {
+            let before = self.columns;
+            let delta = unzigzag(self.number(TIMES)?);
+            let flag = self.plain[self.columns[FLAGS].0];
+            self.columns[FLAGS].0 += 1;
+            let at = if flag & NEW != 0 {
+                self.sift_key(keeps)?
+            } else {
+                self.number(PLACE)? as usize
+            };
+            match self.sifted.get(at) {
+                Some(Sifted::LeftOut) => {}
+                Some(Sifted::Wanted) => {
+                    self.columns = before;
+                    self.left -= 1;
+                    return self.read_access();
+                }
+                _ => return Err(ABSENT),
+            }
+            self.time = self.time.wrapping_add(delta as u64);
+            for _ in 0..(flag & (VALUE | TENANT | TTL | PENALTY | NEXT)).count_ones() {
+                self.number(FIELDS)?;
+            }
+            passed.count(op(flag)?);
+            self.left -= 1;
+        }
+        Ok(None)
+    }
+
+    /// Passes over a new object, unless it is wanted; its place.
+    fn sift_key(&mut self, keeps: &mut dyn FnMut(u64) -> bool) -> Result<usize, Damage> {
+        let text = self.text()?;
+        let key = hash::bytes(0, &self.plain[text]);
+        self.number(FIELDS)?;
+        let sifted = if keeps(key) { Sifted::Wanted } else { Sifted::LeftOut };
+        self.sifted[place(key)] = sifted;
+        Ok(place(key))
+    }
+
+    /// Notes which of the objects in the table are wanted.
+    fn begin_to_sift(&mut self, keeps: &mut dyn FnMut(u64) -> bool) {
+        let known = |at: usize| match self.table.get(at) {
+            None => Sifted::Empty,
+            Some(recent) if keeps(recent.key) => Sifted::Wanted,
+            Some(_) => Sifted::LeftOut,
+        };
+        self.sifted = (0..PLACES).map(known).collect();
+    }
+}

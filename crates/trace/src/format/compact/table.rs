@@ -1,0 +1,86 @@
+//! The recent objects, which writer and reader keep alike.
+
+use super::{PENALTY, TENANT, TTL, VALUE};
+use crate::text::SIZE_MAX;
+
+/// Places in the table of recent objects. More places keep more objects but take longer names.
+pub(super) const PLACES: usize = 1 << 18;
+
+/// What is wrong with a block.
+pub(super) type Damage = &'static str;
+
+/// An object in the table, as its last request left it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recent {
+    pub(super) text: Vec<u8>,
+    pub(super) key: u64,
+    pub(super) key_size: u32,
+    pub(super) value_size: u64,
+    pub(super) tenant: u16,
+    pub(super) ttl: u64,
+    pub(super) penalty: u64,
+}
+
+impl Recent {
+    /// Takes over what the flags say has changed, a number each.
+    pub(super) fn change(
+        &mut self,
+        flag: u8,
+        mut number: impl FnMut() -> Result<u64, Damage>,
+    ) -> Result<(), Damage> {
+        if flag & VALUE != 0 {
+            let size = Some(number()?).filter(|size| *size <= SIZE_MAX);
+            self.value_size = size.ok_or("a size above 1 TiB")?;
+        }
+        if flag & TENANT != 0 {
+            self.tenant = u16::try_from(number()?).map_err(|_| "a tenant above 65535")?;
+        }
+        if flag & TTL != 0 {
+            self.ttl = number()?;
+        }
+        if flag & PENALTY != 0 {
+            self.penalty = number()?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn place(key: u64) -> usize {
+    key as usize % PLACES
+}
+
+/// The recent objects by place. Only places that are taken cost more than four bytes.
+pub(super) struct Table {
+    /// One more than the index in `recents`; 0 where the place is empty.
+    places: Vec<u32>,
+    recents: Vec<Recent>,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self { places: vec![0; PLACES], recents: vec![] }
+    }
+
+    /// What is at a place, if there is such a place and it is taken.
+    pub(super) fn get(&self, place: usize) -> Option<&Recent> {
+        let at = (*self.places.get(place)? as usize).checked_sub(1)?;
+        self.recents.get(at)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Recent> {
+        let at = (*self.places.get(place)? as usize).checked_sub(1)?;
+        self.recents.get_mut(at)
+    }
+
+    /// What is at a place, which is taken from now on.
+    pub(super) fn at(&mut self, place: usize) -> &mut Recent {
+        if self.places[place] == 0 {
+            self.recents.push(Recent::default());
+            self.places[place] = self.recents.len() as u32;
+        }
+        &mut self.recents[self.places[place] as usize - 1]
+    }
+}
+
