@@ -53,6 +53,8 @@ pub(super) struct Annotator {
     recent: Vec<(u64, Size)>,
     /// The sum of the sizes.
     bytes: u64,
+    /// How often a life got an end, or the sample smaller.
+    changes: u64,
 }
 
 impl Default for Annotator {
@@ -66,18 +68,31 @@ impl Annotator {
     pub(super) fn knowing(keys_max: usize) -> Self {
         let (sizes, ends) = (KeyMap::default(), KeyMap::default());
         let recent = (0..RECENT).map(nobody).collect();
-        Self { filter: Filter::ALL, keys_max, sizes, ends, recent, bytes: 0 }
+        Self { filter: Filter::ALL, keys_max, sizes, ends, recent, bytes: 0, changes: 0 }
     }
 
     /// The causes of some requests in their order; none for a key outside the sample.
     pub(super) fn see_all(&mut self, accesses: &[Access], causes: &mut Vec<Option<Cause>>) {
         for part in accesses.chunks(AT_ONCE) {
+            let began = self.changes;
+            let unchanged = part
+                .iter()
+                .rev()
+                .fold(0u64, |bits, access| bits << 1 | u64::from(self.is_unchanged(access)));
             // Most of the time goes to waiting for memory. These look-ups do not depend on each
             // other, so the processor waits for several at once, and finds all of them below.
-            let far = part.iter().filter(|access| !self.is_unchanged(access));
-            let size = |access: &Access| self.sizes.get(&access.key).map_or(0, |size| size.get());
-            std::hint::black_box(far.map(size).fold(0, u64::wrapping_add));
-            causes.extend(part.iter().map(|access| self.see(access)));
+            let mut far = !unchanged;
+            let mut sizes = 0;
+            while let Some(access) = part.get(far.trailing_zeros() as usize) {
+                sizes ^= self.sizes.get(&access.key).map_or(0, |size| size.get());
+                far &= far - 1;
+            }
+            std::hint::black_box(sizes);
+            for (at, access) in part.iter().enumerate() {
+                let is_unchanged = unchanged >> at & 1 == 1 && self.changes == began;
+                let cause = if is_unchanged { Some(Cause::Evicted) } else { self.see(access) };
+                causes.push(cause);
+            }
         }
     }
 
@@ -116,6 +131,7 @@ impl Annotator {
         let end = if self.ends.is_empty() { None } else { self.ends.get(&access.key).copied() };
         if access.op == Op::Delete {
             self.ends.insert(access.key, REMOVED);
+            self.changes += 1;
             self.recent[place(access.key)] = nobody(place(access.key));
             return Cause::Deleted;
         }
@@ -139,6 +155,7 @@ impl Annotator {
         if access.ttl != Micros(0) {
             let end = Micros(access.time.0.saturating_add(access.ttl.0));
             self.ends.insert(access.key, end);
+            self.changes += 1;
             self.recent[at] = nobody(at);
         }
     }
@@ -152,6 +169,7 @@ impl Annotator {
             self.ends.retain(|&key, _| filter.keeps(mix(key ^ SALT)));
             self.bytes = self.sizes.values().map(|size| size.get()).sum();
             self.recent = (0..RECENT).map(nobody).collect();
+            self.changes += 1;
         }
     }
 
@@ -230,6 +248,7 @@ mod tests {
             steps in prop::collection::vec((0u64..9, 0u8..4, 1u32..4, 0u64..12), 0..300),
         ) {
             let mut annotator = Annotator::default();
+            let (mut all, mut wanted, mut causes) = (vec![], vec![], vec![]);
             let mut plain: HashMap<u64, (u32, bool, u64)> = HashMap::new();
             for (time, (key, op, size, ttl)) in steps.into_iter().enumerate() {
                 let ttl = if ttl < 6 { 0 } else { ttl };
@@ -265,8 +284,13 @@ mod tests {
                         cause
                     }
                 };
-                prop_assert_eq!(annotator.see(&at(time, living(ttl, access))), Some(want));
+                let access = at(time, living(ttl, access));
+                prop_assert_eq!(annotator.see(&access), Some(want));
+                all.push(access);
+                wanted.push(Some(want));
             }
+            Annotator::default().see_all(&all, &mut causes);
+            prop_assert_eq!(causes, wanted, "many at once");
             let footprint: u64 = plain.values().map(|(size, ..)| u64::from(*size)).sum();
             prop_assert_eq!(annotator.footprint(), footprint);
         }

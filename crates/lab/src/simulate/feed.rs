@@ -9,8 +9,8 @@ use base::{Access, TenantId, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 
-/// Requests handed on at a time: a quarter of a mebibyte, which the cache of a core holds.
-const CHUNK: usize = 1 << 12;
+/// Requests handed on at a time: 128 KiB, which the cache of a core holds.
+const CHUNK: usize = 1 << 11;
 
 /// Some requests in their order, each with its cause where that is known.
 #[derive(Debug, Default)]

@@ -55,7 +55,8 @@ pub(super) struct MissesBy {
 }
 
 impl MissesBy {
-    pub(super) fn count(&mut self, cause: Cause) {
+    pub(super) fn count(&mut self, cause: Option<Cause>) {
+        let Some(cause) = cause else { return };
         *match cause {
             Cause::First => &mut self.first_seen,
             Cause::Expired => &mut self.expired,

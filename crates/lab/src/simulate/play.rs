@@ -56,7 +56,7 @@ impl Run {
             (None, None) => {
                 for (access, &cause) in chunk.accesses.iter().zip(&chunk.causes) {
                     if self.cache.access(access) == policy::Outcome::Miss {
-                        cause.into_iter().for_each(|cause| self.misses_by.count(cause));
+                        self.misses_by.count(cause);
                     }
                 }
                 self.accesses += chunk.accesses.len() as u64;
@@ -71,7 +71,7 @@ impl Run {
             let answer = self.cache.access(access);
             let missed = answer == policy::Outcome::Miss;
             if missed {
-                cause.into_iter().for_each(|cause| self.misses_by.count(cause));
+                self.misses_by.count(cause);
             }
             if let Some(tenants) = &mut self.tenants
                 && answer != policy::Outcome::Done
@@ -240,9 +240,21 @@ fn one_after_another<T: Send>(
     taken.filter_map(|cell| cell.unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// Each thread has one of the caches and sees every chunk as it is read.
+/// Each thread has one of the caches and sees every chunk as it is read. Where there is a single
+/// thread, it reads as well.
 fn while_read(name: &str, options: &Options, plan: &Plan) -> Result<(Whole, Vec<Outcome>)> {
-    let runs = plan.runs(|size| size.of(0));
+    let mut runs = plan.runs(|size| size.of(0));
+    if plan.threads == 1
+        && let Some(mut run) = runs.pop()
+    {
+        let played = |chunk: Chunk| {
+            run.play(&chunk);
+            Ok(chunk)
+        };
+        let whole = feed::read(name, options, played)?;
+        let outcome = run.outcome(name, &whole, plan.seed);
+        return Ok((whole, vec![outcome]));
+    }
     thread::scope(|scope| {
         let (senders, workers): (Vec<SyncSender<Arc<Chunk>>>, Vec<_>) = runs
             .into_iter()

@@ -58,18 +58,15 @@ struct Oracle {
     key: Number,
 }
 
-impl Source for Oracle {
-    fn next(&mut self) -> Option<Result<Access, Error>> {
-        let record = match self.records.take::<24>() {
-            Ok(record) => record?,
-            Err(error) => return Some(Err(error)),
-        };
-        let mut fields = Fields(&record);
+impl Oracle {
+    #[inline]
+    fn access(&mut self, record: &[u8; 24]) -> Access {
+        let mut fields = Fields(record);
         let (seconds, object) = (fields.u32(), fields.u64());
         let (value_size, next) = (u64::from(fields.u32()), fields.i64());
         let key = self.key.write(object);
         let key_size = key.len() as u32;
-        Some(Ok(Access {
+        Access {
             time: self.timeline.at(Micros::from_secs(u64::from(seconds)).0),
             key: hash::bytes(0, key),
             key_size,
@@ -77,7 +74,25 @@ impl Source for Oracle {
             size: self.charge.size(key_size, value_size),
             next: next_request(next),
             ..Access::get(0, 0)
-        }))
+        }
+    }
+}
+
+impl Source for Oracle {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        match self.records.take::<24>() {
+            Ok(record) => Some(Ok(self.access(&record?))),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
+        for _ in 0..count {
+            let Some(record) = self.records.take::<24>()? else { break };
+            let access = self.access(&record);
+            block.push(access);
+        }
+        Ok(())
     }
 
     fn key(&self) -> &[u8] {
