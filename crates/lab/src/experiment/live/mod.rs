@@ -180,7 +180,6 @@ impl Row {
 
     /// What it gets from these loads: of the last all figures, of those before the mean wait.
     fn figures(&self, loads: &[Load], memory: Bytes) -> Result<Vec<(&'static str, f64)>> {
-        eprintln!("  {}", self.name);
         let server = self.peer.start(memory, &self.arguments)?;
         let Some((last, before)) = loads.split_last() else { return Ok(vec![]) };
         let mut earlier = vec![];
@@ -195,6 +194,9 @@ impl Row {
         figures.push(("resident_mb", server.resident_mb()?));
         figures.extend(report.misses_of(PROMISED).map(|misses| ("promised", misses)));
         figures.extend(earlier);
+        // As they come: who ends it early keeps what was measured until then.
+        let told = figures.iter().map(|(name, value)| format!("{name} {value:.4}"));
+        eprintln!("  {}: {}", self.name, told.collect::<Vec<_>>().join(", "));
         Ok(figures)
     }
 }
