@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod demo;
+#[cfg(test)]
+mod reference;
 mod tenants;
 
 /// Values of mixed sizes that come and go leave other allocators with half-used pages: measured

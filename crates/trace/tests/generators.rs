@@ -81,7 +81,7 @@ fn errors_name_what_is_known() {
         ("zipf:set=0.7:delete=0.7", "at most 1"),
         ("zipf:arrivals=never", "poisson"),
         ("zipf:prefix=a,b", "comma"),
-        ("phases:from=0.9:to=0.1", "swap"),
+        ("phases:begin=0.9:end=0.1", "swap"),
         ("ycsb:workload=g", "one of a, b"),
         ("periodic:shape=round", "sine"),
         ("mix", "parts"),

@@ -20,6 +20,7 @@ mod large_hashes;
 mod limit_names;
 mod limits;
 mod memcached;
+mod metrics;
 mod monitor;
 mod notifications;
 mod observe;

@@ -23,15 +23,15 @@ pub const SPEC: Spec = Spec {
         Param::new("keys", "100000", "objects in each set"),
         Param::new("first", "0.9", "exponent of popularity in the first set"),
         Param::new("second", "0.9", "exponent of popularity in the second set"),
-        Param::new("from", "0.3333", "share of the requests before the passage begins"),
-        Param::new("to", "0.6667", "share of the requests when it is over"),
+        Param::new("begin", "0.3333", "share of the requests before the passage begins"),
+        Param::new("end", "0.6667", "share of the requests when it is over"),
     ],
     build: |values| {
         let keys = values.count("keys")?;
         let requests = values.number("requests")? as f64;
-        let (from, to) = (values.share("from")?, values.share("to")?);
-        if from > to {
-            return Err(format!("from={from} lies behind to={to}: swap them"));
+        let (begin, end) = (values.share("begin")?, values.share("end")?);
+        if begin > end {
+            return Err(format!("begin={begin} lies behind end={end}: swap them"));
         }
         Ok(Box::new(Phases {
             keys,
@@ -39,8 +39,8 @@ pub const SPEC: Spec = Spec {
                 Zipf::new(keys, values.at_least("first", 0.0)?),
                 Zipf::new(keys, values.at_least("second", 0.0)?),
             ],
-            from: from * requests,
-            to: to * requests,
+            begin: begin * requests,
+            end: end * requests,
         }))
     },
 };
@@ -48,17 +48,17 @@ pub const SPEC: Spec = Spec {
 struct Phases {
     keys: u64,
     sets: [Zipf; 2],
-    from: f64,
-    to: f64,
+    begin: f64,
+    end: f64,
 }
 
 impl Pattern for Phases {
     fn draw(&mut self, tick: u64, prng: &mut Prng) -> Draw {
         let tick = tick as f64;
         let second = match tick {
-            t if t < self.from => false,
-            t if t >= self.to => true,
-            t => prng.chance((t - self.from) / (self.to - self.from)),
+            t if t < self.begin => false,
+            t if t >= self.end => true,
+            t => prng.chance((t - self.begin) / (self.end - self.begin)),
         };
         let rank = self.sets[usize::from(second)].draw(prng) - 1;
         Draw::of(rank + if second { self.keys } else { 0 })

@@ -44,6 +44,7 @@ experiments! { dlru, kredis, predis, periodic, lama, rankcache, overhead }
 
 /// What `--live` takes.
 #[derive(clap::Args, Debug)]
+#[group(skip)]
 pub(super) struct Args {
     /// With real servers and real waiting: this program, and the peers
     #[arg(long)]

@@ -1,0 +1,83 @@
+//! Every directive with its meaning and default: a file to start from, and a page to read.
+
+use super::{Page, page, wrapped};
+use server::Settings;
+use server::config::directive::{self, Directive, When};
+
+const FILE_HEAD: &str = "\
+# Settings of larder, in the manner of redis.conf. What stands here behind a single # is the
+# default: take the # away to set another value. `larder serve PATH` reads a file,
+# `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is not
+# said to be of the start.
+";
+
+const PAGE_HEAD: &str = "\
+# Directives
+
+Made from the code. They stand in a file (`larder serve PATH`), on the command line (`--maxmemory
+1gb`), in the environment (`LARDER_CONFIG_MAXMEMORY=1gb`), and are changed by `CONFIG SET` unless
+they are of the start.
+";
+
+/// Defaults that the machine decides, in words.
+const OF_THE_MACHINE: &[(&str, &str)] = &[("io-threads", "the cores")];
+
+pub(super) fn pages() -> Vec<Page> {
+    vec![page("packaging/larder.conf", file()), page("docs/configuration.md", text())]
+}
+
+fn default_of(directive: &Directive) -> String {
+    match OF_THE_MACHINE.iter().find(|(name, _)| *name == directive.name) {
+        Some((_, words)) => (*words).to_owned(),
+        None => directive.show(&Settings::default()),
+    }
+}
+
+fn file() -> String {
+    let mut text = FILE_HEAD.to_owned();
+    for directive in directive::all() {
+        text.push('\n');
+        text.push_str(&wrapped(directive.doc, "## ", 93));
+        if directive.when == When::Start {
+            text.push_str("## Of the start.\n");
+        }
+        let default = default_of(directive);
+        let mut lines = default.lines().peekable();
+        if lines.peek().is_none() {
+            text.push_str(&format!("# {} \"\"\n", directive.name));
+        }
+        for line in lines {
+            text.push_str(&format!("# {} {line}\n", directive.name));
+        }
+    }
+    text
+}
+
+fn text() -> String {
+    let mut text = PAGE_HEAD.to_owned();
+    for directive in directive::all() {
+        let default = default_of(directive);
+        let default = match default.as_str() {
+            "" => "nothing".to_owned(),
+            _ => format!("`{}`", default.replace('\n', "`, `")),
+        };
+        let when = if directive.when == When::Start { ", of the start" } else { "" };
+        text.push_str(&format!("\n**`{}`** (default {default}{when})  \n", directive.name));
+        text.push_str(&wrapped(directive.doc, "", 98));
+    }
+    text
+}
+
+/// Who takes the # away sets what is set anyway.
+#[test]
+fn the_file_says_the_defaults() {
+    let defaults = Settings::default();
+    for directive in directive::all() {
+        let mut settings = Settings::default();
+        let default = directive.show(&defaults);
+        if !default.is_empty() {
+            directive.apply_text(&mut settings, &default).unwrap();
+        }
+        assert_eq!(directive.show(&settings), default, "{}", directive.name);
+    }
+}

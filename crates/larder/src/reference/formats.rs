@@ -1,0 +1,58 @@
+//! Formats that are read and written, and generators with their parameters.
+
+use super::{Page, page};
+use std::fmt::Write;
+use trace::{format, synth};
+
+const HEAD: &str = "\
+# Formats of traces
+
+Made from the code. A format is known by the first bytes behind the compression (zstd or gzip,
+known likewise), or by the ending of the file's name, or is named with `--format`.
+
+| format | a record | endings | written |
+|---|---|---|---|
+";
+
+const GENERATORS: &str = "
+## Generators
+
+In place of a file: `synth:NAME:PARAMETER=VALUE:…`. All have
+";
+
+pub(super) fn pages() -> Vec<Page> {
+    vec![page("docs/trace-formats.md", text().expect("a text takes all that is written to it"))]
+}
+
+fn text() -> Result<String, std::fmt::Error> {
+    let mut text = HEAD.to_owned();
+    for spec in format::ALL {
+        let written = match (spec.create, spec.loses) {
+            (None, _) => "no".to_owned(),
+            (Some(_), []) => "whole".to_owned(),
+            (Some(_), losses) => {
+                losses.iter().map(|loss| loss.about()).collect::<Vec<_>>().join("; ")
+            }
+        };
+        let about = spec.about.replace('|', "\\|");
+        writeln!(text, "| {} | {about} | {} | {written} |", spec.name, spec.extensions.join(", "))?;
+    }
+    text.push_str(GENERATORS);
+    parameters(&mut text, synth::COMMON)?;
+    for spec in synth::ALL {
+        writeln!(text, "\n**{}**: {}\n", spec.name, spec.about)?;
+        parameters(&mut text, spec.params)?;
+    }
+    Ok(text)
+}
+
+fn parameters(text: &mut String, parameters: &[synth::Param]) -> std::fmt::Result {
+    if !parameters.is_empty() {
+        writeln!(text, "\n| parameter | default | |\n|---|---|---|")?;
+    }
+    for parameter in parameters {
+        let about = parameter.about.replace('|', "\\|");
+        writeln!(text, "| {} | {} | {about} |", parameter.name, parameter.default)?;
+    }
+    Ok(())
+}
