@@ -52,7 +52,11 @@ pub trait Policy: Debug + Send {
     fn victim(&mut self, incoming: &Access, now: Tick) -> Slot;
     /// `incoming` is not resident and about to be let in, before anything is evicted for it.
     fn on_miss(&mut self, _incoming: &Access, _now: Tick) {}
-    /// Whether the policy has room for such an object at all.
+    /// Whether the policy takes `incoming`, of whose miss it was just told, in at all.
+    fn takes(&mut self, _incoming: &Access) -> bool {
+        true
+    }
+    /// Whether the policy has room for such an object at all, resident already or not.
     fn admits(&self, _incoming: &Access) -> bool {
         true
     }
