@@ -17,11 +17,11 @@
 pub mod admit;
 mod cache;
 pub mod choice;
-mod climber;
 mod evictor;
 mod ghost;
 mod heap;
 mod index;
+mod miniature;
 mod param;
 mod stats;
 

@@ -83,6 +83,19 @@ impl Queues {
         Some(self.lists[queue].oldest()).filter(|&slot| slot != NIL)
     }
 
+    /// The slots of these queues, one queue after the other, each from its oldest on.
+    pub(crate) fn oldest_first<const N: usize>(
+        &self,
+        order: [usize; N],
+    ) -> impl Iterator<Item = Slot> {
+        order.into_iter().flat_map(|queue| {
+            let first = self.oldest(queue);
+            std::iter::successors(first, |&slot| {
+                Some(self.links.newer(slot)).filter(|&newer| newer != NIL)
+            })
+        })
+    }
+
     pub(crate) fn bytes(&self, queue: usize) -> u64 {
         self.bytes[queue]
     }

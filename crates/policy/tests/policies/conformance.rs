@@ -17,7 +17,7 @@ fn choices() -> Vec<Choice> {
         "clock:3",
         "lfu:0",
         "gdsf:cost=1",
-        "w-tinylfu:climb=0",
+        "w-tinylfu:adapt=0",
         "lru-k:history=0",
     ];
     let variants = variants.map(|name| parse(name).unwrap());
