@@ -95,7 +95,10 @@ macro_rules! policies {
 }
 
 policies! {
-    queue::{ fifo, lru, clock, slru, two_q, arc, lirs, lru_k, s3fifo, sieve, w_tinylfu }
+    queue::{
+        fifo, lru, clock, slru, two_q, arc, lirs, lru_k, qdlp, s3fifo, clock2q_plus, sieve,
+        w_tinylfu,
+    }
     rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd, gittins, lrm }
     bound::{ belady, belady_size, unbounded }
 }

@@ -5,10 +5,13 @@
 
 pub mod arc;
 pub mod clock;
+pub mod clock2q_plus;
 pub mod fifo;
 pub mod lirs;
 pub mod lru;
 pub mod lru_k;
+mod probation;
+pub mod qdlp;
 pub mod s3fifo;
 pub mod sieve;
 pub mod slru;
