@@ -140,7 +140,7 @@ impl Lirs {
 
     /// Whether an object of `size` can be LIR without another one's place.
     const fn has_place(&self, size: Size) -> bool {
-        self.lir_bytes + size.get() as u64 <= self.lir_limit
+        self.lir_bytes + size.get() <= self.lir_limit
     }
 
     fn promote(&mut self, at: u32) {
