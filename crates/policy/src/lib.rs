@@ -100,5 +100,6 @@ policies! {
         w_tinylfu,
     }
     rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd, gittins, lrm }
+    learned::{ three_l_cache }
     bound::{ belady, belady_size, unbounded }
 }

@@ -19,6 +19,7 @@ fn choices() -> Vec<Choice> {
         "gdsf:cost=1",
         "w-tinylfu:adapt=0",
         "lru-k:history=0",
+        "3l-cache:batch=1000",
     ];
     let variants = variants.map(|name| parse(name).unwrap());
     ALL.iter().map(|spec| Choice::of(spec)).chain(filtered).chain(variants).collect()
