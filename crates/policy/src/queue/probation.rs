@@ -174,7 +174,7 @@ impl Policy for Probation {
         let part = |of: u64, share: f64| (of as f64 * share) as u64;
         let small = part(capacity.0, self.traits.small);
         let ghosts = part(capacity.0, self.traits.ghosts);
-        let window = part(small, self.traits.window);
+        let window = (small as f64 * self.traits.window).ceil() as u64;
         self.limits = Limits { small, main: capacity.0 - small, ghosts, window };
         self.ghosts.trim(ghosts);
     }
