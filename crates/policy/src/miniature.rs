@@ -24,9 +24,10 @@ const LOOK: usize = 2;
 /// A miniature of fewer objects is looked at as if it held so many.
 const LOOK_OBJECTS_MIN: usize = 64;
 /// What is left at a look of what was counted before.
-const DECAY: f64 = 0.9;
-/// Standard deviations of a fair coin beyond which a difference is none of chance.
-const CERTAINTY: f64 = 3.0;
+const DECAY: f64 = 0.95;
+/// Standard deviations of a fair coin beyond which a difference is none of chance: more than would
+/// do if each read were a throw of its own, for the reads of one key come together.
+const CERTAINTY: f64 = 4.0;
 
 /// A cache of one share, in small.
 #[derive(Debug)]
