@@ -4,11 +4,12 @@
 //! map, the byte accounting, expiry, the eviction loop and the counters. So a policy is one short
 //! file and its name in the list below.
 //!
-//! There are three families, and the difference matters. A *rank* policy needs only an item's
+//! There are four families, and the difference matters. A *rank* policy needs only an item's
 //! metadata ([`Meta`]): it samples candidates and the lowest rank goes. The very same rank file
 //! scores items in the simulator ([`rank::Sampled`]) and in the live store. A *queue* policy keeps
-//! an order of its own and works in the simulator alone. A *bound* looks into the future, or has
-//! no limit, to show what could be reached.
+//! an order of its own and works in the simulator alone; so does a *learned* one, which fits a
+//! model to what it saw. A *bound* looks into the future, or has no limit, to show what could be
+//! reached.
 //!
 //! Beside them stand filters ([`admit`]), which decide who gets in: `lru+tinylfu` is LRU behind
 //! one.
