@@ -44,6 +44,14 @@ impl Choice {
         Self { spec, values: defaults(spec.params), filter: None }
     }
 
+    /// The same with another value of a parameter that the policy's [`Spec`] lists.
+    pub(crate) fn with(mut self, name: &str, value: f64) -> Self {
+        let at = self.spec.params.iter().position(|known| known.name == name);
+        self.values[at.unwrap_or_else(|| panic!("{} has no parameter {name}", self.spec.name))] =
+            value;
+        self
+    }
+
     /// The value of a parameter that the policy's [`Spec`] lists.
     pub fn param(&self, name: &str) -> Option<f64> {
         let at = self.spec.params.iter().position(|known| known.name == name)?;

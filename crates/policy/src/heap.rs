@@ -33,6 +33,21 @@ impl Heap {
         self.nodes.first().map(|node| (node.slot, node.priority))
     }
 
+    /// The slots of priorities up to this one, in no order.
+    pub(crate) fn up_to(&self, priority: f64) -> impl Iterator<Item = Slot> {
+        let mut open = vec![0];
+        std::iter::from_fn(move || {
+            loop {
+                let at: usize = open.pop()?;
+                let Some(node) = self.nodes.get(at).filter(|node| node.priority <= priority) else {
+                    continue;
+                };
+                open.extend(at * 4 + 1..at * 4 + 5);
+                return Some(node.slot);
+            }
+        })
+    }
+
     /// Adds `slot`, which is not here.
     pub(crate) fn push(&mut self, slot: Slot, priority: f64) {
         self.turn += 1;

@@ -4,11 +4,12 @@
 //! map, the byte accounting, expiry, the eviction loop and the counters. So a policy is one short
 //! file and its name in the list below.
 //!
-//! There are three families, and the difference matters. A *rank* policy needs only an item's
+//! There are four families, and the difference matters. A *rank* policy needs only an item's
 //! metadata ([`Meta`]): it samples candidates and the lowest rank goes. The very same rank file
 //! scores items in the simulator ([`rank::Sampled`]) and in the live store. A *queue* policy keeps
-//! an order of its own and works in the simulator alone. A *bound* looks into the future, or has
-//! no limit, to show what could be reached.
+//! an order of its own and works in the simulator alone; so does a *learned* one, which fits a
+//! model to what it saw. A *bound* looks into the future, or has no limit, to show what could be
+//! reached.
 //!
 //! Beside them stand filters ([`admit`]), which decide who gets in: `lru+tinylfu` is LRU behind
 //! one.
@@ -17,11 +18,11 @@
 pub mod admit;
 mod cache;
 pub mod choice;
-mod climber;
 mod evictor;
 mod ghost;
 mod heap;
 mod index;
+mod miniature;
 mod param;
 mod stats;
 
@@ -52,7 +53,11 @@ pub trait Policy: Debug + Send {
     fn victim(&mut self, incoming: &Access, now: Tick) -> Slot;
     /// `incoming` is not resident and about to be let in, before anything is evicted for it.
     fn on_miss(&mut self, _incoming: &Access, _now: Tick) {}
-    /// Whether the policy has room for such an object at all.
+    /// Whether the policy takes `incoming`, of whose miss it was just told, in at all.
+    fn takes(&mut self, _incoming: &Access) -> bool {
+        true
+    }
+    /// Whether the policy has room for such an object at all, resident already or not.
     fn admits(&self, _incoming: &Access) -> bool {
         true
     }
@@ -91,7 +96,11 @@ macro_rules! policies {
 }
 
 policies! {
-    queue::{ fifo, lru, clock, slru, two_q, arc, lirs, lru_k, s3fifo, sieve, w_tinylfu }
+    queue::{
+        fifo, lru, clock, slru, two_q, arc, lirs, lru_k, qdlp, s3fifo, clock2q_plus, sieve,
+        w_tinylfu,
+    }
     rank::{ random, klru, lfu, gdsf, hyperbolic, lhd, cost_lhd, gittins, lrm }
+    learned::{ three_l_cache }
     bound::{ belady, belady_size, unbounded }
 }

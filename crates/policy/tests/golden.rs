@@ -22,7 +22,7 @@ fn counts(trace: &[Access]) -> String {
     }
     let filtered = admit::ALL.iter().map(|filter| format!("lru+{}", filter.name));
     // A trace ends before AdaptSize first chooses, unless it chooses early.
-    let varied = ["w-tinylfu:climb=0", "lru+adaptsize:interval=2000"].map(str::to_owned);
+    let varied = ["w-tinylfu:adapt=0", "lru+adaptsize:interval=2000"].map(str::to_owned);
     let named = varied.into_iter().chain(filtered).map(|name| parse(&name).unwrap());
     let choices = ALL.iter().map(|spec| Choice::of(spec)).chain(named);
     for choice in choices {

@@ -6,8 +6,11 @@
 //! of a hundredth of the cache, from which victims come. So a loop larger than the cache keeps its
 //! first part, and hits there.
 //!
-//! Sizes: limits count bytes. Ghosts are bounded: the stack is cut to twice the cache, the oldest
-//! ghosts first (the paper lets it grow).
+//! Sizes: limits count bytes. An object larger than the queue would push out LIRs to get into it,
+//! so it *passes by*: only its key goes on the stack, as if it had entered the queue and left at
+//! once. Used again while there, it becomes LIR as any other. (libCacheSim refuses it for ever; let
+//! in at once, a scan of large objects takes most of the cache.) Ghosts are bounded: the stack is
+//! cut to twice the cache, the oldest ghosts first (the paper lets it grow).
 //!
 //! \[1\] Jiang, Zhang. LIRS: An Efficient Low Inter-reference Recency Set Replacement Policy to
 //! Improve Buffer Cache Performance. SIGMETRICS '02.
@@ -71,6 +74,8 @@ pub struct Lirs {
     lir_bytes: u64,
     /// The node of the object about to enter, if it was a ghost.
     returning: Option<u32>,
+    /// Whether the object just missed is too large to enter.
+    passes_by: bool,
 }
 
 impl Lirs {
@@ -123,6 +128,21 @@ impl Lirs {
         self.free.push(at);
     }
 
+    /// Leaves nothing but a ghost of a newcomer.
+    fn pass_by(&mut self, incoming: &Access) {
+        let Access { key, size, .. } = *incoming;
+        let at = self.allocate(Node { key, size, slot: NIL, state: State::Ghost, stacked: false });
+        self.ghosts.push(&mut self.side_links, at);
+        self.index.insert(key, at);
+        self.stack_up(at);
+        self.bound_stack();
+    }
+
+    /// Whether an object of `size` can be LIR without another one's place.
+    const fn has_place(&self, size: Size) -> bool {
+        self.lir_bytes + size.get() <= self.lir_limit
+    }
+
     fn promote(&mut self, at: u32) {
         self.node(at).state = State::Lir;
         self.lir_bytes += u64::from(self.node(at).size);
@@ -171,6 +191,15 @@ impl Policy for Lirs {
             // On top, so that making room for it does not prune it.
             self.stack_up(at);
         }
+        let is_larger = u64::from(incoming.size) > self.capacity - self.lir_limit;
+        self.passes_by = is_larger && self.returning.is_none() && !self.has_place(incoming.size);
+        if self.passes_by {
+            self.pass_by(incoming);
+        }
+    }
+
+    fn takes(&mut self, _: &Access) -> bool {
+        !self.passes_by
     }
 
     fn on_insert(&mut self, slot: Slot, access: &Access, _: Tick) {
@@ -190,7 +219,7 @@ impl Policy for Lirs {
             Node { key: access.key, size: access.size, slot, state: State::Hir, stacked: false };
         let at = self.allocate(node);
         self.by_slot[slot as usize] = at;
-        if returned || self.lir_bytes + u64::from(access.size) <= self.lir_limit {
+        if returned || self.has_place(access.size) {
             self.promote(at);
         } else {
             self.stack_up(at);

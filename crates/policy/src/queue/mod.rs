@@ -5,10 +5,13 @@
 
 pub mod arc;
 pub mod clock;
+pub mod clock2q_plus;
 pub mod fifo;
 pub mod lirs;
 pub mod lru;
 pub mod lru_k;
+mod probation;
+pub mod qdlp;
 pub mod s3fifo;
 pub mod sieve;
 pub mod slru;
@@ -81,6 +84,19 @@ impl Queues {
     /// The oldest of `queue`, if it has any.
     pub(crate) fn oldest(&self, queue: usize) -> Option<Slot> {
         Some(self.lists[queue].oldest()).filter(|&slot| slot != NIL)
+    }
+
+    /// The slots of these queues, one queue after the other, each from its oldest on.
+    pub(crate) fn oldest_first<const N: usize>(
+        &self,
+        order: [usize; N],
+    ) -> impl Iterator<Item = Slot> {
+        order.into_iter().flat_map(|queue| {
+            let first = self.oldest(queue);
+            std::iter::successors(first, |&slot| {
+                Some(self.links.newer(slot)).filter(|&newer| newer != NIL)
+            })
+        })
     }
 
     pub(crate) fn bytes(&self, queue: usize) -> u64 {

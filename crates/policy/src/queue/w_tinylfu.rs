@@ -5,18 +5,28 @@
 //! lately stays. The window lets a burst of hits happen before anybody is judged, which TinyLFU
 //! alone does not. The main list is an SLRU whose protected part is four fifths of it.
 //!
+//! A large object takes the place of several: it must have been asked for more often than all of
+//! them together, and then all of them leave for it (the *aggregated victims* of \[2\]). Judged by
+//! one after the other it would win some places and lose the last, and who left would have left for
+//! nothing.
+//!
 //! How large the window should be depends on the traffic: a hundredth of the cache where popularity
-//! lasts, most of it where recency is all. So it begins with a hundredth, and a hill climber tries
-//! what is better \[2\]. `climb=0` leaves the window as it began.
+//! lasts, most of it where recency is all \[3\]. So it begins with a hundredth, and miniatures of
+//! the cache show what is better. Caffeine climbs instead: it moves the window and looks what
+//! becomes of the hit ratio. That costs hits at every wrong step, and it takes for the window's
+//! doing what the workload did; measured on real traces, miniatures miss less nearly everywhere.
+//! `adapt=0` leaves the window as it began.
 //!
 //! \[1\] Einziger, Friedman, Manes. TinyLFU: A Highly Efficient Cache Admission Policy. ACM
 //! Transactions on Storage 2017.
-//! \[2\] Einziger, Eytan, Friedman, Manes. Adaptive Software Cache Management. Middleware '18.
+//! \[2\] Einziger, Eytan, Friedman, Manes. Lightweight Robust Size Aware Cache Management. ACM
+//! Transactions on Storage 2022.
+//! \[3\] Einziger, Eytan, Friedman, Manes. Adaptive Software Cache Management. Middleware '18.
 
 use super::Queues;
 use crate::admit::Sketch;
-use crate::climber::Climber;
-use crate::{Access, Bytes, Op, Param, Policy, Slot, Spec, Tick};
+use crate::miniature::Miniatures;
+use crate::{Access, Bytes, Choice, Param, Params, Policy, Slot, Spec, Tick};
 use base::Prng;
 
 /// The registry entry.
@@ -25,8 +35,7 @@ pub const SPEC: Spec = Spec {
     params: &[
         Param::share("window", 0.01),
         Param::share("protected", 0.8),
-        Param::share("climb", 0.0625),
-        Param::number("sample", 4.0, 0.01, 10_000.0),
+        Param::switch("adapt", 1),
     ],
     build: |params| {
         let mut policy = WTinyLfu {
@@ -36,10 +45,10 @@ pub const SPEC: Spec = Spec {
             prng: Prng::new(params.seed),
             window: params.get("window"),
             protected: params.get("protected"),
-            climber: Climber::new(params.get("climb")),
-            sample: params.get("sample"),
+            miniatures: (params.get("adapt") > 0.0).then(|| miniatures(params)),
             capacity: params.capacity,
             limits: Limits::default(),
+            winner: None,
         };
         policy.on_resize(params.capacity);
         Box::new(policy)
@@ -52,12 +61,17 @@ const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 /// A loser at least this frequent still wins one time in [`LUCK`]: keys chosen to collide in the
 /// sketch could otherwise keep a victim for ever.
-const WARM: u8 = 6;
+const WARM: u32 = 6;
 const LUCK: u64 = 128;
-/// The window stays below this, or nothing would be left to compare newcomers with.
-const WINDOW_MAX: f64 = 0.8;
-/// A cache of fewer objects is looked at as if it held so many: its hit ratio is all noise.
-const SAMPLE_OBJECTS_MIN: usize = 64;
+/// Windows tried beside the one it began with.
+const WINDOWS: [f64; 4] = [0.08, 0.2, 0.45, 0.8];
+
+fn miniatures(params: &Params<'_>) -> Miniatures {
+    let fixed = Choice::of(&SPEC).with("protected", params.get("protected")).with("adapt", 0.0);
+    let windows = std::iter::once(params.get("window")).chain(WINDOWS);
+    let all = windows.map(|window| (window, fixed.clone().with("window", window))).collect();
+    Miniatures::new(all, params.capacity, params.seed)
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Limits {
@@ -77,16 +91,17 @@ pub struct WTinyLfu {
     window: f64,
     /// Share of the main list.
     protected: f64,
-    climber: Climber,
-    /// Reads by resident object between two moves of the window.
-    sample: f64,
+    /// Where the window adapts.
+    miniatures: Option<Miniatures>,
     capacity: Bytes,
     limits: Limits,
+    /// Who won a place in the main list, until all have left who must for it.
+    winner: Option<Slot>,
 }
 
 impl WTinyLfu {
-    fn frequency(&self, slot: Slot) -> u8 {
-        self.sketch.frequency(self.keys[slot as usize])
+    fn frequency(&self, slot: Slot) -> u32 {
+        u32::from(self.sketch.frequency(self.keys[slot as usize]))
     }
 
     fn main(&self) -> u64 {
@@ -98,14 +113,26 @@ impl WTinyLfu {
         self.main() + u64::from(self.queues.size_of(slot)) <= self.limits.main
     }
 
-    /// Tells the climber of a read, and moves the window if it says so.
-    fn count(&mut self, access: &Access, hit: bool) {
-        if access.op != Op::Get {
-            return;
+    /// Whether an object of the window was asked for more often than all those together who must
+    /// leave the main list for it.
+    fn wins(&mut self, candidate: Slot) -> bool {
+        let own = self.frequency(candidate);
+        let mut rivals = 0;
+        let mut need = self.main() + u64::from(self.queues.size_of(candidate));
+        for slot in self.queues.oldest_first([PROBATION, PROTECTED]) {
+            if need <= self.limits.main || rivals >= own {
+                break;
+            }
+            rivals += self.frequency(slot);
+            need -= u64::from(self.queues.size_of(slot));
         }
-        let sample = (self.queues.len().max(SAMPLE_OBJECTS_MIN) as f64 * self.sample) as u64;
-        if let Some(step) = self.climber.count(hit, sample) {
-            self.window = (self.window + step).clamp(0.0, WINDOW_MAX);
+        own > rivals || (own >= WARM && self.prng.below(LUCK) == 0)
+    }
+
+    fn show(&mut self, access: &Access) {
+        let share = self.miniatures.as_mut().and_then(|miniatures| miniatures.access(access));
+        if let Some(share) = share {
+            self.window = share;
             self.divide();
         }
     }
@@ -130,7 +157,7 @@ impl WTinyLfu {
 
 impl Policy for WTinyLfu {
     fn on_miss(&mut self, incoming: &Access, _: Tick) {
-        self.count(incoming, false);
+        self.show(incoming);
         self.sketch.add(incoming.key, self.queues.len());
     }
 
@@ -152,7 +179,7 @@ impl Policy for WTinyLfu {
     }
 
     fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
-        self.count(access, true);
+        self.show(access);
         self.sketch.add(access.key, self.queues.len());
         self.queues.resize(slot, access.size);
         if self.queues.queue_of(slot) == WINDOW {
@@ -163,8 +190,12 @@ impl Policy for WTinyLfu {
         }
     }
 
-    fn on_remove(&mut self, slot: Slot, _: u64, _: bool, _: Tick) {
+    fn on_remove(&mut self, slot: Slot, key: u64, evicted: bool, _: Tick) {
         self.queues.remove(slot);
+        self.winner = self.winner.filter(|&winner| winner != slot);
+        if !evicted {
+            self.show(&Access::delete(key));
+        }
     }
 
     fn victim(&mut self, incoming: &Access, _: Tick) -> Slot {
@@ -184,17 +215,22 @@ impl Policy for WTinyLfu {
                 (None, None) => return self.queues.any_oldest([WINDOW]),
             };
             if self.fits(candidate) {
+                self.winner = None;
                 self.queues.shift(candidate, PROBATION);
                 continue;
             }
-            let (new, old) = (self.frequency(candidate), self.frequency(resident));
-            let wins = new > old || (new >= WARM && self.prng.below(LUCK) == 0);
-            return if wins { resident } else { candidate };
+            if self.winner != Some(candidate) {
+                self.winner = self.wins(candidate).then_some(candidate);
+            }
+            return if self.winner.is_some() { resident } else { candidate };
         }
     }
 
     fn on_resize(&mut self, capacity: Bytes) {
         self.capacity = capacity;
+        if let Some(miniatures) = &mut self.miniatures {
+            miniatures.resize(capacity);
+        }
         self.divide();
     }
 }

@@ -7,6 +7,10 @@
 //! L rises as objects leave, so whoever is not used falls behind without any decay. The priority is
 //! fixed when the object is used and waits in a heap.
 //!
+//! A newcomer competes: where all those of no higher priority together would not make room for it,
+//! it is itself among the lowest, and nobody leaves for it \[1\]. Then L rises to its priority, as
+//! if it had been let in and left at once, or a cache of favourites would never open again.
+//!
 //! Not a rank of an item's metadata: it needs the L of the item's last use, a number that no other
 //! policy keeps, and over a sample it converges badly (the LHD paper's figure 7: not at 128
 //! candidates). The live store has LHD for variable sizes instead.
@@ -17,7 +21,7 @@
 //! Policy. HP Labs 1998.
 
 use crate::heap::Heap;
-use crate::{Access, Param, Policy, Slot, Spec, Tick};
+use crate::{Access, Bytes, Param, Policy, Slot, Spec, Tick};
 use base::Size;
 
 /// The registry entry.
@@ -30,7 +34,7 @@ pub const SPEC: Spec = Spec {
         } else {
             per_byte
         };
-        Box::new(GreedyDual::new(worth, 1.0))
+        Box::new(GreedyDual { competes: true, ..GreedyDual::new(worth, 1.0, params.capacity) })
     },
     live: None,
 };
@@ -50,13 +54,44 @@ pub(crate) struct GreedyDual {
     /// How far the level follows the victims: 1 to age, 0 not to.
     ageing: f64,
     level: f64,
+    /// Whether a newcomer may be the one that goes.
+    competes: bool,
+    capacity: Bytes,
+    bytes: u64,
+    sizes: Vec<Size>,
     uses: Vec<u32>,
     heap: Heap,
 }
 
 impl GreedyDual {
-    pub(crate) fn new(worth: Worth, ageing: f64) -> Self {
-        Self { worth, ageing, level: 0.0, uses: vec![], heap: Heap::default() }
+    pub(crate) fn new(worth: Worth, ageing: f64, capacity: Bytes) -> Self {
+        Self {
+            worth,
+            ageing,
+            level: 0.0,
+            competes: false,
+            capacity,
+            bytes: 0,
+            sizes: vec![],
+            uses: vec![],
+            heap: Heap::default(),
+        }
+    }
+
+    /// Whether those of no higher priority make room for so many bytes.
+    fn yields(&self, size: Size, priority: f64) -> bool {
+        let mut need = (self.bytes + u64::from(size)).saturating_sub(self.capacity.0);
+        let mut lower = self.heap.up_to(priority);
+        while need > 0 {
+            let Some(slot) = lower.next() else { return false };
+            need = need.saturating_sub(u64::from(self.sizes[slot as usize]));
+        }
+        true
+    }
+
+    fn charge(&mut self, slot: Slot, size: Size) {
+        let old = std::mem::replace(&mut self.sizes[slot as usize], size);
+        self.bytes = self.bytes - u64::from(old) + u64::from(size);
     }
 
     fn priority(&self, slot: Slot, access: &Access) -> f64 {
@@ -65,10 +100,21 @@ impl GreedyDual {
 }
 
 impl Policy for GreedyDual {
+    fn takes(&mut self, incoming: &Access) -> bool {
+        let priority = self.level + (self.worth)(incoming);
+        let takes = !self.competes || self.yields(incoming.size, priority);
+        if !takes {
+            self.level = priority * self.ageing;
+        }
+        takes
+    }
+
     fn on_insert(&mut self, slot: Slot, access: &Access, _: Tick) {
         if slot as usize >= self.uses.len() {
             self.uses.resize(slot as usize + 1, 0);
+            self.sizes.resize(slot as usize + 1, Size::of(0));
         }
+        self.charge(slot, access.size);
         self.uses[slot as usize] = 1;
         self.heap.push(slot, self.priority(slot, access));
     }
@@ -76,6 +122,7 @@ impl Policy for GreedyDual {
     fn on_hit(&mut self, slot: Slot, access: &Access, _: Tick) {
         let uses = &mut self.uses[slot as usize];
         *uses = uses.saturating_add(1);
+        self.charge(slot, access.size);
         self.heap.change(slot, self.priority(slot, access));
     }
 
@@ -87,6 +134,11 @@ impl Policy for GreedyDual {
             self.level = self.level.max(priority * self.ageing);
         }
         self.heap.remove(slot);
+        self.charge(slot, Size::of(0));
+    }
+
+    fn on_resize(&mut self, capacity: Bytes) {
+        self.capacity = capacity;
     }
 
     fn victim(&mut self, _: &Access, _: Tick) -> Slot {

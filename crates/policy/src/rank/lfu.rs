@@ -23,7 +23,7 @@ const CANDIDATES: u8 = 64;
 pub const SPEC: Spec = Spec {
     name: "lfu",
     params: &[Param::share("ageing", 1.0)],
-    build: |params| Box::new(GreedyDual::new(|_| 1.0, params.get("ageing"))),
+    build: |params| Box::new(GreedyDual::new(|_| 1.0, params.get("ageing"), params.capacity)),
     live: Some(|_| Evictor {
         rank: Arc::new(Hyperbolic { cost: false, size: false }),
         k: CANDIDATES,

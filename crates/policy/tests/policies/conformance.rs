@@ -17,8 +17,9 @@ fn choices() -> Vec<Choice> {
         "clock:3",
         "lfu:0",
         "gdsf:cost=1",
-        "w-tinylfu:climb=0",
+        "w-tinylfu:adapt=0",
         "lru-k:history=0",
+        "3l-cache:batch=1000",
     ];
     let variants = variants.map(|name| parse(name).unwrap());
     ALL.iter().map(|spec| Choice::of(spec)).chain(filtered).chain(variants).collect()
@@ -79,7 +80,8 @@ fn a_read_of_another_size_is_charged_or_not() {
         kept.access(&Access { next: base::Tick(99), ..Access::set(7, 60) });
         assert_eq!(kept.used().0, 60, "{choice}: a write changes it");
         // More than any of their parts holds, as docs/results/lab.md says.
-        let is_refused = ["slru", "2q", "s3fifo"].contains(&choice.spec.name);
+        let is_refused =
+            ["slru", "2q", "s3fifo", "qdlp", "clock2q-plus"].contains(&choice.spec.name);
         let left = if is_refused { 0 } else { 2_400_000 };
         assert_eq!(step(&mut anew, 2_400_000), (Outcome::Hit, left), "{choice}");
     }

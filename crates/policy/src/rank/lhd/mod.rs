@@ -15,9 +15,11 @@
 //! candidates: large useless objects then leave at once instead of waiting to be drawn.
 //!
 //! Learning: the densities are computed first when the cache has turned over, then whenever an
-//! eighth has been added to the requests seen, and every 2^20 requests at most, with the past
-//! weighing 0.9. So a short trace is learnt from at all (the released code looks first after a
-//! million requests), and a long one is not read as if its beginning were its present.
+//! eighth has been added to the requests seen, but at least once in eight requests by object cached
+//! (or 4096) and every 2^20 requests, with the past weighing 0.9. So a short trace is learnt from
+//! at all (the released code looks first after a million requests), and a long one is not read as
+//! if its beginning were its present: neither by a large cache nor by one of a few hundred objects,
+//! for which a million requests are an age.
 //!
 //! Here it is not a [`crate::Rank`]: it needs the ages of the last two hits and tables that follow
 //! the cache. The live store ranks by [`Ranks`], a table of one moment, with less kept an item.
@@ -57,6 +59,9 @@ const FIRST_LOOK: u64 = 1 << 12;
 const PATIENCE: u64 = 8;
 /// Requests between two looks, at most.
 const LOOK_MAX: u64 = 1 << 20;
+/// Requests by object cached between two looks, at most: the looks remembered are ten, and a cache
+/// that turned over hundreds of times in these would answer to traffic long gone.
+const LOOK_OBJECTS: u64 = 8;
 /// Requests seen, by the requests to the next look.
 const LOOK_SHARE: u64 = 8;
 /// What the past weighs at each look.
@@ -189,7 +194,8 @@ impl Lhd {
             let lasting = self.dense.iter().map(|(_, entry)| (entry.class, entry.age(now), 1.0));
             self.model.learn(DECAY, self.dense.len(), lasting);
             self.explorer_age_max = EXPLORE_AGE.saturating_mul(self.dense.len() as u32);
-            self.look_at = now.0 + (now.0 / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
+            let most = (LOOK_OBJECTS * self.dense.len() as u64).clamp(FIRST_LOOK, LOOK_MAX);
+            self.look_at = now.0 + (now.0 / LOOK_SHARE).clamp(FIRST_LOOK / 4, most);
         }
     }
 }
