@@ -123,7 +123,7 @@ fn the_models_go_on() {
 /// An interval that a restart cuts is one interval, with the misses of both its parts.
 #[test]
 fn an_interval_goes_on() {
-    let recipe = recipe::parse("dlru:interval=40000:rate=0.25").unwrap();
+    let recipe = recipe::parse("dlru:interval=40000:rate=0.25:keep=0").unwrap();
     let (mut plant, mut pilot) = (Two::new(), Pilot::new(recipe, 1));
     // 800 reads a look: two epochs and a half.
     (0..126).for_each(|_| _ = pilot.tick(&mut plant));

@@ -1,8 +1,8 @@
 //! DLRU against every K it can choose, at three sizes [1].
 //!
 //! Each workload is played to K-LRU with K = 1, 2, 5, 10 and 16, and to the recipe, which begins
-//! with K = 5. An interval is a fiftieth of the workload: the paper's five million reads are more
-//! than most recorded traces have. So many keys are watched that a miniature has thousands.
+//! with K = 5. It decides 250 times: the paper's five million reads are more than most recorded
+//! traces have. So many keys are watched that a miniature has thousands.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -79,7 +79,7 @@ pub(super) fn note(
 pub(super) fn recipe(load: &Load) -> String {
     let keys = load.requests.iter().map(|access| access.key).collect::<HashSet<_>>().len();
     let rate = (KEYS / keys as f64).clamp(0.005, 1.0);
-    format!("dlru:interval={}:rate={rate}", (load.requests.len() / 50).max(1))
+    format!("dlru:interval={}:rate={rate}", (load.requests.len() / 250).max(1))
 }
 
 /// Recorded traces; without them what is popular, what goes round, and what does both.

@@ -1,5 +1,6 @@
 //! What an experiment found: cells, their means, and what follows from them.
 
+use crate::replay::median;
 use crate::report::{Page, Table, sign};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -110,7 +111,7 @@ impl Findings {
         let ratio = |cell: &Cell| Some(of(name, cell.seed)? / of(than, cell.seed)?);
         let mut ratios: Vec<f64> = rounds.filter_map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
-        Some([median(&ratios)?, *ratios.first()?, *ratios.last()?])
+        Some([median(&ratios), *ratios.first()?, *ratios.last()?])
     }
 
     /// The mean of a figure over all cells of a subject, or the median where cells are rounds; of
@@ -123,7 +124,7 @@ impl Findings {
         // Over several workloads a median would be that of the one in the middle.
         if self.is_of_rounds && workload.is_some() {
             values.sort_by(f64::total_cmp);
-            return median(&values).unwrap_or(f64::NAN);
+            return median(&values);
         }
         values.iter().sum::<f64>() / values.len() as f64
     }
@@ -165,13 +166,6 @@ impl Figures {
     fn get(&self, name: &str) -> Option<f64> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
-}
-
-/// The middle of sorted numbers, or of the two in the middle their mean.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let (low, high) =
-        (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
-    Some(f64::midpoint(*low, *high))
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {

@@ -148,7 +148,8 @@ impl Load {
     }
 }
 
-/// What a model makes of requests: those of watched keys are shown to it, the others counted.
+/// What a model makes of requests: those of watched keys are shown to it, the others counted where
+/// they come, for models of ages tell the time by them.
 pub(super) fn draw<'a>(
     spec: &Spec,
     requests: impl Iterator<Item = &'a Access>,
@@ -159,6 +160,7 @@ pub(super) fn draw<'a>(
     let mut unseen = 0;
     for access in requests {
         if watched.keeps(access.key) {
+            model.skip(std::mem::take(&mut unseen));
             model.access(access);
         } else {
             unseen += u64::from(access.op == Op::Get);

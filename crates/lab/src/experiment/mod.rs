@@ -17,12 +17,12 @@ use findings::Findings;
 use std::path::PathBuf;
 
 /// An experiment's entry in the registry.
-struct Experiment {
+struct Experiment<S = Setting> {
     /// The name on the command line and in the answer.
     name: &'static str,
     /// What is asked, in a line.
     about: &'static str,
-    run: fn(&Setting, &mut Findings) -> Result<()>,
+    run: fn(&S, &mut Findings) -> Result<()>,
 }
 
 macro_rules! experiments {
@@ -108,12 +108,12 @@ pub fn run(args: Args) -> Result<()> {
         whole_file::check(path, &[])?;
     }
     if let Some(setting) = args.live.setting(args.quick, args.traces.clone()) {
-        let experiment = live::find(&args.name)?;
+        let experiment = find(&args.name, live::ALL)?;
         let mut findings = Findings::of_rounds();
         (experiment.run)(&setting, &mut findings)?;
         return tell(&args, (experiment.name, experiment.about), &findings);
     }
-    let experiment = find(&args.name)?;
+    let experiment = find(&args.name, ALL)?;
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
@@ -148,10 +148,10 @@ fn tell(args: &Args, (name, about): (&'static str, &str), findings: &Findings) -
     Ok(())
 }
 
-fn find(name: &str) -> Result<&'static Experiment> {
-    ALL.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|experiment| experiment.name).collect();
-        anyhow!("unknown experiment '{name}': choose one of {}", known.join(", "))
+fn find<S>(name: &str, all: &[&'static Experiment<S>]) -> Result<&'static Experiment<S>> {
+    all.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
+        let known: Vec<_> = all.iter().map(|experiment| experiment.name).collect();
+        anyhow!("no such experiment as '{name}': choose one of {}", known.join(", "))
     })
 }
 
@@ -162,11 +162,15 @@ mod tests {
 
     #[test]
     fn names_are_found() {
-        for experiment in ALL {
-            assert_eq!(find(experiment.name).unwrap().name, experiment.name);
+        fn check<S>(all: &[&'static Experiment<S>]) {
+            for experiment in all {
+                assert_eq!(find(experiment.name, all).unwrap().name, experiment.name);
+            }
+            let names: HashSet<_> = all.iter().map(|experiment| experiment.name).collect();
+            assert_eq!(names.len(), all.len());
+            assert!(find("fame", all).err().unwrap().to_string().contains(all[0].name));
         }
-        let names: HashSet<_> = ALL.iter().map(|experiment| experiment.name).collect();
-        assert_eq!(names.len(), ALL.len());
-        assert!(find("fame").err().unwrap().to_string().contains(ALL[0].name));
+        check(ALL);
+        check(live::ALL);
     }
 }

@@ -9,6 +9,8 @@
 //!
 //! The curves that predis divides by, one a class, are held against exact ones: absolute
 //! differences of the miss ratio, the mean over sizes spread evenly over the records of the class.
+//! A sample of the keys is seen alone, as on a server, and beside a count of all keys, as from a
+//! trace.
 //!
 //! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
@@ -40,8 +42,12 @@ const SHARE: f64 = 0.3;
 
 /// Sizes at which curves are compared.
 const SIZES: u32 = 20;
-/// Share of the keys in a sample.
-const RATE: f64 = 0.1;
+/// How curves are drawn: the share of the keys that is watched, and whether all are counted.
+const CURVES: [(&str, &str, f64, bool); 3] = [
+    ("error", "all keys", 1.0, true),
+    ("error_of_sample", "a tenth of the keys", 0.1, false),
+    ("error_counted", "a tenth of the keys, all counted", 0.1, true),
+];
 
 const WORKLOADS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -81,8 +87,9 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                 let (all, late) = simulate(&load, recipe, hint, memory, seed)?;
                 note(findings, row, name, seed, all, late);
             }
-            let errors = [1.0, RATE].map(|rate| curve_error(&load, &hint, rate, seed));
-            let figures = [("error", errors[0]), ("error_of_sample", errors[1])];
+            let figures = CURVES.map(|(figure, _, rate, counts)| {
+                (figure, curve_error(&load, &hint, (rate, counts), seed))
+            });
             findings.cell("curves", name, seed, &figures);
         }
     }
@@ -109,7 +116,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let less = findings.less("predis-hint", "predis-auto", "late_us");
     let what = "predis-hint waits less than predis-auto, after the slow-down";
     findings.claim(what, format!("{less:.1} %"), "less");
-    for (figure, what) in [("error", "all keys"), ("error_of_sample", "a tenth of the keys")] {
+    for (figure, what, ..) in CURVES {
         let error = 100.0 * findings.mean("curves", None, figure);
         let what = format!("error of the curves of classes, {what}");
         findings.claim(&what, format!("{error:.2} points"), "1.2 %");
@@ -164,13 +171,19 @@ fn play_hinted(load: &Load, hint: &[u8], memory: Bytes, seed: u64) -> Result<(Co
 }
 
 /// How far the curves of the classes are from exact ones, on the mean of all.
-fn curve_error(load: &Load, hint: &[u8], rate: f64, seed: u64) -> f64 {
+fn curve_error(load: &Load, hint: &[u8], (rate, counts): (f64, bool), seed: u64) -> f64 {
     let classes = [NEAR, FAR[0]].map(class_of);
     let errors = classes.map(|class| {
         let of_class = || load.requests.iter().zip(hint).filter(move |at| *at.1 == class);
         let full = draw(&olken::SPEC, of_class().map(|at| at.0), &Params::default());
         let sampled = Params { rate, seed, ..Params::default() };
-        let drawn = draw(&eaet::SPEC, of_class().map(|at| at.0), &sampled);
+        let drawn = if counts {
+            let mut model = (eaet::SPEC.build)(&sampled);
+            of_class().for_each(|at| model.access(at.0));
+            model.curve()
+        } else {
+            draw(&eaet::SPEC, of_class().map(|at| at.0), &sampled)
+        };
         let all = load.footprint.as_f64() / classes.len() as f64;
         let sizes = (1..=SIZES).map(|at| all * f64::from(at) / f64::from(SIZES + 1));
         let sizes = sizes.map(|size| Bytes(size as u64));

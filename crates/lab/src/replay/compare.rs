@@ -110,10 +110,11 @@ impl Figures {
     }
 }
 
-/// The middle of values in ascending order.
-fn median(values: &[f64]) -> f64 {
-    let (below, above) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-    f64::midpoint(below, above)
+/// The middle of values in ascending order, or of the two in the middle their mean; no number
+/// where there are none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    let middle = values.get(values.len().saturating_sub(1) / 2..=values.len() / 2);
+    middle.map_or(f64::NAN, |middle| f64::midpoint(middle[0], middle[middle.len() - 1]))
 }
 
 /// The end of a long name, where the port is.

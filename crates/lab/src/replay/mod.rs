@@ -38,6 +38,7 @@ mod worker;
 pub use address::Address;
 pub use backend::{Backend, Connection, Database, Distribution, Filled, Filler};
 pub use backend::{Origin, Reader, Sqlite};
+pub(crate) use compare::median;
 pub use latency::Latency;
 pub use link::Link;
 pub(crate) use memcached::login;

@@ -1,5 +1,9 @@
-//! DLRU: one pool; five miniature caches, one for each K, say which would have waited least in the
-//! interval that ended, and that K it is in the next [1].
+//! DLRU: one pool; five miniature caches, one for each K, say which would have waited least of
+//! late, and that K it is from then on [1].
+//!
+//! The paper counts for five million reads, decides, and counts anew. Here counts fade instead,
+//! with as long a memory, and are looked at twenty times as often: chance has no more say, and what
+//! changes shows sooner.
 //!
 //! [1] Wang, Yang, Wang. Dynamically configuring LRU replacement policy in Redis. MEMSYS '20.
 
@@ -17,10 +21,10 @@ pub(super) const RECIPE: Recipe = Recipe {
         Evictor::klru(16),
     ],
     planner: "adapt_k",
-    interval: 5_000_000,
+    interval: 250_000,
     rate: Some(1.0 / 200.0),
     gain_min: f64::NEG_INFINITY,
     cooling_epochs: 0,
-    keep: 0.0,
+    keep: 0.95,
     ..Recipe::COMMON
 };

@@ -11,7 +11,7 @@ mod load;
 mod peer;
 
 use super::Findings;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use base::Bytes;
 use load::{Load, Tenant};
 use peer::{Kind, Peer};
@@ -23,14 +23,7 @@ const PROMISED: &str = "promised";
 /// A server with less spends most of it on itself.
 const SMALLEST: Bytes = Bytes(8 << 20);
 
-/// An experiment's entry in the registry.
-pub(super) struct Experiment {
-    /// The name on the command line and in the answer.
-    pub(super) name: &'static str,
-    /// What is asked, in a line.
-    pub(super) about: &'static str,
-    pub(super) run: fn(&Setting, &mut Findings) -> Result<()>,
-}
+type Experiment = super::Experiment<Setting>;
 
 macro_rules! experiments {
     ($($name:ident),* $(,)?) => {
@@ -100,13 +93,6 @@ impl Args {
             traces,
         })
     }
-}
-
-pub(super) fn find(name: &str) -> Result<&'static Experiment> {
-    ALL.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
-        let known: Vec<_> = ALL.iter().map(|experiment| experiment.name).collect();
-        anyhow!("'{name}' has no live experiment: choose one of {}", known.join(", "))
-    })
 }
 
 impl Setting {
@@ -280,18 +266,5 @@ fn compare(findings: &mut Findings, (row, than): (&str, &str), figure: &str, wan
             let what = format!("{workload}: {figure} of {row} by that of {than}");
             findings.claim(&what, format!("{median:.3} ({low:.3} to {high:.3})"), wanted);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_found() {
-        for experiment in ALL {
-            assert_eq!(find(experiment.name).unwrap().name, experiment.name);
-        }
-        assert!(find("fame").err().unwrap().to_string().contains(ALL[0].name));
     }
 }
