@@ -25,7 +25,7 @@ fn bytes_by_object(policy: &str, objects: u64) -> f64 {
 #[test]
 fn a_resident_object_costs_little() {
     let bounds =
-        [("lru", 48.0), ("sieve", 48.0), ("klru:5", 112.0), ("lhd", 112.0), ("gittins", 160.0)];
+        [("lru", 48.0), ("sieve", 48.0), ("klru:5", 80.0), ("lhd", 80.0), ("gittins", 90.0)];
     for (policy, most) in bounds {
         let bytes = OBJECTS.map(|objects| bytes_by_object(policy, objects));
         println!("{policy}: {bytes:.1?} bytes an object at {OBJECTS:?}");

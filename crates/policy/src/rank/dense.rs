@@ -20,6 +20,13 @@ impl<T> Default for Dense<T> {
 
 const ABSENT: u32 = u32::MAX;
 
+/// Makes room for so many. By a quarter: doubling would leave up to half of a large table unused.
+fn reserve<T>(list: &mut Vec<T>, count: usize) {
+    if count > list.capacity() {
+        list.reserve_exact(count / 4 + 16 + count - list.len());
+    }
+}
+
 impl<T> Dense<T> {
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
@@ -27,10 +34,14 @@ impl<T> Dense<T> {
 
     /// Adds the entry of `slot`, which has none.
     pub(crate) fn push(&mut self, slot: Slot, entry: T) {
-        if slot as usize >= self.places.len() {
-            self.places.resize(slot as usize + 1, ABSENT);
+        let at = slot as usize;
+        if at >= self.places.len() {
+            reserve(&mut self.places, at + 1);
+            self.places.resize(at + 1, ABSENT);
         }
-        self.places[slot as usize] = self.entries.len() as u32;
+        self.places[at] = self.entries.len() as u32;
+        let count = self.entries.len() + 1;
+        reserve(&mut self.entries, count);
         self.entries.push((slot, entry));
     }
 
