@@ -33,12 +33,18 @@ impl Heap {
         self.nodes.first().map(|node| (node.slot, node.priority))
     }
 
-    /// The slots of priorities up to this one, in no order.
-    pub(crate) fn up_to(&self, priority: f64) -> impl Iterator<Item = Slot> {
-        let mut open = vec![0];
+    /// The slots of priorities up to this one, in no order. `open` is room to work in, which the
+    /// caller keeps: the allocator is not asked each time.
+    pub(crate) fn up_to<'a>(
+        &'a self,
+        priority: f64,
+        open: &'a mut Vec<usize>,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        open.clear();
+        open.push(0);
         std::iter::from_fn(move || {
             loop {
-                let at: usize = open.pop()?;
+                let at = open.pop()?;
                 let Some(node) = self.nodes.get(at).filter(|node| node.priority <= priority) else {
                     continue;
                 };

@@ -61,6 +61,7 @@ pub(crate) struct GreedyDual {
     sizes: Vec<Size>,
     uses: Vec<u32>,
     heap: Heap,
+    open: Vec<usize>,
 }
 
 impl GreedyDual {
@@ -75,13 +76,14 @@ impl GreedyDual {
             sizes: vec![],
             uses: vec![],
             heap: Heap::default(),
+            open: vec![],
         }
     }
 
     /// Whether those of no higher priority make room for so many bytes.
-    fn yields(&self, size: Size, priority: f64) -> bool {
+    fn yields(&mut self, size: Size, priority: f64) -> bool {
         let mut need = (self.bytes + u64::from(size)).saturating_sub(self.capacity.0);
-        let mut lower = self.heap.up_to(priority);
+        let mut lower = self.heap.up_to(priority, &mut self.open);
         while need > 0 {
             let Some(slot) = lower.next() else { return false };
             need = need.saturating_sub(u64::from(self.sizes[slot as usize]));
