@@ -11,8 +11,8 @@
 use base::hash::{KeyMap, mix};
 use base::{Access, Filter, Micros, Op, Size};
 
-/// Keys known at a time, at most: as many as fit a table of 2²⁰ places, 18 MB.
-pub(super) const KEYS_MAX: usize = (1 << 20) / 8 * 7;
+/// Keys known at a time, at most: with one more, as many as fit a table of 2²⁰ places, 18 MB.
+pub(super) const KEYS_MAX: usize = (1 << 20) / 8 * 7 - 1;
 /// Places of the table of keys asked for a moment before: 256 KiB.
 const RECENT: usize = 1 << 14;
 /// Requests whose keys are looked up together: what is known of them fits the nearest cache.

@@ -44,10 +44,10 @@ fn file() -> String {
         let default = default_of(directive);
         let mut lines = default.lines().peekable();
         if lines.peek().is_none() {
-            text.push_str(&format!("# {} \"\"\n", directive.name));
+            text.extend(["# ", directive.name, " \"\"\n"]);
         }
         for line in lines {
-            text.push_str(&format!("# {} {line}\n", directive.name));
+            text.extend(["# ", directive.name, " ", line, "\n"]);
         }
     }
     text
@@ -62,7 +62,7 @@ fn text() -> String {
             _ => format!("`{}`", default.replace('\n', "`, `")),
         };
         let when = if directive.when == When::Start { ", of the start" } else { "" };
-        text.push_str(&format!("\n**`{}`** (default {default}{when})  \n", directive.name));
+        text.extend(["\n**`", directive.name, "`** (default ", &default, when, ")  \n"]);
         text.push_str(&wrapped(directive.doc, "", 98));
     }
     text

@@ -34,7 +34,7 @@ fn wrapped(text: &str, before: &str, width: usize) -> String {
             None => lines.push(word.to_owned()),
         }
     }
-    lines.iter().map(|line| format!("{before}{line}\n")).collect()
+    lines.iter().flat_map(|line| [before, line, "\n"]).collect()
 }
 
 #[test]
