@@ -5,6 +5,7 @@ use crate::capture::Stranger;
 use crate::process::larder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What CONFIG GET tells of a setting.
 fn setting(server: &Stranger, name: &str) -> String {
@@ -30,6 +31,8 @@ fn candidates_are_set_and_put_back() {
             if client.ask(&format!("GET key:{key}")) == "$-1\r\n" {
                 client.ask(&format!("SET key:{key} {value}"));
             }
+            // Of a server with time to spare enough of so few keys are watched for a curve.
+            std::thread::sleep(Duration::from_micros(150));
         }
     });
     let url = format!("redis://127.0.0.1:{}", server.port);
