@@ -57,6 +57,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (None, "transactions") => found.push("transaction"),
             // These say it of themselves by a flag, and what is not about channels is not.
             (None, "pubsub") => {}
+            (None, "sorted-set") => found.push("sortedset"),
             (None, group) if NAMES.contains(&group) => found.push(group),
             (None, _) => {}
         }

@@ -21,6 +21,8 @@ mod command;
 mod config;
 mod connection;
 mod counter;
+mod draw;
+mod elements;
 mod foreign;
 mod hash;
 mod hash_ex;
@@ -35,14 +37,24 @@ pub(crate) mod larder;
 mod latency;
 mod lcs;
 mod life;
+mod list;
+mod list_move;
+mod list_search;
 pub(crate) mod monitor;
 mod pubsub;
 mod relocate;
 mod scan;
+mod scan_options;
+mod set;
+mod set_algebra;
 pub(crate) mod slowlog;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
+mod zset;
+mod zset_algebra;
+mod zset_pop;
+mod zset_range;
 
 pub(crate) use absent::is_absent;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
@@ -71,6 +83,15 @@ const FAMILIES: &[&[Command]] = &[
     hash::COMMANDS,
     hash_life::COMMANDS,
     hash_ex::COMMANDS,
+    list::COMMANDS,
+    list_search::COMMANDS,
+    list_move::COMMANDS,
+    set::COMMANDS,
+    set_algebra::COMMANDS,
+    zset::COMMANDS,
+    zset_range::COMMANDS,
+    zset_pop::COMMANDS,
+    zset_algebra::COMMANDS,
     key::COMMANDS,
     relocate::COMMANDS,
     scan::COMMANDS,
