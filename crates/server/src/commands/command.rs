@@ -67,6 +67,8 @@ pub(crate) mod flag {
     pub(crate) const UNTRACED: u32 = 1 << 17;
     /// Its channels belong to slots, as keys do.
     pub(crate) const SLOTTED: u32 = 1 << 18;
+    /// Carried out while a script keeps all others waiting: it touches no key.
+    pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
 
     /// Commands with any of these wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
