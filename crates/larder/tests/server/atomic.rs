@@ -15,7 +15,7 @@ const ROUNDS: usize = 1_500;
 
 /// Lets two clients on threads of their own send `changes` in turn, checking that each reply begins
 /// as is `wanted`, while `look` is called on another.
-fn beside(address: SocketAddr, changes: &[(&str, &str)], look: impl Fn(&mut Client)) {
+fn beside(address: SocketAddr, changes: &[(&str, &str)], look: impl Fn(&mut Client) + Sync) {
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let write = || {
