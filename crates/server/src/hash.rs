@@ -28,6 +28,7 @@ mod packed;
 
 pub(crate) use change::{Hash, change};
 
+use crate::length::{put_len, take_len};
 use crate::value::{HASH, HASH_TREE};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
@@ -46,21 +47,21 @@ const LISTPACK_BYTES: usize = 64;
 /// Hashes names, differently in every run: nobody can make names that stand together.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
 
-/// The place of a field in the order of all.
-fn rank(name: &[u8]) -> u32 {
+/// The place of a field in the order of all, or of a member of a set.
+pub(crate) fn rank(name: &[u8]) -> u32 {
     base::hash::bytes(*SEED, name) as u32
 }
 
 /// The name and the value of a field.
 fn parts(mut body: &[u8]) -> (&[u8], &[u8]) {
-    let len = packed::take_len(&mut body).unwrap_or_default();
+    let len = take_len(&mut body).unwrap_or_default();
     body.split_at_checked(len).unwrap_or_default()
 }
 
 /// The body of an entry.
 fn body(name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(5 + name.len() + value.len());
-    packed::put_len(&mut body, name.len());
+    put_len(&mut body, name.len());
     body.extend_from_slice(name);
     body.extend_from_slice(value);
     body
@@ -291,32 +292,5 @@ pub(crate) fn grown<'s>(
     fields.try_for_each(|(name, value, dies)| {
         probe(name, |probe| loose.put(key, now, probe, dies, &body(name, value)))
     })?;
-    Ok(Some(loose))
-}
-
-/// Copies a tree for another key, step by step and without a lock of its own; none where there is
-/// no such tree any more.
-pub(crate) fn copied<'s>(
-    store: &'s store::Store,
-    from: &store::Key<'_>,
-    to: &store::Key<'_>,
-    now: store::Now,
-) -> Result<Option<store::Loose<'s>>, store::Error> {
-    let mut loose = store.loose(to);
-    let mut next = Some(0);
-    while let Some(at) = next {
-        let mut all = vec![];
-        let step = store.peek(from, now, |item| {
-            let view = View::of(item)?;
-            Some(view.walk(at, STEP_FIELDS, now.unix_ms, |(name, value, dies)| {
-                all.push((name.to_vec(), body(name, value), dies));
-            }))
-        });
-        let Some(after) = step.flatten() else { return Ok(None) };
-        next = after;
-        for (name, body, dies) in all {
-            probe(&name, |probe| loose.put(to, now, probe, dies, &body))?;
-        }
-    }
     Ok(Some(loose))
 }

@@ -151,7 +151,9 @@ pub(crate) fn before<'a>(call: &Call<'a>) -> Vec<&'a [u8]> {
     let Some(command) = command.filter(|_| call.session.transaction.is_none()) else {
         return vec![];
     };
-    let places = command.key_places(call.args.len()).filter(|&at| at < call.args.len());
+    let places = command
+        .key_places(call.args.len(), |at| call.args.get(at))
+        .filter(|&at| at < call.args.len());
     let is_absent =
         |key: &&[u8]| call.shared.store.peek(&call.key(key), call.now, |_| ()).is_none();
     places.map(|at| call.arg(at)).filter(is_absent).collect()

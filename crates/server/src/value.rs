@@ -12,7 +12,7 @@
 //!
 //! Both protocols see the same data: a plain string has no flags, and its cas is made of what it
 //! holds; a flagged one shows its data to Redis' commands, and keeps its flags when they change it.
-//! Hashes are of a kind of their own (`hash.rs`).
+//! Hashes (`hash.rs`) and other collections (`collection/`) are of kinds of their own.
 
 use base::hash;
 use std::borrow::Cow;
@@ -26,6 +26,11 @@ pub(crate) const FLAGGED: u8 = 1;
 pub(crate) const HASH: u8 = 2;
 /// The same in a tree.
 pub(crate) const HASH_TREE: u8 = HASH | store::TREE;
+/// Elements in order, members, and members in the order of scores (`collection/`), or with the bit
+/// of trees.
+pub(crate) const LIST: u8 = 3;
+pub(crate) const SET: u8 = 4;
+pub(crate) const ZSET: u8 = 5;
 
 /// The head has flags.
 const HAS_FLAGS: u8 = 1;
@@ -36,7 +41,7 @@ const TOKEN_SENT: u8 = 4;
 /// The head has the reads of the values before this one.
 const HAS_READS: u8 = 8;
 
-/// The reply of a command on strings where the key holds a hash.
+/// The reply of a command on strings where the key holds a collection.
 pub(crate) const WRONG_TYPE: &str =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -53,7 +58,7 @@ pub(crate) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The string of an item; `None` for a hash.
+    /// The string of an item; `None` for a collection.
     pub(crate) fn of(item: &Item<'a>) -> Option<Self> {
         match item.kind {
             STRING => {
@@ -130,7 +135,7 @@ impl<'a> Text<'a> {
 /// The bytes of a string.
 ///
 /// # Errors
-/// That the key holds a hash.
+/// That the key holds a collection.
 #[inline]
 pub(crate) fn string<'a>(item: &Item<'a>) -> Result<&'a [u8], &'static str> {
     if item.kind == STRING {
@@ -173,7 +178,7 @@ pub(crate) fn live_until(item: &Item<'_>, at: Option<u64>) -> Change<'static> {
 
 /// The reply of TYPE.
 pub(crate) fn type_name(item: &Item<'_>) -> &'static str {
-    if is_hash(item) { "hash" } else { "string" }
+    crate::collection::type_name(item.kind).unwrap_or("string")
 }
 
 /// Neither stale nor being fetched, and empty.

@@ -12,6 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Dead entries are taken out of so many leaves at once.
 const DEAD_LEAVES: usize = 64;
 
+/// Entries are taken out of so many leaves at once.
+const SPAN_LEAVES: usize = 128;
+
 /// An item under its shard's lock, to be changed step by step. What its methods did is done,
 /// whether or not a later one fails. The lock is held as long as there is this, so it should be
 /// short: a caller that changes many entries lets go now and then.
@@ -111,30 +114,50 @@ impl Edit<'_, '_> {
         dies: Option<u64>,
         body: &[u8],
     ) -> Result<bool, Error> {
+        self.grow(body.len(), |tree| tree.put(probe, dies, body)).map(Option::unwrap_or_default)
+    }
+
+    /// Writes an entry of a list behind so many, or at its end.
+    pub fn insert(&mut self, position: u64, body: &[u8]) -> Result<(), Error> {
+        self.grow(body.len(), |tree| tree.insert(position, body)).map(drop)
+    }
+
+    /// Writes an entry of a list in the place of the one behind so many.
+    pub fn replace(&mut self, position: u64, body: &[u8]) -> Result<(), Error> {
+        self.grow(body.len(), |tree| tree.replace(position, body)).map(drop)
+    }
+
+    /// Lets the collection be changed by the writing of a body of so many bytes, once there is
+    /// room; none where the item is no collection.
+    fn grow<R>(&mut self, len: usize, f: impl FnOnce(&mut Tree) -> R) -> Result<Option<R>, Error> {
         let (store, key, now) = (self.store, self.key, self.now);
-        let (len, limit) = (body.len() as u64, store.value_max.load(Relaxed));
-        if len > limit {
-            return Err(Error::TooLong { need: Bytes(len), limit: Bytes(limit) });
+        let limit = store.value_max.load(Relaxed);
+        if len as u64 > limit {
+            return Err(Error::TooLong { need: Bytes(len as u64), limit: Bytes(limit) });
         }
-        let Some((class, number, word)) = self.collection() else { return Ok(false) };
-        let Some(need) = self.tree().map(|tree| tree.put_cost(body.len())) else {
-            return Ok(false);
-        };
+        let Some((class, number, word)) = self.collection() else { return Ok(None) };
+        let Some(need) = self.tree().map(|tree| tree.put_cost(len)) else { return Ok(None) };
         self.shard.note_change(&key);
         self.shard.make_room(store, key.tenant, need, word, now)?;
         let tenant = &mut self.shard.tenants[usize::from(key.tenant)];
         self.place = tenant.table.find_word(key.hash, word);
-        let done = tenant.trees.change(number, |tree| tree.put(probe, dies, body));
-        let Some((is_there, before, after)) = done else { return Ok(false) };
+        let done = tenant.trees.change(number, f);
+        let Some((result, before, after)) = done else { return Ok(None) };
         tenant.tree_grows(class, before, after);
         self.shard.give(&store.memory, key.tenant, need + before - after);
-        Ok(is_there)
+        Ok(Some(result))
     }
 
     /// Takes an entry out of the collection. Whether there was one.
     pub fn remove(&mut self, probe: &Probe<'_>) -> bool {
         let is_there = self.tree().is_some_and(|tree| tree.get(probe).is_some());
         is_there && self.change(|tree| tree.remove(probe)).unwrap_or(false)
+    }
+
+    /// Takes so many entries out behind so many, the last ones first, of some leaves at most; how
+    /// many they were.
+    pub fn remove_span(&mut self, position: u64, count: u64) -> u64 {
+        self.change(|tree| tree.remove_span(position, count, SPAN_LEAVES)).unwrap_or(0)
     }
 
     /// Takes some of the entries out that are dead by now. Whether there may be more.

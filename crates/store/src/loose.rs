@@ -4,7 +4,7 @@ use crate::evict::Exit;
 use crate::restore::Saved;
 use crate::shard::Shard;
 use crate::tenant::Account;
-use crate::tree::{Probe, Tree};
+use crate::tree::{Entry, Probe, Tree};
 use crate::trees::TREE;
 use crate::{Error, Item, Key, Loaded, Now, Store};
 use base::penalty::CLASSES;
@@ -63,15 +63,30 @@ impl Loose<'_> {
         dies: Option<u64>,
         body: &[u8],
     ) -> Result<(), Error> {
+        self.grow(key, now, body.len(), |tree| _ = tree.put(probe, dies, body))
+    }
+
+    /// Adds an entry behind all others, as [`Loose::put`] does.
+    pub fn push(&mut self, key: &Key<'_>, now: Now, entry: Entry<'_>) -> Result<(), Error> {
+        self.grow(key, now, entry.body.len(), |tree| tree.push(entry))
+    }
+
+    fn grow(
+        &mut self,
+        key: &Key<'_>,
+        now: Now,
+        len: usize,
+        f: impl FnOnce(&mut Tree),
+    ) -> Result<(), Error> {
         let Some(tree) = &mut self.tree else { return Ok(()) };
-        let need = tree.bytes() + tree.put_cost(body.len());
+        let need = tree.bytes() + tree.put_cost(len);
         if need > self.charged {
             let more = (need - self.charged).max(STEP);
             let room = Self::reserve(self.store, key, more, now);
             self.charged += room.map_or_else(|(reserved, _)| reserved, |()| more);
             room.map_err(|(_, error)| error)?;
         }
-        tree.put(probe, dies, body);
+        f(tree);
         Ok(())
     }
 

@@ -237,7 +237,7 @@ impl Selector {
             }
         }
         if !self.all_keys {
-            for at in command.key_places(args.len()) {
+            for at in command.key_places(args.len(), |at| args.get(at).copied()) {
                 let (read, write) = command.access_at(args, at).needs();
                 if !self.allows_key(args[at], read, write) {
                     return Err(Denied::Key(at));

@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "The first bit that is set, or not.",
     ),
     Command::new("bitop", -4, WRITE | DENY_OOM, bitop)
-        .keys(Keys { first: 2, last: -1, step: 1 })
+        .keys(Keys::new(2, -1, 1))
         .accesses(|_, at| if at == 2 { access::SETS } else { access::READS })
         .doc(GROUP, "2.6.0", "Combines the bits of several strings."),
 ];

@@ -70,7 +70,7 @@ fn cluster(call: &Call<'_>) -> Result<Arc<Cluster>, Failure> {
 #[inline(never)]
 pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<(), Refused> {
     let (command, args) = (get(number), &call.args);
-    let keys = command.key_places(args.len()).map(|at| call.arg(at));
+    let keys = command.key_places(args.len(), |at| args.get(at)).map(|at| call.arg(at));
     let channels = command.channel_places(args.len()).map(|at| call.arg(at));
     let checked = if command.has(SLOTTED) { cluster.check(channels) } else { cluster.check(keys) };
     checked.map_err(|elsewhere| Refused::Elsewhere(number, elsewhere))

@@ -5,27 +5,72 @@
 //! it reads and writes its keys, in the client's database.
 
 use super::{Call, Done, only_subcommands};
+use std::iter::StepBy;
+use std::ops::Range;
+use wire::resp::parse_integer;
 
 /// Carries a command out.
 pub(crate) type Handler = fn(&mut Call<'_>) -> Done;
 
 /// Where the keys stand among the arguments: the first, the last (negative from the end), the
-/// distance. All zero for none.
+/// distance, all zero for none; and the argument that says how many keys stand behind it, zero
+/// where none does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) first: i32,
     pub(crate) last: i32,
     pub(crate) step: i32,
+    pub(crate) count: usize,
+}
+
+impl Keys {
+    /// Keys from the first argument to the last, at this distance.
+    pub(crate) const fn new(first: i32, last: i32, step: i32) -> Self {
+        Self { first, last, step, count: 0 }
+    }
+
+    /// The same, and as many more as the argument at `count` says, behind it.
+    pub(crate) const fn and_counted(self, count: usize) -> Self {
+        Self { count, ..self }
+    }
+
+    /// Whether there is any.
+    pub(crate) const fn is_any(self) -> bool {
+        self.first > 0 || self.count > 0
+    }
 }
 
 /// No key.
-pub(crate) const NO_KEY: Keys = Keys { first: 0, last: 0, step: 0 };
+pub(crate) const NO_KEY: Keys = Keys::new(0, 0, 0);
 /// One key, the first argument.
-pub(crate) const ONE_KEY: Keys = Keys { first: 1, last: 1, step: 1 };
+pub(crate) const ONE_KEY: Keys = Keys::new(1, 1, 1);
 /// Every argument is a key.
-pub(crate) const ALL_KEYS: Keys = Keys { first: 1, last: -1, step: 1 };
+pub(crate) const ALL_KEYS: Keys = Keys::new(1, -1, 1);
 /// Every other argument is a key.
-pub(crate) const KEY_VALUES: Keys = Keys { first: 1, last: -1, step: 2 };
+pub(crate) const KEY_VALUES: Keys = Keys::new(1, -1, 2);
+
+/// The places of the keys among the arguments of a call.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    fixed: StepBy<Range<usize>>,
+    counted: Range<usize>,
+}
+
+impl Iterator for Places {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        self.fixed.next().or_else(|| self.counted.next())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.fixed.len() + self.counted.len();
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for Places {}
 
 /// Facts that are there or not: some are shown by COMMAND, all are heeded by the dispatcher.
 pub(crate) mod flag {
@@ -70,6 +115,9 @@ pub(crate) mod flag {
     /// Carried out while a script keeps all others waiting: it touches no key.
     pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
 
+    /// May wait for what others write.
+    pub(crate) const BLOCKING: u32 = 1 << 19;
+
     /// Commands with any of these wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
 
@@ -83,6 +131,7 @@ pub(crate) mod flag {
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),
         (NO_MULTI, "no_multi"),
+        (BLOCKING, "blocking"),
     ];
 }
 
@@ -281,15 +330,24 @@ impl Command {
         self.flags & (flag::FAST | flag::BRIEF) != 0
     }
 
-    /// Where the keys of a call with so many arguments stand.
-    pub(crate) fn key_places(&self, args: usize) -> impl ExactSizeIterator<Item = usize> {
-        let last = match self.keys.last {
-            last if last < 0 => args as i32 + last,
-            last => last,
-        };
-        let places = self.keys.first.max(0) as usize..(last + 1).max(0) as usize;
-        let places = if self.keys.first > 0 { places } else { 0..0 };
-        places.step_by(self.keys.step.max(1) as usize)
+    /// Where the keys of a call stand that has so many arguments, which `arg` shows.
+    #[inline]
+    pub(crate) fn key_places<'a>(
+        &self,
+        args: usize,
+        arg: impl Fn(usize) -> Option<&'a [u8]>,
+    ) -> Places {
+        let Keys { first, last, step, count } = self.keys;
+        let last = if last < 0 { args as i32 + last } else { last };
+        let fixed = first.max(0) as usize..(last + 1).max(0) as usize;
+        let fixed = if first > 0 { fixed } else { 0..0 };
+        let mut counted = 0..0;
+        if count > 0 {
+            let keys = arg(count).and_then(parse_integer).unwrap_or(0).max(0);
+            let keys = usize::try_from(keys).unwrap_or(usize::MAX);
+            counted = count + 1..(count + 1).saturating_add(keys).min(args);
+        }
+        Places { fixed: fixed.step_by(step.max(1) as usize), counted }
     }
 
     /// The access of a call to the key at a place among its arguments.

@@ -96,7 +96,7 @@ fn reset(call: &mut Call<'_>) -> Done {
 #[cold]
 pub(crate) fn note(call: &Call<'_>, cost: Cost) {
     let Some(number) = find(call.arg(0)) else { return };
-    let places = get(number).key_places(call.args.len());
+    let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
     call.shared.hotkeys.note(places.map(|at| call.arg(at)), cost);
 }
 

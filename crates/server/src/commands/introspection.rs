@@ -69,9 +69,13 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     out.integer(i64::from(command.arity));
     let names: Vec<&str> =
         flag::NAMES.iter().filter(|(flag, _)| command.has(*flag)).map(|(_, name)| *name).collect();
-    out.set(names.len());
+    let is_counted = command.keys.count > 0;
+    out.set(names.len() + usize::from(is_counted));
     for name in names {
         out.simple(name);
+    }
+    if is_counted {
+        out.simple("movablekeys");
     }
     out.integer(i64::from(command.keys.first));
     out.integer(i64::from(command.keys.last));
@@ -217,7 +221,7 @@ fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), F
         command = by_name(&name).ok_or("ERR Invalid command specified")?;
     }
     let args: Vec<&[u8]> = call.args.iter_from(2).collect();
-    if command.keys.first == 0 {
+    if !command.keys.is_any() {
         return Err("ERR The command has no key arguments".into());
     }
     if !command.accepts(args.len()) {
@@ -228,7 +232,7 @@ fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), F
 
 fn getkeys(call: &mut Call<'_>) -> Done {
     let (command, args) = with_keys(call)?;
-    let keys = command.key_places(args.len());
+    let keys = command.key_places(args.len(), |at| args.get(at).copied());
     call.out.array(keys.len());
     for at in keys {
         call.out.bulk(args[at]);
@@ -238,7 +242,7 @@ fn getkeys(call: &mut Call<'_>) -> Done {
 
 fn getkeysandflags(call: &mut Call<'_>) -> Done {
     let (command, args) = with_keys(call)?;
-    let keys = command.key_places(args.len());
+    let keys = command.key_places(args.len(), |at| args.get(at).copied());
     call.out.array(keys.len());
     for at in keys {
         let access = command.access_at(&args, at);

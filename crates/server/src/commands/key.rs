@@ -4,14 +4,14 @@ use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::life::{Conditions, moment};
 use super::{ALL_KEYS, Call, Command, Done, Keys, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::ages::Ages;
-use crate::hash::View;
+use crate::collection;
 use crate::notify;
 use crate::value::{self, life, live_until};
 use store::{Change, Item};
 use wire::resp::parse_integer;
 
 /// The key is the argument behind the subcommand.
-const SECOND: Keys = Keys { first: 2, last: 2, step: 1 };
+const SECOND: Keys = Keys::new(2, 2, 1);
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -273,12 +273,12 @@ fn reply_item<R>(
 const EMBEDDED_MAX: usize = 44;
 
 fn encoding(call: &mut Call<'_>) -> Done {
-    let name = |item: &Item<'_>| match value::string(item).unwrap_or_default() {
-        _ if value::is_hash(item) => View::of(item).map_or("hashtable", View::encoding),
+    let of_string = |item: &Item<'_>| match value::string(item).unwrap_or_default() {
         value if value.len() <= 20 && parse_integer(value).is_some() => "int",
         value if value.len() <= EMBEDDED_MAX => "embstr",
         _ => "raw",
     };
+    let name = |item: &Item<'_>| collection::encoding(item).unwrap_or_else(|| of_string(item));
     reply_item(call, name, |call, name| call.out.bulk(name.as_bytes()))
 }
 

@@ -9,7 +9,7 @@ use crate::value::string;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[Command::new("lcs", -3, READ, lcs)
-    .keys(Keys { first: 1, last: 2, step: 1 })
+    .keys(Keys::new(1, 2, 1))
     .doc("string", "7.0.0", "The longest sequence two values have in common.")];
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -443,7 +443,7 @@ pub(crate) fn note_large(call: &Call<'_>, request: usize, reply: usize) {
 /// Counts the keys of a command of a timed batch.
 #[cold]
 pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) {
-    let places = get(number).key_places(call.args.len());
+    let places = get(number).key_places(call.args.len(), |at| call.args.get(at));
     if places.len() > 0
         && let Some(mut hottest) = counters.hottest_now()
     {

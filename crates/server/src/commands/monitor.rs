@@ -94,7 +94,7 @@ pub(crate) fn show(call: &Call<'_>) {
         line.extend_from_slice(b"\r\n");
         monitors.show(call.shared, MONITOR, None, &line);
     }
-    if monitors.is_wanted(TRACE) && command.keys.first > 0 && command.accepts(call.args.len()) {
+    if monitors.is_wanted(TRACE) && command.keys.is_any() && command.accepts(call.args.len()) {
         trace(call, command, now);
     }
 }
@@ -105,7 +105,7 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
         return;
     }
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
-    for at in command.key_places(args.len()) {
+    for at in command.key_places(args.len(), |at| args.get(at).copied()) {
         let bytes = call.arg(at);
         let access = match command.access_at(&args, at) {
             access if access.removes() => "DELETE",

@@ -6,14 +6,13 @@
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::string::room;
 use super::{Access, Call, Command, Databases, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
-use crate::hash;
-use crate::notify;
-use crate::value::{HASH, HASH_TREE};
-use store::{Change, Item, Key, Loose};
+use crate::value::is_hash;
+use crate::{collection, hash, notify, value};
+use store::{Change, Item, Key, Loose, TREE};
 use tune::tenant::Origin;
 
 /// Source and destination.
-const TWO_KEYS: Keys = Keys { first: 1, last: 2, step: 1 };
+const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -76,10 +75,27 @@ fn held(call: &Call<'_>, key: &Key<'_>, to: &Key<'_>) -> Result<Option<Held>, Fa
     }))
 }
 
-/// Whether a key holds a hash that is a tree, which is no value to be copied at once.
+/// Whether a key holds a collection that is a tree, which is no value to be copied at once.
 fn is_tree(call: &Call<'_>, key: &Key<'_>) -> bool {
-    let is_tree = |item: &Item<'_>| item.kind == HASH_TREE;
+    let is_tree = |item: &Item<'_>| item.tree().is_some();
     call.shared.store.peek(key, call.now, is_tree).unwrap_or(false)
+}
+
+/// What is known of a collection beside its tree.
+#[derive(Default)]
+struct Beside {
+    /// Without the bit of trees.
+    kind: u8,
+    note: Vec<u8>,
+    life: Option<u64>,
+}
+
+impl Beside {
+    fn of(item: &Item<'_>) -> Self {
+        let life = value::life(item);
+        let note = if is_hash(item) { hash::note(life).to_vec() } else { vec![] };
+        Self { kind: item.kind & !TREE, note, life }
+    }
 }
 
 /// Makes an item of a tree, and tells of it. Whether it did.
@@ -87,12 +103,11 @@ fn put_tree(
     call: &Call<'_>,
     to: &Key<'_>,
     loose: &mut Loose<'_>,
-    life: Option<u64>,
+    beside: &Beside,
     replace: bool,
 ) -> Result<bool, Failure> {
     let Some(tree) = loose.tree().filter(|tree| !tree.is_empty()) else { return Ok(false) };
-    let expires = hash::ends(life, tree.ends());
-    let noted = (HASH, &hash::note(life)[..], expires);
+    let noted = (beside.kind, &beside.note[..], hash::ends(beside.life, tree.ends()));
     let written = call.shared.store.attach(to, loose, noted, replace, call.now)?;
     if written {
         let by = call.session.client.id;
@@ -112,11 +127,11 @@ fn copy_tree(
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
-    let known = |item: &Item<'_>| (item.charge().0 as usize, hash::life(item));
-    let Some((bytes, life)) = store.peek(from, call.now, known) else { return Ok(false) };
+    let known = |item: &Item<'_>| (item.charge().0 as usize, Beside::of(item));
+    let Some((bytes, beside)) = store.peek(from, call.now, known) else { return Ok(false) };
     room(call, to, bytes).check(0, bytes)?;
-    match hash::copied(store, from, to, call.now)? {
-        Some(mut loose) => put_tree(call, to, &mut loose, life, replace),
+    match collection::copied(store, from, to, call.now)? {
+        Some(mut loose) => put_tree(call, to, &mut loose, &beside, replace),
         None => Ok(false),
     }
 }
@@ -128,18 +143,18 @@ fn move_tree(
     to: &Key<'_>,
     replace: bool,
 ) -> Result<bool, Failure> {
-    let (store, mut life) = (&call.shared.store, None);
+    let (store, mut beside) = (&call.shared.store, Beside::default());
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
     }
     let taken = store.detach(from, call.now, |item| {
-        life = hash::life(item);
+        beside = Beside::of(item);
         true
     });
     let Some(mut loose) = taken else { return Ok(false) };
-    let moved = put_tree(call, to, &mut loose, life, replace);
+    let moved = put_tree(call, to, &mut loose, &beside, replace);
     if !matches!(moved, Ok(true)) {
-        put_tree(call, from, &mut loose, life, false)?;
+        put_tree(call, from, &mut loose, &beside, false)?;
     }
     moved
 }

@@ -243,7 +243,7 @@ fn called(call: &Call<'_>) -> Option<&'static Command> {
     if call.session.transaction.is_some() {
         return None;
     }
-    find(call.arg(0)).map(get).filter(|command| command.keys.first > 0)
+    find(call.arg(0)).map(get).filter(|command| command.keys.is_any())
 }
 
 /// Remembers what a client that tracks is about to read.
@@ -255,7 +255,10 @@ pub(crate) fn before(call: &Call<'_>) {
         _ => tracks.prefixes.is_none(),
     };
     let Some(command) = called(call).filter(|command| wanted && command.has(READ)) else { return };
-    for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
+    for at in command
+        .key_places(call.args.len(), |at| call.args.get(at))
+        .filter(|&at| at < call.args.len())
+    {
         let (id, key) = (call.session.client.id, call.arg(at));
         let (max, tenant) = (call.view.settings.tracking_max_keys, call.session.owners.of(key));
         call.shared.tracking.remember(call.shared, max, id, tenant, key);
@@ -273,7 +276,10 @@ pub(crate) fn after(call: &mut Call<'_>) {
         tracks.caching = None;
     }
     let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
-    for at in command.key_places(call.args.len()).filter(|&at| at < call.args.len()) {
+    for at in command
+        .key_places(call.args.len(), |at| call.args.get(at))
+        .filter(|&at| at < call.args.len())
+    {
         let (id, key) = (call.session.client.id, call.arg(at));
         let max = call.view.settings.tracking_max_keys;
         call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);

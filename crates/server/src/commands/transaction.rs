@@ -199,10 +199,11 @@ fn discard(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
-/// The contents of a key, as a hash; `None` for nothing. Dead fields are none.
+/// The contents of a key, as a hash of them; `None` for nothing. Dead fields are none.
 fn look(call: &Call<'_>, key: &Key<'_>) -> Option<u64> {
     call.shared.store.peek(key, call.now, |item| {
-        let print = View::of(item).map_or(0, |hash| hash.print(call.now.unix_ms));
+        let other = || item.tree().map_or(0, |tree| hash::mix(tree.stamp()));
+        let print = View::of(item).map_or_else(other, |hash| hash.print(call.now.unix_ms));
         let value = if item.tree().is_some() { b"" } else { item.value };
         hash::bytes(item.expires.unwrap_or(0) ^ print, value)
     })

@@ -13,6 +13,7 @@
 //! work than a tree, and takes less memory.
 
 use super::{Field as View, PACKED_MAX, body, ends, probe, some_life};
+use crate::length::{put_len, take_len};
 use crate::value::HASH;
 use std::borrow::Cow;
 use store::{Change, Item, Tree};
@@ -33,30 +34,6 @@ pub(crate) struct Field<'a> {
 struct Reader<'a> {
     rest: &'a [u8],
     lives: bool,
-}
-
-pub(super) fn take_len(bytes: &mut &[u8]) -> Option<usize> {
-    let (mut len, mut shift) = (0u64, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        len |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return usize::try_from(len).ok();
-        }
-        shift += 7;
-        if shift > 28 {
-            return None;
-        }
-    }
-}
-
-pub(super) fn put_len(out: &mut Vec<u8>, mut len: usize) {
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
 }
 
 /// The end of a life, 0 for none.

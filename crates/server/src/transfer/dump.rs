@@ -5,7 +5,7 @@
 
 use super::Transfer;
 use super::file::DumpFile;
-use crate::hash;
+use crate::collection;
 use crate::shared::Shared;
 use crate::warm::Entry;
 use base::TenantId;
@@ -123,7 +123,7 @@ impl Dumping {
                 again: walk.leave && self.transfer.by == "command",
             };
             let next = shared.store.dump(&dump, self.cursor, shared.clock.now(), |found| {
-                let value = hash::flat(&found.item).unwrap_or_default();
+                let value = collection::flat(&found.item).unwrap_or_default();
                 let entry = Entry::flat(found, &value);
                 if let Ok(longer) = postcard::to_extend(&entry, std::mem::take(&mut payload)) {
                     payload = longer;

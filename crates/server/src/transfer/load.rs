@@ -3,7 +3,7 @@
 use super::Transfer;
 use super::dump::each;
 use super::file::DumpFile;
-use crate::hash;
+use crate::collection;
 use crate::shared::Shared;
 use base::TenantId;
 use std::time::Instant;
@@ -82,7 +82,7 @@ impl Loading {
     }
 }
 
-/// Brings an item back: a hash that would be too long in one piece as a tree.
+/// Brings an item back: a collection that would be too long in one piece as a tree.
 fn bring_back(
     shared: &Shared,
     key: &Key<'_>,
@@ -91,9 +91,8 @@ fn bring_back(
 ) -> Result<Loaded, Error> {
     let (store, now) = (&shared.store, shared.clock.now());
     let item = Item::outside(saved.value, saved.kind, saved.expires);
-    match hash::grown(store, key, &item, now)? {
-        Some(mut loose) => {
-            let note = hash::note(hash::life(&item));
+    match collection::grown(store, key, &item, now)? {
+        Some((mut loose, note)) => {
             store.load_tree(key, block, &Saved { value: &note, ..*saved }, &mut loose, now)
         }
         None => store.load(key, block, saved, now),

@@ -2,7 +2,7 @@
 
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Tail};
-use crate::hash;
+use crate::collection;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::{Micros, TenantId};
@@ -145,13 +145,12 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
     Ok(counts)
 }
 
-/// Brings an item back: a large hash as a tree.
+/// Brings an item back: a large collection as a tree.
 fn bring_back(shared: &Shared, key: &Key<'_>, saved: &Saved<'_>) -> Result<bool, store::Error> {
     let (store, now) = (&shared.store, shared.clock.now());
     let item = Item::outside(saved.value, saved.kind, saved.expires);
-    match hash::grown(store, key, &item, now)? {
-        Some(mut loose) => {
-            let note = hash::note(hash::life(&item));
+    match collection::grown(store, key, &item, now)? {
+        Some((mut loose, note)) => {
             store.restore_tree(key, &Saved { value: &note, ..*saved }, &mut loose, now)
         }
         None => store.restore(key, saved, now),

@@ -2,16 +2,15 @@
 
 use super::file::{Kind, Writer, encode};
 use super::{Entry, Head, Tail, TenantHead, beside};
-use crate::hash;
+use crate::collection;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
-use crate::value::HASH;
 use base::{Bytes, TenantId};
 use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
-use store::{Item, Now, ScanItem, Scope};
+use store::{Item, Now, ScanItem, Scope, TREE};
 
 /// Bytes of items in a block, more or less.
 const BLOCK: usize = 1 << 20;
@@ -111,7 +110,7 @@ fn write_part(
             }
         };
         cursor = shared.store.scan(Scope::ALL, cursor, step, now, |found| {
-            match hash::flat(&found.item) {
+            match collection::flat(&found.item) {
                 Some(value) => add(found, &value),
                 None => large.push(Large::of(found)),
             }
@@ -145,7 +144,7 @@ fn write_part(
     Ok((items, bytes))
 }
 
-/// A large hash that a walk met.
+/// A large collection that a walk met.
 struct Large {
     tenant: TenantId,
     db: u8,
@@ -154,6 +153,8 @@ struct Large {
     idle: u32,
     in_use: u32,
     penalty_class: u8,
+    /// Without the bit of trees.
+    kind: u8,
     expires: Option<u64>,
 }
 
@@ -161,15 +162,17 @@ impl Large {
     fn of(found: &ScanItem<'_>) -> Self {
         let ScanItem { tenant, db, key, item } = *found;
         let Item { hits, idle, in_use, penalty_class, expires, .. } = item;
-        Self { tenant, db, key: key.to_vec(), hits, idle, in_use, penalty_class, expires }
+        let (key, kind) = (key.to_vec(), item.kind & !TREE);
+        Self { tenant, db, key, hits, idle, in_use, penalty_class, kind, expires }
     }
 
     /// Shows it in one piece, if it is still there.
     fn gather(&self, shared: &Shared, now: Now, add: &mut impl FnMut(&ScanItem<'_>, &[u8])) {
         let Self { tenant, db, hits, idle, in_use, penalty_class, expires, .. } = *self;
         let key = shared.store.key(tenant, db, &self.key);
-        let Some(value) = hash::gather(&shared.store, &key, now) else { return };
-        let mut item = Item::outside(&value, HASH, expires);
+        let gathered = collection::gather(&shared.store, &key, self.kind, now);
+        let Some(value) = gathered else { return };
+        let mut item = Item::outside(&value, self.kind, expires);
         (item.hits, item.idle, item.in_use) = (hits, idle, in_use);
         item.penalty_class = penalty_class;
         add(&ScanItem { tenant, db, key: &self.key, item }, &value);

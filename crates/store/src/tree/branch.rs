@@ -1,8 +1,9 @@
 //! A node of the tree, and what its parent knows of it.
 
-use super::leaf::{self, LEAF_MAX, allocated};
-use super::{Entry, FANOUT, NEVER, New, Probe};
+use super::leaf::{self, Grows, LEAF_MAX, allocated};
+use super::{Entry, FANOUT, NEVER, New, Probe, Spot};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Bytes of the largest inner node.
 pub(super) const INNER_MAX: usize = inner_bytes(FANOUT + 1);
@@ -28,6 +29,14 @@ pub(super) struct Branch {
     pub(super) count: u64,
     /// That of its first entry.
     pub(super) rank: u32,
+}
+
+/// Whether a branch is on the way to the first entry of all, and to the last: where entries come
+/// there, one after another, what is behind them is left full.
+#[derive(Clone, Copy)]
+pub(super) struct Edges {
+    pub(super) first: bool,
+    pub(super) last: bool,
 }
 
 /// The end of an entry's life that was replaced or removed; none where there was no such entry.
@@ -84,8 +93,22 @@ impl Branch {
         }
     }
 
-    /// The child in which an entry is or would be.
-    pub(super) fn child(children: &[Self], probe: &Probe<'_>) -> usize {
+    /// The child in which an entry is or would be, and its spot there.
+    pub(super) fn child<'p>(children: &[Self], spot: Spot<'p>) -> (usize, Spot<'p>) {
+        match spot {
+            Spot::Probe(probe) => (Self::child_of(children, probe), spot),
+            Spot::Position(position) => {
+                let (at, before) = Self::child_at(children, position, |left, count| left < count);
+                (at, Spot::Position(position - before))
+            }
+            Spot::Before(position) => {
+                let (at, before) = Self::child_at(children, position, |left, count| left <= count);
+                (at, Spot::Before(position - before))
+            }
+        }
+    }
+
+    fn child_of(children: &[Self], probe: &Probe<'_>) -> usize {
         let is_not_above = |child: &Self| match child.rank.cmp(&probe.rank) {
             // Only where ranks are equal the entries themselves are asked.
             Ordering::Equal => {
@@ -96,31 +119,55 @@ impl Branch {
         children.partition_point(is_not_above).saturating_sub(1)
     }
 
-    /// Puts an entry in its place; what it replaced, and what was split off. `is_last` of the last
-    /// branch of all. `total` follows the bytes of all nodes.
+    /// The child with a position, or the last, and how many entries are before it.
+    fn child_at(
+        children: &[Self],
+        position: u64,
+        is_here: impl Fn(u64, u64) -> bool,
+    ) -> (usize, u64) {
+        let mut before = 0;
+        for (at, child) in children.iter().enumerate() {
+            if is_here(position - before, child.count) || at + 1 == children.len() {
+                return (at, before);
+            }
+            before += child.count;
+        }
+        (0, 0)
+    }
+
+    /// Puts an entry in its place; what it replaced, and what was split off. `edges` of a branch
+    /// on the way to the first and to the last entry of all. `total` follows the bytes of all
+    /// nodes.
     pub(super) fn put(
         &mut self,
         new: &New<'_>,
-        is_last: bool,
+        edges: Edges,
         total: &mut u64,
     ) -> (Old, Option<Self>) {
         let before = self.bytes();
         let mut split = None;
         let old = match &mut self.node {
             Node::Leaf(bytes) => {
-                let found = leaf::find(bytes, new.probe);
-                let at_end = is_last && found.at == bytes.len();
+                let found = leaf::find(bytes, new.spot);
+                let grows = match found.at {
+                    at if edges.last && at == bytes.len() => Grows::AtEnd,
+                    0 if edges.first => Grows::AtFront,
+                    _ => Grows::Within,
+                };
                 leaf::replace(bytes, found.at, found.old.map_or(0, |(len, _)| len), new);
                 let count = self.count + u64::from(found.old.is_none());
                 if bytes.len() > LEAF_MAX && count > 1 {
-                    split = Some(Self::leaf(leaf::split(bytes, at_end)));
+                    split = Some(Self::leaf(leaf::split(bytes, grows)));
                 }
                 found.old.map(|(_, dies)| dies)
             }
             Node::Inner(children) => {
-                let at = Self::child(children, new.probe);
-                let is_last = is_last && at + 1 == children.len();
-                let (replaced, beside) = children[at].put(new, is_last, total);
+                let (at, spot) = Self::child(children, new.spot);
+                let edges = Edges {
+                    first: edges.first && at == 0,
+                    last: edges.last && at + 1 == children.len(),
+                };
+                let (replaced, beside) = children[at].put(&New { spot, ..*new }, edges, total);
                 if let Some(beside) = beside {
                     if children.len() == children.capacity() {
                         let most = FANOUT + 1 - children.len();
@@ -129,7 +176,11 @@ impl Branch {
                     children.insert(at + 1, beside);
                 }
                 if children.len() > FANOUT {
-                    let cut = if is_last { FANOUT } else { FANOUT / 2 };
+                    let cut = match edges {
+                        Edges { last: true, .. } => FANOUT,
+                        Edges { first: true, .. } => 1,
+                        _ => FANOUT / 2,
+                    };
                     let mut right = Vec::with_capacity(children.len() - cut);
                     right.extend(children.drain(cut..));
                     children.shrink_to(cut);
@@ -155,18 +206,18 @@ impl Branch {
     }
 
     /// Takes an entry out; what it was.
-    pub(super) fn remove(&mut self, probe: &Probe<'_>, total: &mut u64) -> Old {
+    pub(super) fn remove(&mut self, spot: Spot<'_>, total: &mut u64) -> Old {
         let before = self.bytes();
         let old = match &mut self.node {
             Node::Leaf(bytes) => {
-                let found = leaf::find(bytes, probe);
+                let found = leaf::find(bytes, spot);
                 let (len, dies) = found.old?;
                 leaf::remove(bytes, found.at, len);
                 dies
             }
             Node::Inner(children) => {
-                let at = Self::child(children, probe);
-                let old = children.get_mut(at)?.remove(probe, total)?;
+                let (at, spot) = Self::child(children, spot);
+                let old = children.get_mut(at)?.remove(spot, total)?;
                 Self::tidy(children, at, total);
                 old
             }
@@ -202,6 +253,47 @@ impl Branch {
         self.recompute();
         *total = *total + self.bytes() - before;
         dead
+    }
+
+    /// Takes out the entries from one position to before another, the last ones first and of at
+    /// most so many leaves; how many they were, and how many of them mortal.
+    pub(super) fn remove_span(
+        &mut self,
+        span: Range<u64>,
+        leaves: &mut usize,
+        total: &mut u64,
+    ) -> (u64, u64) {
+        let before = self.bytes();
+        let (mut gone, mut mortal) = (0, 0);
+        match &mut self.node {
+            Node::Leaf(bytes) => {
+                *leaves -= 1;
+                (gone, mortal) = (span.end - span.start, leaf::remove_span(bytes, span));
+            }
+            Node::Inner(children) => {
+                let (mut end, mut touched) = (self.count, 0..0);
+                for at in (0..children.len()).rev() {
+                    let begin = end - children[at].count;
+                    let (from, to) = (span.start.max(begin), span.end.min(end));
+                    end = begin;
+                    if from < to && *leaves > 0 {
+                        let within = from - begin..to - begin;
+                        let (these, mortals) = children[at].remove_span(within, leaves, total);
+                        (gone, mortal) = (gone + these, mortal + mortals);
+                        touched = at..touched.end.max(at + 1);
+                    }
+                }
+                // Positions hold until all is taken out.
+                for at in touched.rev() {
+                    if at < children.len() {
+                        Self::tidy(children, at, total);
+                    }
+                }
+            }
+        }
+        self.recompute();
+        *total = *total + self.bytes() - before;
+        (gone, mortal)
     }
 
     /// Takes a child away that is empty, or joins one that is small to the one beside it.

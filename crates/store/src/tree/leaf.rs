@@ -1,22 +1,28 @@
 //! A leaf: entries side by side in one piece of memory, in order.
 //!
 //! ```text
-//!  ┌──────┬─────────────────────────┬──────────┬───────┬──
-//!  │ rank │ length · 2 + is mortal  │ its end  │ body… │ …
-//!  └──────┴─────────────────────────┴──────────┴───────┴──
-//!    4      1 to 5 bytes              8, if it is mortal
+//!  ┌───────────────────────────────────────┬───────┬──────────┬───────┬──
+//!  │ length · 4 + has a rank · 2 + is mortal │ rank  │ its end  │ body… │ …
+//!  └───────────────────────────────────────┴───────┴──────────┴───────┴──
+//!    1 to 5 bytes                            4       8, if it is so
 //! ```
+//!
+//! Rank 0 is not written down: a list, in which all entries have it, pays nothing for it.
 //!
 //! A search reads the heads one after the other: of some thirty entries in a kilobyte that takes no
 //! longer than a table of offsets would, and takes no memory.
 
-use super::{Entry, NEVER, New, Probe};
+use super::{Entry, NEVER, New, Spot};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Bytes above which a leaf of several entries is split.
 pub(super) const LEAF_MAX: usize = 1024;
 /// Most bytes of an entry beside its body.
 pub(super) const HEAD_MAX: usize = 17;
+/// The bits beside an entry's length.
+const IS_MORTAL: u64 = 1;
+const HAS_RANK: u64 = 2;
 
 /// Bytes that the allocator takes for so many: four sizes to each power of two.
 pub(super) const fn allocated(bytes: usize) -> usize {
@@ -28,7 +34,7 @@ pub(super) const fn allocated(bytes: usize) -> usize {
 
 /// The entry at the front, which is taken away; none at the end.
 pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
-    let (rank, mut rest) = bytes.split_first_chunk::<4>()?;
+    let mut rest = *bytes;
     let (mut word, mut shift) = (0u64, 0);
     loop {
         let (&byte, after) = rest.split_first()?;
@@ -39,21 +45,25 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
         }
         shift += 7;
     }
-    let mut dies = None;
-    if word & 1 == 1 {
-        let (when, after) = rest.split_first_chunk::<8>()?;
+    let (mut rank, mut dies) = (0, None);
+    if word & HAS_RANK != 0 {
+        let (ranked, after) = rest.split_first_chunk()?;
+        (rank, rest) = (u32::from_le_bytes(*ranked), after);
+    }
+    if word & IS_MORTAL != 0 {
+        let (when, after) = rest.split_first_chunk()?;
         (dies, rest) = (Some(u64::from_le_bytes(*when)), after);
     }
-    let (body, rest) = rest.split_at_checked((word >> 1) as usize)?;
+    let (body, rest) = rest.split_at_checked((word >> 2) as usize)?;
     *bytes = rest;
-    Some(Entry { rank: u32::from_le_bytes(*rank), dies, body })
+    Some(Entry { rank, dies, body })
 }
 
 /// The head of an entry, and its length.
 fn head(rank: u32, dies: Option<u64>, body: usize) -> ([u8; HEAD_MAX], usize) {
+    let (has_rank, is_mortal) = (u64::from(rank > 0), u64::from(dies.is_some()));
     let mut head = [0; HEAD_MAX];
-    head[..4].copy_from_slice(&rank.to_le_bytes());
-    let (mut at, mut word) = (4, (body as u64) << 1 | u64::from(dies.is_some()));
+    let (mut at, mut word) = (0, (body as u64) << 2 | has_rank << 1 | is_mortal);
     while word >= 0x80 {
         head[at] = word as u8 | 0x80;
         word >>= 7;
@@ -61,11 +71,23 @@ fn head(rank: u32, dies: Option<u64>, body: usize) -> ([u8; HEAD_MAX], usize) {
     }
     head[at] = word as u8;
     at += 1;
+    if rank > 0 {
+        head[at..at + 4].copy_from_slice(&rank.to_le_bytes());
+        at += 4;
+    }
     if let Some(dies) = dies {
         head[at..at + 8].copy_from_slice(&dies.to_le_bytes());
         at += 8;
     }
     (head, at)
+}
+
+/// Where the entries come that follow.
+#[derive(Clone, Copy)]
+pub(super) enum Grows {
+    AtFront,
+    Within,
+    AtEnd,
 }
 
 /// Where an entry is or would be.
@@ -76,13 +98,19 @@ pub(super) struct Found {
 }
 
 /// Looks for the place of an entry.
-pub(super) fn find(bytes: &[u8], probe: &Probe<'_>) -> Found {
-    let mut rest = bytes;
+pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
+    let (mut rest, mut before) = (bytes, 0);
     loop {
         let at = bytes.len() - rest.len();
         let Some(entry) = take(&mut rest) else { return Found { at, old: None } };
-        match probe.order_of(&entry) {
-            Ordering::Less => {}
+        let order = match spot {
+            Spot::Probe(probe) => probe.order_of(&entry),
+            Spot::Position(position) => before.cmp(&position),
+            Spot::Before(position) if before == position => Ordering::Greater,
+            Spot::Before(_) => Ordering::Less,
+        };
+        match order {
+            Ordering::Less => before += 1,
             Ordering::Equal => {
                 let len = bytes.len() - rest.len() - at;
                 return Found { at, old: Some((len, entry.dies)) };
@@ -90,6 +118,11 @@ pub(super) fn find(bytes: &[u8], probe: &Probe<'_>) -> Found {
             Ordering::Greater => return Found { at, old: None },
         }
     }
+}
+
+/// How many entries stand before the place of an entry.
+pub(super) fn position(bytes: &[u8], spot: Spot<'_>) -> u64 {
+    entries(&bytes[..find(bytes, spot).at]).count() as u64
 }
 
 /// Gives a leaf room for so many bytes, and takes away what is twice too much.
@@ -103,7 +136,7 @@ fn fit(bytes: &mut Vec<u8>, len: usize) {
 
 /// Puts an entry in the place of `old` bytes.
 pub(super) fn replace(bytes: &mut Vec<u8>, at: usize, old: usize, new: &New<'_>) {
-    let (head, head_len) = head(new.probe.rank, new.dies, new.body.len());
+    let (head, head_len) = head(new.rank, new.dies, new.body.len());
     let (len, end) = (bytes.len(), head_len + new.body.len());
     let after = len - old + end;
     if after > len {
@@ -124,9 +157,9 @@ pub(super) fn remove(bytes: &mut Vec<u8>, at: usize, len: usize) {
     fit(bytes, left);
 }
 
-/// Splits a leaf: at its middle, or before its last entry if that is `at` the end, where the next
-/// ones are to come.
-pub(super) fn split(bytes: &mut Vec<u8>, at_end: bool) -> Vec<u8> {
+/// Splits a leaf: at its middle, or beside its newest entry, if others are to come there: behind
+/// its first, or before its last.
+pub(super) fn split(bytes: &mut Vec<u8>, grows: Grows) -> Vec<u8> {
     let (mut rest, mut cut) = (&bytes[..], 0);
     loop {
         _ = take(&mut rest);
@@ -134,7 +167,12 @@ pub(super) fn split(bytes: &mut Vec<u8>, at_end: bool) -> Vec<u8> {
             break;
         }
         cut = bytes.len() - rest.len();
-        if !at_end && cut >= bytes.len() / 2 {
+        let is_there = match grows {
+            Grows::AtFront => true,
+            Grows::Within => cut >= bytes.len() / 2,
+            Grows::AtEnd => false,
+        };
+        if is_there {
             break;
         }
     }
@@ -143,6 +181,19 @@ pub(super) fn split(bytes: &mut Vec<u8>, at_end: bool) -> Vec<u8> {
     bytes.truncate(cut);
     bytes.shrink_to(allocated(cut));
     right
+}
+
+/// Takes out the entries from one position to before another; how many of them were mortal.
+pub(super) fn remove_span(bytes: &mut Vec<u8>, span: Range<u64>) -> u64 {
+    let from = find(bytes, Spot::Position(span.start)).at;
+    let (mut rest, mut mortal) = (&bytes[from..], 0);
+    for _ in span {
+        let Some(entry) = take(&mut rest) else { break };
+        mortal += u64::from(entry.dies.is_some());
+    }
+    let len = bytes.len() - from - rest.len();
+    remove(bytes, from, len);
+    mortal
 }
 
 /// Takes out what is dead by `now_ms`; returns how many entries were.

@@ -14,7 +14,7 @@
 //!
 //! Entries are in the order of a *rank* of 32 bits, and where ranks are equal in that of their
 //! bodies, which the caller knows how to compare: of a hash or a set the rank is a hash of the
-//! field, of a sorted set it is made of the score, in a list all are equal and the position alone
+//! field, of a sorted set it is made of the score, in a list all are 0 and the position alone
 //! counts, which branches know as they count. All work on one entry is O(log n): a search in each
 //! of three or four inner nodes, and a look through one leaf. Nothing is ever copied that is longer
 //! than a node, but for an entry that is: it has a leaf of its own.
@@ -30,7 +30,7 @@ mod leaf;
 #[cfg(test)]
 mod tests;
 
-use branch::{Branch, INNER_MAX, Node};
+use branch::{Branch, Edges, INNER_MAX, Node};
 use leaf::{HEAD_MAX, LEAF_MAX, allocated};
 use std::cmp::Ordering;
 use std::fmt;
@@ -79,10 +79,22 @@ impl fmt::Debug for Probe<'_> {
     }
 }
 
-/// An entry to be written, where its probe finds its place.
+/// Where an entry is looked for.
+#[derive(Clone, Copy, Debug)]
+enum Spot<'a> {
+    /// Where this finds it.
+    Probe(&'a Probe<'a>),
+    /// Where so many stand before it.
+    Position(u64),
+    /// Behind so many, where there is none yet.
+    Before(u64),
+}
+
+/// An entry to be written, in the place of one that is found at its spot.
 #[derive(Clone, Copy, Debug)]
 struct New<'a> {
-    probe: &'a Probe<'a>,
+    spot: Spot<'a>,
+    rank: u32,
     dies: Option<u64>,
     body: &'a [u8],
 }
@@ -161,27 +173,32 @@ impl Tree {
         loop {
             match node {
                 Node::Leaf(bytes) => {
-                    let found = leaf::find(bytes, probe);
+                    let found = leaf::find(bytes, Spot::Probe(probe));
                     found.old?;
                     return leaf::take(&mut &bytes[found.at..]);
                 }
-                Node::Inner(children) => node = &children[Branch::child(children, probe)].node,
+                Node::Inner(children) => {
+                    node = &children[Branch::child(children, Spot::Probe(probe)).0].node;
+                }
             }
         }
     }
 
     /// The entry before which there are so many.
     pub fn at(&self, position: u64) -> Option<Entry<'_>> {
-        let (mut branch, mut left) = (&self.root, position);
+        self.from(position).next()
+    }
+
+    /// How many entries stand before the one that is looked for, or before its place.
+    pub fn position(&self, probe: &Probe<'_>) -> u64 {
+        let (mut node, mut before) = (&self.root.node, 0);
         loop {
-            match &branch.node {
-                Node::Leaf(bytes) => return leaf::entries(bytes).nth(left as usize),
+            match node {
+                Node::Leaf(bytes) => return before + leaf::position(bytes, Spot::Probe(probe)),
                 Node::Inner(children) => {
-                    branch = children.iter().find(|child| {
-                        let is_here = left < child.count;
-                        left -= if is_here { 0 } else { child.count };
-                        is_here
-                    })?;
+                    let (at, _) = Branch::child(children, Spot::Probe(probe));
+                    before += children[..at].iter().map(|child| child.count).sum::<u64>();
+                    node = &children[at].node;
                 }
             }
         }
@@ -190,15 +207,23 @@ impl Tree {
     /// The entries of this rank and above, in their order.
     pub fn from_rank(&self, rank: u32) -> impl Iterator<Item = Entry<'_>> {
         let before = |_: &[u8]| Ordering::Greater;
-        let probe = Probe { rank, order: &before };
+        self.beyond(Spot::Probe(&Probe { rank, order: &before }))
+    }
+
+    /// The entries behind so many, in their order.
+    pub fn from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
+        self.beyond(Spot::Position(position))
+    }
+
+    fn beyond(&self, mut spot: Spot<'_>) -> impl Iterator<Item = Entry<'_>> + use<'_> {
         let (mut above, mut node) = (vec![], &self.root.node);
         let mut rest = loop {
             match node {
-                Node::Leaf(bytes) => break &bytes[leaf::find(bytes, &probe).at..],
+                Node::Leaf(bytes) => break &bytes[leaf::find(bytes, spot).at..],
                 Node::Inner(children) => {
-                    let at = Branch::child(children, &probe);
+                    let (at, within) = Branch::child(children, spot);
                     above.push(children[at + 1..].iter());
-                    node = &children[at].node;
+                    (node, spot) = (&children[at].node, within);
                 }
             }
         };
@@ -227,17 +252,85 @@ impl Tree {
         })
     }
 
+    /// The entries from the one behind so many on, backwards; from the last where there are fewer.
+    pub fn back_from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
+        let (mut above, mut node, mut left) = (vec![], &self.root.node, position);
+        let mut held: Vec<Entry<'_>> = loop {
+            match node {
+                Node::Leaf(bytes) => {
+                    let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(1);
+                    break leaf::entries(bytes).take(most).collect();
+                }
+                Node::Inner(children) => {
+                    let (at, within) = Branch::child(children, Spot::Position(left));
+                    if let Spot::Position(within) = within {
+                        left = within;
+                    }
+                    above.push(children[..at].iter());
+                    node = &children[at].node;
+                }
+            }
+        };
+        std::iter::from_fn(move || {
+            loop {
+                if let Some(entry) = held.pop() {
+                    return Some(entry);
+                }
+                let mut branch = loop {
+                    match above.last_mut()?.next_back() {
+                        Some(branch) => break branch,
+                        None => _ = above.pop(),
+                    }
+                };
+                held = loop {
+                    match &branch.node {
+                        Node::Leaf(bytes) => break leaf::entries(bytes).collect(),
+                        Node::Inner(children) => {
+                            let mut below = children.iter();
+                            branch = below.next_back()?;
+                            above.push(below);
+                        }
+                    }
+                };
+            }
+        })
+    }
+
     /// Writes an entry, in the place of one that the probe finds. Whether there was one.
     pub fn put(&mut self, probe: &Probe<'_>, dies: Option<u64>, body: &[u8]) -> bool {
-        let (old, split) = self.root.put(&New { probe, dies, body }, true, &mut self.nodes);
+        self.write(&New { spot: Spot::Probe(probe), rank: probe.rank, dies, body })
+    }
+
+    /// Writes an entry of rank 0 behind so many, or at the end where there are fewer.
+    pub fn insert(&mut self, position: u64, body: &[u8]) {
+        let spot = Spot::Before(position.min(self.len()));
+        self.write(&New { spot, rank: 0, dies: None, body });
+    }
+
+    /// Writes an entry behind all others; its rank is no lower than theirs.
+    pub(crate) fn push(&mut self, entry: Entry<'_>) {
+        let Entry { rank, dies, body } = entry;
+        self.write(&New { spot: Spot::Before(self.len()), rank, dies, body });
+    }
+
+    /// Writes an entry of rank 0 in the place of the one behind so many, if there is one.
+    pub fn replace(&mut self, position: u64, body: &[u8]) {
+        if position < self.len() {
+            self.write(&New { spot: Spot::Position(position), rank: 0, dies: None, body });
+        }
+    }
+
+    fn write(&mut self, new: &New<'_>) -> bool {
+        let edges = Edges { first: true, last: true };
+        let (old, split) = self.root.put(new, edges, &mut self.nodes);
         if let Some(split) = split {
             let left = std::mem::replace(&mut self.root, Branch::empty());
             self.root = Branch::inner(vec![left, split]);
             self.nodes += self.root.bytes();
             self.height += 1;
         }
-        self.mortal += u64::from(dies.is_some());
-        self.latest = self.latest.max(dies.unwrap_or(0));
+        self.mortal += u64::from(new.dies.is_some());
+        self.latest = self.latest.max(new.dies.unwrap_or(0));
         if let Some(old) = old {
             self.forget_mortal(u64::from(old.is_some()));
         }
@@ -246,7 +339,8 @@ impl Tree {
 
     /// Takes an entry out. Whether there was one.
     pub(crate) fn remove(&mut self, probe: &Probe<'_>) -> bool {
-        let Some(old) = self.root.remove(probe, &mut self.nodes) else { return false };
+        let old = self.root.remove(Spot::Probe(probe), &mut self.nodes);
+        let Some(old) = old else { return false };
         self.forget_mortal(u64::from(old.is_some()));
         self.lower();
         true
@@ -258,6 +352,20 @@ impl Tree {
         self.forget_mortal(dead);
         self.lower();
         dead
+    }
+
+    /// Takes out so many entries behind so many, the last ones first and of at most so many leaves;
+    /// how many they were.
+    pub(crate) fn remove_span(&mut self, position: u64, count: u64, mut leaves: usize) -> u64 {
+        let end = position.saturating_add(count).min(self.len());
+        if position >= end || leaves == 0 {
+            return 0;
+        }
+        let span = position..end;
+        let (gone, mortal) = self.root.remove_span(span, &mut leaves, &mut self.nodes);
+        self.forget_mortal(mortal);
+        self.lower();
+        gone
     }
 
     fn forget_mortal(&mut self, gone: u64) {

@@ -65,6 +65,60 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
+    /// A list against a vector: what is put at a position is there, both ways, and spans go.
+    #[test]
+    fn is_a_list(
+        steps in prop::collection::vec(
+            (0u8..10, any::<prop::sample::Index>(), 0u64..90, 0usize..200),
+            0..if cfg!(miri) { 60 } else { 500 }),
+        from: prop::sample::Index,
+    ) {
+        let (mut tree, mut model) = (Tree::default(), Vec::<Vec<u8>>::new());
+        for (number, (kind, at, count, len)) in steps.into_iter().enumerate() {
+            let at = at.index(model.len() + 1);
+            let body = [&number.to_le_bytes()[..], &vec![kind; len]].concat();
+            let cost = tree.bytes() + tree.put_cost(body.len());
+            match kind {
+                0 => {
+                    let before = tree.bytes();
+                    let end = (at + count as usize).min(model.len());
+                    let gone = tree.remove_span(at as u64, count, 3) as usize;
+                    prop_assert!(gone <= end - at && (gone > 0 || end == at));
+                    prop_assert!(tree.bytes() <= before, "what is removed needs no room");
+                    // The last ones go first.
+                    model.drain(end - gone..end);
+                }
+                1 => {
+                    tree.replace(at as u64, &body);
+                    if let Some(old) = model.get_mut(at) {
+                        *old = body;
+                    }
+                }
+                2 | 3 => {
+                    tree.insert(0, &body);
+                    model.insert(0, body);
+                }
+                4 | 5 => {
+                    tree.insert(u64::MAX, &body);
+                    model.push(body);
+                }
+                _ => {
+                    tree.insert(at as u64, &body);
+                    model.insert(at, body);
+                }
+            }
+            prop_assert!(kind == 0 || tree.bytes() <= cost, "it grew by no more than was said");
+            prop_assert_eq!(tree.len(), model.len() as u64);
+        }
+        check(&tree);
+        let from = from.index(model.len() + 1);
+        let bodies = tree.from(from as u64).map(|entry| entry.body);
+        prop_assert!(bodies.eq(model[from..].iter().map(Vec::as_slice)));
+        let back = tree.back_from(from as u64).map(|entry| entry.body);
+        let until = (from + 1).min(model.len());
+        prop_assert!(back.eq(model[..until].iter().rev().map(Vec::as_slice)));
+    }
+
     /// Few ranks or many, short bodies and long ones: what is put is found, in order, by rank and
     /// by position, and the dead are taken out.
     #[test]
@@ -111,6 +165,7 @@ proptest! {
             let entry = Entry { rank: *rank, dies: *dies, body };
             prop_assert_eq!(with(*rank, name, |probe| tree.get(probe)), Some(entry));
             prop_assert_eq!(tree.at(at as u64), Some(entry));
+            prop_assert_eq!(with(*rank, name, |probe| tree.position(probe)), at as u64);
         }
         prop_assert_eq!(tree.at(model.len() as u64), None);
         let next = model.values().filter_map(|(dies, _)| *dies).min();
@@ -122,6 +177,21 @@ proptest! {
         }
         freed += tree.take_apart(1);
         prop_assert_eq!((freed, tree.nodes), (nodes, 0));
+    }
+}
+
+/// What is pushed at either end leaves full leaves behind, and a list pays one byte an element.
+#[test]
+fn a_list_is_dense() {
+    let count = if cfg!(miri) { 300 } else { 20_000 };
+    for front in [false, true] {
+        let mut tree = Tree::default();
+        for _ in 0..count {
+            tree.insert(if front { 0 } else { u64::MAX }, &[7; 20]);
+        }
+        check(&tree);
+        let each = tree.bytes() as f64 / f64::from(count);
+        assert!(each < 21.0 * 1.15, "{each} bytes an element of 21, at the front: {front}");
     }
 }
 

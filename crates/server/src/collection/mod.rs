@@ -1,0 +1,306 @@
+//! Lists, sets and sorted sets: one piece of memory while they are small, a tree beyond.
+//!
+//! ```text
+//!   flat, up to 4 KB     ┌─────┬───────┬─────┬───────┬──
+//!                        │ len │ body… │ len │ body… │ …       in the order of the collection
+//!                        └─────┴───────┴─────┴───────┴──
+//!   beyond               a tree of the store (`store::Tree`) with the same bodies
+//! ```
+//!
+//! | | body | order in one piece | order in the tree |
+//! |---|---|---|---|
+//! | list | an element | position | position |
+//! | set | a member | as they came | a hash of the member |
+//! | sorted set | score and member | score, then member | the same (`zset.rs`) |
+//!
+//! What differs between them is one file each. A collection that became a tree stays one until it
+//! is empty. An empty collection is none: its key goes with the last of it.
+//!
+//! No command holds the lock for more than some elements ([`STEP_ELEMENTS`], [`STEP_BYTES`]).
+//! Hashes, whose fields have values and lives of their own, are in `hash.rs`.
+
+pub(crate) mod flat;
+pub(crate) mod list;
+mod saved;
+pub(crate) mod set;
+pub(crate) mod zset;
+
+pub(crate) use saved::{copied, flat, gather, grown};
+
+use crate::commands::Failure;
+use crate::hash;
+use crate::value::{LIST, SET, WRONG_TYPE, ZSET};
+use flat::Flat;
+use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
+
+/// Bytes from which on a collection of several elements is a tree: to here a write copies it.
+pub(crate) const FLAT_MAX: usize = 4 << 10;
+/// Elements and bytes after which a command lets go of the lock.
+pub(crate) use crate::hash::{STEP_BYTES, STEP_FIELDS as STEP_ELEMENTS};
+
+/// A collection to look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum View<'a> {
+    Flat(&'a [u8]),
+    Tree(&'a Tree),
+}
+
+/// What is to be known of a kind of collections beside its commands.
+pub(crate) trait Shape {
+    /// The kind of an item that is one, in one piece.
+    const KIND: u8;
+
+    /// Writes a body behind all others, which came in the order of the collection.
+    fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error>;
+
+    /// Where the bodies begin among the entries of a tree.
+    fn first(_: &Tree) -> u64 {
+        0
+    }
+}
+
+impl<'a> View<'a> {
+    /// No element.
+    pub(crate) const EMPTY: View<'static> = View::Flat(b"");
+
+    /// The collection of an item; none of an item of another kind.
+    pub(crate) fn of<S: Shape>(item: &Item<'a>) -> Option<Self> {
+        if item.kind == S::KIND {
+            return Some(Self::Flat(item.value));
+        }
+        item.tree().filter(|_| item.kind == S::KIND | TREE).map(Self::Tree)
+    }
+
+    /// How many elements it has.
+    pub(crate) fn len<S: Shape>(self) -> u64 {
+        match self {
+            Self::Flat(bytes) => flat::bodies(bytes).count() as u64,
+            Self::Tree(tree) => tree.len() - S::first(tree),
+        }
+    }
+
+    /// The body behind so many.
+    pub(crate) fn at<S: Shape>(self, position: u64) -> Option<&'a [u8]> {
+        match self {
+            Self::Flat(bytes) => flat::bodies(bytes).nth(position as usize),
+            Self::Tree(tree) => tree.at(S::first(tree) + position).map(|entry| entry.body),
+        }
+    }
+
+    /// Shows bodies from the one behind so many on, so many of them or a step's bytes, until
+    /// `visit` has seen enough. Returns how many were shown.
+    pub(crate) fn walk<S: Shape>(
+        self,
+        from: u64,
+        most: u64,
+        mut visit: impl FnMut(&'a [u8]) -> bool,
+    ) -> u64 {
+        let (mut shown, mut bytes) = (0, 0);
+        let mut show = |body: &'a [u8]| {
+            (shown, bytes) = (shown + 1, bytes + body.len());
+            visit(body) && shown < most && bytes < STEP_BYTES
+        };
+        match self {
+            _ if most == 0 => {}
+            Self::Flat(all) => {
+                _ = flat::bodies(all).skip(from as usize).all(&mut show);
+            }
+            Self::Tree(tree) => {
+                let mut entries = tree.from(S::first(tree).saturating_add(from));
+                _ = entries.all(|entry| show(entry.body));
+            }
+        }
+        shown
+    }
+
+    /// [`View::walk`] backwards, from the body behind so many on.
+    pub(crate) fn walk_back<S: Shape>(
+        self,
+        from: u64,
+        most: u64,
+        mut visit: impl FnMut(&'a [u8]) -> bool,
+    ) -> u64 {
+        let most = most.min(from.saturating_add(1)).min(self.len::<S>());
+        let (mut shown, mut bytes) = (0, 0);
+        let mut show = |body: &'a [u8]| {
+            (shown, bytes) = (shown + 1, bytes + body.len());
+            visit(body) && shown < most && bytes < STEP_BYTES
+        };
+        match self {
+            _ if most == 0 => {}
+            Self::Flat(all) => {
+                let until = usize::try_from(from).unwrap_or(usize::MAX).saturating_add(1);
+                let bodies: Vec<&[u8]> = flat::bodies(all).take(until).collect();
+                _ = bodies.into_iter().rev().all(&mut show);
+            }
+            Self::Tree(tree) => {
+                let mut entries = tree.back_from(S::first(tree).saturating_add(from));
+                _ = entries.all(|entry| show(entry.body));
+            }
+        }
+        shown
+    }
+
+    /// Whether it has more elements than this, or a longer one.
+    pub(crate) fn is_beyond<S: Shape>(self, most: u64, longest: usize) -> bool {
+        self.len::<S>() > most
+            || match self {
+                Self::Flat(bytes) => flat::bodies(bytes).any(|body| body.len() > longest),
+                Self::Tree(tree) => tree.from(S::first(tree)).any(|e| e.body.len() > longest),
+            }
+    }
+}
+
+/// A tree that grows, wherever it is.
+pub(crate) trait Grows {
+    /// The tree so far.
+    fn tree(&self) -> Option<&Tree>;
+    /// Writes an entry in the place of one that the probe finds. Whether there was one.
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error>;
+    /// Writes an entry of a list at its end.
+    fn push(&mut self, body: &[u8]) -> Result<(), Error>;
+}
+
+impl Grows for Tree {
+    fn tree(&self) -> Option<&Tree> {
+        Some(self)
+    }
+
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
+        Ok(Self::put(self, probe, None, body))
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.insert(self.len(), body);
+        Ok(())
+    }
+}
+
+impl Grows for Edit<'_, '_> {
+    fn tree(&self) -> Option<&Tree> {
+        Edit::tree(self)
+    }
+
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
+        Edit::put(self, probe, None, body)
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.insert(u64::MAX, body)
+    }
+}
+
+/// A tree on its way, for a key.
+pub(crate) struct OnItsWay<'l, 's> {
+    pub(crate) loose: &'l mut Loose<'s>,
+    pub(crate) key: &'l Key<'l>,
+    pub(crate) now: Now,
+}
+
+impl Grows for OnItsWay<'_, '_> {
+    fn tree(&self) -> Option<&Tree> {
+        self.loose.tree()
+    }
+
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
+        let before = self.loose.tree().map_or(0, Tree::len);
+        self.loose.put(self.key, self.now, probe, None, body)?;
+        Ok(self.loose.tree().is_some_and(|tree| tree.len() == before))
+    }
+
+    fn push(&mut self, body: &[u8]) -> Result<(), Error> {
+        self.loose.push(self.key, self.now, Entry { rank: 0, dies: None, body })
+    }
+}
+
+/// A collection to be changed.
+#[derive(Debug)]
+pub(crate) enum Held<'h, 's, 'k> {
+    Flat(Flat),
+    Tree(&'h mut Edit<'s, 'k>),
+}
+
+impl Held<'_, '_, '_> {
+    /// How it is now.
+    pub(crate) fn view(&self) -> View<'_> {
+        match self {
+            Self::Flat(flat) => View::Flat(flat.bytes()),
+            Self::Tree(edit) => edit.tree().map_or(View::EMPTY, View::Tree),
+        }
+    }
+
+    /// Takes out so many bodies behind so many; of a tree the last ones first, and perhaps fewer
+    /// than that, to be asked again. How many they were.
+    pub(crate) fn remove_span<S: Shape>(&mut self, position: u64, count: u64) -> u64 {
+        match self {
+            Self::Flat(flat) => flat.remove_span(position, count),
+            Self::Tree(edit) => {
+                let first = edit.tree().map_or(0, S::first);
+                edit.remove_span(first + position, count)
+            }
+        }
+    }
+}
+
+/// Lets `f` change a collection, an empty one where there is no item; `f` says whether it did.
+/// `counted` as a write, where it is not a further step of one.
+pub(crate) fn change<S: Shape, R>(
+    edit: &mut Edit<'_, '_>,
+    counted: bool,
+    f: impl FnOnce(&mut Held<'_, '_, '_>) -> Result<(bool, R), Failure>,
+) -> Result<R, Failure> {
+    let kind = edit.item().map(|item| item.kind);
+    if kind == Some(S::KIND | TREE) {
+        let result = f(&mut Held::Tree(edit));
+        if edit.tree().is_some_and(Tree::is_empty) {
+            edit.apply(&Change::Remove)?;
+        } else if counted && matches!(result, Ok((true, _))) {
+            edit.written();
+        }
+        return result.map(|(_, result)| result);
+    }
+    if kind.is_some_and(|kind| kind != S::KIND) {
+        return Err(WRONG_TYPE.into());
+    }
+    let (bytes, expires) =
+        edit.item().map_or((vec![], None), |item| (item.value.to_vec(), item.expires));
+    let mut held = Held::Flat(Flat::new(bytes));
+    let (changed, result) = f(&mut held)?;
+    let Held::Flat(flat) = held else { return Ok(result) };
+    if !changed {
+        return Ok(result);
+    }
+    if flat.is_empty() {
+        edit.apply(&Change::Remove)?;
+    } else if flat.is_large() {
+        let mut tree = Tree::default();
+        flat::bodies(flat.bytes()).try_for_each(|body| S::add(&mut tree, body))?;
+        edit.make_tree(tree, S::KIND, &[], expires)?;
+        edit.written();
+    } else {
+        let value = flat.into_bytes().into();
+        edit.apply(&Change::Set { value, kind: S::KIND, expires })?;
+    }
+    Ok(result)
+}
+
+/// The type that TYPE tells of a kind, without the bit of trees; none of strings.
+pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
+    match kind & !TREE {
+        crate::value::HASH => Some("hash"),
+        LIST => Some("list"),
+        SET => Some("set"),
+        ZSET => Some("zset"),
+        _ => None,
+    }
+}
+
+/// How Redis would hold the collection of an item; none of strings.
+pub(crate) fn encoding(item: &Item<'_>) -> Option<&'static str> {
+    match item.kind & !TREE {
+        LIST => View::of::<list::List>(item).map(list::encoding),
+        SET => View::of::<set::Set>(item).map(set::encoding),
+        ZSET => View::of::<zset::Zset>(item).map(zset::encoding),
+        _ => hash::View::of(item).map(hash::View::encoding),
+    }
+}

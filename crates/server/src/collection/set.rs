@@ -1,0 +1,110 @@
+//! Sets: members, each once.
+
+use super::{Grows, Held, STEP_BYTES, Shape, View, flat};
+use crate::hash::rank;
+use crate::value::SET;
+use std::cmp::Ordering;
+use store::{Error, Probe};
+use wire::resp::parse_integer;
+
+/// Limits up to which Redis would keep whole numbers in one piece, and members of any kind.
+const INTSET_MAX: u64 = 512;
+const LISTPACK_MAX: u64 = 128;
+const LISTPACK_BYTES: usize = 64;
+
+/// What a set is.
+pub(crate) enum Set {}
+
+impl Shape for Set {
+    const KIND: u8 = SET;
+
+    fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
+        probe(body, |probe| to.put(probe, body)).map(drop)
+    }
+}
+
+fn probe<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { body.cmp(member) };
+    look(&Probe { rank: rank(member), order: &order })
+}
+
+/// Whether a set has a member.
+pub(crate) fn contains(view: View<'_>, member: &[u8]) -> bool {
+    match view {
+        View::Flat(bytes) => flat::bodies(bytes).any(|body| body == member),
+        View::Tree(tree) => probe(member, |probe| tree.get(probe)).is_some(),
+    }
+}
+
+/// Puts a member in; whether it is new.
+pub(crate) fn add(held: &mut Held<'_, '_, '_>, member: &[u8]) -> Result<bool, Error> {
+    if contains(held.view(), member) {
+        return Ok(false);
+    }
+    match held {
+        Held::Flat(flat) => flat.push(member),
+        Held::Tree(edit) => _ = probe(member, |probe| edit.put(probe, None, member))?,
+    }
+    Ok(true)
+}
+
+/// Takes a member out; whether it was there.
+pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
+    match held {
+        Held::Flat(flat) => {
+            let at = flat::bodies(flat.bytes()).position(|body| body == member);
+            at.is_some_and(|at| flat.remove_span(at as u64, 1) == 1)
+        }
+        Held::Tree(edit) => probe(member, |probe| edit.remove(probe)),
+    }
+}
+
+/// Shows members from this place in the order on, so many of them or a step's bytes, and all that
+/// stand at the last place. Returns where to go on; none at the end. A set of one piece is shown at
+/// once.
+pub(crate) fn scan(
+    view: View<'_>,
+    from: u32,
+    most: usize,
+    mut visit: impl FnMut(&[u8]),
+) -> Option<u32> {
+    let tree = match view {
+        View::Flat(bytes) => {
+            let all = flat::bodies(bytes);
+            all.filter(|member| from == 0 || rank(member) >= from).for_each(visit);
+            return None;
+        }
+        View::Tree(tree) => tree,
+    };
+    let (mut shown, mut bytes, mut last) = (0, 0, None);
+    for entry in tree.from_rank(from) {
+        if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
+            return Some(entry.rank);
+        }
+        (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
+        visit(entry.body);
+    }
+    None
+}
+
+/// How Redis would hold it.
+pub(super) fn encoding(view: View<'_>) -> &'static str {
+    let (mut whole, len) = (true, view.len::<Set>());
+    if len <= INTSET_MAX {
+        let is_whole = |body: &[u8]| parse_integer(body).is_some();
+        let mut at = 0;
+        while whole && at < len {
+            at += view.walk::<Set>(at, len, |body| {
+                whole &= is_whole(body);
+                whole
+            });
+        }
+    }
+    if whole && len <= INTSET_MAX {
+        "intset"
+    } else if view.is_beyond::<Set>(LISTPACK_MAX, LISTPACK_BYTES) {
+        "hashtable"
+    } else {
+        "listpack"
+    }
+}

@@ -1,0 +1,317 @@
+//! Sorted sets: members, each once, in the order of their scores.
+//!
+//! ```text
+//!   body                ┌───────┬─────────┐
+//!                       │ score │ member… │      the score so that bytes compare as numbers do
+//!                       └───────┴─────────┘
+//!
+//!   the tree            rank 0 ───────────── 2³¹ ─────────────── 2³²
+//!                       by member            by score
+//!                       a hash → its score   score, member
+//! ```
+//!
+//! A tree has two orders, one after the other. By score, each body stands once, under a rank made
+//! of the upper half of its score. By member there is only what finds it: under a hash of the
+//! member, its score; which member of the same hash that score is of, the order by score tells. Of
+//! two members with the same hash and the same score the entry counts how many there are. So a
+//! member is written once, and everything is O(log n): finding the score of a member, the position
+//! of a score, the member at a position.
+
+use super::{Grows, Held, Shape, View, flat};
+use crate::hash::rank;
+use crate::length::{put_len, take_len};
+use crate::value::ZSET;
+use std::cmp::Ordering;
+use store::{Edit, Entry, Error, Probe, Tree};
+
+/// The lowest rank of the order by score.
+const BY_SCORE: u32 = 1 << 31;
+/// Bytes of a score.
+const SCORE: usize = 8;
+/// Limits up to which Redis would keep a sorted set in one piece.
+const LISTPACK_MAX: u64 = 128;
+const LISTPACK_BYTES: usize = 64;
+
+/// What a sorted set is.
+pub(crate) enum Zset {}
+
+impl Shape for Zset {
+    const KIND: u8 = ZSET;
+
+    fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
+        by_score(body, |probe| to.put(probe, body))?;
+        let (score, member) = parts(body);
+        by_member(member, score, |probe| {
+            let others = to.tree().and_then(|tree| tree.get(probe)).map_or(0, |e| sharing(&e));
+            to.put(probe, &shared(score, others + 1))
+        })?;
+        Ok(())
+    }
+
+    fn first(tree: &Tree) -> u64 {
+        let order = |_: &[u8]| Ordering::Greater;
+        tree.position(&Probe { rank: BY_SCORE, order: &order })
+    }
+}
+
+/// A score as bytes that compare as numbers do. There is one zero.
+fn ordered(score: f64) -> [u8; SCORE] {
+    let bits = (score + 0.0).to_bits();
+    let bits = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    bits.to_be_bytes()
+}
+
+fn number(ordered: &[u8]) -> f64 {
+    let bits = ordered.first_chunk().map_or(1 << 63, |bytes| u64::from_be_bytes(*bytes));
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+fn parts(body: &[u8]) -> (&[u8], &[u8]) {
+    body.split_at_checked(SCORE).unwrap_or_default()
+}
+
+/// A member and its score.
+pub(crate) fn pair(body: &[u8]) -> (&[u8], f64) {
+    let (score, member) = parts(body);
+    (member, number(score))
+}
+
+/// The body of a member and its score.
+pub(crate) fn body(member: &[u8], score: f64) -> Vec<u8> {
+    [&ordered(score)[..], member].concat()
+}
+
+fn rank_of_score(score: &[u8]) -> u32 {
+    score.first_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes)) >> 1 | BY_SCORE
+}
+
+fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { body.cmp(wanted) };
+    look(&Probe { rank: rank_of_score(wanted), order: &order })
+}
+
+fn by_member<R>(member: &[u8], score: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { parts(body).0.cmp(score) };
+    look(&Probe { rank: rank(member) >> 1, order: &order })
+}
+
+/// How many members share an entry of the order by member.
+fn sharing(entry: &Entry<'_>) -> usize {
+    let mut rest = parts(entry.body).1;
+    take_len(&mut rest).unwrap_or(1)
+}
+
+/// The body of an entry that so many members share.
+fn shared(score: &[u8], members: usize) -> Vec<u8> {
+    let mut body = score.to_vec();
+    if members > 1 {
+        put_len(&mut body, members);
+    }
+    body
+}
+
+/// The body of a member.
+fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
+    match view {
+        View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
+        View::Tree(tree) => {
+            let hash = rank(member) >> 1;
+            let known = tree.from_rank(hash).take_while(|entry| entry.rank == hash);
+            known
+                .filter_map(|entry| {
+                    let body = [parts(entry.body).0, member].concat();
+                    by_score(&body, |probe| tree.get(probe))
+                })
+                .map(|entry| entry.body)
+                .next()
+        }
+    }
+}
+
+/// The score of a member.
+pub(crate) fn score(view: View<'_>, member: &[u8]) -> Option<f64> {
+    find(view, member).map(|body| pair(body).1)
+}
+
+/// How many members stand before a member, and its score.
+pub(crate) fn position(view: View<'_>, member: &[u8]) -> Option<(u64, f64)> {
+    let body = find(view, member)?;
+    let before = match view {
+        View::Flat(bytes) => flat::bodies(bytes).take_while(|other| *other != body).count() as u64,
+        View::Tree(tree) => by_score(body, |probe| tree.position(probe)) - Zset::first(tree),
+    };
+    Some((before, pair(body).1))
+}
+
+/// A place between members.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Edge<'a> {
+    /// Before all.
+    Start,
+    /// Behind all.
+    End,
+    /// Before the first of this score.
+    Score(f64),
+    /// Behind the last of this score.
+    BehindScore(f64),
+    /// Before this member; scores are equal.
+    Member(&'a [u8]),
+    /// Behind this member.
+    BehindMember(&'a [u8]),
+}
+
+/// How many members stand before a place.
+pub(crate) fn before(view: View<'_>, edge: Edge<'_>) -> u64 {
+    let any = view.at::<Zset>(0).map_or(&[][..], |body| parts(body).0);
+    // What is compared, and what stands before it where it is equal.
+    let (wanted, by_whole, equal) = match edge {
+        Edge::Start => return 0,
+        Edge::End => return view.len::<Zset>(),
+        Edge::Score(score) => (ordered(score).to_vec(), false, Ordering::Greater),
+        Edge::BehindScore(score) => (ordered(score).to_vec(), false, Ordering::Less),
+        Edge::Member(member) => ([any, member].concat(), true, Ordering::Greater),
+        Edge::BehindMember(member) => ([any, member].concat(), true, Ordering::Less),
+    };
+    let order = |body: &[u8]| -> Ordering {
+        let compared = if by_whole { body } else { parts(body).0 };
+        compared.cmp(&wanted).then(equal)
+    };
+    match view {
+        View::Flat(bytes) => {
+            flat::bodies(bytes).take_while(|body| order(body) == Ordering::Less).count() as u64
+        }
+        View::Tree(tree) => {
+            let probe = Probe { rank: rank_of_score(&wanted), order: &order };
+            tree.position(&probe) - Zset::first(tree)
+        }
+    }
+}
+
+/// Gives a member a score, whatever it had.
+pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Result<(), Error> {
+    let old = find(held.view(), member).map(<[u8]>::to_vec);
+    let new = body(member, score);
+    if old.as_ref() == Some(&new) {
+        return Ok(());
+    }
+    match held {
+        Held::Flat(flat) => {
+            if let Some(old) = old {
+                let at = flat::bodies(flat.bytes()).position(|body| body == old);
+                flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+            }
+            let before = flat::bodies(flat.bytes()).take_while(|body| *body < &new[..]).count();
+            flat.insert(before as u64, &new);
+        }
+        Held::Tree(edit) => {
+            // The new one first: what is removed needs no room.
+            if let Err(error) = Zset::add(*edit, &new) {
+                by_score(&new, |probe| edit.remove(probe));
+                return Err(error);
+            }
+            if let Some(old) = old {
+                unlink(edit, &old);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes a body out of both orders.
+fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
+    let (score, member) = parts(body);
+    by_score(body, |probe| edit.remove(probe));
+    by_member(member, score, |probe| {
+        let found = edit.tree().and_then(|tree| tree.get(probe));
+        let sharing = found.map_or(0, |entry| sharing(&entry));
+        // A shorter body needs no room; should none be found, it says one too many.
+        if sharing <= 1 || edit.put(probe, None, &shared(score, sharing - 1)).is_err() {
+            edit.remove(probe);
+        }
+    });
+}
+
+/// Takes a member out; whether it was there.
+pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
+    let Some(body) = find(held.view(), member).map(<[u8]>::to_vec) else { return false };
+    match held {
+        Held::Flat(flat) => {
+            let at = flat::bodies(flat.bytes()).position(|other| other == body);
+            flat.remove_span(at.map_or(u64::MAX, |at| at as u64), 1);
+        }
+        Held::Tree(edit) => unlink(edit, &body),
+    }
+    true
+}
+
+/// Takes out so many members behind so many, or as many of them as one step may; how many they
+/// were.
+pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64) -> u64 {
+    let mut bodies = vec![];
+    match held {
+        Held::Flat(flat) => return flat.remove_span(position, count),
+        Held::Tree(edit) => {
+            let view = edit.tree().map_or(View::EMPTY, View::Tree);
+            let most = count.min(super::STEP_ELEMENTS as u64);
+            view.walk::<Zset>(position, most, |body| {
+                bodies.push(body.to_vec());
+                true
+            });
+            bodies.iter().for_each(|body| unlink(edit, body));
+        }
+    }
+    bodies.len() as u64
+}
+
+/// How Redis would hold it.
+pub(super) fn encoding(view: View<'_>) -> &'static str {
+    let is_large = view.is_beyond::<Zset>(LISTPACK_MAX, SCORE + LISTPACK_BYTES);
+    if is_large { "skiplist" } else { "listpack" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn scores_compare_as_bytes(a: f64, b: f64) {
+            prop_assume!(!a.is_nan() && !b.is_nan());
+            prop_assert_eq!(ordered(a).cmp(&ordered(b)), a.partial_cmp(&b).unwrap());
+            prop_assert_eq!(number(&ordered(a)), a);
+        }
+
+        /// A tree against a map: scores, positions, both orders.
+        #[test]
+        fn a_tree_has_both_orders(
+            pairs in prop::collection::btree_map(
+                prop::collection::vec(any::<u8>(), 1..4), -4i8..4, 0..200),
+            edge in -5i8..5,
+        ) {
+            let model: BTreeMap<Vec<u8>, f64> =
+                pairs.into_iter().map(|(member, score)| (member, f64::from(score))).collect();
+            let mut tree = Tree::default();
+            for (member, score) in &model {
+                Zset::add(&mut tree, &body(member, *score)).unwrap();
+            }
+            let view = View::Tree(&tree);
+            let mut sorted: Vec<Vec<u8>> = model.iter().map(|(m, s)| body(m, *s)).collect();
+            sorted.sort();
+            prop_assert_eq!(view.len::<Zset>(), sorted.len() as u64);
+            for (at, wanted) in sorted.iter().enumerate() {
+                let (member, of) = pair(wanted);
+                prop_assert_eq!(view.at::<Zset>(at as u64), Some(&wanted[..]));
+                prop_assert_eq!(position(view, member), Some((at as u64, of)));
+                prop_assert_eq!(score(view, member), Some(of));
+            }
+            prop_assert_eq!(score(view, b"none"), None);
+            let edge = f64::from(edge);
+            let below = model.values().filter(|&&score| score < edge).count() as u64;
+            let until = model.values().filter(|&&score| score <= edge).count() as u64;
+            prop_assert_eq!(before(view, Edge::Score(edge)), below);
+            prop_assert_eq!(before(view, Edge::BehindScore(edge)), until);
+        }
+    }
+}
