@@ -115,6 +115,8 @@ const PAUSED: u64 = u64::MAX;
 const LOOKS_AGAIN: u64 = u64::MAX - 1;
 /// The next command waits until the replies so far are gone, or others had their turn.
 const HELD_BACK: u64 = u64::MAX - 2;
+/// The batch ends here, for another worker is to be alone; the rest is another batch.
+const TURNED_AWAY: u64 = u64::MAX - 3;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -292,7 +294,7 @@ impl Session {
 
     /// Whether it is neither answered nor read for a while.
     pub(crate) const fn backs_off(&self) -> bool {
-        self.waits_until_ms > 0 && self.waits_until_ms < HELD_BACK
+        self.waits_until_ms > 0 && self.waits_until_ms < TURNED_AWAY
     }
 
     /// The next command waits until the replies so far are gone, or others had their turn.
@@ -332,9 +334,17 @@ impl Session {
         self.waits_until_ms == LOOKS_AGAIN
     }
 
-    /// Whether a command said so since the last time.
+    /// The rest of the batch waits until another worker was alone.
+    #[cold]
+    pub(crate) const fn turn_away(&mut self) {
+        if self.goes_on() {
+            self.waits_until_ms = TURNED_AWAY;
+        }
+    }
+
+    /// Whether the batch ended early since the last time, and the rest is to be carried out.
     pub(crate) const fn looks_again(&mut self) -> bool {
-        let looks = self.is_looking_again();
+        let looks = self.is_looking_again() || self.waits_until_ms == TURNED_AWAY;
         if looks {
             self.waits_until_ms = 0;
         }

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::cluster::Cluster;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
+use crate::gate::Gate;
 use crate::hotkeys::HotKeys;
 use crate::memcached;
 use crate::monitors::Monitors;
@@ -143,6 +144,8 @@ pub(crate) struct Shared {
     pub(crate) removals_noted: AtomicBool,
     /// Whether commands wait.
     pub(crate) pause: Pause,
+    /// Which worker is alone.
+    pub(crate) gate: Gate,
     /// Clients that watch what others do.
     pub(crate) monitors: Monitors,
     pub(crate) slowlog: SlowLog,
@@ -259,6 +262,7 @@ impl Shared {
             tracking: Tracking::default(),
             removals_noted: AtomicBool::new(false),
             pause: Pause::default(),
+            gate: Gate::new(settings.io_threads),
             monitors: Monitors::default(),
             slowlog: SlowLog::default(),
             large_requests: SlowLog::default(),
@@ -518,6 +522,7 @@ impl Shared {
     /// Ends the server: every thread is told.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.gate.script().kill();
         for mailbox in &self.mailboxes {
             mailbox.wake();
         }

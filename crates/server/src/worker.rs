@@ -38,7 +38,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::Now;
+use store::{Entered, Now};
 use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
 
 /// Bytes read at once.
@@ -103,6 +103,13 @@ pub(crate) struct Worker {
 fn make_room(input: &mut Vec<u8>, wanted: usize) {
     let missing = wanted.saturating_sub(input.len());
     input.reserve(missing.min(input.len().max(1 << 20)));
+}
+
+/// A worker that fails keeps no other waiting at the gate.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.shared.gate.leave(self.number);
+    }
 }
 
 impl Worker {
@@ -393,19 +400,24 @@ impl Worker {
         bytes: &[u8],
         now: Now,
     ) -> Result<usize, End> {
-        match codec {
-            Codec::Redis(decoder) => {
-                let mut consumed = 0;
-                loop {
-                    let rest = &bytes[consumed..];
-                    consumed += self.execute_redis(at, connection, decoder, rest, now)?;
-                    if !connection.session.looks_again() {
-                        return Ok(consumed);
-                    }
+        let mut consumed = 0;
+        loop {
+            let rest = &bytes[consumed..];
+            let entered = self.shared.enter(&self.view, self.number);
+            let is_busy = entered == Entered::Not;
+            let now = if entered == Entered::AtOnce { now } else { self.shared.clock.now() };
+            let result = match codec {
+                Codec::Redis(decoder) => {
+                    self.execute_redis(at, connection, decoder, rest, now, is_busy)
                 }
-            }
-            Codec::Memcached(decoder) => {
-                self.execute_memcached(at, connection, decoder, bytes, now)
+                Codec::Memcached(decoder) => {
+                    self.execute_memcached(at, connection, decoder, rest, now, is_busy)
+                }
+            };
+            self.shared.gate.leave(self.number);
+            consumed += result?;
+            if !connection.session.looks_again() {
+                return Ok(consumed);
             }
         }
     }
@@ -417,6 +429,7 @@ impl Worker {
         decoder: &mut wire::memcached::Decoder,
         bytes: &[u8],
         now: Now,
+        is_busy: bool,
     ) -> Result<usize, End> {
         let mut consumed = 0;
         self.batches += 1;
@@ -443,7 +456,7 @@ impl Worker {
                             consumed -= len;
                             break;
                         }
-                        memcached::execute(&mut ask);
+                        memcached::execute(&mut ask, is_busy);
                         if is_timed {
                             memcached::note_keys(&ask);
                         }
@@ -458,6 +471,9 @@ impl Worker {
             }
             if self.output.len() > WRITE_EARLY {
                 self.reply_early(at, connection)?;
+            }
+            if self.shared.gate.is_closed() && consumed < bytes.len() {
+                connection.session.turn_away();
             }
         }
         if tracked {
@@ -475,10 +491,11 @@ impl Worker {
         decoder: &mut Decoder,
         bytes: &[u8],
         now: Now,
+        is_busy: bool,
     ) -> Result<usize, End> {
         self.batches += 1;
         let weight = stats::weight(self.batches);
-        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms);
+        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms, is_busy);
         let is_paid = hooks.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
@@ -545,6 +562,9 @@ impl Worker {
                 self.end_group(connection, bytes, &mut group, consumed);
                 self.reply_early(at, connection)?;
                 group = Group::begin(self.shared.clock.micros().0, consumed);
+            }
+            if self.shared.gate.is_closed() && consumed < bytes.len() {
+                connection.session.turn_away();
             }
         }
         self.end_group(connection, bytes, &mut group, consumed);
@@ -687,7 +707,10 @@ impl Worker {
         self.ticked_ms = now_ms;
         self.batches = 0;
         if self.number == 0 {
-            self.shared.flush_due();
+            if self.shared.enter(&self.view, self.number) != Entered::Not {
+                self.shared.flush_due();
+                self.shared.gate.leave(self.number);
+            }
             self.shared.accesses.note(&self.shared, now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;

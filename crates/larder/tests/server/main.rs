@@ -2,6 +2,7 @@
 //! `--release` that is the binary as it is shipped, as `.ci/run` has it.
 
 mod acl;
+mod atomic;
 mod attach;
 mod capture;
 mod client;

@@ -112,6 +112,8 @@ pub(crate) mod flag {
     pub(crate) const UNTRACED: u32 = 1 << 17;
     /// Its channels belong to slots, as keys do.
     pub(crate) const SLOTTED: u32 = 1 << 18;
+    /// Carried out while a script keeps all others waiting: it touches no key.
+    pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
 
     /// May wait for what others write.
     pub(crate) const BLOCKING: u32 = 1 << 19;

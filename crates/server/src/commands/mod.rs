@@ -63,6 +63,7 @@ pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, fla
 use crate::acl::Denied;
 use crate::clients::Client;
 use crate::cluster::Elsewhere;
+use crate::gate::BUSY;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -373,21 +374,37 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             foreign::close(call);
             None
         }
-        Err(refused) => {
-            let (number, mut failure) = (refused.number(), refused.tell(call));
-            if let Some(number) = number {
-                counters.commands[number as usize].rejected.add(1);
-                if get(number).has(flag::ABORTS) {
-                    failure = transaction::abort(call, failure);
-                }
-            }
-            if let Some(transaction) = &mut call.session.transaction {
-                transaction.broken = true;
-            }
-            fail(call, mark, &failure);
-            number
+        Err(refused) => refuse(call, counters, refused),
+    }
+}
+
+/// Answers a command that is not carried out; its number, if there is such a command.
+#[cold]
+fn refuse(call: &mut Call<'_>, counters: &stats::Worker, refused: Refused) -> Option<u16> {
+    let (mark, number, mut failure) = (call.out.mark(), refused.number(), refused.tell(call));
+    if let Some(number) = number {
+        counters.commands[number as usize].rejected.add(1);
+        if get(number).has(flag::ABORTS) {
+            failure = transaction::abort(call, failure);
         }
     }
+    if let Some(transaction) = &mut call.session.transaction {
+        transaction.broken = true;
+    }
+    fail(call, mark, &failure);
+    number
+}
+
+/// Refuses a command while a script has the gate, unless it is one for such a time, or refused in
+/// any case; whether it did.
+#[cold]
+pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool {
+    let Ok(number) = resolve(call) else { return false };
+    let refuses = !get(number).has(flag::ALLOW_BUSY);
+    if refuses {
+        refuse(call, counters, Refused::Busy(number));
+    }
+    refuses
 }
 
 /// Carries out a command that may take long, and keeps it in the slow log if it did.
@@ -478,6 +495,8 @@ enum Refused {
     Denied(u16, Denied),
     Listens(u16),
     InMulti(u16),
+    /// A script has the gate.
+    Busy(u16),
     /// Another node of the cluster has its keys.
     Elsewhere(u16, Elsewhere),
 }
@@ -492,6 +511,7 @@ impl Refused {
             | Self::Denied(number, _)
             | Self::Listens(number)
             | Self::InMulti(number)
+            | Self::Busy(number)
             | Self::Elsewhere(number, _) => Some(number),
         }
     }
@@ -511,6 +531,7 @@ impl Refused {
                  RESET are allowed in this context"
             )),
             Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
+            Self::Busy(_) => BUSY.into(),
             Self::Elsewhere(_, elsewhere) => cluster::redirect(call, elsewhere),
         }
     }
