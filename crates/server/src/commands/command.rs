@@ -114,9 +114,8 @@ pub(crate) mod flag {
     pub(crate) const SLOTTED: u32 = 1 << 18;
     /// Carried out while a script keeps all others waiting: it touches no key.
     pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
-
     /// May wait for what others write.
-    pub(crate) const BLOCKING: u32 = 1 << 19;
+    pub(crate) const BLOCKING: u32 = 1 << 20;
 
     /// Commands with any of these wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
