@@ -3,7 +3,8 @@
 //!
 //! A command about few elements does all of it in one step, and nobody comes between. One about
 //! many lets go after [`STEP_ELEMENTS`] of them or [`STEP_BYTES`](crate::collection::STEP_BYTES):
-//! others may then see half of it.
+//! others may then see half of it. One about several keys is carried out alone, unless it is about
+//! more than [`TOGETHER_MAX`] elements, which would keep all others waiting.
 
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
@@ -35,6 +36,19 @@ pub(super) fn look<S: Shape, R>(
         (Some(result), _) => Ok(result?),
         (None, None) => Err(WRONG_TYPE.into()),
     }
+}
+
+/// Elements up to which a command about several keys is carried out alone, so that nobody sees or
+/// does anything between: less than a millisecond's work.
+const TOGETHER_MAX: u64 = 8 << 10;
+
+/// Does `f`, which is about so many elements of several keys: alone if they are few.
+pub(super) fn together<'a, R>(
+    call: &mut Call<'a>,
+    elements: u64,
+    f: impl FnOnce(&mut Call<'a>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    if elements > TOGETHER_MAX { f(call) } else { call.alone(f) }
 }
 
 /// How many elements the collection of a key has.

@@ -1,11 +1,12 @@
 //! Lists: elements that go from one to another, and the first of several lists that has any.
 
-use super::elements::{change, key_count, len};
+use super::elements::{change, key_count, len, together};
 use super::flag::{DENY_OOM, WRITE};
 use super::list::{End, take};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
 use crate::collection::list::{self, List};
 use crate::notify;
+use std::ops::Range;
 use wire::resp::{Encoder, parse_integer};
 
 /// Source and destination.
@@ -61,7 +62,7 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
 }
 
 fn reply(call: &mut Call<'_>, from: End, to: End) -> Done {
-    match carry(call, from, to)? {
+    match call.alone(|call| carry(call, from, to))? {
         Some(element) => call.out.bulk(&element),
         None => call.out.null(),
     }
@@ -98,7 +99,11 @@ pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure>
         return Err(SYNTAX.into());
     }
     let (end, count) = (End::at(call, behind)?, pop_count(call, behind + 1)?);
-    for place in at + 1..behind {
+    together(call, count, |call| pop_of(call, at + 1..behind, end, count))
+}
+
+fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
+    for place in keys {
         let mut replies = vec![];
         let mut out = Encoder::new(&mut replies, call.out.protocol());
         let taken = take(call, &call.key_at(place), (end, count), |element| out.bulk(element))?;

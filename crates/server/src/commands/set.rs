@@ -95,7 +95,13 @@ fn contains(call: &Call<'_>, at: usize, member: &[u8], trace: Trace) -> Result<b
 }
 
 fn smove(call: &mut Call<'_>) -> Done {
-    let member = call.arg(3);
+    let moved = call.alone(|call| move_member(call, call.arg(3)))?;
+    call.out.integer(i64::from(moved));
+    Ok(())
+}
+
+/// Takes a member from one set to another; whether it was there.
+fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     let is_there = contains(call, 1, member, Trace::None)?;
     // Also where nothing is moved the destination is no other type.
     if call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
@@ -114,8 +120,7 @@ fn smove(call: &mut Call<'_>) -> Done {
             call.event(notify::SET, "sadd", call.arg(2));
         }
     }
-    call.out.integer(i64::from(is_there));
-    Ok(())
+    Ok(is_there)
 }
 
 /// Takes so many members out that are drawn at random, a step of them at a time.

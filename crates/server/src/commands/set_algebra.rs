@@ -1,6 +1,6 @@
 //! Sets of sets: what several have in common, what any has, what the first has alone.
 
-use super::elements::{all, key_count, len, look, replace};
+use super::elements::{all, key_count, len, look, replace, together};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::hash_steps::Trace;
 use super::{ALL_KEYS, Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
@@ -111,8 +111,15 @@ fn members(call: &Call<'_>, keys: Range<usize>, algebra: Algebra) -> Result<Vec<
     }
 }
 
+/// How many members the sets at these arguments have.
+fn count(call: &Call<'_>, mut keys: Range<usize>) -> Result<u64, Failure> {
+    keys.try_fold(0, |sum, at| Ok(sum + len::<Set>(call, &call.key_at(at))?))
+}
+
 fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
-    let found = members(call, 1..call.args.len(), algebra)?;
+    let keys = 1..call.args.len();
+    let count = count(call, keys.clone())?;
+    let found = together(call, count, |call| members(call, keys, algebra))?;
     call.out.set(found.len());
     for member in found {
         call.out.bulk(&member);
@@ -121,14 +128,19 @@ fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
 }
 
 fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
-    let found = members(call, 2..call.args.len(), algebra)?;
+    let keys = 2..call.args.len();
+    let count = count(call, keys.clone())?;
     let event = match algebra {
         Algebra::Inter => "sinterstore",
         Algebra::Union => "sunionstore",
         Algebra::Diff => "sdiffstore",
     };
-    replace::<Set>(call, call.arg(1), &found, (notify::SET, event))?;
-    call.out.integer(found.len() as i64);
+    let stored = together(call, count, |call| {
+        let found = members(call, keys, algebra)?;
+        replace::<Set>(call, call.arg(1), &found, (notify::SET, event))?;
+        Ok(found.len())
+    })?;
+    call.out.integer(stored as i64);
     Ok(())
 }
 
@@ -149,7 +161,9 @@ const BEYOND: &str = "ERR Number of keys can't be greater than number of args";
 fn sintercard(call: &mut Call<'_>) -> Done {
     let count = key_count(call, 1, BEYOND)?;
     let limit = limit(call, 2 + count)?;
-    let found = members(call, 2..2 + count, Algebra::Inter)?.len();
+    let keys = 2..2 + count;
+    let elements = self::count(call, keys.clone())?;
+    let found = together(call, elements, |call| members(call, keys, Algebra::Inter))?.len();
     call.out.integer(if limit > 0 { found.min(limit) } else { found } as i64);
     Ok(())
 }

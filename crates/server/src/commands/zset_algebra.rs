@@ -1,6 +1,6 @@
 //! Sorted sets of sorted sets: unions, intersections and differences, with weights.
 
-use super::elements::{len, replace, walk};
+use super::elements::{len, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::zset::{GROUP, Pair, reply_pairs, score};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
@@ -120,6 +120,11 @@ impl Asked {
         Ok(asked)
     }
 
+    /// How many members its keys have.
+    fn count(&self, call: &Call<'_>) -> Result<u64, Failure> {
+        self.keys.iter().try_fold(0, |sum, (at, _)| Ok(sum + members(call, *at)?))
+    }
+
     /// What comes of it, in the order of scores.
     fn pairs(&self, call: &Call<'_>, algebra: Algebra) -> Result<Vec<Pair>, Failure> {
         let mut keys = self.keys.clone();
@@ -201,21 +206,28 @@ fn each(call: &Call<'_>, at: usize, mut visit: impl FnMut(&[u8], f64)) -> Done {
 
 fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let asked = Asked::of(call, 1, algebra, true)?;
-    let pairs = asked.pairs(call, algebra)?;
+    let count = asked.count(call)?;
+    let pairs = together(call, count, |call| asked.pairs(call, algebra))?;
     reply_pairs(call, &pairs, asked.with_scores);
     Ok(())
 }
 
 fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
-    let pairs = Asked::of(call, 2, algebra, false)?.pairs(call, algebra)?;
-    let bodies: Vec<_> = pairs.iter().map(|(member, score)| zset::body(member, *score)).collect();
+    let asked = Asked::of(call, 2, algebra, false)?;
+    let count = asked.count(call)?;
     let event = match algebra {
         Algebra::Union => "zunionstore",
         Algebra::Inter => "zinterstore",
         Algebra::Diff => "zdiffstore",
     };
-    replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, event))?;
-    call.out.integer(bodies.len() as i64);
+    let stored = together(call, count, |call| {
+        let pairs = asked.pairs(call, algebra)?;
+        let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
+        let bodies: Vec<_> = bodies.collect();
+        replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, event))?;
+        Ok(bodies.len())
+    })?;
+    call.out.integer(stored as i64);
     Ok(())
 }
 
@@ -227,7 +239,8 @@ fn zintercard(call: &mut Call<'_>) -> Done {
     let limit = super::set_algebra::limit(call, 2 + count)?;
     let keys = (2..2 + count).map(|place| (place, 1.0)).collect();
     let asked = Asked { keys, aggregate: Aggregate::Sum, with_scores: false };
-    let found = asked.pairs(call, Algebra::Inter)?.len();
+    let count = asked.count(call)?;
+    let found = together(call, count, |call| asked.pairs(call, Algebra::Inter))?.len();
     call.out.integer(if limit > 0 { found.min(limit) } else { found } as i64);
     Ok(())
 }

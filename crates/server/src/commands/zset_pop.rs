@@ -1,6 +1,6 @@
 //! Sorted sets: members taken out at the lower end or the upper.
 
-use super::elements::{change, count_at, key_count, len};
+use super::elements::{change, count_at, key_count, len, together};
 use super::flag::{FAST, WRITE};
 use super::list_move::pop_count;
 use super::zset::{GROUP, Pair, reply_pairs};
@@ -8,6 +8,7 @@ use super::{Call, Command, Done, Failure, NO_KEY, ONE_KEY, SYNTAX, access, wrong
 use crate::collection::STEP_ELEMENTS;
 use crate::collection::zset::{self, Zset};
 use crate::notify;
+use std::ops::Range;
 use store::Key;
 
 /// This family.
@@ -108,7 +109,11 @@ pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure>
         return Err(SYNTAX.into());
     };
     let count = pop_count(call, behind + 1)?;
-    for place in at + 1..behind {
+    together(call, count, |call| pop_of(call, at + 1..behind, end, count))
+}
+
+fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
+    for place in keys {
         let taken = take(call, &call.key_at(place), end, count)?;
         if !taken.is_empty() {
             call.out.array(2);

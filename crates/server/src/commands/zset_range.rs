@@ -1,6 +1,6 @@
 //! Sorted sets: members from one place to another, by position, by score or by name.
 
-use super::elements::{change, len, look, replace, walk};
+use super::elements::{change, len, look, replace, together, walk};
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::hash_steps::Trace;
 use super::zset::{GROUP, Pair, reply_pairs, score};
@@ -207,12 +207,16 @@ fn zrange(call: &mut Call<'_>, key: usize, by: Option<By>, reversed: bool) -> Do
 
 fn zrangestore(call: &mut Call<'_>) -> Done {
     let asked = Asked::of(call, 2, None, false, true)?;
-    let pairs = asked.pairs(call, &call.key_at(2))?;
-    let mut bodies: Vec<_> =
-        pairs.iter().map(|(member, score)| zset::body(member, *score)).collect();
-    bodies.sort_unstable();
-    replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, "zrangestore"))?;
-    call.out.integer(bodies.len() as i64);
+    let count = len::<Zset>(call, &call.key_at(2))?;
+    let stored = together(call, count, |call| {
+        let pairs = asked.pairs(call, &call.key_at(2))?;
+        let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
+        let mut bodies: Vec<_> = bodies.collect();
+        bodies.sort_unstable();
+        replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, "zrangestore"))?;
+        Ok(bodies.len())
+    })?;
+    call.out.integer(stored as i64);
     Ok(())
 }
 
