@@ -9,6 +9,7 @@
 mod acl;
 mod ages;
 mod attempts;
+mod blocked;
 mod clients;
 mod clock;
 mod cluster;

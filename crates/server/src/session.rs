@@ -1,6 +1,7 @@
 //! The state of a connection besides its bytes.
 
 use crate::acl::{Denied, User};
+use crate::blocked::Wait;
 use crate::clients::Client;
 use crate::listen::Speaks;
 use crate::pubsub::Kind;
@@ -117,6 +118,8 @@ const LOOKS_AGAIN: u64 = u64::MAX - 1;
 const HELD_BACK: u64 = u64::MAX - 2;
 /// The batch ends here, for another worker is to be alone; the rest is another batch.
 const TURNED_AWAY: u64 = u64::MAX - 3;
+/// A command waits for what others write.
+const BLOCKED: u64 = u64::MAX - 4;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -147,9 +150,11 @@ pub(crate) struct Session {
     /// Reads leave no trace, as CLIENT NO-TOUCH asks.
     pub(crate) no_touch: bool,
     pub(crate) transaction: Option<Transaction>,
-    /// Commands of a transaction are being carried out.
+    /// Commands of a transaction are being carried out, of which none waits.
     pub(crate) executing: bool,
     pub(crate) watched: Vec<Watched>,
+    /// The command that waits.
+    pub(crate) blocked: Option<Box<Wait>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
     /// Watches what others do: MONITOR, or memcached's `watch`.
@@ -185,6 +190,7 @@ impl Session {
             transaction: None,
             executing: false,
             watched: vec![],
+            blocked: None,
             subscriptions: None,
             tracks: None,
             watching: false,
@@ -294,7 +300,7 @@ impl Session {
 
     /// Whether it is neither answered nor read for a while.
     pub(crate) const fn backs_off(&self) -> bool {
-        self.waits_until_ms > 0 && self.waits_until_ms < TURNED_AWAY
+        self.waits_until_ms > 0 && self.waits_until_ms < BLOCKED
     }
 
     /// The next command waits until the replies so far are gone, or others had their turn.
@@ -322,6 +328,21 @@ impl Session {
 
     pub(crate) const fn is_paused(&self) -> bool {
         self.waits_until_ms == PAUSED
+    }
+
+    /// A command waits for what others write.
+    pub(crate) fn block(&mut self, wait: Wait) {
+        self.blocked = Some(Box::new(wait));
+        self.waits_until_ms = BLOCKED;
+        self.client.blocked.store(true, Ordering::Relaxed);
+    }
+
+    /// It waits no longer.
+    pub(crate) fn unblock(&mut self) -> Option<Box<Wait>> {
+        let wait = self.blocked.take()?;
+        self.waits_until_ms = 0;
+        self.client.blocked.store(false, Ordering::Relaxed);
+        Some(wait)
     }
 
     /// The command that is carried out changes who looks at those that follow it.

@@ -13,6 +13,7 @@
 //!
 //! The clock is read once for the commands of one read.
 
+mod blocked;
 mod group;
 mod hooks;
 mod lookahead;
@@ -34,6 +35,7 @@ use group::Group;
 use hooks::Hooks;
 use lookahead::Lookahead;
 use mio::{Events, Poll, Token};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -92,6 +94,10 @@ pub(crate) struct Worker {
     backing_off: Vec<(u64, usize, u64)>,
     /// Connections whose next command waits for the end of a pause: where they are, their ids.
     paused: Vec<(usize, u64)>,
+    /// When the waits of blocked connections end, where they are, their ids.
+    timeouts: BTreeSet<(u64, usize, u64)>,
+    /// Blocked connections that try a little later: where they are, their ids.
+    postponed: Vec<(usize, u64)>,
     now_ms: u64,
     ticked_ms: u64,
     /// Batches of commands in this second.
@@ -126,6 +132,8 @@ impl Worker {
             again: vec![],
             backing_off: vec![],
             paused: vec![],
+            timeouts: BTreeSet::new(),
+            postponed: vec![],
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
@@ -156,11 +164,12 @@ impl Worker {
             for at in std::mem::take(&mut self.again) {
                 self.event(at, false, false);
             }
-            if events.is_empty() || !self.backing_off.is_empty() || !self.paused.is_empty() {
+            if events.is_empty() || self.looks_at_time() {
                 self.now_ms = self.shared.clock.micros().0 / 1_000;
             }
             self.wake_backed_off();
             self.wake_paused();
+            self.wake_blocked();
             self.tick();
         }
         for at in 0..self.connections.len() {
@@ -182,6 +191,8 @@ impl Worker {
                         self.close(at);
                     }
                 }
+                Message::Ready(at, id) => self.ready(at, id),
+                Message::Unblock(at, id, is_error) => self.unblock(at, id, is_error),
                 Message::Users => self.check_users(),
                 Message::Publish(at, id, publication) => {
                     if self.is(at, id) {
@@ -251,6 +262,7 @@ impl Worker {
         let Some(mut connection) = self.connections[at].take() else { return };
         let ending = connection.session.ending;
         memcached::show_connection(&self.shared, &connection.session.client, Some(ending));
+        self.end_wait(at, &mut connection);
         connection.session.unsubscribe_all(&self.shared);
         self.shared.monitors.leave(connection.session.client.id);
         self.shared.tracking.leave(connection.session.client.id);
@@ -301,7 +313,7 @@ impl Worker {
             self.received(at, connection, 0)?;
         }
         if !connection.session.goes_on() {
-            return Ok(());
+            return Self::stays(connection);
         }
         for _ in 0..ROUNDS_MAX {
             let read = match connection.stream.read(&mut self.input) {
@@ -319,7 +331,7 @@ impl Worker {
             self.received(at, connection, read)?;
             let is_read = read < self.input.len() && !connection.read_closed;
             if is_read || !connection.session.goes_on() {
-                return Ok(());
+                return Self::stays(connection);
             }
         }
         self.again.push(at);
@@ -373,6 +385,8 @@ impl Worker {
         if connection.session.is_paused() {
             self.paused.push((at, client.id));
         }
+        self.note_blocked(at, connection);
+        let client = &connection.session.client;
         client.last_ms.store(self.now_ms, Ordering::Relaxed);
         client.input.store(connection.input.len() as u64, Ordering::Relaxed);
         if connection.session.closing && connection.waiting() == 0 {
@@ -538,6 +552,9 @@ impl Worker {
                     group.add(len + reply, consumed - len);
                     let is_muted = session.mute.is_muted();
                     if !std::mem::take(&mut session.pushed) && is_muted {
+                        if let Some(wait) = &mut session.blocked {
+                            wait.is_muted = true;
+                        }
                         self.output.truncate(mark);
                     }
                 }
@@ -720,6 +737,7 @@ impl Worker {
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
             let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
+            let idle = idle && connection.session.blocked.is_none();
             let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
             if idle {
                 let address = &connection.session.client.address;

@@ -4,6 +4,7 @@
 mod acl;
 mod atomic;
 mod attach;
+mod blocking;
 mod capture;
 mod client;
 mod clients;

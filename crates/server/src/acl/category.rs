@@ -46,6 +46,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::READ, &["read"]),
             (flag::ADMIN, &["admin", "dangerous"]),
             (flag::PUBSUB, &["pubsub"]),
+            (flag::BLOCKING, &["blocking"]),
         ] {
             if command.has(flag) {
                 found.extend(names);

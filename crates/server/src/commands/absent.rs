@@ -7,10 +7,6 @@
 /// Names in lower case, blanks between them, and why there is none of them.
 const ABSENT: &[(&str, &str)] = &[
     (
-        "blmove blmpop blpop brpop brpoplpush bzmpop bzpopmax bzpopmin",
-        "Larder is a cache: its commands do not wait for what others write",
-    ),
-    (
         "geoadd geodist geohash geopos georadius georadius_ro georadiusbymember \
          georadiusbymember_ro geosearch geosearchstore",
         "Larder holds no sorted sets of places",

@@ -127,10 +127,10 @@ pub(crate) mod flag {
         (DENY_OOM, "denyoom"),
         (ADMIN, "admin"),
         (PUBSUB, "pubsub"),
+        (BLOCKING, "blocking"),
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),
         (NO_MULTI, "no_multi"),
-        (BLOCKING, "blocking"),
     ];
 }
 

@@ -65,7 +65,10 @@ pub(super) fn change<S: Shape, R>(
     counted: bool,
     f: impl FnOnce(&mut Held<'_, '_, '_>) -> Result<(bool, R), Failure>,
 ) -> Result<R, Failure> {
-    call.shared.store.edit(key, call.now, |edit| collection::change::<S, R>(edit, counted, f))
+    let store = &call.shared.store;
+    let result = store.edit(key, call.now, |edit| collection::change::<S, R>(edit, counted, f))?;
+    call.signal_ready(key);
+    Ok(result)
 }
 
 /// Lets `f` change the collection at argument 1 for each of the elements from argument `first` on,
@@ -161,6 +164,7 @@ pub(super) fn replace<S: Shape>(
         bodies.iter().try_for_each(|body| S::add(&mut grows, body))?;
         store.attach(&key, &mut loose, (S::KIND, &[], None), true, call.now)?;
     }
+    call.signal_ready(&key);
     call.event(class, event, bytes);
     Ok(())
 }

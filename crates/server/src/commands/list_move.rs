@@ -10,7 +10,7 @@ use std::ops::Range;
 use wire::resp::{Encoder, parse_integer};
 
 /// Source and destination.
-const TWO_KEYS: Keys = Keys::new(1, 2, 1);
+pub(super) const TWO_KEYS: Keys = Keys::new(1, 2, 1);
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[

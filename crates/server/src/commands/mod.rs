@@ -14,6 +14,7 @@ mod acl;
 mod admin;
 mod bitfield;
 mod bits;
+mod blocking;
 mod client;
 mod client_filter;
 mod cluster;
@@ -57,6 +58,7 @@ mod zset_pop;
 mod zset_range;
 
 pub(crate) use absent::is_absent;
+pub(crate) use blocking::run_again;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
 
@@ -93,6 +95,7 @@ const FAMILIES: &[&[Command]] = &[
     zset_range::COMMANDS,
     zset_pop::COMMANDS,
     zset_algebra::COMMANDS,
+    blocking::COMMANDS,
     key::COMMANDS,
     relocate::COMMANDS,
     scan::COMMANDS,

@@ -112,6 +112,7 @@ fn put_tree(
     if written {
         let by = call.session.client.id;
         call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+        call.signal_ready(to);
     }
     Ok(written)
 }
@@ -172,6 +173,7 @@ impl Held {
         if written {
             let by = call.session.client.id;
             call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+            call.signal_ready(to);
         }
         Ok(written)
     }

@@ -174,6 +174,15 @@ fn run(call: &mut Call<'_>) -> Done {
     }
     let counters = &call.shared.stats.workers[call.session.client.place.worker];
     counters.commands[number as usize].calls.add(1);
+    let result = carry_out(call, number);
+    if result.is_err() {
+        counters.commands[number as usize].failed.add(1);
+    }
+    result
+}
+
+/// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
+pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
     let tracked = call.shared.tracking.is_active();
     if tracked {
         tracking::before(call);
@@ -185,9 +194,6 @@ fn run(call: &mut Call<'_>) -> Done {
         tracking::after(call);
     }
     notify::after(call, &absent);
-    if result.is_err() {
-        counters.commands[number as usize].failed.add(1);
-    }
     result
 }
 
