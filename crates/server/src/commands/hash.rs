@@ -259,7 +259,7 @@ fn hstrlen(call: &mut Call<'_>) -> Done {
 
 /// Of a hash in one piece all fields in one reply, as Redis does.
 fn hscan(call: &mut Call<'_>) -> Done {
-    let options = ScanOptions::of(call, true)?;
+    let options = ScanOptions::of(call, Some("novalues"))?;
     let (now_ms, mut left) = (call.now.unix_ms, options.count);
     let (mut replies, mut count) = (vec![], 0);
     let mut out = Encoder::new(&mut replies, call.out.protocol());

@@ -20,15 +20,15 @@ pub(super) struct ScanOptions<'a> {
 }
 
 impl<'a> ScanOptions<'a> {
-    /// Those of a call whose cursor is argument 2. `has_values` where a reply may leave them out.
-    pub(super) fn of(call: &Call<'a>, has_values: bool) -> Result<Self, Failure> {
+    /// Those of a call whose cursor is argument 2. `without` is the word that leaves values out.
+    pub(super) fn of(call: &Call<'a>, without: Option<&str>) -> Result<Self, Failure> {
         let cursor = std::str::from_utf8(call.arg(2)).ok().and_then(|text| text.parse().ok());
         let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
         let from = u32::try_from(cursor).ok();
         let mut found = Self { from, count: COUNT, pattern: None, no_values: false };
         let mut at = 3;
         while at < call.args.len() {
-            if has_values && call.is(at, "novalues") {
+            if without.is_some_and(|word| call.is(at, word)) {
                 found.no_values = true;
                 at += 1;
                 continue;

@@ -234,7 +234,7 @@ fn srandmember(call: &mut Call<'_>) -> Done {
 }
 
 fn sscan(call: &mut Call<'_>) -> Done {
-    let options = ScanOptions::of(call, false)?;
+    let options = ScanOptions::of(call, None)?;
     let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
     while let Some(from) = next.filter(|_| left > 0) {
         let most = left.min(STEP_ELEMENTS);

@@ -325,7 +325,7 @@ fn zrandmember(call: &mut Call<'_>) -> Done {
 }
 
 fn zscan(call: &mut Call<'_>) -> Done {
-    let options = ScanOptions::of(call, false)?;
+    let options = ScanOptions::of(call, Some("noscores"))?;
     let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
     while let Some(from) = next.filter(|_| left > 0) {
         let most = left.min(STEP_ELEMENTS);
@@ -341,10 +341,12 @@ fn zscan(call: &mut Call<'_>) -> Done {
     }
     call.out.array(2);
     call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
-    call.out.array(2 * found.len());
+    call.out.array(if options.no_values { found.len() } else { 2 * found.len() });
     for (member, score) in found {
         call.out.bulk(&member);
-        call.out.bulk(format_double(score).as_bytes());
+        if !options.no_values {
+            call.out.bulk(format_double(score).as_bytes());
+        }
     }
     Ok(())
 }
