@@ -147,6 +147,8 @@ pub(crate) struct Session {
     pub(crate) transaction: Option<Transaction>,
     /// Commands of a transaction are being carried out.
     pub(crate) executing: bool,
+    /// A script carries out commands.
+    pub(crate) scripted: bool,
     pub(crate) watched: Vec<Watched>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
@@ -182,6 +184,7 @@ impl Session {
             no_touch: false,
             transaction: None,
             executing: false,
+            scripted: false,
             watched: vec![],
             subscriptions: None,
             tracks: None,

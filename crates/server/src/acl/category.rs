@@ -47,7 +47,8 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::ADMIN, &["admin", "dangerous"]),
             (flag::PUBSUB, &["pubsub"]),
         ] {
-            if command.has(flag) {
+            // What a script does is asked when it does it.
+            if command.has(flag) && command.group != "scripting" {
                 found.extend(names);
             }
         }

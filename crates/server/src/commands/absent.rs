@@ -39,10 +39,6 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     ("sort sort_ro", "Larder holds strings and hashes, and nothing of theirs is to be sorted"),
     (
-        "eval eval_ro evalsha evalsha_ro fcall fcall_ro function script",
-        "Larder holds strings and hashes, no Lua scripts or functions",
-    ),
-    (
         "bgrewriteaof bgsave save",
         "Larder holds its strings and hashes in memory alone; warm-restart-file keeps them across \
          a restart",

@@ -22,6 +22,7 @@ mod config;
 mod connection;
 mod counter;
 mod foreign;
+mod function;
 mod hash;
 mod hash_ex;
 mod hash_life;
@@ -39,14 +40,17 @@ pub(crate) mod monitor;
 mod pubsub;
 mod relocate;
 mod scan;
+mod script;
 pub(crate) mod slowlog;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
+pub(crate) mod within;
 
 pub(crate) use absent::is_absent;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
+pub(crate) use info::REDIS_VERSION;
 
 use crate::acl::Denied;
 use crate::clients::Client;
@@ -78,6 +82,8 @@ const FAMILIES: &[&[Command]] = &[
     client::COMMANDS,
     acl::COMMANDS,
     transaction::COMMANDS,
+    script::COMMANDS,
+    function::COMMANDS,
     pubsub::COMMANDS,
     introspection::COMMANDS,
     latency::COMMANDS,
@@ -191,7 +197,9 @@ impl<'a> Call<'a> {
     #[inline(always)]
     pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
         let tenant = self.session.owners.of(bytes);
-        self.shared.store.key(tenant, self.session.db, bytes)
+        let key = self.shared.store.key(tenant, self.session.db, bytes);
+        // The client of a script is not there to fetch what the script misses.
+        Key { is_untimed: self.session.scripted, ..key }
     }
 
     /// The key at argument `at`.
