@@ -49,6 +49,8 @@ pub(crate) struct Client {
     pub(crate) output: AtomicU64,
     /// Its next command waits for the end of a pause.
     pub(crate) paused: AtomicBool,
+    /// Its command waits for what others write.
+    pub(crate) blocked: AtomicBool,
     pub(crate) no_evict: AtomicBool,
     pub(crate) no_touch: AtomicBool,
     /// It said that it can be sent to another server, as a replica of Valkey would.
@@ -99,6 +101,11 @@ impl Client {
         counts.iter().any(|count| count.load(Ordering::Relaxed) > 0)
     }
 
+    /// Whether its next command waits for a pause to end, or its last for what others write.
+    pub(crate) fn waits(&self) -> bool {
+        self.paused.load(Ordering::Relaxed) || self.blocked.load(Ordering::Relaxed)
+    }
+
     /// The states that it is in, a letter each as in Redis.
     pub(crate) fn flags(&self) -> String {
         let on = |value: &AtomicBool| value.load(Ordering::Relaxed);
@@ -106,7 +113,7 @@ impl Client {
             ('O', on(&self.monitors)),
             ('P', self.listens()),
             ('x', self.queued.load(Ordering::Relaxed) >= 0),
-            ('b', on(&self.paused)),
+            ('b', self.waits()),
             ('t', self.redirect.load(Ordering::Relaxed) >= 0),
             ('B', on(&self.broadcast)),
             ('U', self.listener == 0),
@@ -208,6 +215,7 @@ impl Clients {
             input: AtomicU64::new(0),
             output: AtomicU64::new(0),
             paused: AtomicBool::new(false),
+            blocked: AtomicBool::new(false),
             no_evict: AtomicBool::new(false),
             no_touch: AtomicBool::new(false),
             redirects: AtomicBool::new(false),

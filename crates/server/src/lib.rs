@@ -1,14 +1,15 @@
 //! The daemon: sockets, commands, configuration.
 //!
 //! [`start`] opens the listeners and starts the threads; the returned [`Handle`] ends them. Worker
-//! threads share one store (`worker.rs`); an acceptor hands them connections (`listen.rs`); a
-//! thread keeps house (`housekeeping.rs`). Commands are one list (`commands/mod.rs`), directives
-//! another (`config/list/`).
+//! threads share one store (`worker.rs`), and one may be alone with it (`gate.rs`); an acceptor
+//! hands them connections (`listen.rs`); a thread keeps house (`housekeeping.rs`). Commands are one
+//! list (`commands/mod.rs`), directives another (`config/list/`).
 #![forbid(unsafe_code)]
 
 mod acl;
 mod ages;
 mod attempts;
+mod blocked;
 mod clients;
 mod clock;
 mod cluster;
@@ -18,6 +19,7 @@ pub mod config;
 mod connection;
 mod decimal;
 mod files;
+mod gate;
 mod glob;
 mod hash;
 mod hotkeys;

@@ -25,8 +25,14 @@ pub(crate) const KEYEVENT: u32 = 1 << 1;
 pub(crate) const GENERIC: u32 = 1 << 2;
 /// Commands for strings.
 pub(crate) const STRING: u32 = 1 << 3;
+/// Commands for lists.
+pub(crate) const LIST: u32 = 1 << 4;
+/// Commands for sets.
+pub(crate) const SET: u32 = 1 << 5;
 /// Commands for hashes.
 pub(crate) const HASH: u32 = 1 << 6;
+/// Commands for sorted sets.
+pub(crate) const ZSET: u32 = 1 << 7;
 /// Keys that died of age.
 pub(crate) const EXPIRED: u32 = 1 << 8;
 /// Keys that made room.
@@ -40,10 +46,10 @@ pub(crate) const NEW: u32 = 1 << 13;
 const LETTERS: &[(char, u32)] = &[
     ('g', GENERIC),
     ('$', STRING),
-    ('l', 1 << 4),
-    ('s', 1 << 5),
+    ('l', LIST),
+    ('s', SET),
     ('h', HASH),
-    ('z', 1 << 7),
+    ('z', ZSET),
     ('x', EXPIRED),
     ('e', EVICTED),
     ('t', 1 << 10),
@@ -127,12 +133,12 @@ impl Call<'_> {
         tell(self.shared, self.view, class, event, Place { tenant, db, key });
     }
 
-    /// A hash has lost fields, and perhaps went with the last of them.
-    pub(crate) fn lost_fields(&self, key: &[u8]) {
-        if self.view.settings.notify & (HASH | GENERIC) == 0 {
+    /// A collection has lost elements, and perhaps went with the last of them.
+    pub(crate) fn lost(&self, class: u32, event: &str, key: &[u8]) {
+        if self.view.settings.notify & (class | GENERIC) == 0 {
             return;
         }
-        self.event(HASH, "hdel", key);
+        self.event(class, event, key);
         if self.shared.store.peek(&self.key(key), self.now, |_| ()).is_none() {
             self.event(GENERIC, "del", key);
         }

@@ -1,6 +1,7 @@
 //! The state of a connection besides its bytes.
 
 use crate::acl::{Denied, User};
+use crate::blocked::Wait;
 use crate::clients::Client;
 use crate::listen::Speaks;
 use crate::pubsub::Kind;
@@ -115,6 +116,10 @@ const PAUSED: u64 = u64::MAX;
 const LOOKS_AGAIN: u64 = u64::MAX - 1;
 /// The next command waits until the replies so far are gone, or others had their turn.
 const HELD_BACK: u64 = u64::MAX - 2;
+/// The batch ends here, for another worker is to be alone; the rest is another batch.
+const TURNED_AWAY: u64 = u64::MAX - 3;
+/// A command waits for what others write.
+const BLOCKED: u64 = u64::MAX - 4;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -145,11 +150,13 @@ pub(crate) struct Session {
     /// Reads leave no trace, as CLIENT NO-TOUCH asks.
     pub(crate) no_touch: bool,
     pub(crate) transaction: Option<Transaction>,
-    /// Commands of a transaction are being carried out.
+    /// Commands of a transaction are being carried out, of which none waits.
     pub(crate) executing: bool,
     /// A script carries out commands.
     pub(crate) scripted: bool,
     pub(crate) watched: Vec<Watched>,
+    /// The command that waits.
+    pub(crate) blocked: Option<Box<Wait>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
     pub(crate) tracks: Option<Box<Tracks>>,
     /// Watches what others do: MONITOR, or memcached's `watch`.
@@ -186,6 +193,7 @@ impl Session {
             executing: false,
             scripted: false,
             watched: vec![],
+            blocked: None,
             subscriptions: None,
             tracks: None,
             watching: false,
@@ -295,7 +303,7 @@ impl Session {
 
     /// Whether it is neither answered nor read for a while.
     pub(crate) const fn backs_off(&self) -> bool {
-        self.waits_until_ms > 0 && self.waits_until_ms < HELD_BACK
+        self.waits_until_ms > 0 && self.waits_until_ms < BLOCKED
     }
 
     /// The next command waits until the replies so far are gone, or others had their turn.
@@ -325,6 +333,21 @@ impl Session {
         self.waits_until_ms == PAUSED
     }
 
+    /// A command waits for what others write.
+    pub(crate) fn block(&mut self, wait: Wait) {
+        self.blocked = Some(Box::new(wait));
+        self.waits_until_ms = BLOCKED;
+        self.client.blocked.store(true, Ordering::Relaxed);
+    }
+
+    /// It waits no longer.
+    pub(crate) fn unblock(&mut self) -> Option<Box<Wait>> {
+        let wait = self.blocked.take()?;
+        self.waits_until_ms = 0;
+        self.client.blocked.store(false, Ordering::Relaxed);
+        Some(wait)
+    }
+
     /// The command that is carried out changes who looks at those that follow it.
     pub(crate) const fn look_again(&mut self) {
         self.waits_until_ms = LOOKS_AGAIN;
@@ -335,9 +358,17 @@ impl Session {
         self.waits_until_ms == LOOKS_AGAIN
     }
 
-    /// Whether a command said so since the last time.
+    /// The rest of the batch waits until another worker was alone.
+    #[cold]
+    pub(crate) const fn turn_away(&mut self) {
+        if self.goes_on() {
+            self.waits_until_ms = TURNED_AWAY;
+        }
+    }
+
+    /// Whether the batch ended early since the last time, and the rest is to be carried out.
     pub(crate) const fn looks_again(&mut self) -> bool {
-        let looks = self.is_looking_again();
+        let looks = self.is_looking_again() || self.waits_until_ms == TURNED_AWAY;
         if looks {
             self.waits_until_ms = 0;
         }

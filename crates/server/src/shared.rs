@@ -7,11 +7,13 @@
 use crate::acl;
 use crate::ages::Accesses;
 use crate::attempts::Attempts;
+use crate::blocked::{Awaited, Blocked};
 use crate::clients::Clients;
 use crate::clock::Clock;
 use crate::cluster::Cluster;
 use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
+use crate::gate::Gate;
 use crate::hotkeys::HotKeys;
 use crate::memcached;
 use crate::monitors::Monitors;
@@ -37,7 +39,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use store::{Bounds, Evictable, Now, Scope, Store};
+use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
 use tune::tenant::{Finders, Origin, Owners};
 use wire::slots::slot;
 
@@ -146,6 +148,10 @@ pub(crate) struct Shared {
     pub(crate) removals_noted: AtomicBool,
     /// Whether commands wait.
     pub(crate) pause: Pause,
+    /// Clients that wait for what others write.
+    pub(crate) blocked: Blocked,
+    /// Which worker is alone.
+    pub(crate) gate: Gate,
     /// Clients that watch what others do.
     pub(crate) monitors: Monitors,
     pub(crate) slowlog: SlowLog,
@@ -263,6 +269,8 @@ impl Shared {
             tracking: Tracking::default(),
             removals_noted: AtomicBool::new(false),
             pause: Pause::default(),
+            blocked: Blocked::default(),
+            gate: Gate::new(settings.io_threads),
             monitors: Monitors::default(),
             slowlog: SlowLog::default(),
             large_requests: SlowLog::default(),
@@ -448,6 +456,24 @@ impl Shared {
         self.tracking.forget_all(self, None);
     }
 
+    /// Wakes the first of those who wait for what a key holds.
+    #[cold]
+    pub(crate) fn wake_first(&self, key: &Key<'_>, now: Now) {
+        if let Some(kind) = self.store.peek(key, now, |item| item.kind & !TREE) {
+            self.blocked.wake(&self.mailboxes, &Awaited::new(key), kind);
+        }
+    }
+
+    /// A client waits for these keys no more; the next may try.
+    pub(crate) fn end_wait(&self, keys: &[Awaited], client: u64, now: Now) {
+        self.blocked.leave(keys, client);
+        if self.blocked.any() {
+            for key in keys {
+                self.wake_first(&key.key(&self.store), now);
+            }
+        }
+    }
+
     /// Sums over all tenants.
     pub(crate) fn counters(&self) -> store::Counters {
         let mut sum = store::Counters::default();
@@ -522,6 +548,7 @@ impl Shared {
     /// Ends the server: every thread is told.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.gate.script().kill();
         for mailbox in &self.mailboxes {
             mailbox.wake();
         }

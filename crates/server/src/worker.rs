@@ -13,6 +13,7 @@
 //!
 //! The clock is read once for the commands of one read.
 
+mod blocked;
 mod group;
 mod hooks;
 mod lookahead;
@@ -34,11 +35,12 @@ use group::Group;
 use hooks::Hooks;
 use lookahead::Lookahead;
 use mio::{Events, Poll, Token};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::Now;
+use store::{Entered, Now};
 use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
 
 /// Bytes read at once.
@@ -92,6 +94,10 @@ pub(crate) struct Worker {
     backing_off: Vec<(u64, usize, u64)>,
     /// Connections whose next command waits for the end of a pause: where they are, their ids.
     paused: Vec<(usize, u64)>,
+    /// When the waits of blocked connections end, where they are, their ids.
+    timeouts: BTreeSet<(u64, usize, u64)>,
+    /// Blocked connections that try a little later: where they are, their ids.
+    postponed: Vec<(usize, u64)>,
     now_ms: u64,
     ticked_ms: u64,
     /// Batches of commands in this second.
@@ -103,6 +109,13 @@ pub(crate) struct Worker {
 fn make_room(input: &mut Vec<u8>, wanted: usize) {
     let missing = wanted.saturating_sub(input.len());
     input.reserve(missing.min(input.len().max(1 << 20)));
+}
+
+/// A worker that fails keeps no other waiting at the gate.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.shared.gate.leave(self.number);
+    }
 }
 
 impl Worker {
@@ -119,6 +132,8 @@ impl Worker {
             again: vec![],
             backing_off: vec![],
             paused: vec![],
+            timeouts: BTreeSet::new(),
+            postponed: vec![],
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
@@ -149,11 +164,12 @@ impl Worker {
             for at in std::mem::take(&mut self.again) {
                 self.event(at, false, false);
             }
-            if events.is_empty() || !self.backing_off.is_empty() || !self.paused.is_empty() {
+            if events.is_empty() || self.looks_at_time() {
                 self.now_ms = self.shared.clock.micros().0 / 1_000;
             }
             self.wake_backed_off();
             self.wake_paused();
+            self.wake_blocked();
             self.tick();
         }
         for at in 0..self.connections.len() {
@@ -175,6 +191,8 @@ impl Worker {
                         self.close(at);
                     }
                 }
+                Message::Ready(at, id) => self.ready(at, id),
+                Message::Unblock(at, id, is_error) => self.unblock(at, id, is_error),
                 Message::Users => self.check_users(),
                 Message::Publish(at, id, publication) => {
                     if self.is(at, id) {
@@ -244,6 +262,7 @@ impl Worker {
         let Some(mut connection) = self.connections[at].take() else { return };
         let ending = connection.session.ending;
         memcached::show_connection(&self.shared, &connection.session.client, Some(ending));
+        self.end_wait(at, &mut connection);
         connection.session.unsubscribe_all(&self.shared);
         self.shared.monitors.leave(connection.session.client.id);
         self.shared.tracking.leave(connection.session.client.id);
@@ -294,7 +313,7 @@ impl Worker {
             self.received(at, connection, 0)?;
         }
         if !connection.session.goes_on() {
-            return Ok(());
+            return Self::stays(connection);
         }
         for _ in 0..ROUNDS_MAX {
             let read = match connection.stream.read(&mut self.input) {
@@ -312,7 +331,7 @@ impl Worker {
             self.received(at, connection, read)?;
             let is_read = read < self.input.len() && !connection.read_closed;
             if is_read || !connection.session.goes_on() {
-                return Ok(());
+                return Self::stays(connection);
             }
         }
         self.again.push(at);
@@ -366,6 +385,8 @@ impl Worker {
         if connection.session.is_paused() {
             self.paused.push((at, client.id));
         }
+        self.note_blocked(at, connection);
+        let client = &connection.session.client;
         client.last_ms.store(self.now_ms, Ordering::Relaxed);
         client.input.store(connection.input.len() as u64, Ordering::Relaxed);
         if connection.session.closing && connection.waiting() == 0 {
@@ -393,19 +414,24 @@ impl Worker {
         bytes: &[u8],
         now: Now,
     ) -> Result<usize, End> {
-        match codec {
-            Codec::Redis(decoder) => {
-                let mut consumed = 0;
-                loop {
-                    let rest = &bytes[consumed..];
-                    consumed += self.execute_redis(at, connection, decoder, rest, now)?;
-                    if !connection.session.looks_again() {
-                        return Ok(consumed);
-                    }
+        let mut consumed = 0;
+        loop {
+            let rest = &bytes[consumed..];
+            let entered = self.shared.enter(&self.view, self.number);
+            let is_busy = entered == Entered::Not;
+            let now = if entered == Entered::AtOnce { now } else { self.shared.clock.now() };
+            let result = match codec {
+                Codec::Redis(decoder) => {
+                    self.execute_redis(at, connection, decoder, rest, now, is_busy)
                 }
-            }
-            Codec::Memcached(decoder) => {
-                self.execute_memcached(at, connection, decoder, bytes, now)
+                Codec::Memcached(decoder) => {
+                    self.execute_memcached(at, connection, decoder, rest, now, is_busy)
+                }
+            };
+            self.shared.gate.leave(self.number);
+            consumed += result?;
+            if !connection.session.looks_again() {
+                return Ok(consumed);
             }
         }
     }
@@ -417,6 +443,7 @@ impl Worker {
         decoder: &mut wire::memcached::Decoder,
         bytes: &[u8],
         now: Now,
+        is_busy: bool,
     ) -> Result<usize, End> {
         let mut consumed = 0;
         self.batches += 1;
@@ -443,7 +470,7 @@ impl Worker {
                             consumed -= len;
                             break;
                         }
-                        memcached::execute(&mut ask);
+                        memcached::execute(&mut ask, is_busy);
                         if is_timed {
                             memcached::note_keys(&ask);
                         }
@@ -458,6 +485,9 @@ impl Worker {
             }
             if self.output.len() > WRITE_EARLY {
                 self.reply_early(at, connection)?;
+            }
+            if self.shared.gate.is_closed() && consumed < bytes.len() {
+                connection.session.turn_away();
             }
         }
         if tracked {
@@ -475,10 +505,11 @@ impl Worker {
         decoder: &mut Decoder,
         bytes: &[u8],
         now: Now,
+        is_busy: bool,
     ) -> Result<usize, End> {
         self.batches += 1;
         let weight = stats::weight(self.batches);
-        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms);
+        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms, is_busy);
         let is_paid = hooks.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
         let mut consumed = 0;
@@ -521,6 +552,9 @@ impl Worker {
                     group.add(len + reply, consumed - len);
                     let is_muted = session.mute.is_muted();
                     if !std::mem::take(&mut session.pushed) && is_muted {
+                        if let Some(wait) = &mut session.blocked {
+                            wait.is_muted = true;
+                        }
                         self.output.truncate(mark);
                     }
                 }
@@ -545,6 +579,9 @@ impl Worker {
                 self.end_group(connection, bytes, &mut group, consumed);
                 self.reply_early(at, connection)?;
                 group = Group::begin(self.shared.clock.micros().0, consumed);
+            }
+            if self.shared.gate.is_closed() && consumed < bytes.len() {
+                connection.session.turn_away();
             }
         }
         self.end_group(connection, bytes, &mut group, consumed);
@@ -687,7 +724,10 @@ impl Worker {
         self.ticked_ms = now_ms;
         self.batches = 0;
         if self.number == 0 {
-            self.shared.flush_due();
+            if self.shared.enter(&self.view, self.number) != Entered::Not {
+                self.shared.flush_due();
+                self.shared.gate.leave(self.number);
+            }
             self.shared.accesses.note(&self.shared, now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;
@@ -697,6 +737,7 @@ impl Worker {
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
             let idle = timeout_ms > 0 && idle_ms > timeout_ms && !connection.session.listens();
+            let idle = idle && connection.session.blocked.is_none();
             let slow = connection.waiting() > 0 && self.check_output(&mut connection).is_err();
             if idle {
                 let address = &connection.session.client.address;

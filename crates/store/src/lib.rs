@@ -23,6 +23,7 @@ mod evict;
 mod expire;
 #[allow(unsafe_code)]
 mod fetch;
+mod gate;
 #[allow(unsafe_code)]
 mod item;
 mod key;
@@ -58,6 +59,7 @@ pub use config::{Bounds, Config, Evictable, Pool};
 pub use dump::{Dump, Loaded};
 pub use edit::Edit;
 pub use error::Error;
+pub use gate::{Alone, Entered, Gate};
 pub use item::charge;
 pub use key::{Key, Now, Scope};
 pub use known_keys::{EvictedKeys, KnownKeys};

@@ -4,13 +4,13 @@
 
 #[cfg(loom)]
 pub(crate) use loom::{
-    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence},
     sync::{Mutex, MutexGuard},
     thread::yield_now,
 };
 #[cfg(not(loom))]
 pub(crate) use std::{
-    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence},
     sync::{Mutex, MutexGuard},
     thread::yield_now,
 };
@@ -21,6 +21,8 @@ pub(crate) use plain::{Witness, thread_number};
 pub(crate) use watched::{Witness, thread_number};
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+#[cfg(not(loom))]
+use std::time::Duration;
 
 /// Looks at a lock, some ten nanoseconds each, before its waiter lets others run: most hold it for
 /// less than a microsecond, and who looks for victims for up to three.
@@ -29,9 +31,15 @@ const SPINS: u32 = 256;
 /// Looks before it sleeps: who holds the lock does not run.
 #[cfg(not(loom))]
 const PATIENCE: u32 = SPINS + 64;
-/// How long it sleeps then, each time.
+/// How long it sleeps then.
 #[cfg(not(loom))]
-const SLEEP: std::time::Duration = std::time::Duration::from_micros(50);
+const SLEEP: Duration = Duration::from_micros(50);
+/// Sleeps of one length, before longer ones.
+#[cfg(not(loom))]
+const SLEEPS: u32 = 8;
+/// The longest.
+#[cfg(not(loom))]
+const SLEEP_MAX: Duration = Duration::from_millis(1);
 
 /// A lock that guards nothing by itself. Nobody is told that it is free: so freeing it is a store
 /// like any other, where a lock that wakes its waiters must ask for them, which takes as long as
@@ -62,14 +70,9 @@ impl RawLock {
     #[cfg(not(loom))]
     #[cold]
     fn wait(&self) {
-        let mut looks = 0u32;
+        let mut patience = Patience::default();
         while self.0.load(Relaxed) || !self.try_lock() {
-            match looks {
-                ..SPINS => std::hint::spin_loop(),
-                SPINS..PATIENCE => yield_now(),
-                PATIENCE.. => std::thread::sleep(SLEEP),
-            }
-            looks = looks.saturating_add(1);
+            patience.wait();
         }
     }
 
@@ -78,6 +81,47 @@ impl RawLock {
         while !self.try_lock() {
             yield_now();
         }
+    }
+}
+
+/// The patience of a thread that waits for what nobody will tell it: it looks again at once, then
+/// lets others run, then sleeps, longer and longer.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    looks: u32,
+}
+
+#[cfg(not(loom))]
+impl Patience {
+    /// Waits a moment.
+    pub(crate) fn wait(&mut self) {
+        match self.looks {
+            ..SPINS => std::hint::spin_loop(),
+            SPINS..PATIENCE => yield_now(),
+            PATIENCE.. => {
+                let longer = 1 + (self.looks - PATIENCE) / SLEEPS;
+                std::thread::sleep(SLEEP.saturating_mul(longer).min(SLEEP_MAX));
+            }
+        }
+        self.looks = self.looks.saturating_add(1);
+    }
+
+    /// Whether it sleeps from now on.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.looks >= PATIENCE
+    }
+}
+
+/// The same for loom, to which one look is as good as many.
+#[cfg(loom)]
+impl Patience {
+    pub(crate) fn wait(&mut self) {
+        self.looks += 1;
+        yield_now();
+    }
+
+    pub(crate) const fn is_over(&self) -> bool {
+        self.looks > 0
     }
 }
 

@@ -13,7 +13,7 @@ use base::{Bytes, Micros};
 use loom::sync::Arc;
 use loom::thread;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use store::{Config, Now, Scope, Slab, Store};
+use store::{Config, Gate, Now, Scope, Slab, Store};
 
 const NOW: Now = Now { unix_ms: 1, micros: Micros(1) };
 /// So long that an item has a page to itself, and each that leaves makes room for another.
@@ -158,4 +158,72 @@ fn a_read_sees_what_was_written_or_what_was_there() {
             looks_sound(&store);
         });
     }
+}
+
+/// Two counters that are only ever changed together, by threads that are alone.
+struct Pair {
+    gate: Gate,
+    counts: [loom::sync::atomic::AtomicUsize; 2],
+}
+
+impl Pair {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { gate: Gate::new(2), counts: Default::default() })
+    }
+
+    /// Both counts, as they are seen without another word between the threads.
+    fn seen(&self) -> [usize; 2] {
+        self.counts.each_ref().map(|count| count.load(Relaxed))
+    }
+
+    /// A batch that looks.
+    fn look(&self, thread: usize) -> [usize; 2] {
+        self.gate.enter(thread, || false);
+        let seen = self.seen();
+        self.gate.leave(thread);
+        seen
+    }
+
+    /// A batch that looks, and then counts alone.
+    fn count(&self, thread: usize) -> [usize; 2] {
+        self.gate.enter(thread, || false);
+        let seen = self.seen();
+        let alone = self.gate.close(thread, || false);
+        self.counts
+            .iter()
+            .zip(self.seen())
+            .for_each(|(count, seen)| count.store(seen + 1, Relaxed));
+        drop(alone);
+        self.gate.leave(thread);
+        seen
+    }
+}
+
+/// A batch comes before an exclusive section or after it.
+#[test]
+fn a_batch_sees_no_half_of_an_exclusive_section() {
+    explore(|| {
+        let pair = Pair::new();
+        let other = Arc::clone(&pair);
+        let thread = thread::spawn(move || other.count(1));
+        let seen = pair.look(0);
+        assert_eq!(seen[0], seen[1]);
+        thread.join().unwrap();
+        assert_eq!(pair.look(0), [1, 1]);
+    });
+}
+
+/// Two threads that would both be alone take turns, each in the midst of its batch.
+#[test]
+fn two_that_would_be_alone_do_not_wait_for_each_other() {
+    explore(|| {
+        let pair = Pair::new();
+        let other = Arc::clone(&pair);
+        let thread = thread::spawn(move || other.count(1));
+        let seen = pair.count(0);
+        assert_eq!(seen[0], seen[1]);
+        let seen = thread.join().unwrap();
+        assert_eq!(seen[0], seen[1]);
+        assert_eq!(pair.look(0), [2, 2]);
+    });
 }

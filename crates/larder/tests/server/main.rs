@@ -2,7 +2,9 @@
 //! `--release` that is the binary as it is shipped, as `.ci/run` has it.
 
 mod acl;
+mod atomic;
 mod attach;
+mod blocking;
 mod capture;
 mod client;
 mod clients;

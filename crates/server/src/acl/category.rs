@@ -46,6 +46,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::READ, &["read"]),
             (flag::ADMIN, &["admin", "dangerous"]),
             (flag::PUBSUB, &["pubsub"]),
+            (flag::BLOCKING, &["blocking"]),
         ] {
             // What a script does is asked when it does it.
             if command.has(flag) && command.group != "scripting" {
@@ -58,6 +59,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (None, "transactions") => found.push("transaction"),
             // These say it of themselves by a flag, and what is not about channels is not.
             (None, "pubsub") => {}
+            (None, "sorted-set") => found.push("sortedset"),
             (None, group) if NAMES.contains(&group) => found.push(group),
             (None, _) => {}
         }

@@ -153,8 +153,6 @@ impl<'a> View<'a> {
 
 /// A tree that grows, wherever it is.
 pub(crate) trait Grows {
-    /// The tree so far.
-    fn tree(&self) -> Option<&Tree>;
     /// Writes an entry in the place of one that the probe finds. Whether there was one.
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error>;
     /// Writes an entry of a list at its end.
@@ -162,10 +160,6 @@ pub(crate) trait Grows {
 }
 
 impl Grows for Tree {
-    fn tree(&self) -> Option<&Tree> {
-        Some(self)
-    }
-
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
         Ok(Self::put(self, probe, None, body))
     }
@@ -177,10 +171,6 @@ impl Grows for Tree {
 }
 
 impl Grows for Edit<'_, '_> {
-    fn tree(&self) -> Option<&Tree> {
-        Edit::tree(self)
-    }
-
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
         Edit::put(self, probe, None, body)
     }
@@ -198,10 +188,6 @@ pub(crate) struct OnItsWay<'l, 's> {
 }
 
 impl Grows for OnItsWay<'_, '_> {
-    fn tree(&self) -> Option<&Tree> {
-        self.loose.tree()
-    }
-
     fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
         let before = self.loose.tree().map_or(0, Tree::len);
         self.loose.put(self.key, self.now, probe, None, body)?;
@@ -293,6 +279,25 @@ pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
         ZSET => Some("zset"),
         _ => None,
     }
+}
+
+/// Shows bodies of a tree by rank, from this one until before another, so many of them or a step's
+/// bytes, and all of the last rank. Returns where to go on; none at the end.
+fn scan_tree(
+    tree: &Tree,
+    ranks: std::ops::Range<u32>,
+    most: usize,
+    mut visit: impl FnMut(&[u8]),
+) -> Option<u32> {
+    let (mut shown, mut bytes, mut last) = (0, 0, None);
+    for entry in tree.from_rank(ranks.start).take_while(|entry| entry.rank < ranks.end) {
+        if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
+            return Some(entry.rank);
+        }
+        (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
+        visit(entry.body);
+    }
+    None
 }
 
 /// How Redis would hold the collection of an item; none of strings.

@@ -1,6 +1,6 @@
 //! Sets: members, each once.
 
-use super::{Grows, Held, STEP_BYTES, Shape, View, flat};
+use super::{Grows, Held, Shape, View, flat, scan_tree};
 use crate::hash::rank;
 use crate::value::SET;
 use std::cmp::Ordering;
@@ -25,7 +25,7 @@ impl Shape for Set {
 
 fn probe<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| -> Ordering { body.cmp(member) };
-    look(&Probe { rank: rank(member), order: &order })
+    look(&Probe { rank: rank(member) >> 1, order: &order })
 }
 
 /// Whether a set has a member.
@@ -66,25 +66,16 @@ pub(crate) fn scan(
     view: View<'_>,
     from: u32,
     most: usize,
-    mut visit: impl FnMut(&[u8]),
+    visit: impl FnMut(&[u8]),
 ) -> Option<u32> {
-    let tree = match view {
+    match view {
         View::Flat(bytes) => {
-            let all = flat::bodies(bytes);
-            all.filter(|member| from == 0 || rank(member) >= from).for_each(visit);
-            return None;
+            let is_ahead = |member: &&[u8]| from == 0 || rank(member) >> 1 >= from;
+            flat::bodies(bytes).filter(is_ahead).for_each(visit);
+            None
         }
-        View::Tree(tree) => tree,
-    };
-    let (mut shown, mut bytes, mut last) = (0, 0, None);
-    for entry in tree.from_rank(from) {
-        if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
-            return Some(entry.rank);
-        }
-        (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
-        visit(entry.body);
+        View::Tree(tree) => scan_tree(tree, from..u32::MAX, most, visit),
     }
-    None
 }
 
 /// How Redis would hold it.

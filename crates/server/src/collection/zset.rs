@@ -7,22 +7,19 @@
 //!
 //!   the tree            rank 0 ───────────── 2³¹ ─────────────── 2³²
 //!                       by member            by score
-//!                       a hash → its score   score, member
+//!                       a hash of it         the upper half of its score
 //! ```
 //!
-//! A tree has two orders, one after the other. By score, each body stands once, under a rank made
-//! of the upper half of its score. By member there is only what finds it: under a hash of the
-//! member, its score; which member of the same hash that score is of, the order by score tells. Of
-//! two members with the same hash and the same score the entry counts how many there are. So a
-//! member is written once, and everything is O(log n): finding the score of a member, the position
-//! of a score, the member at a position.
+//! A tree has two orders, one after the other, and each body stands in both: by member, under a
+//! hash of it, and by score. So all is O(log n): finding the score of a member, the position of a
+//! score, the member at a position; and a cursor over members is a place in an order that does not
+//! change with their scores.
 
-use super::{Grows, Held, Shape, View, flat};
+use super::{Grows, Held, Shape, View, flat, scan_tree};
 use crate::hash::rank;
-use crate::length::{put_len, take_len};
 use crate::value::ZSET;
 use std::cmp::Ordering;
-use store::{Edit, Entry, Error, Probe, Tree};
+use store::{Edit, Error, Probe, Tree};
 
 /// The lowest rank of the order by score.
 const BY_SCORE: u32 = 1 << 31;
@@ -40,17 +37,13 @@ impl Shape for Zset {
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
         by_score(body, |probe| to.put(probe, body))?;
-        let (score, member) = parts(body);
-        by_member(member, score, |probe| {
-            let others = to.tree().and_then(|tree| tree.get(probe)).map_or(0, |e| sharing(&e));
-            to.put(probe, &shared(score, others + 1))
-        })?;
+        by_member(parts(body).1, |probe| to.put(probe, body))?;
         Ok(())
     }
 
+    /// Each stands in both orders.
     fn first(tree: &Tree) -> u64 {
-        let order = |_: &[u8]| Ordering::Greater;
-        tree.position(&Probe { rank: BY_SCORE, order: &order })
+        tree.len() / 2
     }
 }
 
@@ -90,41 +83,16 @@ fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     look(&Probe { rank: rank_of_score(wanted), order: &order })
 }
 
-fn by_member<R>(member: &[u8], score: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
-    let order = |body: &[u8]| -> Ordering { parts(body).0.cmp(score) };
+fn by_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+    let order = |body: &[u8]| -> Ordering { parts(body).1.cmp(member) };
     look(&Probe { rank: rank(member) >> 1, order: &order })
-}
-
-/// How many members share an entry of the order by member.
-fn sharing(entry: &Entry<'_>) -> usize {
-    let mut rest = parts(entry.body).1;
-    take_len(&mut rest).unwrap_or(1)
-}
-
-/// The body of an entry that so many members share.
-fn shared(score: &[u8], members: usize) -> Vec<u8> {
-    let mut body = score.to_vec();
-    if members > 1 {
-        put_len(&mut body, members);
-    }
-    body
 }
 
 /// The body of a member.
 fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
     match view {
         View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
-        View::Tree(tree) => {
-            let hash = rank(member) >> 1;
-            let known = tree.from_rank(hash).take_while(|entry| entry.rank == hash);
-            known
-                .filter_map(|entry| {
-                    let body = [parts(entry.body).0, member].concat();
-                    by_score(&body, |probe| tree.get(probe))
-                })
-                .map(|entry| entry.body)
-                .next()
-        }
+        View::Tree(tree) => by_member(member, |probe| tree.get(probe)).map(|entry| entry.body),
     }
 }
 
@@ -204,13 +172,14 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
             flat.insert(before as u64, &new);
         }
         Held::Tree(edit) => {
-            // The new one first: what is removed needs no room.
-            if let Err(error) = Zset::add(*edit, &new) {
+            let added = by_score(&new, |probe| edit.put(probe, None, &new));
+            let added = added.and_then(|_| by_member(member, |probe| edit.put(probe, None, &new)));
+            if let Err(error) = added {
                 by_score(&new, |probe| edit.remove(probe));
                 return Err(error);
             }
             if let Some(old) = old {
-                unlink(edit, &old);
+                by_score(&old, |probe| edit.remove(probe));
             }
         }
     }
@@ -219,16 +188,8 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
 
 /// Takes a body out of both orders.
 fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
-    let (score, member) = parts(body);
     by_score(body, |probe| edit.remove(probe));
-    by_member(member, score, |probe| {
-        let found = edit.tree().and_then(|tree| tree.get(probe));
-        let sharing = found.map_or(0, |entry| sharing(&entry));
-        // A shorter body needs no room; should none be found, it says one too many.
-        if sharing <= 1 || edit.put(probe, None, &shared(score, sharing - 1)).is_err() {
-            edit.remove(probe);
-        }
-    });
+    by_member(parts(body).1, |probe| edit.remove(probe));
 }
 
 /// Takes a member out; whether it was there.
@@ -257,10 +218,31 @@ pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64
                 bodies.push(body.to_vec());
                 true
             });
-            bodies.iter().for_each(|body| unlink(edit, body));
+            for body in &bodies {
+                unlink(edit, body);
+            }
         }
     }
     bodies.len() as u64
+}
+
+/// Shows members in the order of their hashes from this place on, so many of them or a step's
+/// bytes, and all that stand at the last place. Returns where to go on; none at the end. A sorted
+/// set of one piece is shown at once.
+pub(crate) fn scan(
+    view: View<'_>,
+    from: u32,
+    most: usize,
+    visit: impl FnMut(&[u8]),
+) -> Option<u32> {
+    match view {
+        View::Flat(bytes) => {
+            let is_ahead = |body: &&[u8]| from == 0 || rank(parts(body).1) >> 1 >= from;
+            flat::bodies(bytes).filter(is_ahead).for_each(visit);
+            None
+        }
+        View::Tree(tree) => scan_tree(tree, from..BY_SCORE, most, visit),
+    }
 }
 
 /// How Redis would hold it.

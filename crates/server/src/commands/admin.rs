@@ -1,8 +1,9 @@
 //! The server: time, role, end, and what other servers persist or replicate.
 
-use super::flag::{ADMIN, FAST, NO_MULTI, NO_SCRIPT};
+use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
 use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
 use crate::clock::Clock;
+use crate::gate::BUSY;
 use wire::resp::parse_integer;
 
 /// This family.
@@ -23,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Answers when the server started: nothing is saved.",
     ),
-    Command::new("shutdown", -1, ADMIN | NO_MULTI | NO_SCRIPT, shutdown).doc(
+    Command::new("shutdown", -1, ADMIN | NO_MULTI | ALLOW_BUSY | NO_SCRIPT, shutdown).doc(
         "server",
         "1.0.0",
         "Ends the server.",
@@ -71,6 +72,8 @@ fn shutdown(call: &mut Call<'_>) -> Done {
     }
     if call.args.iter_from(1).any(|word| word.eq_ignore_ascii_case(b"nosave")) {
         call.shared.warm.forget();
+    } else if call.shared.is_busy(call.view) {
+        return Err(BUSY.into());
     }
     tracing::warn!("SHUTDOWN by client {}", call.session.client.address);
     call.session.closing = true;

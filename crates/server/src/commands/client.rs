@@ -62,7 +62,7 @@ const CLIENT: &[Command] = &[
     Command::new("client|unblock", -3, ADMIN, unblock).doc(
         "connection",
         "5.0.0",
-        "Answers 0: no client is ever blocked.",
+        "Ends the waiting of a blocked client.",
     ),
     Command::new("client|pause", -3, ADMIN, pause).doc(
         "connection",
@@ -228,12 +228,19 @@ fn reply(call: &mut Call<'_>) -> Done {
 }
 
 fn unblock(call: &mut Call<'_>) -> Done {
-    call.integer(2)?;
+    let id = call.integer(2)?;
     if call.args.len() > 4 || call.args.len() == 4 && !call.is(3, "timeout") && !call.is(3, "error")
     {
         return Err("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR".into());
     }
-    call.out.integer(0);
+    let found = u64::try_from(id).ok().and_then(|id| call.shared.clients.get(id));
+    let blocked = found.filter(|client| client.blocked.load(Ordering::Relaxed));
+    if let Some(client) = &blocked {
+        let (place, is_error) = (client.place, call.is(3, "error"));
+        let message = Message::Unblock(place.at, client.id, is_error);
+        call.shared.mailboxes[place.worker].send(message);
+    }
+    call.out.integer(i64::from(blocked.is_some()));
     Ok(())
 }
 
@@ -276,6 +283,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    Switch replies to this connection on or off.",
         "SETINFO (LIB-NAME|LIB-VER) <value>",
         "    Say which library is talking.",
+        "UNBLOCK <id> [TIMEOUT|ERROR]",
+        "    End the waiting of a blocked client.",
         "HELP",
         "    Print this help.",
     ])

@@ -114,9 +114,10 @@ pub(crate) mod flag {
     pub(crate) const UNTRACED: u32 = 1 << 17;
     /// Its channels belong to slots, as keys do.
     pub(crate) const SLOTTED: u32 = 1 << 18;
-
+    /// Carried out while a script keeps all others waiting: it touches no key.
+    pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
     /// May wait for what others write.
-    pub(crate) const BLOCKING: u32 = 1 << 19;
+    pub(crate) const BLOCKING: u32 = 1 << 20;
     /// Not allowed in a script; neither are its subcommands.
     pub(crate) const NO_SCRIPT: u32 = 1 << 22;
     /// Its keys are only named: what it carries out reads and writes them.
@@ -133,10 +134,10 @@ pub(crate) mod flag {
         (ADMIN, "admin"),
         (PUBSUB, "pubsub"),
         (NO_SCRIPT, "noscript"),
+        (BLOCKING, "blocking"),
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),
         (NO_MULTI, "no_multi"),
-        (BLOCKING, "blocking"),
     ];
 }
 
@@ -150,21 +151,22 @@ pub(crate) struct Access {
     pub(crate) tells: bool,
     /// `update`, `insert`, `delete`, or nothing.
     pub(crate) change: Option<&'static str>,
+    /// Whether the key itself goes.
+    pub(crate) removes: bool,
 }
 
 impl Access {
     const fn new(mode: &'static str, tells: bool, change: Option<&'static str>) -> Self {
-        Self { mode, tells, change }
+        Self { mode, tells, change, removes: false }
+    }
+
+    const fn removing(self) -> Self {
+        Self { removes: true, ..self }
     }
 
     /// Whether the right to read the key is needed, and that to write it.
     pub(crate) const fn needs(self) -> (bool, bool) {
         (self.tells, self.change.is_some())
-    }
-
-    /// Whether the key itself goes.
-    pub(crate) fn removes(self) -> bool {
-        self == access::REMOVES || self == access::TAKES
     }
 }
 
@@ -188,10 +190,12 @@ pub(crate) mod access {
     pub(crate) const DROPS: Access = Access::new("RW", false, Some("delete"));
     /// Changes a value and tells of it.
     pub(crate) const BOTH: Access = Access::new("RW", true, Some("update"));
+    /// Takes elements away and tells of them.
+    pub(crate) const POPS: Access = Access::new("RW", true, Some("delete"));
     /// Tells of a value and removes its key.
-    pub(crate) const TAKES: Access = Access::new("RW", true, Some("delete"));
+    pub(crate) const TAKES: Access = POPS.removing();
     /// Removes a key.
-    pub(crate) const REMOVES: Access = Access::new("RM", false, Some("delete"));
+    pub(crate) const REMOVES: Access = Access::new("RM", false, Some("delete")).removing();
 }
 
 /// The access to each key of a call, the command's name at 0.

@@ -1,8 +1,7 @@
 //! FUNCTION and FCALL: libraries of functions in Lua. (`crate::script` runs them.)
 
 use super::command::{COUNTED_KEYS, access};
-use super::flag::{CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE};
-use super::script::alone;
+use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE};
 use super::{Call, Command, Databases, Done, Failure};
 use crate::glob;
 use crate::script::Library;
@@ -40,12 +39,12 @@ const FUNCTION: &[Command] =
             "7.0.0",
             "Libraries and their functions.",
         ),
-        Command::new("function|stats", 2, NO_SCRIPT | UNPAUSED, stats).doc(
+        Command::new("function|stats", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, stats).doc(
             "scripting",
             "7.0.0",
             "The function that runs, and how many there are.",
         ),
-        Command::new("function|kill", 2, NO_SCRIPT | UNPAUSED, kill).doc(
+        Command::new("function|kill", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, kill).doc(
             "scripting",
             "7.0.0",
             "Ends the function that runs, if it has not written yet.",
@@ -74,7 +73,7 @@ fn fcall_ro(call: &mut Call<'_>) -> Done {
 }
 
 fn call_function(call: &mut Call<'_>, is_readonly: bool) -> Done {
-    alone(call, |call| {
+    call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         let registered = engine.registered(call.arg(1)).ok_or("ERR Function not found")?;
         let count = parse_integer(call.arg(2)).ok_or("ERR Bad number of keys provided")?;
@@ -216,7 +215,7 @@ fn stats(call: &mut Call<'_>) -> Done {
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.shared.scripts.running.kill(true)?;
+    call.shared.kill_script(true)?;
     call.ok()
 }
 

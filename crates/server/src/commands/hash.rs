@@ -4,9 +4,9 @@ use super::counter::{NOT_A_FLOAT, add_texts};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_random;
 use super::hash_steps::{Trace, change, change_each, look, look_each, walk};
-use super::{Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access, wrong_number};
+use super::scan_options::ScanOptions;
+use super::{Call, Command, Done, Failure, ONE_KEY, access, wrong_number};
 use crate::decimal::Decimal;
-use crate::glob;
 use crate::hash::{Field, STEP_FIELDS};
 use crate::notify;
 use wire::resp::{Encoder, parse_integer};
@@ -133,7 +133,7 @@ fn hdel(call: &mut Call<'_>) -> Done {
         Ok(is_removed)
     })?;
     if removed > 0 {
-        call.lost_fields(call.arg(1));
+        call.lost(notify::HASH, "hdel", call.arg(1));
     }
     call.out.integer(removed);
     Ok(())
@@ -259,42 +259,19 @@ fn hstrlen(call: &mut Call<'_>) -> Done {
 
 /// Of a hash in one piece all fields in one reply, as Redis does.
 fn hscan(call: &mut Call<'_>) -> Done {
-    let cursor = std::str::from_utf8(call.arg(2)).ok().and_then(|text| text.parse::<u64>().ok());
-    let cursor = cursor.ok_or("ERR invalid cursor")?;
-    let mut wanted = 10;
-    let (mut pattern, mut no_values, mut at) = (None, false, 3);
-    while at < call.args.len() {
-        if call.is(at, "novalues") {
-            no_values = true;
-            at += 1;
-            continue;
-        }
-        let value = call.args.get(at + 1).ok_or(SYNTAX)?;
-        if call.is(at, "match") {
-            pattern = Some(value);
-        } else if call.is(at, "count") {
-            wanted = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
-            if wanted < 1 {
-                return Err(SYNTAX.into());
-            }
-        } else {
-            return Err(SYNTAX.into());
-        }
-        at += 2;
-    }
-    let (now_ms, mut left) = (call.now.unix_ms, wanted as usize);
+    let options = ScanOptions::of(call, Some("novalues"))?;
+    let (now_ms, mut left) = (call.now.unix_ms, options.count);
     let (mut replies, mut count) = (vec![], 0);
     let mut out = Encoder::new(&mut replies, call.out.protocol());
-    // A cursor that nobody was given is behind the last.
-    let mut next = u32::try_from(cursor).ok();
+    let mut next = options.from;
     while let Some(from) = next.filter(|_| left > 0) {
         let most = left.min(STEP_FIELDS);
         next = look(call, Trace::None, |hash| {
             hash.walk(from, most, now_ms, |(name, value, _)| {
                 left = left.saturating_sub(1);
-                if pattern.is_none_or(|pattern| glob::matches(pattern, name)) {
+                if options.wants(name) {
                     out.bulk(name);
-                    if !no_values {
+                    if !options.no_values {
                         out.bulk(value);
                     }
                     count += 1;
@@ -304,7 +281,7 @@ fn hscan(call: &mut Call<'_>) -> Done {
     }
     call.out.array(2);
     call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
-    call.out.array(if no_values { count } else { 2 * count });
+    call.out.array(if options.no_values { count } else { 2 * count });
     call.out.raw(&replies);
     Ok(())
 }

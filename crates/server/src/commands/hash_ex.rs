@@ -119,7 +119,7 @@ fn hgetdel(call: &mut Call<'_>) -> Done {
         Ok(())
     })?;
     if found {
-        call.lost_fields(call.arg(1));
+        call.lost(notify::HASH, "hdel", call.arg(1));
     }
     Ok(())
 }
@@ -181,7 +181,7 @@ fn tell_life(call: &Call<'_>, then: Then) {
     match then {
         Then::Keep => {}
         Then::Persist => call.event(notify::HASH, "hpersist", call.arg(1)),
-        Then::Until(at) if at <= call.now.unix_ms => call.lost_fields(call.arg(1)),
+        Then::Until(at) if at <= call.now.unix_ms => call.lost(notify::HASH, "hdel", call.arg(1)),
         Then::Until(_) => call.event(notify::HASH, "hexpire", call.arg(1)),
     }
 }

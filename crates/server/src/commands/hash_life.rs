@@ -99,7 +99,7 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
         call.event(notify::HASH, "hexpire", call.arg(1));
     }
     if answers.contains(&REMOVED) {
-        call.lost_fields(call.arg(1));
+        call.lost(notify::HASH, "hdel", call.arg(1));
     }
     reply(call, &answers)
 }

@@ -39,7 +39,7 @@ fn step<R>(
 
 /// The argument behind the fields, from argument `at` on and each so many, that are worked on
 /// before the lock is let go.
-fn step_end(call: &Call<'_>, at: usize, each: usize) -> usize {
+pub(super) fn step_end(call: &Call<'_>, at: usize, each: usize) -> usize {
     let (mut end, mut bytes) = (at, 0);
     let most = at + each * STEP_FIELDS;
     while end < call.args.len().min(most) && (end == at || bytes < STEP_BYTES) {

@@ -123,12 +123,13 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     let output = all.iter().map(|client| load(&client.output)).max().unwrap_or(0);
     out.add("client_recent_max_input_buffer", input);
     out.add("client_recent_max_output_buffer", output);
-    let paused = all.iter().filter(|client| client.paused.load(Ordering::Relaxed));
-    out.add("blocked_clients", paused.count());
+    out.add("blocked_clients", all.iter().filter(|client| client.waits()).count());
     out.add("tracking_clients", call.shared.tracking.counts().clients);
     let listen = all.iter().filter(|client| client.listens());
     out.add("pubsub_clients", listen.count());
     out.add("clients_in_timeout_table", 0);
+    out.add("total_blocking_keys", call.shared.blocked.keys());
+    out.add("total_blocking_keys_on_nokey", 0);
     let pause = call.shared.pause.left(call.now.micros.0 / 1_000);
     let (reason, actions) = match pause {
         None => ("none", "none"),

@@ -14,6 +14,7 @@ mod acl;
 mod admin;
 mod bitfield;
 mod bits;
+mod blocking;
 mod client;
 mod client_filter;
 mod cluster;
@@ -21,6 +22,8 @@ mod command;
 mod config;
 mod connection;
 mod counter;
+mod draw;
+mod elements;
 mod foreign;
 mod function;
 mod hash;
@@ -36,18 +39,29 @@ pub(crate) mod larder;
 mod latency;
 mod lcs;
 mod life;
+mod list;
+mod list_move;
+mod list_search;
 pub(crate) mod monitor;
 mod pubsub;
 mod relocate;
 mod scan;
+mod scan_options;
 mod script;
+mod set;
+mod set_algebra;
 pub(crate) mod slowlog;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
 pub(crate) mod within;
+mod zset;
+mod zset_algebra;
+mod zset_pop;
+mod zset_range;
 
 pub(crate) use absent::is_absent;
+pub(crate) use blocking::run_again;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
 pub(crate) use info::REDIS_VERSION;
@@ -55,6 +69,7 @@ pub(crate) use info::REDIS_VERSION;
 use crate::acl::Denied;
 use crate::clients::Client;
 use crate::cluster::Elsewhere;
+use crate::gate::BUSY;
 use crate::session::Session;
 use crate::shared::{Shared, View};
 use crate::stats;
@@ -75,6 +90,16 @@ const FAMILIES: &[&[Command]] = &[
     hash::COMMANDS,
     hash_life::COMMANDS,
     hash_ex::COMMANDS,
+    list::COMMANDS,
+    list_search::COMMANDS,
+    list_move::COMMANDS,
+    set::COMMANDS,
+    set_algebra::COMMANDS,
+    zset::COMMANDS,
+    zset_range::COMMANDS,
+    zset_pop::COMMANDS,
+    zset_algebra::COMMANDS,
+    blocking::COMMANDS,
     key::COMMANDS,
     relocate::COMMANDS,
     scan::COMMANDS,
@@ -360,21 +385,37 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             foreign::close(call);
             None
         }
-        Err(refused) => {
-            let (number, mut failure) = (refused.number(), refused.tell(call));
-            if let Some(number) = number {
-                counters.commands[number as usize].rejected.add(1);
-                if get(number).has(flag::ABORTS) {
-                    failure = transaction::abort(call, failure);
-                }
-            }
-            if let Some(transaction) = &mut call.session.transaction {
-                transaction.broken = true;
-            }
-            fail(call, mark, &failure);
-            number
+        Err(refused) => refuse(call, counters, refused),
+    }
+}
+
+/// Answers a command that is not carried out; its number, if there is such a command.
+#[cold]
+fn refuse(call: &mut Call<'_>, counters: &stats::Worker, refused: Refused) -> Option<u16> {
+    let (mark, number, mut failure) = (call.out.mark(), refused.number(), refused.tell(call));
+    if let Some(number) = number {
+        counters.commands[number as usize].rejected.add(1);
+        if get(number).has(flag::ABORTS) {
+            failure = transaction::abort(call, failure);
         }
     }
+    if let Some(transaction) = &mut call.session.transaction {
+        transaction.broken = true;
+    }
+    fail(call, mark, &failure);
+    number
+}
+
+/// Refuses a command while a script has the gate, unless it is one for such a time, or refused in
+/// any case; whether it did.
+#[cold]
+pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool {
+    let Ok(number) = resolve(call) else { return false };
+    let refuses = !get(number).has(flag::ALLOW_BUSY);
+    if refuses {
+        refuse(call, counters, Refused::Busy(number));
+    }
+    refuses
 }
 
 /// Carries out a command that may take long, and keeps it in the slow log if it did.
@@ -465,6 +506,8 @@ enum Refused {
     Denied(u16, Denied),
     Listens(u16),
     InMulti(u16),
+    /// A script has the gate.
+    Busy(u16),
     /// Another node of the cluster has its keys.
     Elsewhere(u16, Elsewhere),
 }
@@ -479,6 +522,7 @@ impl Refused {
             | Self::Denied(number, _)
             | Self::Listens(number)
             | Self::InMulti(number)
+            | Self::Busy(number)
             | Self::Elsewhere(number, _) => Some(number),
         }
     }
@@ -498,6 +542,7 @@ impl Refused {
                  RESET are allowed in this context"
             )),
             Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
+            Self::Busy(_) => BUSY.into(),
             Self::Elsewhere(_, elsewhere) => cluster::redirect(call, elsewhere),
         }
     }

@@ -113,7 +113,7 @@ fn trace(call: &Call<'_>, command: &Command, now: u64) {
     for at in command.key_places(args.len(), |at| args.get(at).copied()) {
         let bytes = call.arg(at);
         let access = match command.access_at(&args, at) {
-            access if access.removes() => "DELETE",
+            access if access.removes => "DELETE",
             access if access.change.is_some() => "WRITE",
             _ => "READ",
         };

@@ -1,10 +1,7 @@
 //! Keys under another name, or in another database: COPY, RENAME, MOVE.
 //!
-//! Source and destination may lie in different parts of the store, which are never locked together:
-//! the value is written first, and the source goes only if it still holds what was written. So
-//! nothing is lost to a writer that comes between, and for a moment both keys may be seen. A hash
-//! that is a tree is copied step by step, and moved by taking it from one key and giving it to the
-//! other: for a moment neither has it.
+//! Source and destination may lie in different parts of the store, which are never locked together.
+//! So the worker is alone while it carries one of these out: nobody sees both keys, or neither.
 
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::string::room;
@@ -115,11 +112,12 @@ fn put_tree(
     if written {
         let by = call.session.client.id;
         call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+        call.signal_ready(to);
     }
     Ok(written)
 }
 
-/// Copies a tree, step by step.
+/// Copies a tree.
 fn copy_tree(
     call: &Call<'_>,
     from: &Key<'_>,
@@ -139,7 +137,7 @@ fn copy_tree(
     }
 }
 
-/// Moves a tree, which is nowhere for a moment. One that finds no place stays where it was.
+/// Moves a tree. One that finds no place stays where it was.
 fn move_tree(
     call: &Call<'_>,
     from: &Key<'_>,
@@ -175,19 +173,9 @@ impl Held {
         if written {
             let by = call.session.client.id;
             call.shared.tracking.changed(call.shared, by, to.tenant, to.bytes);
+            call.signal_ready(to);
         }
         Ok(written)
-    }
-
-    /// Removes the key that holds it, if it still does.
-    fn remove(&self, call: &Call<'_>, from: &Key<'_>) -> Done {
-        call.shared.store.update(from, call.now, |item| {
-            let same = |item: &store::Item<'_>| {
-                (item.value, item.kind, item.expires) == (&self.value, self.kind, self.expires)
-            };
-            (if item.is_some_and(same) { Change::Remove } else { Change::Keep }, ())
-        })?;
-        Ok(())
     }
 }
 
@@ -217,13 +205,12 @@ fn copy(call: &mut Call<'_>) -> Done {
     }
     let to = key_in(call, db, call.arg(2));
     let from = call.key_at(1);
-    let copied = if is_tree(call, &from) {
-        copy_tree(call, &from, &to, replace)?
-    } else if let Some(held) = held(call, &from, &to)? {
-        held.write(call, &to, replace)?
-    } else {
-        false
-    };
+    let copied = call.alone(|call| {
+        if is_tree(call, &from) {
+            return copy_tree(call, &from, &to, replace);
+        }
+        held(call, &from, &to)?.map_or(Ok(false), |held| held.write(call, &to, replace))
+    })?;
     if copied {
         call.event_in(notify::GENERIC, "copy_to", db, call.arg(2));
     }
@@ -244,7 +231,7 @@ fn relocate_item(
     let Some(held) = held(call, from, to)? else { return Ok(false) };
     let written = held.write(call, to, replace)?;
     if written {
-        held.remove(call, from)?;
+        call.shared.store.update(from, call.now, |_| (Change::Remove, ()))?;
     }
     Ok(written)
 }
@@ -266,12 +253,12 @@ fn give_name(call: &Call<'_>, replace: bool) -> Result<bool, Failure> {
 }
 
 fn rename(call: &mut Call<'_>) -> Done {
-    give_name(call, true)?;
+    call.alone(|call| give_name(call, true))?;
     call.ok()
 }
 
 fn renamenx(call: &mut Call<'_>) -> Done {
-    let renamed = give_name(call, false)?;
+    let renamed = call.alone(|call| give_name(call, false))?;
     call.out.integer(i64::from(renamed));
     Ok(())
 }
@@ -282,7 +269,7 @@ fn relocate(call: &mut Call<'_>) -> Done {
         return Err(SAME.into());
     }
     let (from, to) = (call.key_at(1), key_in(call, db, call.arg(1)));
-    let moved = relocate_item(call, &from, &to, false)?;
+    let moved = call.alone(|call| relocate_item(call, &from, &to, false))?;
     if moved {
         call.event(notify::GENERIC, "move_from", call.arg(1));
         call.event_in(notify::GENERIC, "move_to", db, call.arg(1));

@@ -1,7 +1,7 @@
 //! EVAL and its kin: scripts in Lua. (`crate::script` runs them.)
 
 use super::command::{COUNTED_KEYS, access};
-use super::flag::{CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
+use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
 use super::{Call, Command, Done, Failure};
 use crate::script::{Digest, NO_SCRIPT as UNKNOWN};
 
@@ -46,7 +46,7 @@ const SCRIPT: &[Command] = &[
         "2.6.0",
         "Forgets all scripts.",
     ),
-    Command::new("script|kill", 2, NO_SCRIPT | UNPAUSED, kill).doc(
+    Command::new("script|kill", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, kill).doc(
         "scripting",
         "2.6.0",
         "Ends the script that runs, if it has not written yet.",
@@ -72,11 +72,6 @@ pub(super) fn count_of_keys(call: &Call<'_>) -> Result<usize, Failure> {
     usize::try_from(count).map_err(|_| Failure::err("Number of keys can't be negative"))
 }
 
-/// Runs while nobody else does.
-pub(super) fn alone(call: &mut Call<'_>, run: impl FnOnce(&mut Call<'_>) -> Done) -> Done {
-    run(call)
-}
-
 fn eval(call: &mut Call<'_>) -> Done {
     eval_text(call, false)
 }
@@ -87,7 +82,7 @@ fn eval_ro(call: &mut Call<'_>) -> Done {
 
 fn eval_text(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let keys = count_of_keys(call)?;
-    alone(call, |call| {
+    call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         let digest = engine.load(call, call.arg(1), false)?;
         engine.eval(call, &digest, keys, is_readonly)
@@ -105,7 +100,7 @@ fn evalsha_ro(call: &mut Call<'_>) -> Done {
 fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let digest = read_digest(call.arg(1)).ok_or(UNKNOWN)?;
     let keys = count_of_keys(call)?;
-    alone(call, |call| {
+    call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         engine.eval(call, &digest, keys, is_readonly)
     })
@@ -142,7 +137,7 @@ fn flush(call: &mut Call<'_>) -> Done {
 }
 
 fn kill(call: &mut Call<'_>) -> Done {
-    call.shared.scripts.running.kill(false)?;
+    call.shared.kill_script(false)?;
     call.ok()
 }
 

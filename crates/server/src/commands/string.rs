@@ -383,18 +383,18 @@ fn set_pairs(call: &Call<'_>) -> Done {
 
 fn mset(call: &mut Call<'_>) -> Done {
     check_pairs(call, "mset")?;
-    set_pairs(call)?;
+    call.alone(|call| set_pairs(call))?;
     call.ok()
 }
 
 fn msetnx(call: &mut Call<'_>) -> Done {
     check_pairs(call, "msetnx")?;
-    let absent = (1..call.args.len())
-        .step_by(2)
-        .all(|at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
-    if absent {
-        set_pairs(call)?;
-    }
+    let absent = call.alone(|call| {
+        let absent = (1..call.args.len())
+            .step_by(2)
+            .all(|at| call.shared.store.peek(&call.key_at(at), call.now, |_| ()).is_none());
+        if absent { set_pairs(call).map(|()| true) } else { Ok(false) }
+    })?;
     call.out.integer(i64::from(absent));
     Ok(())
 }

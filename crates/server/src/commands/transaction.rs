@@ -1,11 +1,13 @@
 //! MULTI and EXEC: commands that are sent together.
 //!
-//! Queued commands are carried out one after another at EXEC, without other commands of the same
-//! worker between them; commands of other workers may come between, as each command is atomic for
-//! itself. WATCH compares what a key held with what it holds at EXEC: a value that was changed and
-//! changed back counts as unchanged.
+//! Queued commands are carried out one after another at EXEC, by a worker that is alone: no other
+//! command comes between them, nor between them and the look at what WATCH was asked for. WATCH
+//! compares what a key held with what it holds at EXEC: a value that was changed and changed back
+//! counts as unchanged.
 
-use super::flag::{ABORTS, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED};
+use super::flag::{
+    ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
+};
 use super::{
     ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full, within,
 };
@@ -18,7 +20,7 @@ use wire::resp::{Decoder, Limits, encode_command};
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("multi", 1, FAST | UNQUEUED | NO_SCRIPT, multi).doc(
+    Command::new("multi", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, multi).doc(
         "transactions",
         "1.2.0",
         "Queues the commands that follow.",
@@ -28,7 +30,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.2.0",
         "Carries out the queued commands.",
     ),
-    Command::new("discard", 1, FAST | UNQUEUED | NO_SCRIPT, discard).doc(
+    Command::new("discard", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, discard).doc(
         "transactions",
         "2.0.0",
         "Drops the queued commands.",
@@ -37,7 +39,7 @@ pub(super) const COMMANDS: &[Command] = &[
         .keys(ALL_KEYS)
         .access(access::ASKS)
         .doc("transactions", "2.2.0", "Lets EXEC depend on keys being as they are."),
-    Command::new("unwatch", 1, FAST | NO_SCRIPT, unwatch).doc(
+    Command::new("unwatch", 1, FAST | ALLOW_BUSY | NO_SCRIPT, unwatch).doc(
         "transactions",
         "2.2.0",
         "Forgets what WATCH asked for.",
@@ -97,6 +99,11 @@ fn exec(call: &mut Call<'_>) -> Done {
     if transaction.flags & DENY_OOM != 0 && is_full(call, 1) {
         return Err(aborted(&OUT_OF_MEMORY.into()));
     }
+    call.alone(|call| exec_alone(call, &transaction, &watched)).map_err(|failure| aborted(&failure))
+}
+
+/// Carries out the queued commands, unless a watched key has changed.
+fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &[Watched]) -> Done {
     let unchanged = watched.iter().all(|watched| {
         let tenant = call.session.owners.of(&watched.key);
         let key = call.shared.store.key(tenant, watched.db, &watched.key);
@@ -165,7 +172,7 @@ fn run(call: &mut Call<'_>) -> Done {
         let name = get(number).name.to_ascii_uppercase();
         return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
     }
-    within::carry_out(call, number)
+    within::counted(call, number)
 }
 
 fn discard(call: &mut Call<'_>) -> Done {

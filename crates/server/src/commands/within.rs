@@ -11,10 +11,19 @@ use crate::session::Session;
 use wire::resp;
 use wire::slots::slot;
 
-/// Carries out a command that may be.
-pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
+/// Carries out a command that may be, and counts it.
+pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
     let counters = &call.shared.stats.workers[call.session.client.place.worker];
     counters.commands[number as usize].calls.add(1);
+    let result = carry_out(call, number);
+    if result.is_err() {
+        counters.commands[number as usize].failed.add(1);
+    }
+    result
+}
+
+/// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
+pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
     let tracked = call.shared.tracking.is_active();
     if tracked {
         tracking::before(call);
@@ -26,9 +35,6 @@ pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
         tracking::after(call);
     }
     notify::after(call, &absent);
-    if result.is_err() {
-        counters.commands[number as usize].failed.add(1);
-    }
     result
 }
 
@@ -58,7 +64,7 @@ pub(crate) fn run(
         if call.shared.monitors.is_wanted(MONITOR | TRACE) {
             monitor::show(call);
         }
-        carry_out(call, number)
+        counted(call, number)
     });
     if let Err(failure) = &result {
         call.shared.stats.error(failure.text());

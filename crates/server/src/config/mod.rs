@@ -200,6 +200,8 @@ pub struct Settings {
     /// The password of the user default, as `requirepass` gave it.
     pub requirepass: String,
     pub auth_delay_max: u64,
+    /// In milliseconds.
+    pub busy_reply_threshold: u64,
     pub aclfile: String,
     pub acllog_max_len: usize,
     pub acl_pubsub_default: String,
@@ -283,6 +285,7 @@ impl Default for Settings {
             users: vec![Arc::new(User::everybody())],
             requirepass: String::new(),
             auth_delay_max: 2_000,
+            busy_reply_threshold: 5_000,
             aclfile: String::new(),
             acllog_max_len: 128,
             acl_pubsub_default: "resetchannels".into(),

@@ -60,6 +60,7 @@ const TOO_LARGE: &str = "SERVER_ERROR object too large for cache (memcached-item
 const TOO_LONG: &str = "SERVER_ERROR object too large for cache (proto-max-bulk-len)";
 const NEVER_FITS: &str = "SERVER_ERROR object too large for cache (maxmemory or a tenant's max)";
 const FULL: &str = "SERVER_ERROR out of memory storing object (maxmemory)";
+const BUSY: &str = "SERVER_ERROR busy running a script (busy-reply-threshold)";
 const UNKNOWN: &str = "ERROR";
 /// Why a connection ends that sent what is no request.
 const ERROR: &str = "error";
@@ -210,15 +211,16 @@ fn refused(ask: &Ask<'_>, error: store::Error) -> &'static str {
     }
 }
 
-/// Answers a request.
-pub(crate) fn execute(ask: &mut Ask<'_>) {
+/// Answers a request, while a script has the gate with an error.
+pub(crate) fn execute(ask: &mut Ask<'_>, is_busy: bool) {
     let mark = ask.out.len();
     let verb = match find(ask) {
         Ok(verb) => verb,
         Err(line) => return ask.line(line).unwrap_or_default(),
     };
     if let Some(verb) = verb {
-        if let Err(line) = carry_out(ask, verb) {
+        let done = if is_busy { Err(BUSY) } else { carry_out(ask, verb) };
+        if let Err(line) = done {
             ask.out.truncate(mark);
             let _ = ask.line(line);
         }

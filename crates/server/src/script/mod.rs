@@ -117,7 +117,7 @@ impl Engine {
             let limit = call.shared.memory().1;
             let part = if limit == Bytes(0) { MEMORY_MAX } else { limit.0 / MEMORY_PART };
             let most = part.clamp(MEMORY_MIN, MEMORY_MAX) as usize;
-            let vm = Vm::new(&call.shared.scripts.running, most).map_err(|error| failed(&error))?;
+            let vm = Vm::new(call.shared, most).map_err(|error| failed(&error))?;
             self.vm = Some(vm);
             self.load_libraries_again();
         }

@@ -37,6 +37,8 @@ impl Engine {
         });
         let scripts = &call.shared.scripts;
         scripts.running.begin(called);
+        let gate = call.shared.gate.script();
+        gate.begin(call.shared.clock.micros().0 / 1_000);
         let session = &mut *call.session;
         let (db, was_executing) = (session.db, session.executing);
         session.executing = true;
@@ -52,11 +54,16 @@ impl Engine {
         if let Some(tracks) = &mut session.tracks {
             tracks.caching = caching;
         }
-        if scripts.running.end() && vm.watch(&scripts.running).is_err() {
-            self.vm = None;
-        }
+        scripts.running.end();
+        gate.end();
+        // The hook of a script that was killed ends whatever runs.
+        let is_lost = gate.is_killed() && vm.watch(call.shared).is_err();
         let done = match outcome {
-            Ok(done) => done,
+            Ok(done) if !is_lost => done,
+            Ok(done) => {
+                self.vm = None;
+                done
+            }
             Err(error) => {
                 self.vm = None;
                 Err(named(failed(&error).text(), runs.name))

@@ -1,6 +1,7 @@
 //! The script that runs, as other threads see it: whether it has written, and whether it is to end.
 
 use crate::commands::Failure;
+use crate::shared::Shared;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -21,7 +22,6 @@ pub(crate) struct Called {
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     kind: AtomicU8,
-    is_killed: AtomicBool,
     has_written: AtomicBool,
     called: Mutex<Option<Called>>,
     /// When a library that is loaded must be done.
@@ -40,17 +40,15 @@ impl Running {
         if called.is_some() {
             *self.called.lock().unwrap_or_else(PoisonError::into_inner) = called;
         }
-        self.is_killed.store(false, Ordering::SeqCst);
         self.has_written.store(false, Ordering::SeqCst);
         self.kind.store(kind, Ordering::SeqCst);
     }
 
-    /// It has ended; whether it was killed.
-    pub(super) fn end(&self) -> bool {
+    /// It has ended.
+    pub(super) fn end(&self) {
         if self.kind.swap(NOTHING, Ordering::SeqCst) == FUNCTION {
             *self.called.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-        self.is_killed.load(Ordering::SeqCst)
     }
 
     /// It carries out a command that may write.
@@ -63,12 +61,12 @@ impl Running {
     }
 
     /// Why it is to end, if it is.
-    pub(super) fn killed(&self) -> Option<&'static str> {
+    pub(super) fn ends(&self, is_killed: bool) -> Option<&'static str> {
         let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return Some("FUNCTION LOAD timeout");
         }
-        if !self.is_killed.load(Ordering::Relaxed) {
+        if !is_killed {
             return None;
         }
         Some(match self.kind.load(Ordering::Relaxed) {
@@ -85,8 +83,8 @@ impl Running {
         Ok(self.called.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// Ends the script, or the function, that runs.
-    pub(crate) fn kill(&self, is_function: bool) -> Result<(), Failure> {
+    /// Whether the script, or the function, that runs may be ended.
+    fn may_end(&self, is_function: bool) -> Result<(), Failure> {
         match self.kind.load(Ordering::SeqCst) {
             NOTHING => Err("NOTBUSY No scripts in execution right now.".into()),
             SCRIPT if is_function => Err(BUSY_WITH_SCRIPT.into()),
@@ -94,11 +92,17 @@ impl Running {
                                              call FUNCTION KILL or SHUTDOWN NOSAVE."
                 .into()),
             _ if self.has_written() => Err(UNKILLABLE.into()),
-            _ => {
-                self.is_killed.store(true, Ordering::SeqCst);
-                Ok(())
-            }
+            _ => Ok(()),
         }
+    }
+}
+
+impl Shared {
+    /// Ends the script, or the function, that runs.
+    pub(crate) fn kill_script(&self, is_function: bool) -> Result<(), Failure> {
+        self.scripts.running.may_end(is_function)?;
+        self.gate.script().kill();
+        Ok(())
     }
 }
 
@@ -115,16 +119,15 @@ mod tests {
     #[test]
     fn what_has_written_is_not_killed() {
         let running = Running::default();
-        assert!(running.kill(false).is_err(), "nothing runs");
+        assert!(running.may_end(false).is_err(), "nothing runs");
         running.begin(None);
-        assert!(running.kill(true).is_err(), "it is no function");
+        assert!(running.may_end(true).is_err(), "it is no function");
         running.writes();
-        assert!(running.kill(false).unwrap_err().text().starts_with(b"UNKILLABLE"));
+        assert!(running.may_end(false).unwrap_err().text().starts_with(b"UNKILLABLE"));
         running.begin(None);
-        assert!(running.killed().is_none());
-        running.kill(false).unwrap();
-        assert!(running.killed().is_some());
-        assert!(running.end());
-        assert!(running.kill(false).is_err(), "it has ended");
+        running.may_end(false).unwrap();
+        assert!(running.ends(false).is_none() && running.ends(true).is_some());
+        running.end();
+        assert!(running.may_end(false).is_err(), "it has ended");
     }
 }

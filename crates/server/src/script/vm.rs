@@ -5,8 +5,8 @@
 
 use super::answer::{Answer, Wrong, answering, translated, type_name};
 use super::random::Draws;
-use super::running::Running;
 use super::{api, bitop, cjson, cmsgpack, structs};
+use crate::shared::Shared;
 use mlua::{
     ChunkMode, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value, VmState,
 };
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Vm {
 
 impl Vm {
     /// A state that may take so many bytes.
-    pub(super) fn new(running: &Arc<Running>, memory_max: usize) -> Result<Self> {
+    pub(super) fn new(shared: &Shared, memory_max: usize) -> Result<Self> {
         let libraries = LIBRARIES.into_iter().fold(StdLib::NONE, |all, one| all | one);
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         let is_three = Arc::new(AtomicBool::new(false));
@@ -78,18 +78,20 @@ impl Vm {
             tidied: 0,
             lua,
         };
-        vm.watch(running)?;
+        vm.watch(shared)?;
         vm.lua.gc_collect()?;
         vm.lua.set_memory_limit(memory_max)?;
         Ok(Self { tidied: vm.lua.used_memory(), ..vm })
     }
 
     /// Looks now and then whether the script that runs is to end.
-    pub(super) fn watch(&self, running: &Arc<Running>) -> Result<()> {
-        let running = Arc::clone(running);
+    pub(super) fn watch(&self, shared: &Shared) -> Result<()> {
+        let running = Arc::clone(&shared.scripts.running);
+        let script = Arc::clone(shared.gate.script());
         let triggers = HookTriggers::new().every_nth_instruction(LOOKS_EVERY);
         self.lua.set_global_hook(triggers, move |lua, _| {
-            let Some(text) = running.killed() else { return Ok(VmState::Continue) };
+            let ends = running.ends(script.is_killed());
+            let Some(text) = ends else { return Ok(VmState::Continue) };
             // From here on every line ends it, for it may catch the error.
             lua.set_global_hook(HookTriggers::EVERY_LINE, move |_, _| {
                 Err(mlua::Error::runtime(text))

@@ -22,11 +22,13 @@ pub(super) struct Hooks {
     paused: bool,
     /// Somebody hears of keys that are not there.
     absent: bool,
+    /// A script has the gate: only what may end it is carried out.
+    is_busy: bool,
 }
 
 impl Hooks {
     /// The hooks that are set now; a batch that is timed stands for `timed` of them.
-    pub(super) fn of(shared: &Shared, view: &View, timed: u64, now_ms: u64) -> Self {
+    pub(super) fn of(shared: &Shared, view: &View, timed: u64, now_ms: u64, is_busy: bool) -> Self {
         Self {
             monitored: shared.monitors.is_wanted(monitors::MONITOR | monitors::TRACE),
             timed,
@@ -34,12 +36,14 @@ impl Hooks {
             tracked: shared.tracking.is_active(),
             paused: shared.pause.until(now_ms).is_some(),
             absent: notify::looks_for_absent(view),
+            is_busy,
         }
     }
 
     pub(super) const fn is_paid(self) -> bool {
         let timed = self.timed > 0;
-        self.monitored | timed | self.counted | self.tracked | self.paused | self.absent
+        let seen = self.monitored | timed | self.counted | self.tracked;
+        seen | self.paused | self.absent | self.is_busy
     }
 
     /// Carries out a command of `len` bytes; false if it has to wait.
@@ -47,6 +51,9 @@ impl Hooks {
     pub(super) fn execute(self, call: &mut Call<'_>, counters: &stats::Worker, len: usize) -> bool {
         if self.paused && commands::waits(call) {
             return false;
+        }
+        if self.is_busy && commands::refuse_busy(call, counters) {
+            return true;
         }
         if self.monitored {
             monitor::show(call);

@@ -16,6 +16,10 @@ pub(crate) enum Message {
     Connect(Stream, Peer),
     /// Close the client with this id at this place.
     Kill(usize, u64),
+    /// A key is ready that the client with this id at this place waits for.
+    Ready(usize, u64),
+    /// The client with this id at this place waits no longer; whether that is an error.
+    Unblock(usize, u64, bool),
     /// For the client with this id at this place.
     Publish(usize, u64, Publication),
     /// Users have changed: some may not stay, or listen where they do.
@@ -51,6 +55,12 @@ impl Mailbox {
     pub(crate) fn wake(&self) {
         // Fails only if the worker's poll is gone, and then nobody reads the mail.
         let _ = self.waker.wake();
+    }
+
+    /// Messages that wait.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     pub(super) fn take(&self) -> VecDeque<Message> {

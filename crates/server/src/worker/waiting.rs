@@ -1,18 +1,28 @@
 //! Connections that wait: after a wrong password, or for the end of a pause.
 
+use super::blocked::LATER_MS;
 use super::{TICK_MS, Worker};
 use crate::connection::Connection;
 
 impl Worker {
+    /// Whether any connection waits for a moment.
+    pub(super) fn looks_at_time(&self) -> bool {
+        let clients = self.backing_off.len() + self.paused.len();
+        clients + self.timeouts.len() + self.postponed.len() > 0
+    }
+
     /// How long to wait for events.
     pub(super) fn wait_ms(&self) -> u64 {
-        if self.backing_off.is_empty() && self.paused.is_empty() {
+        if !self.looks_at_time() {
             return TICK_MS;
         }
         let now_ms = self.shared.clock.micros().0 / 1_000;
         let first = self.backing_off.iter().map(|(until, ..)| *until).min();
         let paused = (!self.paused.is_empty()).then(|| self.shared.pause.until(now_ms));
-        let first = first.into_iter().chain(paused.map(|until| until.unwrap_or(now_ms))).min();
+        let paused = paused.map(|until| until.unwrap_or(now_ms));
+        let blocked = self.timeouts.first().map(|(until, ..)| *until);
+        let later = (!self.postponed.is_empty()).then_some(now_ms + LATER_MS);
+        let first = first.into_iter().chain(paused).chain(blocked).chain(later).min();
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
     }
 
@@ -33,7 +43,7 @@ impl Worker {
     }
 
     /// Puts a connection back that has gone on, to be read again; or closes it.
-    fn keep(&mut self, at: usize, connection: Box<Connection>, is_over: bool) {
+    pub(super) fn keep(&mut self, at: usize, connection: Box<Connection>, is_over: bool) {
         self.connections[at] = Some(connection);
         if is_over {
             self.output.clear();

@@ -4,7 +4,7 @@
 //! encoder writes it as the client's version has it: version 2 knows only simple strings, errors,
 //! integers, bulk strings and arrays.
 
-use super::Reply;
+use super::{Reply, format_double};
 
 /// The version a client speaks: 2 until it says HELLO 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,11 +160,7 @@ impl<'a> Encoder<'a> {
 
     /// A number with a fraction. A bulk string in version 2.
     pub fn double(&mut self, value: f64) {
-        let text = match value {
-            _ if value.is_nan() => "nan".to_owned(),
-            _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
-            _ => value.to_string(),
-        };
+        let text = format_double(value);
         match self.protocol {
             Protocol::Resp2 => self.bulk(text.as_bytes()),
             Protocol::Resp3 => self.line(b',', text.as_bytes()),

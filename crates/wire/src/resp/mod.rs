@@ -12,6 +12,7 @@
 
 mod command;
 mod decode;
+mod double;
 mod encode;
 mod glance;
 mod inline;
@@ -20,6 +21,7 @@ mod reply;
 
 pub use command::encode_command;
 pub use decode::{Command, Decoder, Limits, Malformed};
+pub use double::format_double;
 pub use encode::{Encoder, Protocol};
 pub use glance::second_words;
 pub use inline::split_line;

@@ -134,6 +134,21 @@ pub(super) const ALL: &[Directive] = &[
         "Seconds of silence after which a client is closed; 0 never closes."
     ),
     number!(
+        "busy-reply-threshold",
+        Always,
+        busy_reply_threshold,
+        0..=9_223_372_036_854_775_807,
+        "Milliseconds that a script keeps others waiting before they are answered BUSY; 0 lets \
+         them wait."
+    ),
+    number!(
+        "lua-time-limit",
+        Always,
+        busy_reply_threshold,
+        0..=9_223_372_036_854_775_807,
+        "Redis' former name of busy-reply-threshold."
+    ),
+    number!(
         "maxclients",
         Always,
         maxclients,

@@ -1,0 +1,182 @@
+//! Commands that wait for what others write: who is served, in which order, and what ends a wait.
+
+use crate::client::Client;
+use crate::process::{Server, serve};
+use std::time::{Duration, Instant};
+
+/// Until this holds, which is soon.
+fn until(mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it does not come");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A client that waits, after `waiting` others.
+fn waits(server: &Server, line: &str, waiting: usize) -> Client {
+    let mut client = Client::new(server.addr());
+    client.send(format!("{line}\r\n").as_bytes());
+    let mut other = Client::new(server.addr());
+    until(|| other.info("blocked_clients") == (waiting + 1).to_string());
+    client
+}
+
+fn reply(client: &mut Client) -> String {
+    String::from_utf8(client.reply()).unwrap()
+}
+
+#[test]
+fn each_is_served_by_what_it_waits_for() {
+    let server = serve("--io-threads 4");
+    let mut other = Client::new(server.addr());
+    for (waiting, write, served) in [
+        ("BLPOP n a 0", "RPUSH a 1 2", "*2\r\n$1\r\na\r\n$1\r\n1\r\n"),
+        ("BRPOP a n 0", "LPUSH n 1 2", "*2\r\n$1\r\nn\r\n$1\r\n1\r\n"),
+        ("BLMOVE a b LEFT RIGHT 0", "RPUSH a 1", "$1\r\n1\r\n"),
+        ("BRPOPLPUSH a b 60", "RPUSH a 1", "$1\r\n1\r\n"),
+        ("BLMPOP 0 2 n a RIGHT COUNT 3", "RPUSH a 1", "*2\r\n$1\r\na\r\n*1\r\n$1\r\n1\r\n"),
+        ("BZPOPMIN a 0", "ZADD a 1 x", "*3\r\n$1\r\na\r\n$1\r\nx\r\n$1\r\n1\r\n"),
+        ("BZPOPMAX n a 0", "ZINCRBY a 2 x", "*3\r\n$1\r\na\r\n$1\r\nx\r\n$1\r\n2\r\n"),
+        ("BZMPOP 0 1 a MAX", "ZADD a 1 x", "*2\r\n$1\r\na\r\n*1\r\n*2\r\n$1\r\nx\r\n$1\r\n1\r\n"),
+        ("BLPOP a 0", "MULTI|SET a 1|DEL a|RPUSH a 5|EXEC", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+        ("BLPOP a 0", "RPUSH x 5|RENAME x a", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+        ("BLPOP a 0", "RPUSH x 5|COPY x a", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+        ("BLPOP a 0", "SELECT 1|RPUSH a 5|MOVE a 0|SELECT 0", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+        ("BLPOP a 0", "RPUSH x 5|LMOVE x a LEFT LEFT", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+        ("BZPOPMIN a 0", "ZADD x 1 y|ZUNIONSTORE a 1 x", "*3\r\n$1\r\na\r\n$1\r\ny\r\n$1\r\n1\r\n"),
+        // What it does not wait for does not serve it.
+        ("BLPOP a 0", "SET a 1|DEL a|ZADD a 1 x|DEL a|RPUSH a 5", "*2\r\n$1\r\na\r\n$1\r\n5\r\n"),
+    ] {
+        other.ask("FLUSHALL");
+        let mut client = waits(&server, waiting, 0);
+        write.split('|').for_each(|line| assert!(!other.ask(line).starts_with('-'), "{line}"));
+        assert_eq!(reply(&mut client), served, "{waiting}: {write}");
+        assert_eq!(other.info("blocked_clients"), "0");
+        assert_eq!(other.info("total_blocking_keys"), "0");
+    }
+}
+
+/// In the order of their arrival, by whatever thread, and what is behind the command waits with it.
+#[test]
+fn who_came_first_is_served_first() {
+    const CLIENTS: usize = 12;
+    let server = serve("--io-threads 4");
+    let mut other = Client::new(server.addr());
+    let mut clients: Vec<_> =
+        (0..CLIENTS).map(|at| waits(&server, "BLPOP a 0\r\nINCR served", at)).collect();
+    assert_eq!(other.info("total_blocking_keys"), "1");
+    assert!(other.value("CLIENT LIST").contains("flags=b"));
+    // Two sets of them by one command each, the rest one by one; one more would be behind them.
+    other.ask("RPUSH a 0 1 2");
+    other.send(b"MULTI\r\nRPUSH a 3\r\nRPUSH a 4 5\r\nEXEC\r\n");
+    (0..4).for_each(|_| assert!(!other.reply().is_empty()));
+    (6..CLIENTS).for_each(|at| assert_eq!(other.ask(&format!("RPUSH a {at}"))[..1], *":"));
+    for (at, client) in clients.iter_mut().enumerate() {
+        let wanted = at.to_string();
+        let served = format!("*2\r\n$1\r\na\r\n${}\r\n{wanted}\r\n", wanted.len());
+        assert_eq!(reply(client), served);
+        assert!(reply(client).starts_with(':'));
+    }
+    assert_eq!(other.value("GET served"), CLIENTS.to_string());
+    assert_eq!(other.ask("EXISTS a"), ":0\r\n");
+}
+
+#[test]
+fn a_wait_ends_in_time_or_when_somebody_says_so() {
+    let server = serve("");
+    let mut other = Client::new(server.addr());
+    let began = Instant::now();
+    assert_eq!(other.ask("BLPOP a b 0.05"), "*-1\r\n");
+    assert!(began.elapsed() >= Duration::from_millis(49));
+    other.ask("HELLO 3");
+    assert_eq!(other.ask("BLMOVE a b LEFT LEFT 0.01"), "_\r\n");
+    other.ask("HELLO 2");
+    assert_eq!(other.ask("CLIENT UNBLOCK 1"), ":0\r\n", "it does not wait");
+    for (how, said) in [
+        ("", "*-1\r\n"),
+        (" TIMEOUT", "*-1\r\n"),
+        (" ERROR", "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n"),
+    ] {
+        let mut client = Client::new(server.addr());
+        let id = client.value("CLIENT ID");
+        client.send(b"BLPOP a 0\r\nPING\r\n");
+        until(|| other.info("blocked_clients") == "1");
+        assert_eq!(other.ask(&format!("CLIENT UNBLOCK {id}{how}")), ":1\r\n");
+        assert_eq!(reply(&mut client), said);
+        assert_eq!(reply(&mut client), "+PONG\r\n");
+    }
+    // Who is gone takes nothing, and the next has its turn.
+    let gone = waits(&server, "BLPOP a 0", 0);
+    let mut killed = waits(&server, "BLPOP a 0", 1);
+    let id = other.value("CLIENT LIST ID 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20");
+    let mut next = waits(&server, "BLPOP a 0", 2);
+    drop(gone);
+    until(|| other.info("blocked_clients") == "2");
+    let line = id.lines().filter(|line| line.contains("flags=b")).next_back().unwrap();
+    let id = line.split([' ', '=']).nth(1).unwrap();
+    other.ask(&format!("CLIENT KILL ID {id}"));
+    assert!(killed.reply().is_empty());
+    until(|| other.info("blocked_clients") == "1");
+    other.ask("RPUSH a 1");
+    assert_eq!(reply(&mut next), "*2\r\n$1\r\na\r\n$1\r\n1\r\n");
+}
+
+#[test]
+fn nobody_waits_in_a_transaction_or_with_wrong_arguments() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let lines = "BRPOPLPUSH a b 0|BLPOP a 0|BLMPOP 0 1 a left|BZPOPMIN a 0|BZMPOP 0 1 a min";
+    client.ask("MULTI");
+    lines.split('|').for_each(|line| assert_eq!(client.ask(line), "+QUEUED\r\n"));
+    assert_eq!(client.ask("EXEC"), "*5\r\n$-1\r\n*-1\r\n*-1\r\n*-1\r\n*-1\r\n");
+    let _other = waits(&server, "BLPOP a 0", 0);
+    client.ask("SET s 1");
+    for (line, error) in [
+        ("BLPOP a x", "ERR timeout is not a float or out of range"),
+        ("BLPOP a nan", "ERR timeout is not a float or out of range"),
+        ("BLPOP a -1", "ERR timeout is negative"),
+        ("BLPOP a inf", "ERR timeout is out of range"),
+        ("BLPOP a 1e17", "ERR timeout is out of range"),
+        ("BLPOP a s 0", "WRONGTYPE"),
+        ("BLMOVE s a left right 0", "WRONGTYPE"),
+        ("BLMOVE a b left up x", "ERR syntax error"),
+        ("BLMPOP x 1 a left", "ERR timeout is not a float"),
+        ("BLMPOP 0 0 a left", "ERR numkeys should be greater than 0"),
+        ("BLMPOP 0 9 a left", "ERR syntax error"),
+        ("BLMPOP 0 1 a min", "ERR syntax error"),
+        ("BLMPOP 0 1 a left count 0", "ERR count should be greater than 0"),
+        ("BZMPOP 0 1 a left", "ERR syntax error"),
+    ] {
+        let said = client.ask(line);
+        assert!(said.starts_with(&format!("-{error}")), "{line}: {said}");
+    }
+}
+
+/// Of what many put in and many wait for nothing is lost, and nobody waits beside it.
+#[test]
+fn nothing_is_lost_between_many() {
+    const EACH: usize = 400;
+    let server = serve("--io-threads 4");
+    let taken: usize = std::thread::scope(|scope| {
+        let takers = [0; 3].map(|_| {
+            scope.spawn(|| {
+                let mut client = Client::new(server.addr());
+                (0..EACH)
+                    .map(|_| client.ask("BLPOP a b 20").starts_with("*2"))
+                    .filter(|&is| is)
+                    .count()
+            })
+        });
+        for key in ["a", "b", "a"] {
+            let server = &server;
+            scope.spawn(move || {
+                let mut client = Client::new(server.addr());
+                (0..EACH).for_each(|at| _ = client.ask(&format!("RPUSH {key} {at}")));
+            });
+        }
+        takers.map(|taker| taker.join().unwrap()).iter().sum()
+    });
+    assert_eq!(taken, 3 * EACH);
+    assert_eq!(Client::new(server.addr()).ask("EXISTS a b"), ":0\r\n");
+}

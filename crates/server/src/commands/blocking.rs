@@ -1,0 +1,243 @@
+//! Commands that wait for what others write: BLPOP, BLMOVE, BZPOPMIN and their kin.
+//!
+//! Each tries first, as the command that does not wait would. Where there is nothing to take its
+//! client is blocked (`blocked.rs`): the commands behind it wait, until a write makes one of the
+//! keys ready, the time is over, or CLIENT UNBLOCK ends it. In a transaction none of them waits:
+//! each is answered as if its time were over.
+
+use super::elements::key_count;
+use super::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
+use super::list::{self, End};
+use super::list_move::{self, carry, move_access, pop_count};
+use super::{
+    Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, within, zset_pop,
+};
+use crate::blocked::{Awaited, Wait};
+use crate::value::{LIST, ZSET};
+use std::ops::Range;
+use store::TREE;
+use wire::resp::encode_command;
+
+/// All but the last argument, which is the time.
+const KEYS: Keys = Keys::new(1, -2, 1);
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    pops("blpop", 0, |call| pop(call, End::Left), "LPOP from the first list that has any."),
+    pops("brpop", 0, |call| pop(call, End::Right), "RPOP from the first list that has any."),
+    moves("blmove", 6, blmove).doc("list", "6.2.0", "LMOVE, which waits for an element."),
+    moves("brpoplpush", 4, brpoplpush).doc("list", "2.2.0", "RPOPLPUSH, which waits."),
+    counts("blmpop", blmpop).doc("list", "7.0.0", "LMPOP, which waits for elements."),
+    pops("bzpopmin", FAST, |call| zpop(call, zset_pop::End::Min), "ZPOPMIN, which waits.").doc(
+        "sorted-set",
+        "5.0.0",
+        "ZPOPMIN from the first sorted set that has any.",
+    ),
+    pops("bzpopmax", FAST, |call| zpop(call, zset_pop::End::Max), "ZPOPMAX, which waits.").doc(
+        "sorted-set",
+        "5.0.0",
+        "ZPOPMAX from the first sorted set that has any.",
+    ),
+    counts("bzmpop", bzmpop).doc("sorted-set", "7.0.0", "ZMPOP, which waits for members."),
+];
+
+const fn pops(name: &'static str, flags: u32, run: Handler, summary: &'static str) -> Command {
+    let command = Command::new(name, -3, WRITE | BLOCKING | flags, run);
+    command.keys(KEYS).access(access::POPS).doc("list", "2.0.0", summary)
+}
+
+const fn moves(name: &'static str, arity: i32, run: Handler) -> Command {
+    let command = Command::new(name, arity, WRITE | DENY_OOM | BLOCKING, run);
+    command.keys(list_move::TWO_KEYS).accesses(move_access)
+}
+
+const fn counts(name: &'static str, run: Handler) -> Command {
+    let command = Command::new(name, -5, WRITE | BLOCKING, run);
+    command.keys(NO_KEY.and_counted(2)).access(access::POPS)
+}
+
+/// What a command waits for.
+struct For {
+    /// The kind of value.
+    kind: u8,
+    /// The arguments that are keys.
+    keys: Range<usize>,
+    /// On the server's clock.
+    until_ms: u64,
+}
+
+/// Until when the time at argument `at` lets a command wait.
+fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
+    let seconds = std::str::from_utf8(call.arg(at)).ok().and_then(|text| text.parse::<f64>().ok());
+    let seconds = seconds.filter(|seconds| !seconds.is_nan());
+    let ms = (seconds.ok_or("ERR timeout is not a float or out of range")? * 1_000.0).ceil();
+    let now_ms = call.now.micros.0 / 1_000;
+    if ms < 0.0 {
+        return Err("ERR timeout is negative".into());
+    }
+    if ms >= i64::MAX as f64 - now_ms as f64 {
+        return Err("ERR timeout is out of range".into());
+    }
+    Ok(if ms > 0.0 { now_ms + ms as u64 } else { u64::MAX })
+}
+
+impl Call<'_> {
+    /// Tries, and where there is nothing to take waits until there is. `attempt` replies if it
+    /// took something, and says so; whether `denied` replies instead where nobody may wait.
+    fn block(
+        &mut self,
+        what: &For,
+        denied: impl Fn(&mut Self),
+        attempt: impl Fn(&mut Self) -> Result<bool, Failure>,
+    ) -> Done {
+        let (blocked, is_waiting) = (&self.shared.blocked, self.session.blocked.is_some());
+        let may_wait = !self.session.executing && !is_waiting;
+        if (!may_wait || !blocked.any()) && attempt(self)? {
+            return Ok(());
+        }
+        if !may_wait {
+            if !is_waiting {
+                denied(self);
+            }
+            return Ok(());
+        }
+        let mut keys: Vec<_> = what.keys.clone().map(|at| Awaited::new(&self.key_at(at))).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let (client, place) = (self.session.client.id, self.session.client.place);
+        let is_behind = blocked.enter(&keys, client, place, what.kind) && self.are_of(what);
+        let taken = if is_behind { Ok(false) } else { attempt(self) };
+        if let Ok(false) = taken {
+            let (mut command, args) = (vec![], self.args.iter_from(0).collect::<Vec<_>>());
+            encode_command(&mut command, &args);
+            let wait = Wait { command, keys, until_ms: what.until_ms, is_muted: false };
+            self.session.block(wait);
+            return Ok(());
+        }
+        self.shared.end_wait(&keys, client, self.now);
+        taken.map(|_| ())
+    }
+
+    /// Whether no key of a command holds another kind of value than it waits for.
+    fn are_of(&self, what: &For) -> bool {
+        let kind =
+            |at| self.shared.store.peek(&self.key_at(at), self.now, |item| item.kind & !TREE);
+        what.keys.clone().all(|at| kind(at).is_none_or(|kind| kind == what.kind))
+    }
+
+    /// A key may hold what others wait for.
+    #[inline]
+    pub(crate) fn signal_ready(&self, key: &store::Key<'_>) {
+        if self.shared.blocked.any() {
+            self.shared.wake_first(key, self.now);
+        }
+    }
+}
+
+/// Carries out anew what a blocked client waits for: it writes its reply, or waits on.
+pub(crate) fn run_again(call: &mut Call<'_>) {
+    let mark = call.out.mark();
+    let done = super::resolve(call)
+        .map_err(|refused| refused.tell(call))
+        .and_then(|number| within::carry_out(call, number));
+    if let Err(failure) = done {
+        super::fail(call, mark, &failure);
+    }
+}
+
+fn pop(call: &mut Call<'_>, end: End) -> Done {
+    let last = call.args.len() - 1;
+    let what = For { kind: LIST, keys: 1..last, until_ms: until(call, last)? };
+    call.block(
+        &what,
+        |call| call.out.null_array(),
+        |call| {
+            for at in 1..last {
+                let mut element = None;
+                list::take(call, &call.key_at(at), (end, 1), |taken| {
+                    element = Some(taken.to_vec());
+                })?;
+                if let Some(element) = element {
+                    call.out.array(2);
+                    call.out.bulk(call.arg(at));
+                    call.out.bulk(&element);
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        },
+    )
+}
+
+fn zpop(call: &mut Call<'_>, end: zset_pop::End) -> Done {
+    let last = call.args.len() - 1;
+    let what = For { kind: ZSET, keys: 1..last, until_ms: until(call, last)? };
+    call.block(
+        &what,
+        |call| call.out.null_array(),
+        |call| {
+            for at in 1..last {
+                if let Some((member, score)) = zset_pop::take(call, &call.key_at(at), end, 1)?.pop()
+                {
+                    call.out.array(3);
+                    call.out.bulk(call.arg(at));
+                    call.out.bulk(&member);
+                    call.out.double(score);
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        },
+    )
+}
+
+/// Waits for an element at argument 1, and moves it.
+fn move_one(call: &mut Call<'_>, from: End, to: End, until_ms: u64) -> Done {
+    let what = For { kind: LIST, keys: 1..2, until_ms };
+    call.block(
+        &what,
+        |call| call.out.null(),
+        |call| {
+            let element = carry(call, from, to)?;
+            if let Some(element) = &element {
+                call.out.bulk(element);
+            }
+            Ok(element.is_some())
+        },
+    )
+}
+
+fn blmove(call: &mut Call<'_>) -> Done {
+    let (from, to) = (End::at(call, 3)?, End::at(call, 4)?);
+    let until_ms = until(call, 5)?;
+    move_one(call, from, to, until_ms)
+}
+
+fn brpoplpush(call: &mut Call<'_>) -> Done {
+    let until_ms = until(call, 3)?;
+    move_one(call, End::Right, End::Left, until_ms)
+}
+
+/// Waits for one of the keys that are counted at argument 2; behind them is the end that is meant,
+/// one of two words.
+fn pop_many(
+    call: &mut Call<'_>,
+    (kind, ends): (u8, [&str; 2]),
+    attempt: impl Fn(&mut Call<'_>) -> Result<bool, Failure>,
+) -> Done {
+    let until_ms = until(call, 1)?;
+    let behind = 3 + key_count(call, 2, SYNTAX)?;
+    if !ends.iter().any(|end| call.is(behind, end)) {
+        return Err(SYNTAX.into());
+    }
+    pop_count(call, behind + 1)?;
+    call.block(&For { kind, keys: 3..behind, until_ms }, |call| call.out.null_array(), attempt)
+}
+
+fn blmpop(call: &mut Call<'_>) -> Done {
+    pop_many(call, (LIST, ["left", "right"]), |call| list_move::pop_first(call, 2))
+}
+
+fn bzmpop(call: &mut Call<'_>) -> Done {
+    pop_many(call, (ZSET, ["min", "max"]), |call| zset_pop::pop_first(call, 2))
+}

@@ -1,0 +1,126 @@
+//! Lists: elements that go from one to another, and the first of several lists that has any.
+
+use super::elements::{change, key_count, len, together};
+use super::flag::{DENY_OOM, WRITE};
+use super::list::{End, take};
+use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
+use crate::collection::list::{self, List};
+use crate::notify;
+use std::ops::Range;
+use wire::resp::{Encoder, parse_integer};
+
+/// Source and destination.
+pub(super) const TWO_KEYS: Keys = Keys::new(1, 2, 1);
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("lmove", 5, WRITE | DENY_OOM, lmove).keys(TWO_KEYS).accesses(move_access).doc(
+        "list",
+        "6.2.0",
+        "Takes an element from an end of one list to an end of another.",
+    ),
+    Command::new("rpoplpush", 3, WRITE | DENY_OOM, rpoplpush)
+        .keys(TWO_KEYS)
+        .accesses(move_access)
+        .doc("list", "1.2.0", "Takes the last element of a list to the front of another."),
+    Command::new("lmpop", -4, WRITE, lmpop).keys(NO_KEY.and_counted(1)).access(access::POPS).doc(
+        "list",
+        "7.0.0",
+        "Takes elements out of the first list that has any.",
+    ),
+];
+
+pub(super) fn move_access(_: &[&[u8]], at: usize) -> Access {
+    if at == 1 { access::POPS } else { access::ADDS }
+}
+
+/// Takes an element from an end of the list at argument 1 to an end of that at argument 2; none
+/// where there is none.
+pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8>>, Failure> {
+    let (source, destination) = (call.key_at(1), call.key_at(2));
+    if len::<List>(call, &source)? == 0 {
+        return Ok(None);
+    }
+    // Before anything is taken: the destination is a list or nothing.
+    len::<List>(call, &destination)?;
+    let mut element = None;
+    take(call, &source, (from, 1), |taken| element = Some(taken.to_vec()))?;
+    let Some(element) = element else { return Ok(None) };
+    let put = |key, end: End| {
+        change::<List, _>(call, key, true, |held| {
+            list::insert(held, end.position(), &element)?;
+            Ok((true, ()))
+        })
+    };
+    if let Err(failure) = put(&destination, to) {
+        // What finds no room stays where it was.
+        put(&source, from)?;
+        return Err(failure);
+    }
+    call.event(notify::LIST, to.events().0, call.arg(2));
+    Ok(Some(element))
+}
+
+fn reply(call: &mut Call<'_>, from: End, to: End) -> Done {
+    match call.alone(|call| carry(call, from, to))? {
+        Some(element) => call.out.bulk(&element),
+        None => call.out.null(),
+    }
+    Ok(())
+}
+
+fn lmove(call: &mut Call<'_>) -> Done {
+    let (from, to) = (End::at(call, 3)?, End::at(call, 4)?);
+    reply(call, from, to)
+}
+
+fn rpoplpush(call: &mut Call<'_>) -> Done {
+    reply(call, End::Right, End::Left)
+}
+
+/// How many elements COUNT at argument `at` asks for, if it is there; one else.
+pub(super) fn pop_count(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
+    match call.args.len() - at {
+        0 => Ok(1),
+        2 if call.is(at, "count") => {
+            let count = parse_integer(call.arg(at + 1)).filter(|&count| count > 0);
+            Ok(count.ok_or("ERR count should be greater than 0")? as u64)
+        }
+        _ => Err(SYNTAX.into()),
+    }
+}
+
+/// Takes elements out of the first list that has any, of those that are counted at argument `at`,
+/// and replies with them. Whether there was one.
+pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure> {
+    let keys = key_count(call, at, SYNTAX)?;
+    let behind = at + 1 + keys;
+    if behind >= call.args.len() {
+        return Err(SYNTAX.into());
+    }
+    let (end, count) = (End::at(call, behind)?, pop_count(call, behind + 1)?);
+    together(call, count, |call| pop_of(call, at + 1..behind, end, count))
+}
+
+fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
+    for place in keys {
+        let mut replies = vec![];
+        let mut out = Encoder::new(&mut replies, call.out.protocol());
+        let taken = take(call, &call.key_at(place), (end, count), |element| out.bulk(element))?;
+        if taken > 0 {
+            call.out.array(2);
+            call.out.bulk(call.arg(place));
+            call.out.array(taken as usize);
+            call.out.raw(&replies);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn lmpop(call: &mut Call<'_>) -> Done {
+    if !pop_first(call, 1)? {
+        call.out.null_array();
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern, how many to look at.
+
+use super::{Call, Failure, NOT_AN_INTEGER, SYNTAX};
+use crate::glob;
+use wire::resp::parse_integer;
+
+/// What is looked at where nothing is said.
+const COUNT: usize = 10;
+
+/// What a walk through a collection is asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScanOptions<'a> {
+    /// Where to go on; none at a cursor that nobody was given, which is behind the last.
+    pub(super) from: Option<u32>,
+    /// How many elements to look at.
+    pub(super) count: usize,
+    pub(super) pattern: Option<&'a [u8]>,
+    /// Whether only names are wanted.
+    pub(super) no_values: bool,
+}
+
+impl<'a> ScanOptions<'a> {
+    /// Those of a call whose cursor is argument 2. `without` is the word that leaves values out.
+    pub(super) fn of(call: &Call<'a>, without: Option<&str>) -> Result<Self, Failure> {
+        let cursor = std::str::from_utf8(call.arg(2)).ok().and_then(|text| text.parse().ok());
+        let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
+        let from = u32::try_from(cursor).ok();
+        let mut found = Self { from, count: COUNT, pattern: None, no_values: false };
+        let mut at = 3;
+        while at < call.args.len() {
+            if without.is_some_and(|word| call.is(at, word)) {
+                found.no_values = true;
+                at += 1;
+                continue;
+            }
+            let value = call.args.get(at + 1).ok_or(SYNTAX)?;
+            if call.is(at, "match") {
+                found.pattern = Some(value);
+            } else if call.is(at, "count") {
+                let count = parse_integer(value).ok_or(NOT_AN_INTEGER)?;
+                found.count = usize::try_from(count).ok().filter(|&n| n > 0).ok_or(SYNTAX)?;
+            } else {
+                return Err(SYNTAX.into());
+            }
+            at += 2;
+        }
+        Ok(found)
+    }
+
+    /// Whether an element of that name is wanted.
+    pub(super) fn wants(&self, name: &[u8]) -> bool {
+        self.pattern.is_none_or(|pattern| glob::matches(pattern, name))
+    }
+}

@@ -1,0 +1,257 @@
+//! Sets: members put in and taken out, asked for, drawn and walked.
+
+use super::draw::{draw, prng};
+use super::elements::{all, change, change_each, count_at, len, look};
+use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
+use super::hash_steps::Trace;
+use super::scan_options::ScanOptions;
+use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access, wrong_number};
+use crate::collection::set::{self, Set};
+use crate::collection::{STEP_ELEMENTS, View};
+use crate::notify;
+use wire::resp::Encoder;
+
+const GROUP: &str = "set";
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("sadd", -3, WRITE | DENY_OOM | FAST, sadd).keys(ONE_KEY).access(access::ADDS).doc(
+        GROUP,
+        "1.0.0",
+        "Puts members in.",
+    ),
+    Command::new("srem", -3, WRITE | FAST, srem).keys(ONE_KEY).access(access::DROPS).doc(
+        GROUP,
+        "1.0.0",
+        "Takes members out.",
+    ),
+    Command::new("smove", 4, WRITE | FAST, smove)
+        .keys(Keys::new(1, 2, 1))
+        .accesses(smove_access)
+        .doc(GROUP, "1.0.0", "Takes a member from one set to another."),
+    Command::new("spop", -2, WRITE | FAST, spop).keys(ONE_KEY).access(access::POPS).doc(
+        GROUP,
+        "1.0.0",
+        "Takes members out that are drawn at random.",
+    ),
+    Command::new("sismember", 3, READ | FAST, sismember).keys(ONE_KEY).access(access::ASKS).doc(
+        GROUP,
+        "1.0.0",
+        "Whether there is such a member.",
+    ),
+    Command::new("smismember", -3, READ | FAST, smismember).keys(ONE_KEY).access(access::ASKS).doc(
+        GROUP,
+        "6.2.0",
+        "Whether there are such members.",
+    ),
+    Command::new("scard", 2, READ | FAST | UNTRACED, scard).keys(ONE_KEY).access(access::ASKS).doc(
+        GROUP,
+        "1.0.0",
+        "Counts the members.",
+    ),
+    Command::new("smembers", 2, READ, smembers).keys(ONE_KEY).doc(GROUP, "1.0.0", "All members."),
+    Command::new("srandmember", -2, READ, srandmember).keys(ONE_KEY).doc(
+        GROUP,
+        "1.0.0",
+        "Members drawn at random.",
+    ),
+    Command::new("sscan", -3, READ, sscan).keys(ONE_KEY).doc(GROUP, "2.8.0", "Walks the members."),
+];
+
+fn smove_access(_: &[&[u8]], at: usize) -> Access {
+    if at == 1 { access::POPS } else { access::ADDS }
+}
+
+fn sadd(call: &mut Call<'_>) -> Done {
+    let mut added = 0;
+    change_each::<Set>(call, 2, 1, |held, at| {
+        let is_new = set::add(held, call.arg(at))?;
+        added += i64::from(is_new);
+        Ok(is_new)
+    })?;
+    if added > 0 {
+        call.event(notify::SET, "sadd", call.arg(1));
+    }
+    call.out.integer(added);
+    Ok(())
+}
+
+fn srem(call: &mut Call<'_>) -> Done {
+    let mut removed = 0;
+    change_each::<Set>(call, 2, 1, |held, at| {
+        let is_removed = set::remove(held, call.arg(at));
+        removed += i64::from(is_removed);
+        Ok(is_removed)
+    })?;
+    if removed > 0 {
+        call.lost(notify::SET, "srem", call.arg(1));
+    }
+    call.out.integer(removed);
+    Ok(())
+}
+
+fn contains(call: &Call<'_>, at: usize, member: &[u8], trace: Trace) -> Result<bool, Failure> {
+    look::<Set, _>(call, &call.key_at(at), trace, |view| set::contains(view, member))
+}
+
+fn smove(call: &mut Call<'_>) -> Done {
+    let moved = call.alone(|call| move_member(call, call.arg(3)))?;
+    call.out.integer(i64::from(moved));
+    Ok(())
+}
+
+/// Takes a member from one set to another; whether it was there.
+fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
+    let is_there = contains(call, 1, member, Trace::None)?;
+    // Also where nothing is moved the destination is no other type.
+    if call.shared.store.peek(&call.key_at(1), call.now, |_| ()).is_some() {
+        len::<Set>(call, &call.key_at(2))?;
+    }
+    let is_same = call.arg(1) == call.arg(2);
+    if is_there && !is_same {
+        // First there, then no more here: what finds no room stays.
+        let is_new = change::<Set, _>(call, &call.key_at(2), true, |held| {
+            let is_new = set::add(held, member)?;
+            Ok((is_new, is_new))
+        })?;
+        change::<Set, _>(call, &call.key_at(1), true, |held| Ok((set::remove(held, member), ())))?;
+        call.lost(notify::SET, "srem", call.arg(1));
+        if is_new {
+            call.event(notify::SET, "sadd", call.arg(2));
+        }
+    }
+    Ok(is_there)
+}
+
+/// Takes so many members out that are drawn at random, a step of them at a time.
+fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8])) -> Result<u64, Failure> {
+    let (key, mut chance, mut taken) = (call.key_at(1), prng(call), 0);
+    while taken < count {
+        let step = (count - taken).min(STEP_ELEMENTS as u64);
+        let these = change::<Set, _>(call, &key, taken == 0, |held| {
+            let mut these = 0;
+            while these < step {
+                let (view, len) = (held.view(), held.view().len::<Set>());
+                if len == 0 {
+                    break;
+                }
+                let drawn = view.at::<Set>(chance.below(len)).map(<[u8]>::to_vec);
+                let Some(member) = drawn else { break };
+                set::remove(held, &member);
+                visit(&member);
+                these += 1;
+            }
+            Ok((these > 0, these))
+        })?;
+        taken += these;
+        if these < step {
+            break;
+        }
+    }
+    if taken > 0 {
+        call.lost(notify::SET, "spop", call.arg(1));
+    }
+    Ok(taken)
+}
+
+fn spop(call: &mut Call<'_>) -> Done {
+    if call.args.len() > 3 {
+        return Err(SYNTAX.into());
+    }
+    let count = if call.args.len() == 3 { Some(count_at(call, 2)?) } else { None };
+    let mut replies = vec![];
+    let mut out = Encoder::new(&mut replies, call.out.protocol());
+    let taken = take(call, count.unwrap_or(1), |member| out.bulk(member))?;
+    match count {
+        None if taken == 0 => call.out.null(),
+        None => {}
+        Some(_) => call.out.set(taken as usize),
+    }
+    call.out.raw(&replies);
+    Ok(())
+}
+
+fn sismember(call: &mut Call<'_>) -> Done {
+    let found = contains(call, 1, call.arg(2), Trace::Read)?;
+    call.out.integer(i64::from(found));
+    Ok(())
+}
+
+fn smismember(call: &mut Call<'_>) -> Done {
+    let members: Vec<&[u8]> = call.args.iter_from(2).collect();
+    let (mut found, mut trace) = (vec![], Trace::Read);
+    for step in members.chunks(STEP_ELEMENTS) {
+        look::<Set, _>(call, &call.key_at(1), trace, |view| {
+            found.extend(step.iter().map(|member| set::contains(view, member)));
+        })?;
+        trace = Trace::None;
+    }
+    call.out.array(found.len());
+    for is_there in found {
+        call.out.integer(i64::from(is_there));
+    }
+    Ok(())
+}
+
+fn scard(call: &mut Call<'_>) -> Done {
+    let count = len::<Set>(call, &call.key_at(1))?;
+    call.out.integer(count as i64);
+    Ok(())
+}
+
+fn smembers(call: &mut Call<'_>) -> Done {
+    let members = all::<Set>(call, &call.key_at(1))?;
+    call.out.set(members.len());
+    for member in members {
+        call.out.bulk(&member);
+    }
+    Ok(())
+}
+
+fn srandmember(call: &mut Call<'_>) -> Done {
+    let count = match call.args.len() {
+        2 => None,
+        3 => Some(call.integer(2)?),
+        _ => return Err(wrong_number("srandmember")),
+    };
+    let (key, mut trace) = (call.key_at(1), Trace::Read);
+    let drawn = draw(&mut prng(call), count.unwrap_or(-1), |show| {
+        let shown = look::<Set, _>(call, &key, trace, |view| {
+            show(view.len::<Set>(), &|at| view.at::<Set>(at).map(<[u8]>::to_vec));
+        });
+        trace = Trace::None;
+        shown
+    })?;
+    if count.is_some() {
+        call.out.array(drawn.len());
+    } else if drawn.is_empty() {
+        call.out.null();
+    }
+    for member in drawn {
+        call.out.bulk(&member);
+    }
+    Ok(())
+}
+
+fn sscan(call: &mut Call<'_>) -> Done {
+    let options = ScanOptions::of(call, None)?;
+    let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
+    while let Some(from) = next.filter(|_| left > 0) {
+        let most = left.min(STEP_ELEMENTS);
+        next = look::<Set, _>(call, &call.key_at(1), Trace::None, |view: View<'_>| {
+            set::scan(view, from, most, |member| {
+                left = left.saturating_sub(1);
+                if options.wants(member) {
+                    found.push(member.to_vec());
+                }
+            })
+        })?;
+    }
+    call.out.array(2);
+    call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
+    call.out.array(found.len());
+    for member in found {
+        call.out.bulk(&member);
+    }
+    Ok(())
+}

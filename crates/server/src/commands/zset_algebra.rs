@@ -1,0 +1,246 @@
+//! Sorted sets of sorted sets: unions, intersections and differences, with weights.
+
+use super::elements::{len, replace, together, walk};
+use super::flag::{DENY_OOM, READ, WRITE};
+use super::zset::{GROUP, Pair, reply_pairs, score};
+use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
+use crate::collection::set::Set;
+use crate::collection::zset::{self, Zset};
+use crate::notify;
+use crate::value::SET;
+use std::collections::HashMap;
+use store::{Item, TREE};
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    reads("zunion", |call| reply(call, Algebra::Union), "Members that any has."),
+    reads("zinter", |call| reply(call, Algebra::Inter), "Members that all have."),
+    reads("zdiff", |call| reply(call, Algebra::Diff), "Members that the first has alone."),
+    stores("zunionstore", |call| store(call, Algebra::Union), "Stores what any has."),
+    stores("zinterstore", |call| store(call, Algebra::Inter), "Stores what all have."),
+    stores("zdiffstore", |call| store(call, Algebra::Diff), "Stores what the first has alone."),
+    Command::new("zintercard", -3, READ, zintercard).keys(NO_KEY.and_counted(1)).doc(
+        GROUP,
+        "7.0.0",
+        "Counts the members that all have.",
+    ),
+];
+
+const fn reads(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+    Command::new(name, -3, READ, run).keys(NO_KEY.and_counted(1)).doc(GROUP, "6.2.0", summary)
+}
+
+const fn stores(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+    Command::new(name, -4, WRITE | DENY_OOM, run)
+        .keys(Keys::new(1, 1, 1).and_counted(2))
+        .accesses(store_access)
+        .doc(GROUP, "2.0.0", summary)
+}
+
+fn store_access(_: &[&[u8]], at: usize) -> Access {
+    if at == 1 { access::SETS } else { access::READS }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Algebra {
+    Union,
+    Inter,
+    Diff,
+}
+
+/// What becomes of the scores of one member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Aggregate {
+    Sum,
+    Min,
+    Max,
+}
+
+impl Aggregate {
+    fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            // Of infinities that cancel out nothing is left.
+            Self::Sum if (a + b).is_nan() => 0.0,
+            Self::Sum => a + b,
+            Self::Min => a.min(b),
+            Self::Max => a.max(b),
+        }
+    }
+}
+
+/// What a call is about.
+struct Asked {
+    /// The arguments that are keys, and what their scores are multiplied by.
+    keys: Vec<(usize, f64)>,
+    aggregate: Aggregate,
+    with_scores: bool,
+}
+
+impl Asked {
+    /// That of a call whose number of keys is argument `at`.
+    fn of(call: &Call<'_>, at: usize, algebra: Algebra, may_show: bool) -> Result<Self, Failure> {
+        let keys = key_count(call, at)?;
+        // A key of another type is told of first.
+        for place in at + 1..=at + keys {
+            members(call, place)?;
+        }
+        let mut asked = Self {
+            keys: (at + 1..=at + keys).map(|place| (place, 1.0)).collect(),
+            aggregate: Aggregate::Sum,
+            with_scores: false,
+        };
+        let mut at = at + 1 + keys;
+        let weighs = algebra != Algebra::Diff;
+        while at < call.args.len() {
+            let left = call.args.len() - at - 1;
+            if weighs && call.is(at, "weights") && left >= keys {
+                for (number, (_, weight)) in asked.keys.iter_mut().enumerate() {
+                    let given = score(call.arg(at + 1 + number));
+                    *weight = given.ok_or("ERR weight value is not a float")?;
+                }
+                at += keys;
+            } else if weighs && call.is(at, "aggregate") && left >= 1 {
+                at += 1;
+                asked.aggregate = if call.is(at, "sum") {
+                    Aggregate::Sum
+                } else if call.is(at, "min") {
+                    Aggregate::Min
+                } else if call.is(at, "max") {
+                    Aggregate::Max
+                } else {
+                    return Err(SYNTAX.into());
+                };
+            } else if may_show && call.is(at, "withscores") {
+                asked.with_scores = true;
+            } else {
+                return Err(SYNTAX.into());
+            }
+            at += 1;
+        }
+        Ok(asked)
+    }
+
+    /// How many members its keys have.
+    fn count(&self, call: &Call<'_>) -> Result<u64, Failure> {
+        self.keys.iter().try_fold(0, |sum, (at, _)| Ok(sum + members(call, *at)?))
+    }
+
+    /// What comes of it, in the order of scores.
+    fn pairs(&self, call: &Call<'_>, algebra: Algebra) -> Result<Vec<Pair>, Failure> {
+        let mut keys = self.keys.clone();
+        let mut lens = vec![];
+        for &(at, _) in &keys {
+            lens.push(members(call, at)?);
+        }
+        if algebra == Algebra::Inter && lens.contains(&0) {
+            return Ok(vec![]);
+        }
+        if algebra != Algebra::Diff {
+            // The smallest first: fewer are remembered, and sums are made in Redis' order.
+            let first = self.keys[0].0;
+            keys.sort_by_key(|(at, _)| lens[at - first]);
+        }
+        // By member its score, and how many of the keys had it.
+        let mut found: HashMap<Vec<u8>, (f64, usize)> = HashMap::new();
+        for (number, &(at, weight)) in keys.iter().enumerate() {
+            each(call, at, |member, score| {
+                let score = if (score * weight).is_nan() { 0.0 } else { score * weight };
+                match (found.get_mut(member), algebra) {
+                    (Some((_, known)), Algebra::Diff) if number > 0 => *known = 2,
+                    (Some((sum, known)), _) => {
+                        *sum = self.aggregate.of(*sum, score);
+                        *known += 1;
+                    }
+                    (None, Algebra::Inter | Algebra::Diff) if number > 0 => {}
+                    (None, _) => _ = found.insert(member.to_vec(), (score, 1)),
+                }
+            })?;
+        }
+        let wanted = match algebra {
+            Algebra::Union => None,
+            Algebra::Inter => Some(keys.len()),
+            Algebra::Diff => Some(1),
+        };
+        let kept = found.into_iter();
+        let kept = kept.filter(|(_, (_, known))| wanted.is_none_or(|wanted| *known == wanted));
+        let mut pairs: Vec<Pair> = kept.map(|(member, (score, _))| (member, score)).collect();
+        pairs.sort_by(|(a, x), (b, y)| x.total_cmp(y).then_with(|| a.cmp(b)));
+        Ok(pairs)
+    }
+}
+
+/// Whether a key holds a set, of which each member scores 1.
+fn is_set(call: &Call<'_>, at: usize) -> bool {
+    let is_set = |item: &Item<'_>| item.kind & !TREE == SET;
+    call.shared.store.peek(&call.key_at(at), call.now, is_set).unwrap_or(false)
+}
+
+/// The number of keys at argument `at`, which follow it.
+fn key_count(call: &Call<'_>, at: usize) -> Result<usize, Failure> {
+    let keys = call.integer(at)?;
+    if keys < 1 {
+        let name = String::from_utf8_lossy(call.arg(0)).to_ascii_lowercase();
+        return Err(Failure::err(&format!("at least 1 input key is needed for '{name}' command")));
+    }
+    let keys = usize::try_from(keys).unwrap_or(usize::MAX);
+    if keys > call.args.len() - at - 1 { Err(SYNTAX.into()) } else { Ok(keys) }
+}
+
+/// How many members a key has, which is a sorted set or a set.
+fn members(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
+    let key = call.key_at(at);
+    if is_set(call, at) { len::<Set>(call, &key) } else { len::<Zset>(call, &key) }
+}
+
+/// Shows each member of a key, and its score.
+fn each(call: &Call<'_>, at: usize, mut visit: impl FnMut(&[u8], f64)) -> Done {
+    let (key, whole) = (call.key_at(at), (0, u64::MAX, false));
+    if is_set(call, at) {
+        return walk::<Set>(call, &key, whole, |member| visit(member, 1.0));
+    }
+    walk::<Zset>(call, &key, whole, |body| {
+        let (member, score) = zset::pair(body);
+        visit(member, score);
+    })
+}
+
+fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
+    let asked = Asked::of(call, 1, algebra, true)?;
+    let count = asked.count(call)?;
+    let pairs = together(call, count, |call| asked.pairs(call, algebra))?;
+    reply_pairs(call, &pairs, asked.with_scores);
+    Ok(())
+}
+
+fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
+    let asked = Asked::of(call, 2, algebra, false)?;
+    let count = asked.count(call)?;
+    let event = match algebra {
+        Algebra::Union => "zunionstore",
+        Algebra::Inter => "zinterstore",
+        Algebra::Diff => "zdiffstore",
+    };
+    let stored = together(call, count, |call| {
+        let pairs = asked.pairs(call, algebra)?;
+        let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
+        let bodies: Vec<_> = bodies.collect();
+        replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, event))?;
+        Ok(bodies.len())
+    })?;
+    call.out.integer(stored as i64);
+    Ok(())
+}
+
+fn zintercard(call: &mut Call<'_>) -> Done {
+    let count = key_count(call, 1)?;
+    for place in 2..2 + count {
+        members(call, place)?;
+    }
+    let limit = super::set_algebra::limit(call, 2 + count)?;
+    let keys = (2..2 + count).map(|place| (place, 1.0)).collect();
+    let asked = Asked { keys, aggregate: Aggregate::Sum, with_scores: false };
+    let count = asked.count(call)?;
+    let found = together(call, count, |call| asked.pairs(call, Algebra::Inter))?.len();
+    call.out.integer(if limit > 0 { found.min(limit) } else { found } as i64);
+    Ok(())
+}

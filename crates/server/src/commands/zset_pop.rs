@@ -1,0 +1,138 @@
+//! Sorted sets: members taken out at the lower end or the upper.
+
+use super::elements::{change, count_at, key_count, len, together};
+use super::flag::{FAST, WRITE};
+use super::list_move::pop_count;
+use super::zset::{GROUP, Pair, reply_pairs};
+use super::{Call, Command, Done, Failure, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
+use crate::collection::STEP_ELEMENTS;
+use crate::collection::zset::{self, Zset};
+use crate::notify;
+use std::ops::Range;
+use store::Key;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    pops("zpopmin", |call| pop(call, End::Min), "Takes out those that score least."),
+    pops("zpopmax", |call| pop(call, End::Max), "Takes out those that score most."),
+    Command::new("zmpop", -4, WRITE, zmpop).keys(NO_KEY.and_counted(1)).access(access::POPS).doc(
+        GROUP,
+        "7.0.0",
+        "Takes members out of the first sorted set that has any.",
+    ),
+];
+
+const fn pops(name: &'static str, run: super::Handler, summary: &'static str) -> Command {
+    let command = Command::new(name, -2, WRITE | FAST, run).keys(ONE_KEY).access(access::POPS);
+    command.doc(GROUP, "5.0.0", summary)
+}
+
+/// An end of a sorted set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Min,
+    Max,
+}
+
+impl End {
+    const fn event(self) -> &'static str {
+        if matches!(self, Self::Min) { "zpopmin" } else { "zpopmax" }
+    }
+}
+
+/// Takes so many members out at an end, a step of them at a time.
+pub(super) fn take(
+    call: &Call<'_>,
+    key: &Key<'_>,
+    end: End,
+    count: u64,
+) -> Result<Vec<Pair>, Failure> {
+    let mut taken = vec![];
+    if count == 0 {
+        len::<Zset>(call, key)?;
+    }
+    while (taken.len() as u64) < count {
+        let step = (count - taken.len() as u64).min(STEP_ELEMENTS as u64);
+        let these = change::<Zset, _>(call, key, taken.is_empty(), |held| {
+            let mut show = |body: &[u8]| {
+                let (member, score) = zset::pair(body);
+                taken.push((member.to_vec(), score));
+                true
+            };
+            let (view, len) = (held.view(), held.view().len::<Zset>());
+            let these = if end == End::Min {
+                view.walk::<Zset>(0, step, &mut show)
+            } else {
+                view.walk_back::<Zset>(len.saturating_sub(1), step, &mut show)
+            };
+            zset::remove_span(held, if end == End::Min { 0 } else { len - these }, these);
+            Ok((these > 0, these))
+        })?;
+        if these == 0 {
+            break;
+        }
+    }
+    if !taken.is_empty() {
+        call.lost(notify::ZSET, end.event(), key.bytes);
+    }
+    Ok(taken)
+}
+
+fn pop(call: &mut Call<'_>, end: End) -> Done {
+    let count = match call.args.len() {
+        2 => None,
+        3 => Some(count_at(call, 2)?),
+        _ => return Err(wrong_number(end.event())),
+    };
+    let taken = take(call, &call.key_at(1), end, count.unwrap_or(1))?;
+    // One that is asked for without a number is no pair, for a client of either version.
+    if let (None, [(member, score)]) = (count, &taken[..]) {
+        call.out.array(2);
+        call.out.bulk(member);
+        call.out.double(*score);
+        return Ok(());
+    }
+    reply_pairs(call, &taken, true);
+    Ok(())
+}
+
+/// Takes members out of the first sorted set that has any, of those that are counted at argument
+/// `at`, and replies with them. Whether there was one.
+pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure> {
+    let keys = key_count(call, at, SYNTAX)?;
+    let behind = at + 1 + keys;
+    let end = if call.is(behind, "min") {
+        End::Min
+    } else if call.is(behind, "max") {
+        End::Max
+    } else {
+        return Err(SYNTAX.into());
+    };
+    let count = pop_count(call, behind + 1)?;
+    together(call, count, |call| pop_of(call, at + 1..behind, end, count))
+}
+
+fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
+    for place in keys {
+        let taken = take(call, &call.key_at(place), end, count)?;
+        if !taken.is_empty() {
+            call.out.array(2);
+            call.out.bulk(call.arg(place));
+            call.out.array(taken.len());
+            for (member, score) in taken {
+                call.out.array(2);
+                call.out.bulk(&member);
+                call.out.double(score);
+            }
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn zmpop(call: &mut Call<'_>) -> Done {
+    if !pop_first(call, 1)? {
+        call.out.null_array();
+    }
+    Ok(())
+}

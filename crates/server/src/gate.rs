@@ -1,0 +1,228 @@
+//! The gate of the workers: commands that run alone, and scripts that keep all others waiting.
+//!
+//! Each worker carries out the commands of one read in a batch of [`store::Gate`], which tells how
+//! batches and exclusive sections keep out of each other's way. A command that is about more than
+//! one key, and must not be seen half done, asks for an exclusive section with [`Call::alone`]:
+//! EXEC with all its commands, RENAME, MSET and their kin. Every other command is atomic because
+//! its key is.
+//!
+//! A section is mostly over in microseconds. That of a script may not be: it says so in
+//! [`Gate::script`], and once it has had the gate for `busy-reply-threshold` milliseconds the other
+//! workers wait no longer. They answer every command with BUSY, outside of any batch, but those
+//! that touch no key and may end the script, which have the flag `ALLOW_BUSY`. A script looks now
+//! and then whether it was killed.
+
+use crate::commands::{Call, Failure};
+use crate::shared::{Shared, View};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use store::{Alone, Entered};
+
+/// What clients are told while a script has the gate.
+pub(crate) const BUSY: &str = "BUSY Redis is busy running a script. You can only call SCRIPT KILL \
+    or SHUTDOWN NOSAVE.";
+
+/// Lets one worker be alone.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    gate: store::Gate,
+    script: Arc<Script>,
+}
+
+/// The script that has the gate, if one has.
+#[derive(Debug, Default)]
+pub(crate) struct Script {
+    /// One more than when it began, in milliseconds of the server's clock; 0 while there is none.
+    began: AtomicU64,
+    killed: AtomicBool,
+}
+
+impl Gate {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self { gate: store::Gate::new(workers), script: Arc::default() }
+    }
+
+    /// The script that runs alone.
+    pub(crate) const fn script(&self) -> &Arc<Script> {
+        &self.script
+    }
+
+    /// Ends a batch.
+    #[inline]
+    pub(crate) fn leave(&self, worker: usize) {
+        self.gate.leave(worker);
+    }
+
+    /// Whether a worker is alone, or waits to be: who has more commands ends its batch.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.gate.is_closed()
+    }
+}
+
+impl Script {
+    /// A script begins, in a worker that is alone.
+    pub(crate) fn begin(&self, now_ms: u64) {
+        self.killed.store(false, Ordering::Relaxed);
+        self.began.store(now_ms + 1, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub(crate) fn end(&self) {
+        self.began.store(0, Ordering::Relaxed);
+    }
+
+    /// Since when it runs, in milliseconds of the server's clock.
+    pub(crate) fn since_ms(&self) -> Option<u64> {
+        self.began.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Asks it to end.
+    pub(crate) fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    /// Begins a batch of a worker, which waits while another is alone; not for a script that has
+    /// kept it waiting too long.
+    #[inline]
+    pub(crate) fn enter(&self, view: &View, worker: usize) -> Entered {
+        self.gate.gate.enter(worker, || self.is_busy(view))
+    }
+
+    /// Whether a script has had the gate for so long that others are told.
+    pub(crate) fn is_busy(&self, view: &View) -> bool {
+        let most = view.settings.busy_reply_threshold;
+        let since = self.gate.script.since_ms().filter(|_| most > 0);
+        let now_ms = || self.clock.micros().0 / 1_000;
+        since.is_some_and(|since| now_ms().saturating_sub(since) >= most)
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Does `f` while no other worker carries out anything. Where a script is in the way for too
+    /// long `f` is not done, and the rest of the batch is looked at anew.
+    pub(crate) fn alone<R>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let Some(alone) = self.close() else {
+            self.session.turn_away();
+            return Err(BUSY.into());
+        };
+        if alone.is_late() {
+            self.now = self.shared.clock.now();
+        }
+        f(self)
+    }
+
+    /// Waits until this worker is alone.
+    fn close(&self) -> Option<Alone<'a>> {
+        let (shared, view) = (self.shared, self.view);
+        shared.gate.gate.close(self.session.client.place.worker, || shared.is_busy(view))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Handle, Settings, start};
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    #[test]
+    fn a_script_is_killed_alone_and_not_the_next() {
+        let script = Script::default();
+        assert_eq!(script.since_ms(), None);
+        script.begin(0);
+        assert_eq!(script.since_ms(), Some(0));
+        script.kill();
+        assert!(script.is_killed());
+        script.end();
+        script.begin(7);
+        assert_eq!((script.since_ms(), script.is_killed()), (Some(7), false));
+    }
+
+    fn connect(handle: &Handle) -> TcpStream {
+        let stream = TcpStream::connect(handle.addr()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    /// Sends lines at once, and checks the beginning of each reply line.
+    fn check(stream: &mut TcpStream, asked: &[(&str, &str)]) {
+        let lines: Vec<_> = asked.iter().flat_map(|(line, _)| [*line, "\r\n"]).collect();
+        stream.write_all(lines.concat().as_bytes()).unwrap();
+        for (line, wanted) in asked {
+            let (mut reply, mut byte) = (vec![], [0]);
+            while !reply.ends_with(b"\r\n") {
+                stream.read_exact(&mut byte).unwrap();
+                reply.extend(byte);
+            }
+            let reply = String::from_utf8(reply).unwrap();
+            assert!(reply.starts_with(wanted), "{line}: {reply}");
+        }
+    }
+
+    fn server() -> Handle {
+        let settings = Settings {
+            port: 0,
+            http_port: Some(0),
+            io_threads: 3,
+            busy_reply_threshold: 20,
+            ..Settings::default()
+        };
+        start(settings).unwrap()
+    }
+
+    /// A script is played by the thread of the test, in the name of one of three workers.
+    #[test]
+    fn others_are_told_of_a_long_script_and_may_end_it() {
+        const SAY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or";
+        let handle = server();
+        let (mut one, mut two) = (connect(&handle), connect(&handle));
+        check(&mut one, &[("SET a 1", "+OK")]);
+        check(&mut two, &[("MULTI", "+OK"), ("INCR a", "+QUEUED")]);
+        let shared = &handle.shared;
+        let alone = shared.gate.gate.close(2, || false).unwrap();
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
+        check(&mut one, &[("INCR a", SAY), ("MULTI", "+OK"), ("GET a", SAY)]);
+        check(&mut one, &[("EXEC", "-EXECABORT"), ("SHUTDOWN", SAY), ("nosuch", "-ERR unknown")]);
+        check(&mut two, &[("EXEC", "-EXECABORT Transaction discarded because of: BUSY")]);
+        shared.gate.script().end();
+        drop(alone);
+        shared.gate.leave(2);
+        check(&mut one, &[("INCR a", ":2")]);
+        let alone = shared.gate.gate.close(2, || false).unwrap();
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
+        assert!(!shared.gate.script().is_killed());
+        two.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
+        assert_eq!(two.read(&mut [0]).unwrap(), 0, "closed");
+        assert!(shared.gate.script().is_killed());
+        drop(alone);
+    }
+
+    /// The rest of a batch waits, and comes in its order, with a later time.
+    #[test]
+    fn who_waits_at_the_gate_goes_on() {
+        let handle = server();
+        let mut one = connect(&handle);
+        check(&mut one, &[("SET a 1 PX 30", "+OK")]);
+        let alone = handle.shared.gate.gate.close(2, || false).unwrap();
+        one.write_all(b"EXISTS a\r\nMSET a 2 b 2\r\nINCR a\r\n").unwrap();
+        one.set_read_timeout(Some(Duration::from_millis(60))).unwrap();
+        assert!(one.read(&mut [0]).is_err(), "nobody is answered");
+        drop(alone);
+        handle.shared.gate.leave(2);
+        one.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        check(&mut one, &[("PING", ":0")]);
+        check(&mut one, &[("PING", "+OK"), ("PING", ":3")]);
+    }
+}
