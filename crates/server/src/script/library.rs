@@ -57,6 +57,10 @@ impl Engine {
         call.shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
         call.shared.scripts.running.set_deadline(None);
+        // The hook that ended one would end what runs next.
+        if self.vm.as_ref().is_some_and(|vm| vm.watch(call.shared).is_err()) {
+            self.vm = None;
+        }
         let (functions, callbacks) = loaded?;
         let others = self.libraries.iter().filter(|(known, _)| **known != name);
         for (_, library) in others {

@@ -30,6 +30,7 @@ end
 
 -- What is told of the metatable of a front.
 local nothing = setmetatable({}, { __newindex = refuse })
+behind[nothing] = {}
 
 local function front(table)
   local shown = setmetatable({}, { __index = table, __newindex = refuse, __metatable = nothing })
@@ -105,7 +106,11 @@ function base.setmetatable(table, meta)
   return setmetatable(table, meta)
 end
 
-local of_strings = front(copied(getmetatable("")))
+-- The library of strings as scripts see it, which is not the one that methods are looked up in.
+local strings = copied(real.string)
+strings.dump = nil
+local string_front = front(strings)
+local of_strings = front { __index = string_front }
 
 function base.getmetatable(value)
   if type(value) == "string" then
@@ -162,9 +167,7 @@ function base.getfenv(where)
   return found
 end
 
-local strings = copied(real.string)
 local maths = copied(real.math)
-strings.dump = nil
 maths.random, maths.randomseed = rust.random, rust.randomseed
 
 local function fresh_cjson()
@@ -197,7 +200,7 @@ function coroutines.resume(...)
 end
 
 local libraries = {
-  string = front(strings),
+  string = string_front,
   table = front(tables),
   math = front(maths),
   coroutine = front(coroutines),

@@ -8,7 +8,8 @@ use super::random::Draws;
 use super::{api, bitop, cjson, cmsgpack, structs};
 use crate::shared::Shared;
 use mlua::{
-    ChunkMode, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value, VmState,
+    ChunkMode, Debug, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value,
+    VmState,
 };
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,8 @@ use std::time::Instant;
 const LOOKS_EVERY: u32 = 10_000;
 /// Memory of the state beyond which it is tidied when a script ends.
 const TIDY_FROM: usize = 8 << 20;
+/// The name of the prelude among chunks.
+const PRELUDE: &str = "=prelude";
 /// The parts of the standard library that are loaded; the prelude shows less of them.
 const LIBRARIES: [StdLib; 3] = [StdLib::TABLE, StdLib::STRING, StdLib::MATH];
 
@@ -60,7 +63,7 @@ impl Vm {
         let rust = helpers(&lua)?;
         rust.raw_set("eval_api", &eval_api)?;
         rust.raw_set("function_api", &function_api)?;
-        let prelude = lua.load(include_str!("prelude.lua")).set_name("=prelude");
+        let prelude = lua.load(include_str!("prelude.lua")).set_name(PRELUDE);
         let prelude = prelude.set_environment(lua.create_table()?).into_function()?;
         let world: Table = prelude.call((lua.globals(), rust))?;
         let eval: Table = world.raw_get("eval")?;
@@ -90,12 +93,9 @@ impl Vm {
         let script = Arc::clone(shared.gate.script());
         let triggers = HookTriggers::new().every_nth_instruction(LOOKS_EVERY);
         self.lua.set_global_hook(triggers, move |lua, _| {
-            let ends = running.ends(script.is_killed());
-            let Some(text) = ends else { return Ok(VmState::Continue) };
+            let Some(text) = running.ends(script.is_killed()) else { return Ok(VmState::Continue) };
             // From here on every line ends it, for it may catch the error.
-            lua.set_global_hook(HookTriggers::EVERY_LINE, move |_, _| {
-                Err(mlua::Error::runtime(text))
-            })?;
+            lua.set_global_hook(HookTriggers::EVERY_LINE, move |_, debug| ended(debug, text))?;
             Err(mlua::Error::runtime(text))
         })
     }
@@ -153,6 +153,14 @@ impl Vm {
     }
 }
 
+/// Ends a script where it is; the prelude tidies up behind it.
+fn ended(debug: &Debug<'_>, text: &'static str) -> Result<VmState> {
+    if debug.source().source.is_some_and(|source| source == PRELUDE) {
+        return Ok(VmState::Continue);
+    }
+    Err(mlua::Error::runtime(text))
+}
+
 /// What the prelude asks of Rust.
 fn helpers(lua: &Lua) -> Result<Table> {
     let rust = lua.create_table()?;
@@ -208,7 +216,7 @@ fn place(lua: &Lua) -> Option<(String, i64)> {
         let found = lua.inspect_stack(level, |debug| {
             let source = debug.source();
             let text = source.source.filter(|_| source.what != "C");
-            let text = text.filter(|text| text != "=prelude" && !text.starts_with("=("));
+            let text = text.filter(|text| text != PRELUDE && !text.starts_with("=("));
             let source = text?.trim_start_matches('=').to_owned();
             Some((source, debug.current_line().map_or(-1, |line| line as i64)))
         })?;
