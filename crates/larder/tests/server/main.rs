@@ -9,6 +9,7 @@ mod capture;
 mod client;
 mod clients;
 mod cluster;
+mod collections;
 mod compatibility;
 mod connections;
 mod dashboard;
