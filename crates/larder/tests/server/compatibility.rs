@@ -106,7 +106,6 @@ fn what_is_not_there_says_so() {
         ("SADD a b", "no sets"),
         ("ZADD a 1 b", "no sorted sets"),
         ("XADD a * b c", "no streams"),
-        ("EVAL 'return 1' 0", "no Lua"),
         ("REPLICAOF NO ONE", "without replication"),
         ("SENTINEL MASTERS", "no sentinel"),
     ] {

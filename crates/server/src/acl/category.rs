@@ -49,7 +49,7 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::BLOCKING, &["blocking"]),
         ] {
             // What a script does is asked when it does it.
-            if command.has(flag) && command.group != "scripting" {
+            if command.has(flag) && !command.has(flag::CARRIES) {
                 found.extend(names);
             }
         }

@@ -1,7 +1,9 @@
 //! FUNCTION and FCALL: libraries of functions in Lua. (`crate::script` runs them.)
 
 use super::command::{COUNTED_KEYS, access};
-use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE};
+use super::flag::{
+    ALLOW_BUSY, CARRIES, DENY_OOM, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE,
+};
 use super::{Call, Command, Databases, Done, Failure};
 use crate::glob;
 use crate::script::Library;
@@ -25,7 +27,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 const FUNCTION: &[Command] =
     &[
-        Command::new("function|load", -3, NO_SCRIPT | WRITE, load)
+        Command::new("function|load", -3, NO_SCRIPT | WRITE | DENY_OOM, load)
             .databases(Databases::Nothing)
             .doc("scripting", "7.0.0", "Loads a library."),
         Command::new("function|delete", 3, NO_SCRIPT | WRITE, delete)
@@ -54,7 +56,7 @@ const FUNCTION: &[Command] =
             "7.0.0",
             "All libraries as one text, for FUNCTION RESTORE of this server.",
         ),
-        Command::new("function|restore", -3, NO_SCRIPT | WRITE, restore)
+        Command::new("function|restore", -3, NO_SCRIPT | WRITE | DENY_OOM, restore)
             .databases(Databases::Nothing)
             .doc("scripting", "7.0.0", "Loads what FUNCTION DUMP wrote."),
         Command::new("function|help", 2, NO_SCRIPT, help).doc(

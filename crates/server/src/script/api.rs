@@ -30,11 +30,11 @@ pub(super) fn table(lua: &Lua, is_three: &Arc<AtomicBool>) -> Result<Table> {
     let parts = REDIS_VERSION.split('.').filter_map(|part| part.parse::<u32>().ok());
     api.raw_set("REDIS_VERSION", REDIS_VERSION)?;
     api.raw_set("REDIS_VERSION_NUM", parts.fold(0, |number, part| number << 8 | part))?;
-    api.raw_set("log", lua.create_function(log)?)?;
-    api.raw_set("sha1hex", lua.create_function(sha1hex)?)?;
+    api.raw_set("log", lua.create_function(|_, args| log(&args))?)?;
+    api.raw_set("sha1hex", lua.create_function(|lua, args| sha1hex(lua, &args))?)?;
     api.raw_set("error_reply", lua.create_function(|lua, args| one_field(lua, &args, "err"))?)?;
     api.raw_set("status_reply", lua.create_function(|lua, args| one_field(lua, &args, "ok"))?)?;
-    api.raw_set("set_repl", lua.create_function(set_repl)?)?;
+    api.raw_set("set_repl", lua.create_function(|_, args| set_repl(&args))?)?;
     let chosen = Arc::clone(is_three);
     let setresp = move |_: &Lua, args: MultiValue| {
         if args.len() != 1 {
@@ -73,7 +73,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-fn log(_: &Lua, args: MultiValue) -> Result<()> {
+fn log(args: &MultiValue) -> Result<()> {
     if args.len() < 2 {
         return Err(wrong("redis.log() requires two arguments or more."));
     }
@@ -94,7 +94,7 @@ fn log(_: &Lua, args: MultiValue) -> Result<()> {
     Ok(())
 }
 
-fn sha1hex(lua: &Lua, args: MultiValue) -> Result<mlua::String> {
+fn sha1hex(lua: &Lua, args: &MultiValue) -> Result<mlua::String> {
     if args.len() != 1 {
         return Err(wrong("wrong number of arguments"));
     }
@@ -130,7 +130,7 @@ fn error_text(text: &[u8]) -> Vec<u8> {
     if text.contains(&b' ') { text.to_vec() } else { [b"ERR ", text].concat() }
 }
 
-fn set_repl(_: &Lua, args: MultiValue) -> Result<()> {
+fn set_repl(args: &MultiValue) -> Result<()> {
     if args.len() != 1 {
         return Err(wrong("redis.set_repl() requires one argument."));
     }

@@ -96,12 +96,11 @@ fn pack_number(out: &mut Vec<u8>, number: f64) {
 
 fn pack_integer(out: &mut Vec<u8>, number: i64) {
     match number {
-        0..=0x7f => out.push(number as u8),
+        -32..=0x7f => out.push(number as u8),
         0x80..=0xff => out.extend_from_slice(&[0xcc, number as u8]),
         0x100..=0xffff => pack_long(out, 0xcd, &(number as u16).to_be_bytes()),
         0x1_0000..=0xffff_ffff => pack_long(out, 0xce, &(number as u32).to_be_bytes()),
         0x1_0000_0000.. => pack_long(out, 0xcf, &number.to_be_bytes()),
-        -32..=-1 => out.push(number as u8),
         -128..=-33 => out.extend_from_slice(&[0xd0, number as u8]),
         -0x8000..=-129 => pack_long(out, 0xd1, &(number as i16).to_be_bytes()),
         -0x8000_0000..=-0x8001 => pack_long(out, 0xd2, &(number as i32).to_be_bytes()),

@@ -57,7 +57,7 @@ fn first_line(text: &[u8]) -> Option<(impl Iterator<Item = &[u8]>, Option<usize>
     }
     let end = text.iter().position(|byte| *byte == b'\n');
     let line = &text[..end.unwrap_or(text.len())];
-    let words = line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     Some((words, end))
 }
 

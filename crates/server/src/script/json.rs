@@ -16,7 +16,7 @@ pub(super) fn decode(lua: &Lua, text: &[u8], settings: &Settings) -> Result<Valu
     let value = reader.value(token)?;
     match reader.next() {
         (Token::End, _) => Ok(value),
-        other => Err(reader.expected("the end", &other)),
+        other => Err(Reader::expected("the end", &other)),
     }
 }
 
@@ -67,7 +67,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn expected(&self, wanted: &str, (found, at): &Placed) -> Oops {
+    fn expected(wanted: &str, (found, at): &Placed) -> Oops {
         let (found, at) = (found.name(), at + 1);
         format!("Expected {wanted} but found {found} at character {at}").into()
     }
@@ -89,7 +89,7 @@ impl Reader<'_> {
             Token::Null => Value::NULL,
             Token::ObjectBegin => self.object()?,
             Token::ArrayBegin => self.array()?,
-            _ => return Err(self.expected("value", &token)),
+            _ => return Err(Self::expected("value", &token)),
         })
     }
 
@@ -103,11 +103,11 @@ impl Reader<'_> {
         }
         loop {
             let (Token::String(key), _) = token else {
-                return Err(self.expected("object key string", &token));
+                return Err(Self::expected("object key string", &token));
             };
             match self.next() {
                 (Token::Colon, _) => {}
-                other => return Err(self.expected("colon", &other)),
+                other => return Err(Self::expected("colon", &other)),
             }
             token = self.next();
             let value = self.value(token)?;
@@ -115,7 +115,7 @@ impl Reader<'_> {
             match self.next() {
                 (Token::ObjectEnd, _) => break,
                 (Token::Comma, _) => {}
-                other => return Err(self.expected("comma or object end", &other)),
+                other => return Err(Self::expected("comma or object end", &other)),
             }
             token = self.next();
         }
@@ -137,7 +137,7 @@ impl Reader<'_> {
             match self.next() {
                 (Token::ArrayEnd, _) => break,
                 (Token::Comma, _) => {}
-                other => return Err(self.expected("comma or array end", &other)),
+                other => return Err(Self::expected("comma or array end", &other)),
             }
             token = self.next();
         }
@@ -162,9 +162,8 @@ impl Reader<'_> {
             b'"' => self.string(),
             b'-' | b'0'..=b'9' => self.number(start),
             b'+' if self.settings.decode_invalid => self.number(start),
-            b'i' | b'I' | b'N' => self.odd_number(start),
             b'n' if self.follows("ull") => Token::Null,
-            b'n' => self.odd_number(start),
+            b'n' | b'N' | b'i' | b'I' => self.odd_number(start),
             b't' if self.follows("rue") => Token::Boolean(true),
             b'f' if self.follows("alse") => Token::Boolean(false),
             _ => Token::Wrong("invalid token"),
@@ -315,17 +314,15 @@ impl Reader<'_> {
                         b'n' => b'\n',
                         b'r' => b'\r',
                         b't' => b'\t',
-                        b'u' => match self.unicode() {
-                            Some(letter) => {
-                                let mut room = [0; 4];
-                                bytes.extend_from_slice(letter.encode_utf8(&mut room).as_bytes());
-                                continue;
-                            }
-                            None => {
+                        b'u' => {
+                            let Some(letter) = self.unicode() else {
                                 self.at -= 1;
                                 return Token::Wrong("invalid unicode escape code");
-                            }
-                        },
+                            };
+                            let mut room = [0; 4];
+                            bytes.extend_from_slice(letter.encode_utf8(&mut room).as_bytes());
+                            continue;
+                        }
                         _ => {
                             self.at -= 1;
                             return Token::Wrong("invalid escape code");

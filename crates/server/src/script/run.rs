@@ -118,9 +118,10 @@ fn run_in(vm: &Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlua::R
     let running = Arc::clone(&call.shared.scripts.running);
     vm.is_three.store(false, Relaxed);
     let rights = (runs.flags, runs.is_readonly);
-    let (api, run) = match runs.is_function {
-        true => (&vm.function_api, &vm.function_run),
-        false => (&vm.eval_api, &vm.eval_run),
+    let (api, run) = if runs.is_function {
+        (&vm.function_api, &vm.function_run)
+    } else {
+        (&vm.eval_api, &vm.eval_run)
     };
     let host = RefCell::new(Host::new(call, &running, &vm.is_three, rights));
     let (is_done, value) = lua.scope(|scope| {

@@ -73,7 +73,6 @@ impl<'a> Format<'a> {
                 b'h' | b'H' => 2,
                 b'l' | b'L' | b'T' | b'd' => 8,
                 b'f' => 4,
-                b's' | b' ' => 0,
                 b'c' => self.number(1)?,
                 b'i' | b'I' => {
                     let size = self.number(4)?;
@@ -86,7 +85,7 @@ impl<'a> Format<'a> {
                 _ => 0,
             };
             match letter {
-                b' ' => continue,
+                b' ' => {}
                 b'>' => self.is_big = true,
                 b'<' => self.is_big = false,
                 b'!' => {

@@ -124,13 +124,11 @@ impl Vm {
 
     /// Forgets one script, or all of them.
     pub(super) fn forget(&mut self, digest: Option<&[u8]>) -> Result<()> {
-        match digest {
-            Some(digest) => self.scripts.raw_set(self.lua.create_string(digest)?, Value::Nil),
-            None => {
-                self.scripts = self.lua.create_table()?;
-                self.lua.gc_collect()
-            }
+        if let Some(digest) = digest {
+            return self.scripts.raw_set(self.lua.create_string(digest)?, Value::Nil);
         }
+        self.scripts = self.lua.create_table()?;
+        self.lua.gc_collect()
     }
 
     /// The function of that name.
@@ -176,13 +174,13 @@ fn helpers(lua: &Lua) -> Result<Table> {
     rust.raw_set("clock", clock)?;
     let shown = |lua: &Lua, wrong: Value| translated(lua, &wrong);
     rust.raw_set("translated", lua.create_function(shown)?)?;
-    rust.raw_set("caught", lua.create_function(caught)?)?;
+    rust.raw_set("caught", lua.create_function(|lua, wrong| caught(lua, &wrong))?)?;
     Ok(rust)
 }
 
 /// The error that ends a script, as a table with its place.
-fn caught(lua: &Lua, wrong: Value) -> Result<Table> {
-    let table = match translated(lua, &wrong)? {
+fn caught(lua: &Lua, wrong: &Value) -> Result<Table> {
+    let table = match translated(lua, wrong)? {
         Value::Table(table) => table,
         Value::String(text) => wrong_table(lua, blameless(&text.as_bytes()))?,
         other @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_) | Value::Nil) => {
