@@ -14,6 +14,7 @@
 
 use crate::commands::{Call, Failure};
 use crate::shared::{Shared, View};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Alone, Entered};
 
@@ -25,7 +26,7 @@ pub(crate) const BUSY: &str = "BUSY Redis is busy running a script. You can only
 #[derive(Debug)]
 pub(crate) struct Gate {
     gate: store::Gate,
-    script: Script,
+    script: Arc<Script>,
 }
 
 /// The script that has the gate, if one has.
@@ -38,11 +39,11 @@ pub(crate) struct Script {
 
 impl Gate {
     pub(crate) fn new(workers: usize) -> Self {
-        Self { gate: store::Gate::new(workers), script: Script::default() }
+        Self { gate: store::Gate::new(workers), script: Arc::default() }
     }
 
     /// The script that runs alone.
-    pub(crate) const fn script(&self) -> &Script {
+    pub(crate) const fn script(&self) -> &Arc<Script> {
         &self.script
     }
 
@@ -59,7 +60,6 @@ impl Gate {
     }
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "no script is there yet"))]
 impl Script {
     /// A script begins, in a worker that is alone.
     pub(crate) fn begin(&self, now_ms: u64) {

@@ -44,6 +44,7 @@ mod replace;
 mod report;
 mod resident;
 mod room;
+mod script;
 mod serve;
 mod session;
 mod shared;
@@ -186,9 +187,13 @@ fn announce(shared: &Shared) {
     }
 }
 
+/// Room on the stack of a thread: scripts nest as deep as a thousand tables.
+const STACK: usize = 16 << 20;
+
 impl Handle {
     fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-        let thread = std::thread::Builder::new().name(name.into()).spawn(body);
+        let builder = std::thread::Builder::new().name(name.into()).stack_size(STACK);
+        let thread = builder.spawn(body);
         let thread = thread.map_err(|error| Error(format!("cannot start a thread: {error}")))?;
         self.threads.push(thread);
         Ok(())

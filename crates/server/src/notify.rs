@@ -154,7 +154,10 @@ pub(crate) fn looks_for_absent(view: &View) -> bool {
 /// The keys of a command about to be carried out that are not there.
 pub(crate) fn before<'a>(call: &Call<'a>) -> Vec<&'a [u8]> {
     let command = commands::find(call.arg(0)).map(commands::get);
-    let Some(command) = command.filter(|_| call.session.transaction.is_none()) else {
+    let runs = |command: &&commands::Command| {
+        call.session.transaction.is_none() && !command.has(flag::CARRIES)
+    };
+    let Some(command) = command.filter(runs) else {
         return vec![];
     };
     let places = command

@@ -152,6 +152,8 @@ pub(crate) struct Session {
     pub(crate) transaction: Option<Transaction>,
     /// Commands of a transaction are being carried out, of which none waits.
     pub(crate) executing: bool,
+    /// A script carries out commands.
+    pub(crate) scripted: bool,
     pub(crate) watched: Vec<Watched>,
     /// The command that waits.
     pub(crate) blocked: Option<Box<Wait>>,
@@ -189,6 +191,7 @@ impl Session {
             no_touch: false,
             transaction: None,
             executing: false,
+            scripted: false,
             watched: vec![],
             blocked: None,
             subscriptions: None,

@@ -23,6 +23,7 @@ use crate::pubsub::PubSub;
 use crate::quiet::Quiet;
 use crate::removals;
 use crate::report::Reports;
+use crate::script::Scripts;
 use crate::slowlog::SlowLog;
 use crate::stats::Stats;
 use crate::tls;
@@ -139,6 +140,8 @@ pub(crate) struct Shared {
     pub(crate) clients: Clients,
     pub(crate) stats: Stats,
     pub(crate) pubsub: PubSub,
+    /// Scripts and functions in Lua.
+    pub(crate) scripts: Scripts,
     /// Clients that keep what they have read.
     pub(crate) tracking: Tracking,
     /// Whether the store notes what leaves by itself.
@@ -262,6 +265,7 @@ impl Shared {
             clients: Clients::default(),
             stats: Stats::new(settings.io_threads, crate::commands::count()),
             pubsub: PubSub::default(),
+            scripts: Scripts::default(),
             tracking: Tracking::default(),
             removals_noted: AtomicBool::new(false),
             pause: Pause::default(),

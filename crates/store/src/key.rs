@@ -25,13 +25,15 @@ pub struct Key<'a> {
     pub bytes: &'a [u8],
     /// The hash of the text, different in every database.
     pub hash: u64,
+    /// A read that misses starts no stopwatch: whoever reads goes and fetches nothing.
+    pub is_untimed: bool,
 }
 
 impl<'a> Key<'a> {
     /// The key `bytes` of `tenant` in database `db`. `seed` must be that of the store.
     #[inline]
     pub fn new(seed: u64, tenant: TenantId, db: u8, bytes: &'a [u8]) -> Self {
-        Self { tenant, db, bytes, hash: hash_of(seed, db, bytes) }
+        Self { tenant, db, bytes, hash: hash_of(seed, db, bytes), is_untimed: false }
     }
 }
 

@@ -187,9 +187,11 @@ impl Shard {
         tenant.counters.misses += 1;
         tenant.counters.misses_expired += u64::from(place.is_some());
         self.tap.see(key, now, self.tick, Sighting::Miss, || Seen::NOTHING);
-        let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
-        if let Some((tenant, hash, reads)) = lost {
-            self.class_is_missed(tenant, hash, reads);
+        if !key.is_untimed {
+            let lost = self.stopwatch.start(key.tenant, key.hash, now.micros);
+            if let Some((tenant, hash, reads)) = lost {
+                self.class_is_missed(tenant, hash, reads);
+            }
         }
         None
     }

@@ -35,6 +35,8 @@ mod recipes;
 mod replays;
 mod replies;
 mod robust;
+mod script_clients;
+mod scripts;
 mod settings;
 #[cfg(all(target_os = "linux", not(debug_assertions)))]
 mod shifts;

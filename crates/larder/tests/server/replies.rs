@@ -1,4 +1,4 @@
-//! Replies, byte for byte as redis-server 7.0.15 gives them.
+//! Replies, byte for byte as redis-server 7.0.15 gives them, and to scripts as 7.2.6 does.
 //!
 //! `replies/record.py` recorded them. Each command goes to a fresh server over one connection, in
 //! both ways a client may send it: whole, and byte by byte.
@@ -8,6 +8,7 @@ use crate::process::serve;
 use wire::resp::{encode_command, split_line};
 
 const RECORDED: &str = include_str!("replies/recorded.txt");
+const SCRIPTS: &str = include_str!("replies/scripts_recorded.txt");
 
 /// The bytes a line of the recording stands for.
 fn unescape(text: &str) -> Vec<u8> {
@@ -26,10 +27,10 @@ fn without_setting(reply: Vec<u8>) -> Vec<u8> {
     }
 }
 
-fn compare(piecewise: bool) {
+fn compare(recorded: &str, piecewise: bool) {
     let server = serve("");
     let mut client = Client::new(server.addr());
-    let mut lines = RECORDED.lines();
+    let mut lines = recorded.lines();
     let mut compared = 0;
     while let (Some(line), Some(expected)) = (lines.next(), lines.next()) {
         let args = split_line(line.as_bytes()).unwrap();
@@ -65,11 +66,16 @@ fn compare(piecewise: bool) {
 
 #[test]
 fn every_reply_is_that_of_redis() {
-    compare(false);
+    compare(RECORDED, false);
 }
 
 /// A command that arrives byte by byte must be answered as one that arrives whole.
 #[test]
 fn also_when_commands_arrive_byte_by_byte() {
-    compare(true);
+    compare(RECORDED, true);
+}
+
+#[test]
+fn replies_to_scripts_are_those_of_redis() {
+    compare(SCRIPTS, false);
 }

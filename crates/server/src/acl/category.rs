@@ -48,7 +48,8 @@ pub(crate) fn of(command: &Command) -> Vec<&'static str> {
             (flag::PUBSUB, &["pubsub"]),
             (flag::BLOCKING, &["blocking"]),
         ] {
-            if command.has(flag) {
+            // What a script does is asked when it does it.
+            if command.has(flag) && !command.has(flag::CARRIES) {
                 found.extend(names);
             }
         }

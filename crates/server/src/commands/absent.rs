@@ -19,10 +19,6 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     ("sort sort_ro", "Larder does not sort; a sorted set is kept in order"),
     (
-        "eval eval_ro evalsha evalsha_ro fcall fcall_ro function script",
-        "Larder has no Lua scripts or functions",
-    ),
-    (
         "bgrewriteaof bgsave save",
         "Larder holds its data in memory alone; warm-restart-file keeps them across \
          a restart",

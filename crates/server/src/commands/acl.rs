@@ -1,6 +1,6 @@
 //! ACL: users, what they may do, and what was refused to them.
 
-use super::flag::{ADMIN, SECRET};
+use super::flag::{ADMIN, NO_SCRIPT, SECRET};
 use super::{Call, Command, Done, Failure, Refused, find, find_subcommand, get, wrong_number};
 use crate::acl::{self, Denied, Rules, What, WordError, category};
 use crate::clock::Clock;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[Command::container("acl", SECRET, ACL).doc(
+pub(super) const COMMANDS: &[Command] = &[Command::container("acl", SECRET | NO_SCRIPT, ACL).doc(
     "server",
     "6.0.0",
     "Who may come in, and what they may do.",
@@ -94,7 +94,11 @@ pub(super) fn note_wrong(call: &Call<'_>, name: &[u8]) {
 
 fn note(call: &Call<'_>, reason: &'static str, object: Vec<u8>, user: &str) {
     let in_multi = call.session.transaction.is_some() || call.session.executing;
-    let context = if in_multi { "multi" } else { "toplevel" };
+    let context = match in_multi {
+        _ if call.session.scripted => "lua",
+        true => "multi",
+        false => "toplevel",
+    };
     let what = What { reason, context, object, user: user.to_owned() };
     let (now_ms, max) = (call.now.micros.0 / 1_000, call.view.settings.acllog_max_len);
     let line = call.session.client.line(now_ms);

@@ -1,6 +1,6 @@
 //! The server: time, role, end, and what other servers persist or replicate.
 
-use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI};
+use super::flag::{ADMIN, ALLOW_BUSY, FAST, NO_MULTI, NO_SCRIPT};
 use super::{Call, Command, Done, NOT_AN_INTEGER, SYNTAX};
 use crate::clock::Clock;
 use crate::gate::BUSY;
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Answers when the server started: nothing is saved.",
     ),
-    Command::new("shutdown", -1, ADMIN | NO_MULTI | ALLOW_BUSY, shutdown).doc(
+    Command::new("shutdown", -1, ADMIN | NO_MULTI | ALLOW_BUSY | NO_SCRIPT, shutdown).doc(
         "server",
         "1.0.0",
         "Ends the server.",

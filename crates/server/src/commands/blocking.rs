@@ -10,7 +10,7 @@ use super::flag::{BLOCKING, DENY_OOM, FAST, WRITE};
 use super::list::{self, End};
 use super::list_move::{self, carry, move_access, pop_count};
 use super::{
-    Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, transaction, zset_pop,
+    Call, Command, Done, Failure, Handler, Keys, NO_KEY, SYNTAX, access, within, zset_pop,
 };
 use crate::blocked::{Awaited, Wait};
 use crate::value::{LIST, ZSET};
@@ -139,7 +139,7 @@ pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
     let done = super::resolve(call)
         .map_err(|refused| refused.tell(call))
-        .and_then(|number| transaction::carry_out(call, number));
+        .and_then(|number| within::carry_out(call, number));
     if let Err(failure) = done {
         super::fail(call, mark, &failure);
     }

@@ -2,7 +2,7 @@
 
 use super::client_filter::Filter;
 use super::connection::check_name;
-use super::flag::{ADMIN, UNEVEN, UNPAUSED};
+use super::flag::{ADMIN, NO_SCRIPT, UNEVEN, UNPAUSED};
 use super::{Call, Command, Done, Failure, SYNTAX, tracking};
 use crate::clients::Client;
 use crate::session::Mute;
@@ -13,7 +13,7 @@ use wire::resp::parse_integer;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
-    &[Command::container("client", 0, CLIENT).doc("connection", "2.4.0", "Connections.")];
+    &[Command::container("client", NO_SCRIPT, CLIENT).doc("connection", "2.4.0", "Connections.")];
 
 const CLIENT: &[Command] = &[
     Command::new("client|id", 2, 0, id).doc("connection", "5.0.0", "This connection's number."),

@@ -44,6 +44,8 @@ impl Keys {
 pub(crate) const NO_KEY: Keys = Keys::new(0, 0, 0);
 /// One key, the first argument.
 pub(crate) const ONE_KEY: Keys = Keys::new(1, 1, 1);
+/// As many keys as the second argument says, behind it.
+pub(crate) const COUNTED_KEYS: Keys = NO_KEY.and_counted(2);
 /// Every argument is a key.
 pub(crate) const ALL_KEYS: Keys = Keys::new(1, -1, 1);
 /// Every other argument is a key.
@@ -116,6 +118,10 @@ pub(crate) mod flag {
     pub(crate) const ALLOW_BUSY: u32 = 1 << 19;
     /// May wait for what others write.
     pub(crate) const BLOCKING: u32 = 1 << 20;
+    /// Not allowed in a script; neither are its subcommands.
+    pub(crate) const NO_SCRIPT: u32 = 1 << 22;
+    /// Its keys are only named: what it carries out reads and writes them.
+    pub(crate) const CARRIES: u32 = 1 << 23;
 
     /// Commands with any of these wait while writes are paused.
     pub(crate) const PAUSED: u32 = WRITE | MAY_REPLICATE;
@@ -127,6 +133,7 @@ pub(crate) mod flag {
         (DENY_OOM, "denyoom"),
         (ADMIN, "admin"),
         (PUBSUB, "pubsub"),
+        (NO_SCRIPT, "noscript"),
         (BLOCKING, "blocking"),
         (FAST, "fast"),
         (NO_AUTH, "no_auth"),

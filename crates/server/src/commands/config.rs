@@ -1,6 +1,6 @@
 //! CONFIG: settings of a running server.
 
-use super::flag::{ADMIN, SECRET};
+use super::flag::{ADMIN, NO_SCRIPT, SECRET};
 use super::{Call, Command, Done, Failure, wrong_number};
 use crate::config::directive::{Directive, When, all};
 use crate::config::{self, ignored};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
-    &[Command::container("config", SECRET, CONFIG).doc("server", "2.0.0", "Settings.")];
+    &[Command::container("config", SECRET | NO_SCRIPT, CONFIG).doc("server", "2.0.0", "Settings.")];
 
 const CONFIG: &[Command] = &[
     Command::new("config|get", -3, ADMIN, get).doc("server", "2.0.0", "Shows settings."),

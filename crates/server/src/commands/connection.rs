@@ -1,6 +1,6 @@
 //! The connection itself: greeting, authentication, database, end.
 
-use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, SECRET, UNQUEUED};
+use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUEUED};
 use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
 use crate::config::DEFAULT_USER;
 use crate::session::Mute;
@@ -14,12 +14,12 @@ pub(super) const COMMANDS: &[Command] = &[
         "Answers PONG, or the argument.",
     ),
     Command::new("echo", 2, FAST, echo).doc("connection", "1.0.0", "Answers the argument."),
-    Command::new("hello", -1, FAST | NO_AUTH | ALLOW_BUSY | SECRET, hello).doc(
+    Command::new("hello", -1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | SECRET, hello).doc(
         "connection",
         "6.0.0",
         "Chooses the protocol, and says who answers.",
     ),
-    Command::new("auth", -2, FAST | NO_AUTH | ALLOW_BUSY | SECRET, auth).doc(
+    Command::new("auth", -2, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | SECRET, auth).doc(
         "connection",
         "1.0.0",
         "Says who the client is.",
@@ -29,16 +29,10 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.0.0",
         "Chooses the database.",
     ),
-    Command::new("quit", -1, FAST | NO_AUTH | ALLOW_BUSY | LISTENING | UNQUEUED, quit).doc(
-        "connection",
-        "1.0.0",
-        "Closes the connection.",
-    ),
-    Command::new("reset", 1, FAST | NO_AUTH | ALLOW_BUSY | LISTENING | UNQUEUED, reset).doc(
-        "connection",
-        "6.2.0",
-        "Makes the connection as it was when it began.",
-    ),
+    Command::new("quit", -1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | LISTENING | UNQUEUED, quit)
+        .doc("connection", "1.0.0", "Closes the connection."),
+    Command::new("reset", 1, FAST | NO_AUTH | ALLOW_BUSY | NO_SCRIPT | LISTENING | UNQUEUED, reset)
+        .doc("connection", "6.2.0", "Makes the connection as it was when it began."),
 ];
 
 fn ping(call: &mut Call<'_>) -> Done {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use store::Scope;
 
 /// The version of Redis whose commands and replies these are. Clients branch on it.
-pub(super) const REDIS_VERSION: &str = "7.2.4";
+pub(crate) const REDIS_VERSION: &str = "7.2.4";
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[Command::new("info", -1, 0, info)
@@ -177,7 +177,7 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
         out.add(&format!("{name}_human"), human(bytes));
     }
     out.add("used_memory_peak_perc", format_args!("{:.2}%", 100.0 * ratio(used, peak)));
-    let overhead = buffers(call.shared);
+    let overhead = buffers(call.shared) + call.shared.scripts.usage.bytes();
     out.add("used_memory_overhead", overhead);
     out.add("used_memory_startup", 0);
     out.add("used_memory_dataset", used);
@@ -197,13 +197,8 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("active_defrag_running", 0);
     out.add("lazyfree_pending_objects", 0);
     out.add("lazyfreed_objects", 0);
-    absent(
-        out,
-        "used_memory_lua used_memory_scripts used_memory_scripts_eval used_memory_functions \
-         used_memory_vm_eval used_memory_vm_functions used_memory_vm_total number_of_functions \
-         number_of_libraries number_of_cached_scripts mem_total_replication_buffers \
-         mem_cluster_links",
-    );
+    scripts(call.shared, out);
+    absent(out, "mem_total_replication_buffers mem_cluster_links");
     // The allocator is seen from outside alone: what it holds beyond what is used.
     let beyond = resident.saturating_sub(used);
     out.add("allocator_frag_ratio", format_args!("{:.2}", ratio(resident, used)));
@@ -212,6 +207,28 @@ fn memory(call: &Call<'_>, out: &mut Fields) {
     out.add("allocator_rss_bytes", 0);
     out.add("rss_overhead_ratio", "1.00");
     out.add("rss_overhead_bytes", 0);
+}
+
+/// What scripts take: one interpreter runs both scripts and functions.
+fn scripts(shared: &Shared, out: &mut Fields) {
+    let usage = &shared.scripts.usage;
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    let (vm, eval, functions) =
+        (load(&usage.vm), load(&usage.script_bytes), load(&usage.function_bytes));
+    for (name, bytes) in [
+        ("used_memory_vm_eval", vm),
+        ("used_memory_lua", vm),
+        ("used_memory_scripts_eval", eval),
+        ("used_memory_vm_functions", 0),
+        ("used_memory_vm_total", vm),
+        ("used_memory_functions", functions),
+        ("used_memory_scripts", eval + functions),
+        ("number_of_cached_scripts", load(&usage.scripts)),
+        ("number_of_functions", load(&usage.functions)),
+        ("number_of_libraries", load(&usage.libraries)),
+    ] {
+        out.add(name, bytes);
+    }
 }
 
 /// Fields of what is not there, and so always zero, which exporters look for all the same.

@@ -1,6 +1,6 @@
 //! Commands that describe the server's commands, and say that it has no modules.
 
-use super::flag::{self, ADMIN};
+use super::flag::{self, ADMIN, NO_SCRIPT};
 use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
 use crate::acl::category;
 use crate::glob;
@@ -12,7 +12,11 @@ pub(super) const COMMANDS: &[Command] = &[
         "2.8.13",
         "The commands there are.",
     ),
-    Command::container("module", 0, MODULE).doc("server", "4.0.0", "Modules: there are none."),
+    Command::container("module", NO_SCRIPT, MODULE).doc(
+        "server",
+        "4.0.0",
+        "Modules: there are none.",
+    ),
 ];
 
 const COMMAND: &[Command] = &[

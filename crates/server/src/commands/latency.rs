@@ -1,13 +1,16 @@
 //! LATENCY: what took long of late, and how long commands take.
 
-use super::flag::ADMIN;
+use super::flag::{ADMIN, NO_SCRIPT};
 use super::introspection::by_name;
 use super::{Call, Command, Done, Failure, get, wrong_number};
 use crate::clock::Clock;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] =
-    &[Command::container("latency", 0, LATENCY).doc("server", "2.8.13", "Times of commands.")];
+pub(super) const COMMANDS: &[Command] = &[Command::container("latency", NO_SCRIPT, LATENCY).doc(
+    "server",
+    "2.8.13",
+    "Times of commands.",
+)];
 
 const LATENCY: &[Command] = &[
     Command::new("latency|doctor", 2, ADMIN, doctor).doc("server", "2.8.13", "What to do."),

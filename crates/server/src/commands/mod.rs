@@ -25,6 +25,7 @@ mod counter;
 mod draw;
 mod elements;
 mod foreign;
+mod function;
 mod hash;
 mod hash_ex;
 mod hash_life;
@@ -46,12 +47,14 @@ mod pubsub;
 mod relocate;
 mod scan;
 mod scan_options;
+mod script;
 mod set;
 mod set_algebra;
 pub(crate) mod slowlog;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
+pub(crate) mod within;
 mod zset;
 mod zset_algebra;
 mod zset_pop;
@@ -61,6 +64,7 @@ pub(crate) use absent::is_absent;
 pub(crate) use blocking::run_again;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
+pub(crate) use info::REDIS_VERSION;
 
 use crate::acl::Denied;
 use crate::clients::Client;
@@ -103,6 +107,8 @@ const FAMILIES: &[&[Command]] = &[
     client::COMMANDS,
     acl::COMMANDS,
     transaction::COMMANDS,
+    script::COMMANDS,
+    function::COMMANDS,
     pubsub::COMMANDS,
     introspection::COMMANDS,
     latency::COMMANDS,
@@ -216,7 +222,9 @@ impl<'a> Call<'a> {
     #[inline(always)]
     pub(crate) fn key<'k>(&self, bytes: &'k [u8]) -> Key<'k> {
         let tenant = self.session.owners.of(bytes);
-        self.shared.store.key(tenant, self.session.db, bytes)
+        let key = self.shared.store.key(tenant, self.session.db, bytes);
+        // The client of a script is not there to fetch what the script misses.
+        Key { is_untimed: self.session.scripted, ..key }
     }
 
     /// The key at argument `at`.

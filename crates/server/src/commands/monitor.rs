@@ -13,7 +13,7 @@
 //! is written. The life is in milliseconds: the one that is set, or what is left of it; 0 for none.
 //! The penalty is in microseconds, 0 where none is known.
 
-use super::flag::{ADMIN, NO_EXEC, SECRET, UNTRACED};
+use super::flag::{ADMIN, NO_EXEC, NO_SCRIPT, SECRET, UNTRACED};
 use super::life::{Life, ends};
 use super::{Call, Command, Done, SYNTAX, find, get};
 use crate::clock::Clock;
@@ -24,8 +24,12 @@ use std::io::Write;
 use store::Item;
 
 /// This family.
-pub(super) const COMMANDS: &[Command] = &[Command::new("monitor", -1, ADMIN | NO_EXEC, monitor)
-    .doc("server", "1.0.0", "Shows every command, or a trace of sampled keys.")];
+pub(super) const COMMANDS: &[Command] =
+    &[Command::new("monitor", -1, ADMIN | NO_EXEC | NO_SCRIPT, monitor).doc(
+        "server",
+        "1.0.0",
+        "Shows every command, or a trace of sampled keys.",
+    )];
 
 /// Whether a command's arguments may be secrets.
 pub(super) fn is_secret(name: &[u8]) -> bool {
@@ -84,7 +88,8 @@ pub(crate) fn show(call: &Call<'_>) {
     let monitors = &call.shared.monitors;
     let now = Clock::unix_us();
     if monitors.is_wanted(MONITOR) && !is_secret(call.arg(0)) {
-        let (db, address) = (call.session.db, &call.session.client.address);
+        let (db, address) = (call.session.db, call.session.client.address.as_str());
+        let address = if call.session.scripted { "lua" } else { address };
         let (seconds, micros) = (now / 1_000_000, now % 1_000_000);
         let mut line = format!("+{seconds}.{micros:06} [{db} {address}]").into_bytes();
         for arg in call.args.iter_from(0) {

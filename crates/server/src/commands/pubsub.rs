@@ -1,36 +1,39 @@
 //! SUBSCRIBE, PUBLISH and their kin.
 
-use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, PUBSUB, SLOTTED, UNEVEN};
+use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN};
 use super::{Call, Channels, Command, Done, wrong_number};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("subscribe", -2, PUBSUB | LISTENING | UNEVEN, |call| {
+    Command::new("subscribe", -2, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         subscribe(call, Kind::Channel)
     })
     .channels(Channels::All)
     .doc("pubsub", "2.0.0", "Listens to channels."),
-    Command::new("unsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+    Command::new("unsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Channel)
     })
     .doc("pubsub", "2.0.0", "Stops listening to channels."),
-    Command::new("psubscribe", -2, PUBSUB | LISTENING | UNEVEN, |call| {
+    Command::new("psubscribe", -2, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         subscribe(call, Kind::Pattern)
     })
     .channels(Channels::Patterns)
     .doc("pubsub", "2.0.0", "Listens to all channels that match."),
-    Command::new("punsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+    Command::new("punsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Pattern)
     })
     .doc("pubsub", "2.0.0", "Stops listening to patterns."),
-    Command::new("ssubscribe", -2, PUBSUB | LISTENING | UNEVEN | NO_EXEC | SLOTTED, |call| {
-        subscribe(call, Kind::Sharded)
-    })
+    Command::new(
+        "ssubscribe",
+        -2,
+        NO_SCRIPT | PUBSUB | LISTENING | UNEVEN | NO_EXEC | SLOTTED,
+        |call| subscribe(call, Kind::Sharded),
+    )
     .channels(Channels::All)
     .doc("pubsub", "7.0.0", "Listens to shard channels."),
-    Command::new("sunsubscribe", -1, PUBSUB | LISTENING | UNEVEN, |call| {
+    Command::new("sunsubscribe", -1, NO_SCRIPT | PUBSUB | LISTENING | UNEVEN, |call| {
         unsubscribe(call, Kind::Sharded)
     })
     .doc("pubsub", "7.0.0", "Stops listening to shard channels."),

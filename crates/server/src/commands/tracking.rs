@@ -1,7 +1,7 @@
 //! CLIENT TRACKING and its kin: what a client wants to hear of the keys that it keeps for itself.
 //! (`crate::tracking` knows who has read what.)
 
-use super::flag::{READ, WRITE};
+use super::flag::{CARRIES, READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
 use crate::removals;
 use crate::session::Tracks;
@@ -243,7 +243,7 @@ fn called(call: &Call<'_>) -> Option<&'static Command> {
     if call.session.transaction.is_some() {
         return None;
     }
-    find(call.arg(0)).map(get).filter(|command| command.keys.is_any())
+    find(call.arg(0)).map(get).filter(|command| command.keys.is_any() && !command.has(CARRIES))
 }
 
 /// Remembers what a client that tracks is about to read.

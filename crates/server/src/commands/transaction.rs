@@ -5,13 +5,13 @@
 //! compares what a key held with what it holds at EXEC: a value that was changed and changed back
 //! counts as unchanged.
 
-use super::flag::{ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, UNEVEN, UNQUEUED, UNTRACED};
+use super::flag::{
+    ABORTS, ALLOW_BUSY, DENY_OOM, FAST, NO_EXEC, NO_SCRIPT, UNEVEN, UNQUEUED, UNTRACED,
+};
 use super::{
-    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full,
-    tracking,
+    ALL_KEYS, Call, Command, Databases, Done, Failure, OUT_OF_MEMORY, access, get, is_full, within,
 };
 use crate::hash::View;
-use crate::notify;
 use crate::session::{Transaction, Watched};
 use base::hash;
 use std::sync::atomic::Ordering;
@@ -20,26 +20,26 @@ use wire::resp::{Decoder, Limits, encode_command};
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    Command::new("multi", 1, FAST | UNQUEUED | ALLOW_BUSY, multi).doc(
+    Command::new("multi", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, multi).doc(
         "transactions",
         "1.2.0",
         "Queues the commands that follow.",
     ),
-    Command::new("exec", 1, UNQUEUED | ABORTS, exec).doc(
+    Command::new("exec", 1, UNQUEUED | ABORTS | NO_SCRIPT, exec).doc(
         "transactions",
         "1.2.0",
         "Carries out the queued commands.",
     ),
-    Command::new("discard", 1, FAST | UNQUEUED | ALLOW_BUSY, discard).doc(
+    Command::new("discard", 1, FAST | UNQUEUED | ALLOW_BUSY | NO_SCRIPT, discard).doc(
         "transactions",
         "2.0.0",
         "Drops the queued commands.",
     ),
-    Command::new("watch", -2, FAST | UNQUEUED | UNTRACED, watch)
+    Command::new("watch", -2, FAST | UNQUEUED | UNTRACED | NO_SCRIPT, watch)
         .keys(ALL_KEYS)
         .access(access::ASKS)
         .doc("transactions", "2.2.0", "Lets EXEC depend on keys being as they are."),
-    Command::new("unwatch", 1, FAST | ALLOW_BUSY, unwatch).doc(
+    Command::new("unwatch", 1, FAST | ALLOW_BUSY | NO_SCRIPT, unwatch).doc(
         "transactions",
         "2.2.0",
         "Forgets what WATCH asked for.",
@@ -172,29 +172,7 @@ fn run(call: &mut Call<'_>) -> Done {
         let name = get(number).name.to_ascii_uppercase();
         return Err(Failure::err(&format!("{name} isn't allowed for a DENY BLOCKING client")));
     }
-    let counters = &call.shared.stats.workers[call.session.client.place.worker];
-    counters.commands[number as usize].calls.add(1);
-    let result = carry_out(call, number);
-    if result.is_err() {
-        counters.commands[number as usize].failed.add(1);
-    }
-    result
-}
-
-/// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
-pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
-    let tracked = call.shared.tracking.is_active();
-    if tracked {
-        tracking::before(call);
-    }
-    let looks = notify::looks_for_absent(call.view);
-    let absent = if looks { notify::before(call) } else { vec![] };
-    let result = (get(number).run)(call);
-    if tracked {
-        tracking::after(call);
-    }
-    notify::after(call, &absent);
-    result
+    within::counted(call, number)
 }
 
 fn discard(call: &mut Call<'_>) -> Done {

@@ -2,7 +2,7 @@
 
 use super::{at, key, limited};
 use crate::{
-    Bounds, Change, Config, Item, Now, RemovalCause, RemovalListener, Scope, Store, charge,
+    Bounds, Change, Config, Item, Key, Now, RemovalCause, RemovalListener, Scope, Store, charge,
 };
 use base::{Bytes, Filter, Micros, Sighting};
 use std::collections::BTreeMap;
@@ -177,6 +177,26 @@ fn a_fetch_is_timed_from_the_miss_to_the_write() {
     (0..20).for_each(|_| store.fade_penalties(0.5));
     let known = store.tenant_stats(0).penalty;
     assert!((known.count - 20.0).abs() < 1e-6, "the last are kept: {known:?}");
+}
+
+/// A script that misses fetches nothing, but what it writes ends a fetch that a client began.
+#[test]
+fn a_miss_of_a_script_starts_no_stopwatch() {
+    let store = store();
+    store.set_stopwatch(true);
+    let us = |micros| Now { unix_ms: 1, micros: Micros(micros) };
+    let client = key(&store, 0, b"key");
+    let script = Key { is_untimed: true, ..client };
+    store.get(&script, us(100), |_| ());
+    store.set(&script, b"v", None, us(200)).unwrap();
+    assert_eq!(store.tenant_stats(0).penalty.count, 0.0);
+    store.delete(&client, us(300));
+    store.get(&client, us(400), |_| ());
+    store.get(&script, us(500), |_| ());
+    store.set(&script, b"v", None, us(900)).unwrap();
+    let penalty = store.tenant_stats(0).penalty;
+    assert_eq!((penalty.count, penalty.waiters), (1.0, 0.0));
+    assert_eq!(store.tenant_stats(0).counters.misses, 3, "it is a miss all the same");
 }
 
 #[test]

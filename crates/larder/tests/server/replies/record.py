@@ -1,6 +1,8 @@
-"""Records what redis-server answers to commands.txt, for tests/replies.rs to compare with.
+"""Records what redis-server answers to a list of commands, for tests/replies.rs to compare with.
 
-    redis-server --port 7399 --save '' & python3 record.py 7399 > recorded.txt
+    redis-server --port 7399 --save '' & python3 record.py commands.txt 7399 > recorded.txt
+
+redis-server is 7.0.15 for commands.txt, and 7.2.6 for scripts.txt.
 
 Each command is followed by the bytes of its reply, escaped. With a second port the replies of the
 server there are compared instead, and the differences printed.
@@ -15,7 +17,7 @@ import sys
 def words(line):
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
-    return [word.encode() for word in lexer]
+    return [word.replace("\\n", "\n").encode() for word in lexer]
 
 
 class Connection:
@@ -44,9 +46,9 @@ class Connection:
 
 def main():
     here = pathlib.Path(__file__).parent
-    lines = [line for line in (here / "commands.txt").read_text().splitlines()]
+    lines = [line for line in (here / sys.argv[1]).read_text().splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
-    connections = [Connection(int(port)) for port in sys.argv[1:3]]
+    connections = [Connection(int(port)) for port in sys.argv[2:4]]
     for line in lines:
         replies = [connection.ask(line) for connection in connections]
         if line in ("HELLO 2", "HELLO 3"):

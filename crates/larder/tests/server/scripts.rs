@@ -1,0 +1,271 @@
+//! Scripts beyond single replies: what bounds them, what others see of them, what they may not do.
+//! (`replies/scripts.txt` has the replies, `script_clients.rs` what clients send.)
+
+use crate::client::Client;
+use crate::process::serve;
+use std::time::{Duration, Instant};
+
+fn eval(client: &mut Client, script: &str) -> String {
+    client.ask(&format!("EVAL \"{script}\" 0"))
+}
+
+/// Sends a command and does not wait for its reply.
+fn begin(client: &mut Client, script: &str) {
+    let len = script.len();
+    client.send(format!("*3\r\n$4\r\nEVAL\r\n${len}\r\n{script}\r\n$1\r\n0\r\n").as_bytes());
+}
+
+/// Asks until the reply begins so.
+fn until(client: &mut Client, line: &str, wanted: &str) {
+    let begun = Instant::now();
+    loop {
+        let reply = client.ask(line);
+        if reply.starts_with(wanted) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{line}: {reply}");
+    }
+}
+
+#[test]
+fn a_script_that_does_not_end_is_killed() {
+    let server = serve("--busy-reply-threshold 50 --io-threads 3");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    assert!(two.ask("SCRIPT KILL").starts_with("-NOTBUSY"));
+    for script in [
+        "while true do end",
+        "while true do pcall(function() while true do end end) end",
+        "coroutine.wrap(function() while true do end end)()",
+    ] {
+        begin(&mut one, script);
+        until(&mut two, "GET x", "-BUSY Redis is busy running a script.");
+        assert!(two.ask("FUNCTION KILL").starts_with("-BUSY"));
+        assert_eq!(two.ask("SCRIPT KILL"), "+OK\r\n");
+        let reply = String::from_utf8(one.reply()).unwrap();
+        assert!(reply.starts_with("-ERR Script killed by user with SCRIPT KILL"), "{reply}");
+        until(&mut two, "GET x", "$-1");
+        assert_eq!(eval(&mut one, "return 1"), ":1\r\n", "what follows is not ended");
+    }
+}
+
+/// What has written is not ended half way.
+#[test]
+fn a_script_that_wrote_is_not_killed() {
+    let server = serve("--busy-reply-threshold 20 --io-threads 3");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    let script = "redis.call('set', 'x', 1) local till = os.clock() + 1 \
+                  while os.clock() < till do end return redis.call('incr', 'x')";
+    begin(&mut one, script);
+    until(&mut two, "GET x", "-BUSY");
+    assert!(two.ask("SCRIPT KILL").starts_with("-UNKILLABLE"));
+    assert_eq!(one.reply(), b":2\r\n");
+}
+
+#[test]
+fn memory_of_scripts_is_bounded() {
+    let server = serve("--maxmemory 64mb");
+    let mut client = Client::new(server.addr());
+    client.ask(
+        "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', \
+                function() return 7 end)\"",
+    );
+    let much = "local all = {} for at = 1, 1e9 do all[at] = string.rep(at, 1000) end";
+    assert!(eval(&mut client, much).starts_with("-ERR not enough memory"));
+    let caught = format!("local ok, wrong = pcall(function() {much} end) return wrong");
+    assert_eq!(eval(&mut client, &caught), "$17\r\nnot enough memory\r\n");
+    assert_eq!(eval(&mut client, "return 1"), ":1\r\n");
+    assert_eq!(client.value("FCALL f 0"), "7", "libraries are there again");
+    let used: u64 = client.info("used_memory_vm_total").parse().unwrap();
+    assert!(used > 10_000 && used < 40 << 20, "{used}");
+    assert_eq!(client.info("number_of_functions"), "1");
+}
+
+/// Scripts that EVAL brought make room for newer ones, those of SCRIPT LOAD stay.
+#[test]
+fn scripts_are_forgotten_when_they_are_many() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let kept = client.value("SCRIPT LOAD \"return 'kept'\"");
+    let first = client.value("EVAL \"return redis.sha1hex('return 0')\" 0");
+    for at in 0..600 {
+        assert_eq!(eval(&mut client, &format!("return {at}")), format!(":{at}\r\n"));
+    }
+    assert_eq!(client.ask(&format!("SCRIPT EXISTS {kept} {first}")), "*2\r\n:1\r\n:0\r\n");
+    assert_eq!(client.info("number_of_cached_scripts"), "501");
+    assert_eq!(eval(&mut client, "return 0"), ":0\r\n");
+}
+
+/// No script changes what others see.
+#[test]
+fn a_script_leaves_nothing_behind() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    for script in [
+        "redis.call = nil",
+        "string.format = nil",
+        "rawset(_G, 'x', 1)",
+        "rawset(redis, 'call', 1)",
+        "setmetatable(_G, {})",
+        "getmetatable('').__index = 1",
+        "getmetatable('').__index.upper = nil",
+        "getmetatable(_G).__index = 1",
+        "for _, value in pairs(_G) do if type(value) == 'table' and value ~= _G then \
+         value.x = 1 end end",
+        "table.insert(_G, 1)",
+        "setfenv(0, {})",
+        "local f = loadstring('x = 1') f()",
+    ] {
+        let reply = eval(&mut client, script);
+        assert!(reply.contains("Attempt to modify a readonly table"), "{script}: {reply}");
+    }
+    for script in [
+        "KEYS.x, ARGV.x = 1, 1",
+        "getfenv(redis.call).x = nil",
+        "local f = setfenv(pairs, {})",
+        "select(2, pairs(_G)).string = nil",
+        "local real = select(2, pairs(redis)) real.call = nil",
+    ] {
+        eval(&mut client, script);
+    }
+    let check = "return {type(redis.call), ('a'):upper(), #KEYS, type(string.format), \
+                 tostring(KEYS.x), tostring(rawget(_G, 'x'))}";
+    let wanted = "*6\r\n$8\r\nfunction\r\n$1\r\nA\r\n:0\r\n$8\r\nfunction\r\n$3\r\nnil\r\n\
+                  $3\r\nnil\r\n";
+    assert_eq!(eval(&mut client, check), wanted);
+    for name in ["io", "debug", "package", "require", "dofile", "loadfile", "print", "newproxy"] {
+        let reply = eval(&mut client, &format!("return {name}"));
+        assert!(reply.contains("nonexistent global variable"), "{name}: {reply}");
+    }
+}
+
+/// The client's own state is what it was.
+#[test]
+fn the_client_is_as_it_was_after_a_script() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    assert_eq!(eval(&mut client, "redis.call('select', 3) redis.call('set', 'a', 1)"), "$-1\r\n");
+    assert_eq!(client.value("EXISTS a"), "0");
+    assert_eq!(eval(&mut client, "return redis.call('blpop', 'none', 0)"), "$-1\r\n");
+    client.ask("MULTI");
+    client.ask("SET a 1");
+    client.ask("EVAL \"return redis.call('incr', KEYS[1])\" 1 a");
+    assert_eq!(client.ask("EXEC"), "*2\r\n+OK\r\n:2\r\n");
+}
+
+/// Two threads, two keys: nobody sees one changed without the other.
+#[test]
+fn scripts_run_alone() {
+    let server = serve("--io-threads 3");
+    let address = server.addr();
+    let write = "for at = 1, 2 do redis.call('incr', KEYS[at]) end";
+    let read = "return redis.call('get', KEYS[1]) == redis.call('get', KEYS[2])";
+    let threads: Vec<_> = (0..4)
+        .map(|at| {
+            let script = if at % 2 == 0 { write } else { read };
+            std::thread::spawn(move || {
+                let mut client = Client::new(address);
+                for _ in 0..500 {
+                    let reply = client.ask(&format!("EVAL \"{script}\" 2 a b"));
+                    assert_eq!(reply, if at % 2 == 0 { "$-1\r\n" } else { ":1\r\n" });
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(Client::new(address).ask("MGET a b"), "*2\r\n$4\r\n1000\r\n$4\r\n1000\r\n");
+}
+
+#[test]
+fn rights_hold_inside_of_scripts() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("ACL SETUSER app on nopass ~app:* +@all -incr");
+    client.ask("AUTH app any");
+    let call = |script: &str, keys: &str| format!("EVAL \"return {script}\" {keys}");
+    assert_eq!(client.ask(&call("redis.call('set', KEYS[1], 1)", "1 app:a")), "+OK\r\n");
+    assert!(client.ask(&call("1", "1 other")).starts_with("-NOPERM"), "its keys are checked");
+    let error = client.ask(&call("redis.call('get', 'other')", "0"));
+    assert!(error.starts_with("-ERR ACL failure in script: No permissions"), "{error}");
+    let error = client.ask(&call("redis.call('incr', 'app:a')", "0"));
+    assert!(error.starts_with("-ERR ACL failure in script: User app has no perm"), "{error}");
+    assert_eq!(client.ask(&call("redis.acl_check_cmd('incr', 'app:a')", "0")), "$-1\r\n");
+    assert_eq!(client.ask(&call("redis.acl_check_cmd('get', 'app:a')", "0")), ":1\r\n");
+    client.ask("AUTH default any");
+    assert!(client.ask("ACL LOG").contains("$3\r\nlua\r\n"));
+    client.ask("ACL SETUSER reader on nopass ~* -@all +@read");
+    client.ask("AUTH reader any");
+    assert!(client.ask("EVAL_RO \"return 1\" 0").starts_with("-NOPERM"), "no @read lets it in");
+}
+
+#[test]
+fn a_full_server_runs_what_frees() {
+    let server = serve("--maxmemory 3mb --maxmemory-policy noeviction");
+    let mut client = Client::new(server.addr());
+    let value = "x".repeat(100_000);
+    let mut at = 0;
+    while client.ask(&format!("SET key:{at} {value}")).starts_with('+') {
+        at += 1;
+    }
+    client.ask("CONFIG SET maxmemory 1mb");
+    let reply = eval(&mut client, "return redis.call('set', 'a', 1)");
+    assert!(reply.starts_with("-OOM command not allowed"), "{reply}");
+    let refused = client.ask("EVAL \"#!lua\\nreturn 1\" 0");
+    assert!(refused.starts_with("-OOM allow-oom flag is not set on the script"), "{refused}");
+    assert_eq!(client.ask("EVAL \"#!lua flags=allow-oom\\nreturn 1\" 0"), ":1\r\n");
+    assert_eq!(eval(&mut client, "return redis.call('del', 'key:0')"), ":1\r\n");
+}
+
+/// What a script does is seen: by MONITOR, by counts, by listeners, by caches of clients.
+#[test]
+fn what_a_script_does_is_seen() {
+    let server = serve("--notify-keyspace-events KEA");
+    let (mut client, mut watcher) = (Client::new(server.addr()), Client::new(server.addr()));
+    let mut listener = Client::new(server.addr());
+    listener.ask("SUBSCRIBE __keyspace@0__:a");
+    watcher.ask("MONITOR");
+    assert_eq!(eval(&mut client, "return redis.call('set', 'a', 1)"), "+OK\r\n");
+    let first = String::from_utf8(watcher.reply()).unwrap();
+    let second = String::from_utf8(watcher.reply()).unwrap();
+    assert!(
+        first.contains("\"EVAL\"") && second.contains("[0 lua] \"set\" \"a\" \"1\""),
+        "{second}"
+    );
+    assert!(String::from_utf8(listener.reply()).unwrap().ends_with("set\r\n"));
+    let stats = client.value("INFO commandstats");
+    assert!(stats.contains("cmdstat_set:calls=1,") && stats.contains("cmdstat_eval:calls=1,"));
+    let mut tracker = Client::new(server.addr());
+    tracker.ask("HELLO 3");
+    tracker.ask("CLIENT TRACKING on");
+    tracker.ask("EVAL \"return redis.call('get', 'a')\" 0");
+    eval(&mut client, "redis.call('incr', 'a')");
+    assert!(String::from_utf8(tracker.reply()).unwrap().contains("invalidate"));
+}
+
+#[test]
+fn functions_outlive_what_loads_them() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let code = "#!lua name=lib\\nlocal count = 0 redis.register_function('next', \
+                function() count = count + 1 return count end)";
+    assert_eq!(client.value(&format!("FUNCTION LOAD \"{code}\"")), "lib");
+    let mut other = Client::new(server.addr());
+    assert_eq!(client.value("FCALL next 0"), "1");
+    assert_eq!(other.value("FCALL NEXT 0"), "2", "by any client, in any case");
+    client.ask("SCRIPT FLUSH");
+    assert_eq!(client.value("FCALL next 0"), "3");
+    let loads = client.ask("FUNCTION LOAD \"#!lua name=slow\\nwhile true do end\"");
+    assert!(loads.contains("FUNCTION LOAD timeout"), "{loads}");
+    assert_eq!(client.value("FCALL next 0"), "4");
+    // What DUMP wrote comes back.
+    client.send(b"*2\r\n$8\r\nFUNCTION\r\n$4\r\nDUMP\r\n");
+    let dump = client.reply();
+    let at = dump.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let dump = &dump[at..dump.len() - 2];
+    assert_eq!(client.ask("FUNCTION FLUSH"), "+OK\r\n");
+    assert!(client.ask("FCALL next 0").starts_with("-ERR Function not found"));
+    let head = format!("*3\r\n$8\r\nFUNCTION\r\n$7\r\nRESTORE\r\n${}\r\n", dump.len());
+    client.send(&[head.as_bytes(), dump, b"\r\n"].concat());
+    assert_eq!(client.reply(), b"+OK\r\n");
+    assert_eq!(client.value("FCALL next 0"), "1");
+    assert!(client.ask("FUNCTION RESTORE rubbish").starts_with("-ERR DUMP payload"));
+}

@@ -1,0 +1,162 @@
+//! EVAL and its kin: scripts in Lua. (`crate::script` runs them.)
+
+use super::command::{COUNTED_KEYS, access};
+use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
+use super::{Call, Command, Done, Failure};
+use crate::script::{Digest, NO_SCRIPT as UNKNOWN};
+
+/// What EVAL and FCALL are.
+const RUNS: u32 = NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED;
+const READS: u32 = NO_SCRIPT | READ | CARRIES | UNTRACED;
+
+/// This family.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("eval", -3, RUNS, eval).keys(COUNTED_KEYS).doc(
+        "scripting",
+        "2.6.0",
+        "Runs a script.",
+    ),
+    Command::new("evalsha", -3, RUNS, evalsha).keys(COUNTED_KEYS).doc(
+        "scripting",
+        "2.6.0",
+        "Runs a script that is known, by its SHA-1.",
+    ),
+    Command::new("eval_ro", -3, READS, eval_ro).keys(COUNTED_KEYS).access(access::READS).doc(
+        "scripting",
+        "7.0.0",
+        "Runs a script that may not write.",
+    ),
+    Command::new("evalsha_ro", -3, READS, evalsha_ro).keys(COUNTED_KEYS).access(access::READS).doc(
+        "scripting",
+        "7.0.0",
+        "Runs a script that is known and may not write.",
+    ),
+    Command::container("script", NO_SCRIPT, SCRIPT).doc("scripting", "2.6.0", "Known scripts."),
+];
+
+const SCRIPT: &[Command] = &[
+    Command::new("script|load", 3, NO_SCRIPT, load).doc("scripting", "2.6.0", "Keeps a script."),
+    Command::new("script|exists", -3, NO_SCRIPT, exists).doc(
+        "scripting",
+        "2.6.0",
+        "Whether scripts are known, by their SHA-1.",
+    ),
+    Command::new("script|flush", -2, NO_SCRIPT, flush).doc(
+        "scripting",
+        "2.6.0",
+        "Forgets all scripts.",
+    ),
+    Command::new("script|kill", 2, NO_SCRIPT | UNPAUSED | ALLOW_BUSY, kill).doc(
+        "scripting",
+        "2.6.0",
+        "Ends the script that runs, if it has not written yet.",
+    ),
+    Command::new("script|debug", 3, NO_SCRIPT, debug).doc(
+        "scripting",
+        "3.2.0",
+        "Refused: there is no debugger.",
+    ),
+    Command::new("script|help", 2, NO_SCRIPT, help).doc(
+        "scripting",
+        "5.0.0",
+        "The subcommands of SCRIPT.",
+    ),
+];
+
+/// How many keys a script or function is given, from the argument that says so.
+pub(super) fn count_of_keys(call: &Call<'_>) -> Result<usize, Failure> {
+    let count = call.integer(2)?;
+    if count > call.args.len() as i64 - 3 {
+        return Err(Failure::err("Number of keys can't be greater than number of args"));
+    }
+    usize::try_from(count).map_err(|_| Failure::err("Number of keys can't be negative"))
+}
+
+fn eval(call: &mut Call<'_>) -> Done {
+    eval_text(call, false)
+}
+
+fn eval_ro(call: &mut Call<'_>) -> Done {
+    eval_text(call, true)
+}
+
+fn eval_text(call: &mut Call<'_>, is_readonly: bool) -> Done {
+    let keys = count_of_keys(call)?;
+    call.alone(|call| {
+        let mut engine = call.shared.scripts.lock();
+        let digest = engine.load(call, call.arg(1), false)?;
+        engine.eval(call, &digest, keys, is_readonly)
+    })
+}
+
+fn evalsha(call: &mut Call<'_>) -> Done {
+    eval_known(call, false)
+}
+
+fn evalsha_ro(call: &mut Call<'_>) -> Done {
+    eval_known(call, true)
+}
+
+fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
+    let digest = read_digest(call.arg(1)).ok_or(UNKNOWN)?;
+    let keys = count_of_keys(call)?;
+    call.alone(|call| {
+        let mut engine = call.shared.scripts.lock();
+        engine.eval(call, &digest, keys, is_readonly)
+    })
+}
+
+/// A digest in any case; `None` if it is not as long as one.
+fn read_digest(text: &[u8]) -> Option<Digest> {
+    let digest: Digest = text.try_into().ok()?;
+    Some(digest.map(|letter| letter.to_ascii_lowercase()))
+}
+
+fn load(call: &mut Call<'_>) -> Done {
+    let digest = call.shared.scripts.lock().load(call, call.arg(2), true)?;
+    call.out.bulk(&digest);
+    Ok(())
+}
+
+fn exists(call: &mut Call<'_>) -> Done {
+    let engine = call.shared.scripts.lock();
+    call.out.array(call.args.len() - 2);
+    for text in call.args.iter_from(2) {
+        let is_known = read_digest(text).is_some_and(|digest| engine.knows(&digest));
+        call.out.integer(i64::from(is_known));
+    }
+    Ok(())
+}
+
+fn flush(call: &mut Call<'_>) -> Done {
+    if call.args.len() > 3 || call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
+        return Err(Failure::err("SCRIPT FLUSH only support SYNC|ASYNC option"));
+    }
+    call.shared.scripts.lock().flush(call);
+    call.ok()
+}
+
+fn kill(call: &mut Call<'_>) -> Done {
+    call.shared.kill_script(false)?;
+    call.ok()
+}
+
+fn debug(_: &mut Call<'_>) -> Done {
+    Err(Failure::err("SCRIPT DEBUG is not supported: there is no debugger"))
+}
+
+fn help(call: &mut Call<'_>) -> Done {
+    call.help(&[
+        "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "EXISTS <sha1> [<sha1> ...]",
+        "    Whether scripts are known.",
+        "FLUSH [ASYNC|SYNC]",
+        "    Forget all scripts.",
+        "KILL",
+        "    End the script that runs, if it has not written yet.",
+        "LOAD <script>",
+        "    Keep a script without running it.",
+        "HELP",
+        "    Print this help.",
+    ])
+}

@@ -1,0 +1,158 @@
+//! Commands within a command: those of EXEC, and those of a script.
+//!
+//! Each is looked up and checked anew, counted, and told to those who listen, as if its client had
+//! sent it alone.
+
+use super::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};
+use super::{Call, Done, Failure, OUT_OF_MEMORY, Refused, find, get, monitor, tracking};
+use crate::monitors::{MONITOR, TRACE};
+use crate::notify;
+use crate::session::Session;
+use wire::resp;
+use wire::slots::slot;
+
+/// Carries out a command that may be, and counts it.
+pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
+    let counters = &call.shared.stats.workers[call.session.client.place.worker];
+    counters.commands[number as usize].calls.add(1);
+    let result = carry_out(call, number);
+    if result.is_err() {
+        counters.commands[number as usize].failed.add(1);
+    }
+    result
+}
+
+/// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
+pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
+    let tracked = call.shared.tracking.is_active();
+    if tracked {
+        tracking::before(call);
+    }
+    let looks = notify::looks_for_absent(call.view);
+    let absent = if looks { notify::before(call) } else { vec![] };
+    let result = (get(number).run)(call);
+    if tracked {
+        tracking::after(call);
+    }
+    notify::after(call, &absent);
+    result
+}
+
+/// What a script may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rights {
+    /// It may not write.
+    pub(crate) is_readonly: bool,
+    /// Memory is full.
+    pub(crate) is_full: bool,
+    /// Its commands may be about keys of several slots.
+    pub(crate) crosses_slots: bool,
+}
+
+/// Carries out a command of a script; `writes` hears of one that may write before it does. An error
+/// is counted.
+pub(crate) fn run(
+    call: &mut Call<'_>,
+    rights: Rights,
+    slot: &mut Option<u16>,
+    writes: impl FnOnce(),
+) -> Done {
+    let result = permit(call, rights, slot).and_then(|number| {
+        if get(number).has(WRITE) {
+            writes();
+        }
+        if call.shared.monitors.is_wanted(MONITOR | TRACE) {
+            monitor::show(call);
+        }
+        counted(call, number)
+    });
+    if let Err(failure) = &result {
+        call.shared.stats.error(failure.text());
+    }
+    result
+}
+
+fn permit(call: &Call<'_>, rights: Rights, slot: &mut Option<u16>) -> Result<u16, Failure> {
+    let number = match super::resolve(call) {
+        Ok(number) => number,
+        Err(refused) => return Err(refusal(call, refused)),
+    };
+    let command = get(number);
+    if !is_scripted(call, number) {
+        return Err("ERR This Redis command is not allowed from script".into());
+    }
+    if rights.is_readonly && command.has(WRITE | MAY_REPLICATE) {
+        return Err("ERR Write commands are not allowed from read-only scripts.".into());
+    }
+    if rights.is_full && command.has(DENY_OOM) {
+        return Err(OUT_OF_MEMORY.into());
+    }
+    if call.view.cluster.is_some() && !rights.crosses_slots {
+        keep_to_slot(call, number, slot)?;
+    }
+    Ok(number)
+}
+
+/// Whether a script may carry out a command: its parent tells for a subcommand.
+fn is_scripted(call: &Call<'_>, number: u16) -> bool {
+    let parent = find(call.arg(0)).map(get);
+    !get(number).has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
+}
+
+/// A script stays with the slot of its first key.
+fn keep_to_slot(call: &Call<'_>, number: u16, known: &mut Option<u16>) -> Result<(), Failure> {
+    for at in get(number).key_places(call.args.len(), |at| call.args.get(at)) {
+        let own = slot(call.arg(at));
+        if *known.get_or_insert(own) != own {
+            return Err(CROSS_SLOT.into());
+        }
+    }
+    Ok(())
+}
+
+const CROSS_SLOT: &str = "ERR Script attempted to access keys that do not hash to the same slot";
+
+/// What a script is told of a command that is refused.
+#[cold]
+fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
+    if let Some(number) = refused.number() {
+        let counters = &call.shared.stats.workers[call.session.client.place.worker];
+        counters.commands[number as usize].rejected.add(1);
+    }
+    match refused {
+        Refused::Unknown | Refused::Subcommand(_) => {
+            "ERR Unknown Redis command called from script".into()
+        }
+        Refused::Arity(_) => "ERR Wrong number of args calling Redis command from script".into(),
+        Refused::Denied(number, _) | Refused::Stranger(number) if !is_scripted(call, number) => {
+            "ERR This Redis command is not allowed from script".into()
+        }
+        Refused::Denied(..) => {
+            let told = refused.tell(call);
+            let text = told.text().strip_prefix(b"NOPERM ").unwrap_or(told.text());
+            [b"ERR ACL failure in script: ", text].concat().into()
+        }
+        Refused::Elsewhere(_, crate::cluster::Elsewhere::Cross) => CROSS_SLOT.into(),
+        Refused::Elsewhere(..) => {
+            "ERR Script attempted to access a non local key in a cluster node".into()
+        }
+        other => other.tell(call),
+    }
+}
+
+/// Whether memory is so full that nothing is to be added.
+pub(crate) fn is_full(call: &Call<'_>) -> bool {
+    super::is_full(call, 1)
+}
+
+/// Whether the client may call a command; `None` if there is no such command.
+pub(crate) fn may_call(session: &Session, args: resp::Command<'_>) -> Option<bool> {
+    let mut words: Vec<&[u8]> = args.iter_from(0).collect();
+    let mut number = find(words[0])?;
+    if !get(number).subcommands.is_empty() && words.len() > 1 {
+        number = super::find_subcommand(number, words[1])?;
+    }
+    // Where its keys would stand there is something to look at.
+    words.resize(words.len().max(get(number).arity.unsigned_abs() as usize), b"");
+    Some(!session.limited || session.permits(number, &words).is_ok())
+}

@@ -1,0 +1,184 @@
+//! Replies as values of Lua, and values of Lua as replies.
+//!
+//! ```text
+//!   reply              value                       value               reply
+//!   number             number                      number              number, without fraction
+//!   string             string                      string              string
+//!   status             {ok = text}                 {ok = text}         status
+//!   error              {err = text}                {err = text}        error
+//!   array              table from 1 on             table               array, up to the first nil
+//!   nothing            false (nil in version 3)    false, nil          nothing
+//!   map, set           {map = t}, {set = t}        the same            map, set
+//!   fraction           {double = number}           the same            fraction
+//! ```
+
+use super::answer::as_f64;
+use super::number::shortest;
+use mlua::{Lua, Result, Table, Value};
+use wire::resp::{Encoder, Protocol, Reply};
+
+/// Tables within tables that a script may answer with.
+const DEPTH_MAX: usize = 256;
+
+/// A reply as the script that asked for it sees it.
+pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result<Value> {
+    let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
+    let only = |name: &str, value: Value| {
+        let table = lua.create_table_with_capacity(0, 1)?;
+        table.raw_set(name, value)?;
+        Ok(Value::Table(table))
+    };
+    let many = |all: &[Reply<'_>]| {
+        let table = lua.create_table_with_capacity(all.len(), 0)?;
+        for (at, reply) in all.iter().enumerate() {
+            table.raw_set(at + 1, to_lua(lua, reply, protocol)?)?;
+        }
+        Ok(Value::Table(table))
+    };
+    match reply {
+        Reply::Simple(status) => only("ok", text(status)?),
+        Reply::Error(wrong) => only("err", text(wrong)?),
+        Reply::Integer(number) => Ok(Value::Integer(*number)),
+        Reply::Bulk(bytes) => text(bytes),
+        Reply::Null if protocol == Protocol::Resp3 => Ok(Value::Nil),
+        Reply::Null => Ok(Value::Boolean(false)),
+        Reply::Double(number) => only("double", Value::Number(*number)),
+        Reply::Boolean(on) => Ok(Value::Boolean(*on)),
+        Reply::Verbatim(bytes) => {
+            let table = lua.create_table_with_capacity(0, 2)?;
+            table.raw_set("format", "txt")?;
+            table.raw_set("string", text(bytes)?)?;
+            only("verbatim_string", Value::Table(table))
+        }
+        Reply::Array(all) | Reply::Push(all) => many(all),
+        Reply::Map(pairs) => {
+            let table = lua.create_table_with_capacity(0, pairs.len())?;
+            for (key, value) in pairs {
+                table.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
+            }
+            only("map", Value::Table(table))
+        }
+        Reply::Set(all) => {
+            let table = lua.create_table_with_capacity(0, all.len())?;
+            for member in all {
+                table.raw_set(to_lua(lua, member, protocol)?, true)?;
+            }
+            only("set", Value::Table(table))
+        }
+    }
+}
+
+/// Writes what a script returned; `protocol` is the one the script chose for itself.
+pub(super) fn reply(
+    out: &mut Encoder<'_>,
+    value: &Value,
+    protocol: Protocol,
+    depth: usize,
+) -> Result<()> {
+    if depth > DEPTH_MAX {
+        out.error(b"ERR reached lua stack limit");
+        return Ok(());
+    }
+    match value {
+        Value::String(text) => out.bulk(&text.as_bytes()),
+        Value::Integer(_) | Value::Number(_) => out.integer(whole(as_f64(value))),
+        Value::Boolean(on) if protocol == Protocol::Resp3 => out.boolean(*on),
+        Value::Boolean(true) => out.integer(1),
+        Value::Table(table) => return reply_table(out, table, protocol, depth),
+        _ => out.null(),
+    }
+    Ok(())
+}
+
+/// A number without its fraction; the least there is for what is beyond all.
+fn whole(number: f64) -> i64 {
+    if number.is_nan() || number >= 9_223_372_036_854_775_808.0 { i64::MIN } else { number as i64 }
+}
+
+fn reply_table(
+    out: &mut Encoder<'_>,
+    table: &Table,
+    protocol: Protocol,
+    depth: usize,
+) -> Result<()> {
+    if let Value::String(text) = table.raw_get::<Value>("err")? {
+        out.error(&text.as_bytes());
+        return Ok(());
+    }
+    if let Value::String(text) = table.raw_get::<Value>("ok")? {
+        out.simple(&one_line(&text.as_bytes()));
+        return Ok(());
+    }
+    let double = table.raw_get::<Value>("double")?;
+    if matches!(double, Value::Integer(_) | Value::Number(_)) {
+        reply_double(out, as_f64(&double));
+        return Ok(());
+    }
+    if let Value::Table(map) = table.raw_get::<Value>("map")? {
+        out.map(map.pairs::<Value, Value>().count());
+        for pair in map.pairs::<Value, Value>() {
+            let (key, value) = pair?;
+            reply(out, &key, protocol, depth + 1)?;
+            reply(out, &value, protocol, depth + 1)?;
+        }
+        return Ok(());
+    }
+    if let Value::Table(set) = table.raw_get::<Value>("set")? {
+        out.set(set.pairs::<Value, Value>().count());
+        for pair in set.pairs::<Value, Value>() {
+            reply(out, &pair?.0, protocol, depth + 1)?;
+        }
+        return Ok(());
+    }
+    if let Value::String(number) = table.raw_get::<Value>("big_number")? {
+        let number = one_line(&number.as_bytes());
+        match out.protocol() {
+            Protocol::Resp2 => out.bulk(number.as_bytes()),
+            Protocol::Resp3 => out.raw(format!("({number}\r\n").as_bytes()),
+        }
+        return Ok(());
+    }
+    if let Value::Table(verbatim) = table.raw_get::<Value>("verbatim_string")? {
+        let format = verbatim.raw_get::<Value>("format")?;
+        let string = verbatim.raw_get::<Value>("string")?;
+        if let (Value::String(format), Value::String(string)) = (format, string) {
+            reply_verbatim(out, &format.as_bytes(), &string.as_bytes());
+            return Ok(());
+        }
+    }
+    // Values are taken one at a time: references to many at once are not to be had.
+    let mut len = 0;
+    while !table.raw_get::<Value>(len + 1)?.is_nil() {
+        len += 1;
+    }
+    out.array(len);
+    for at in 1..=len {
+        reply(out, &table.raw_get::<Value>(at)?, protocol, depth + 1)?;
+    }
+    Ok(())
+}
+
+fn one_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace(['\r', '\n'], " ")
+}
+
+fn reply_double(out: &mut Encoder<'_>, number: f64) {
+    let text = if number.is_nan() { "nan".into() } else { shortest(number) };
+    match out.protocol() {
+        Protocol::Resp2 => out.bulk(text.as_bytes()),
+        Protocol::Resp3 => out.raw(format!(",{text}\r\n").as_bytes()),
+    }
+}
+
+/// The format has three letters: shorter ones are filled, longer ones cut.
+fn reply_verbatim(out: &mut Encoder<'_>, format: &[u8], string: &[u8]) {
+    if out.protocol() == Protocol::Resp2 {
+        out.bulk(string);
+        return;
+    }
+    let letter = |at: usize| format.get(at).copied().unwrap_or(b' ');
+    out.raw(format!("={}\r\n", string.len() + 4).as_bytes());
+    out.raw(&[letter(0), letter(1), letter(2), b':']);
+    out.raw(string);
+    out.raw(b"\r\n");
+}

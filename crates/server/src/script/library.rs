@@ -1,0 +1,303 @@
+//! Libraries of functions: what FUNCTION LOAD brings and FCALL runs.
+//!
+//! The code of a library is run once, and what it registers then is called by name. Local variables
+//! of a library live as long as the interpreter.
+
+use super::answer::{self, Wrong};
+use super::flags::{self, Flags, NAMES, is_name};
+use super::run::Runs;
+use super::{Engine, failed};
+use crate::commands::{Call, Done, Failure};
+use mlua::{Function, MultiValue, Table, Value};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How long the code of a library may run while it is loaded.
+const LOAD_MAX: Duration = Duration::from_millis(500);
+
+/// What a function says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    pub(crate) name: String,
+    pub(crate) description: Option<Vec<u8>>,
+    pub(crate) flags: Flags,
+}
+
+/// A library: its code and its functions, by their names in lower case.
+#[derive(Debug)]
+pub(crate) struct Library {
+    pub(crate) code: Box<[u8]>,
+    pub(crate) functions: BTreeMap<String, Registered>,
+}
+
+/// What a library has registered so far.
+#[derive(Debug, Default)]
+struct Fresh {
+    functions: BTreeMap<String, Registered>,
+}
+
+impl Engine {
+    /// The libraries by name.
+    pub(crate) const fn libraries(&self) -> &BTreeMap<String, Library> {
+        &self.libraries
+    }
+
+    /// Loads a library; its name. One that is there is replaced only if that is asked for.
+    pub(crate) fn load_library(
+        &mut self,
+        call: &Call<'_>,
+        text: &[u8],
+        replaces: bool,
+    ) -> Result<String, Failure> {
+        let (name, _) = flags::of_library(text).map_err(|wrong| Failure::err(&wrong))?;
+        if !replaces && self.libraries.contains_key(&name) {
+            return Err(Failure::err(&format!("Library '{name}' already exists")));
+        }
+        self.vm(call)?;
+        call.shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
+        let loaded = self.run_library(text);
+        call.shared.scripts.running.set_deadline(None);
+        // The hook that ended one would end what runs next.
+        if self.vm.as_ref().is_some_and(|vm| vm.watch(call.shared).is_err()) {
+            self.vm = None;
+        }
+        let (functions, callbacks) = loaded?;
+        let others = self.libraries.iter().filter(|(known, _)| **known != name);
+        for (_, library) in others {
+            if let Some(taken) = functions.keys().find(|name| library.functions.contains_key(*name))
+            {
+                let taken = &functions[taken].name;
+                return Err(Failure::err(&format!("Function {taken} already exists")));
+            }
+        }
+        self.remove_library(&name);
+        self.keep(name.clone(), text, functions, &callbacks);
+        self.count(call);
+        Ok(name)
+    }
+
+    fn keep(
+        &mut self,
+        name: String,
+        text: &[u8],
+        functions: BTreeMap<String, Registered>,
+        callbacks: &Table,
+    ) {
+        let Some(vm) = &self.vm else { return };
+        for function in functions.keys() {
+            let kept = callbacks.raw_get::<Function>(function.as_str());
+            if kept.and_then(|kept| vm.register(function.as_bytes(), Some(kept))).is_err() {
+                self.vm = None;
+                break;
+            }
+        }
+        self.libraries.insert(name, Library { code: text.into(), functions });
+    }
+
+    /// Runs the code of a library; what it registers, and the functions by name.
+    fn run_library(&self, text: &[u8]) -> Result<(BTreeMap<String, Registered>, Table), Failure> {
+        let Some(vm) = &self.vm else { return Err(Failure::err("no interpreter")) };
+        let (_, code) = flags::of_library(text).map_err(|wrong| Failure::err(&wrong))?;
+        let compiled = vm.compile_library(code).map_err(|error| {
+            Failure::err(&format!("Error compiling function: {}", answer::told(&error)))
+        })?;
+        let callbacks = vm.lua.create_table().map_err(|error| failed(&error))?;
+        let mut fresh = Fresh::default();
+        vm.function_api.raw_set("call", Value::Nil).map_err(|error| failed(&error))?;
+        vm.function_api.raw_set("pcall", Value::Nil).map_err(|error| failed(&error))?;
+        let ran = vm.lua.scope(|scope| {
+            let registers = scope.create_function_mut(|_, args: MultiValue| {
+                let args: Vec<Value> = args.into();
+                fresh.register(&args, &callbacks).map_err(|text| Wrong::new(&text).raised())
+            })?;
+            vm.function_api.raw_set("register_function", registers)?;
+            vm.function_run.call::<(bool, Value)>(compiled)
+        });
+        let late = vm.lua.create_function(|_, _: MultiValue| -> mlua::Result<()> {
+            let text = "redis.register_function can only be called on FUNCTION LOAD command";
+            Err(Wrong::new(text).raised())
+        });
+        late.and_then(|late| vm.function_api.raw_set("register_function", late))
+            .map_err(|error| failed(&error))?;
+        let (is_done, wrong) = ran.map_err(|error| failed(&error))?;
+        if !is_done {
+            let text = match &wrong {
+                Value::Table(table) => table.raw_get::<mlua::String>("err"),
+                _ => wrong.to_string().and_then(|text| vm.lua.create_string(text)),
+            };
+            let text = text.map_or_else(|_| "unknown error".into(), |text| text.to_string_lossy());
+            return Err(Failure::err(&format!("Error registering functions: {text}")));
+        }
+        if fresh.functions.is_empty() {
+            return Err(Failure::err("No functions registered"));
+        }
+        Ok((fresh.functions, callbacks))
+    }
+
+    /// Brings the libraries into an interpreter that is new.
+    pub(super) fn load_libraries_again(&mut self) {
+        let codes: Vec<(String, Box<[u8]>)> =
+            self.libraries.iter().map(|(name, known)| (name.clone(), known.code.clone())).collect();
+        for (name, code) in codes {
+            // It ran before; where it does not run now its functions are gone.
+            match self.run_library(&code) {
+                Ok((functions, callbacks)) => self.keep(name, &code, functions, &callbacks),
+                Err(failure) => {
+                    let text = String::from_utf8_lossy(failure.text()).into_owned();
+                    tracing::warn!("library {name} does not run any more: {text}");
+                    self.libraries.remove(&name);
+                }
+            }
+        }
+    }
+
+    fn remove_library(&mut self, name: &str) -> bool {
+        let Some(library) = self.libraries.remove(name) else { return false };
+        for function in library.functions.keys() {
+            let forgotten = self.vm.as_ref().map(|vm| vm.register(function.as_bytes(), None));
+            if forgotten.is_some_and(|done| done.is_err()) {
+                self.vm = None;
+            }
+        }
+        true
+    }
+
+    /// Deletes a library; whether there was one.
+    pub(crate) fn delete_library(&mut self, call: &Call<'_>, name: &str) -> bool {
+        let existed = self.remove_library(name);
+        self.count(call);
+        existed
+    }
+
+    /// Deletes all libraries.
+    pub(crate) fn flush_libraries(&mut self, call: &Call<'_>) {
+        let names: Vec<String> = self.libraries.keys().cloned().collect();
+        for name in names {
+            self.remove_library(&name);
+        }
+        self.count(call);
+    }
+
+    /// Calls a function. Keys and arguments follow the third word of the call.
+    pub(crate) fn fcall(
+        &mut self,
+        call: &mut Call<'_>,
+        registered: &Registered,
+        keys: usize,
+        is_readonly: bool,
+    ) -> Done {
+        if is_readonly && !registered.flags.has(Flags::NO_WRITES) {
+            let text = "Can not execute a script with write flag using *_ro command.";
+            return Err(Failure::err(text));
+        }
+        let name = registered.name.to_ascii_lowercase();
+        let found = self.vm(call)?.function(name.as_bytes()).map_err(|error| failed(&error))?;
+        let function = found.ok_or("ERR Function not found")?;
+        let (flags, name) = (registered.flags, registered.name.as_bytes());
+        let runs = Runs { function, flags, name, is_function: true, is_readonly };
+        self.run(call, &runs, keys)
+    }
+
+    /// What the function of that name, in any case, says of itself.
+    pub(crate) fn registered(&self, name: &[u8]) -> Option<Registered> {
+        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+        self.libraries.values().find_map(|library| library.functions.get(&name)).cloned()
+    }
+}
+
+const SINGLE: &str = "calling redis.register_function with a single argument is only applicable to \
+                      Lua table (representing named arguments).";
+
+impl Fresh {
+    /// `redis.register_function(name, callback)`, or with a table of named arguments.
+    fn register(&mut self, args: &[Value], callbacks: &Table) -> Result<(), String> {
+        let (registered, callback) = match args {
+            [Value::Table(named)] => read_named(named)?,
+            [_] => return Err(SINGLE.into()),
+            [name, callback] => {
+                let name = text(name)
+                    .ok_or("first argument to redis.register_function must be a string")?;
+                let Value::Function(callback) = callback else {
+                    let text = "second argument to redis.register_function must be a function";
+                    return Err(text.into());
+                };
+                (registered(&name, None, Flags::default()), callback.clone())
+            }
+            _ => return Err("wrong number of arguments to redis.register_function".into()),
+        };
+        if !is_name(registered.name.as_bytes()) {
+            return Err(format!("Library names {NAMES}"));
+        }
+        let name = registered.name.to_ascii_lowercase();
+        callbacks.raw_set(name.as_str(), callback).map_err(|error| answer::told(&error))?;
+        if self.functions.insert(name, registered).is_some() {
+            return Err("Function already exists in the library".into());
+        }
+        Ok(())
+    }
+}
+
+fn registered(name: &[u8], description: Option<Vec<u8>>, flags: Flags) -> Registered {
+    Registered { name: String::from_utf8_lossy(name).into_owned(), description, flags }
+}
+
+/// A string, or a number as one.
+fn text(value: &Value) -> Option<Vec<u8>> {
+    match value {
+        Value::String(text) => Some(text.as_bytes().to_vec()),
+        Value::Integer(_) | Value::Number(_) => {
+            Some(super::number::general(answer::as_f64(value), 14).into_bytes())
+        }
+        _ => None,
+    }
+}
+
+fn read_named(named: &Table) -> Result<(Registered, Function), String> {
+    let (mut name, mut description, mut callback) = (None, None, None);
+    let mut flags = Flags::default();
+    let must = |what: &str| format!("{what} argument given to redis.register_function must be a");
+    for pair in named.pairs::<Value, Value>() {
+        let (key, value) = pair.map_err(|error| answer::told(&error))?;
+        let Value::String(key) = key else {
+            return Err(
+                "named argument key given to redis.register_function is not a string".into()
+            );
+        };
+        let is = |word: &str| key.as_bytes().eq_ignore_ascii_case(word.as_bytes());
+        if is("function_name") {
+            name = Some(text(&value).ok_or_else(|| must("function_name") + " string")?);
+        } else if is("description") {
+            description = Some(text(&value).ok_or_else(|| must("description") + " string")?);
+        } else if is("callback") {
+            let Value::Function(function) = value else {
+                return Err(must("callback") + " function");
+            };
+            callback = Some(function);
+        } else if is("flags") {
+            flags = read_flags(&value)?;
+        } else {
+            return Err("unknown argument given to redis.register_function".into());
+        }
+    }
+    let name = name.ok_or("redis.register_function must get a function name argument")?;
+    let callback = callback.ok_or("redis.register_function must get a callback argument")?;
+    Ok((registered(&name, description, flags), callback))
+}
+
+fn read_flags(value: &Value) -> Result<Flags, String> {
+    let Value::Table(list) = value else {
+        return Err("flags argument to redis.register_function must be a table representing \
+                    function flags"
+            .into());
+    };
+    let mut flags = Flags::default();
+    for at in 1.. {
+        let flag: Value = list.raw_get(at).map_err(|error| answer::told(&error))?;
+        if flag.is_nil() {
+            break;
+        }
+        let known = text(&flag).and_then(|name| Flags::named(&name));
+        flags = flags.with(known.ok_or("unknown flag given")?);
+    }
+    Ok(flags)
+}

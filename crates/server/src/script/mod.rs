@@ -1,0 +1,244 @@
+//! Scripts in Lua: what EVAL and FCALL run.
+//!
+//! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). Scripts are known
+//! by the SHA-1 of their text; those that EVAL brought are forgotten when newer ones are many,
+//! those that SCRIPT LOAD brought stay. What a script sees of the world is made in `prelude.lua`;
+//! what it asks of the server goes through `host.rs`.
+
+mod answer;
+mod api;
+mod bitop;
+mod cjson;
+mod cmsgpack;
+mod convert;
+mod flags;
+mod host;
+mod json;
+mod library;
+mod number;
+mod random;
+mod run;
+mod running;
+mod structs;
+mod vm;
+
+pub(crate) use flags::Flags;
+pub(crate) use library::Library;
+pub(crate) use running::Running;
+
+use crate::commands::{Call, Done, Failure};
+use base::Bytes;
+use run::Runs;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use vm::Vm;
+
+/// Scripts of EVAL that are kept.
+const RECENT_MAX: usize = 500;
+/// Memory of the interpreter: a part of the memory there is, between these.
+const MEMORY_PART: u64 = 4;
+const MEMORY_MIN: u64 = 32 << 20;
+const MEMORY_MAX: u64 = 1 << 30;
+/// Bytes of a script that is known, beside its text.
+const SCRIPT_OVERHEAD: u64 = 160;
+
+/// The SHA-1 of a script, in lower case.
+pub(crate) type Digest = [u8; 40];
+
+/// The SHA-1 of a text.
+pub(crate) fn digest(text: &[u8]) -> Digest {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let hash = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, text);
+    let mut digest = [0; 40];
+    for (pair, byte) in digest.chunks_exact_mut(2).zip(hash.as_ref()) {
+        pair.copy_from_slice(&[byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]));
+    }
+    digest
+}
+
+/// What scripts take and how many there are, as INFO shows it.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) vm: AtomicU64,
+    pub(crate) scripts: AtomicU64,
+    pub(crate) script_bytes: AtomicU64,
+    pub(crate) libraries: AtomicU64,
+    pub(crate) functions: AtomicU64,
+    pub(crate) function_bytes: AtomicU64,
+}
+
+impl Usage {
+    /// Memory of all of it.
+    pub(crate) fn bytes(&self) -> u64 {
+        let all = [&self.vm, &self.script_bytes, &self.function_bytes];
+        all.into_iter().map(|bytes| bytes.load(Relaxed)).sum()
+    }
+}
+
+/// Scripts and functions of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Scripts {
+    engine: Mutex<Engine>,
+    pub(crate) running: Arc<Running>,
+    pub(crate) usage: Usage,
+}
+
+impl Scripts {
+    /// The engine, for one thread at a time.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A script that is known.
+#[derive(Debug)]
+struct Script {
+    text: Box<[u8]>,
+    flags: Flags,
+    /// It came by SCRIPT LOAD.
+    stays: bool,
+}
+
+/// Scripts, libraries and their interpreter.
+#[derive(Debug, Default)]
+pub(crate) struct Engine {
+    scripts: HashMap<Digest, Script>,
+    /// Those that EVAL brought, the oldest first.
+    recent: VecDeque<Digest>,
+    libraries: BTreeMap<String, Library>,
+    vm: Option<Vm>,
+}
+
+impl Engine {
+    /// The interpreter.
+    fn vm(&mut self, call: &Call<'_>) -> Result<&mut Vm, Failure> {
+        if self.vm.is_none() {
+            let limit = call.shared.memory().1;
+            let part = if limit == Bytes(0) { MEMORY_MAX } else { limit.0 / MEMORY_PART };
+            let most = part.clamp(MEMORY_MIN, MEMORY_MAX) as usize;
+            let vm = Vm::new(call.shared, most).map_err(|error| failed(&error))?;
+            self.vm = Some(vm);
+            self.load_libraries_again();
+        }
+        self.vm.as_mut().ok_or_else(|| Failure::err("no interpreter"))
+    }
+
+    /// Whether the script of that digest is known.
+    pub(crate) fn knows(&self, digest: &Digest) -> bool {
+        self.scripts.contains_key(digest)
+    }
+
+    /// Keeps a script that compiles; its digest.
+    pub(crate) fn load(
+        &mut self,
+        call: &Call<'_>,
+        text: &[u8],
+        stays: bool,
+    ) -> Result<Digest, Failure> {
+        let digest = digest(text);
+        if let Some(known) = self.scripts.get_mut(&digest) {
+            if stays && !std::mem::replace(&mut known.stays, true) {
+                self.recent.retain(|recent| *recent != digest);
+            }
+            return Ok(digest);
+        }
+        let (flags, code) = flags::of_script(text).map_err(|wrong| Failure::err(&wrong))?;
+        let compiled = self.vm(call)?.compile(&digest, code);
+        compiled.map_err(|error| {
+            let text = answer::told(&error);
+            Failure::err(&format!("Error compiling script (new function): {text}"))
+        })?;
+        self.scripts.insert(digest, Script { text: text.into(), flags, stays });
+        if !stays {
+            self.recent.push_back(digest);
+        }
+        if self.recent.len() > RECENT_MAX
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            self.scripts.remove(&oldest);
+            self.forget(Some(&oldest));
+        }
+        self.count(call);
+        Ok(digest)
+    }
+
+    fn forget(&mut self, digest: Option<&[u8]>) {
+        if let Some(vm) = &mut self.vm
+            && vm.forget(digest).is_err()
+        {
+            self.vm = None;
+        }
+    }
+
+    /// Forgets all scripts.
+    pub(crate) fn flush(&mut self, call: &Call<'_>) {
+        self.scripts.clear();
+        self.recent.clear();
+        self.forget(None);
+        self.count(call);
+    }
+
+    /// Says anew what there is.
+    fn count(&self, call: &Call<'_>) {
+        let usage = &call.shared.scripts.usage;
+        let of = |len: usize| len as u64 + SCRIPT_OVERHEAD;
+        let bytes = self.scripts.values().map(|script| of(script.text.len())).sum();
+        usage.scripts.store(self.scripts.len() as u64, Relaxed);
+        usage.script_bytes.store(bytes, Relaxed);
+        let functions: usize = self.libraries.values().map(|known| known.functions.len()).sum();
+        let bytes = self.libraries.values().map(|known| of(known.code.len())).sum();
+        usage.libraries.store(self.libraries.len() as u64, Relaxed);
+        usage.functions.store(functions as u64, Relaxed);
+        usage.function_bytes.store(bytes, Relaxed);
+        self.weigh(call);
+    }
+
+    fn weigh(&self, call: &Call<'_>) {
+        let bytes = self.vm.as_ref().map_or(0, |vm| vm.lua.used_memory());
+        call.shared.scripts.usage.vm.store(bytes as u64, Relaxed);
+    }
+
+    /// Runs a script that is known. Keys and arguments follow the third word of the call.
+    pub(crate) fn eval(
+        &mut self,
+        call: &mut Call<'_>,
+        digest: &Digest,
+        keys: usize,
+        is_readonly: bool,
+    ) -> Done {
+        let script = self.scripts.get(digest).ok_or(NO_SCRIPT)?;
+        let flags = script.flags;
+        let compiled = self.vm(call)?.script(digest).map_err(|error| failed(&error))?;
+        let function = match (compiled, self.scripts.get(digest)) {
+            (Some(function), _) => function,
+            // It was compiled for an interpreter that is gone.
+            (None, Some(script)) => {
+                let (_, code) = flags::of_script(&script.text).map_err(|it| Failure::err(&it))?;
+                let vm = self.vm.as_ref().ok_or(NO_SCRIPT)?;
+                vm.compile(digest, code).map_err(|error| failed(&error))?
+            }
+            (None, None) => return Err(NO_SCRIPT.into()),
+        };
+        let runs = Runs { function, flags, name: digest, is_function: false, is_readonly };
+        self.run(call, &runs, keys)
+    }
+}
+
+fn failed(error: &mlua::Error) -> Failure {
+    Failure::err(&answer::told(error))
+}
+
+/// What is said of a digest that is not known.
+pub(crate) const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_known_by_their_sha1() {
+        assert_eq!(&digest(b""), b"da39a3ee5e6b4b0d3255bfef95601890afd80709");
+        assert_eq!(&digest(b"return 1"), b"e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+    }
+}

@@ -1,0 +1,297 @@
+-- The world that scripts see, made once for an interpreter.
+--
+-- Scripts of all users share it, so none may change it. A table of it is shown by a *front*: an
+-- empty table that reads through to the table behind it and refuses to be written. Whatever would
+-- get past a front (rawset, setmetatable, next, getfenv, the metatable of strings) is replaced by a
+-- function that heeds it.
+--
+-- The functions here have an empty environment: whoever asks for it learns nothing.
+--
+-- An error of a function in Rust is a value without a face: what catches it here asks for the one
+-- that scripts see.
+local real, rust = ...
+
+local error, type, tostring, select = real.error, real.type, real.tostring, real.select
+local next, pairs, rawget, rawset = real.next, real.pairs, real.rawget, real.rawset
+local setmetatable, getmetatable = real.setmetatable, real.getmetatable
+local setfenv, getfenv, collectgarbage = real.setfenv, real.getfenv, real.collectgarbage
+local pcall, xpcall = real.pcall, real.xpcall
+local loadstring, resume = real.loadstring, real.coroutine.resume
+local concat, insert, sub = real.table.concat, real.table.insert, real.string.sub
+
+local READONLY = "Attempt to modify a readonly table"
+
+-- The table behind each front.
+local behind = setmetatable({}, { __mode = "k" })
+
+local function refuse()
+  error(READONLY, 2)
+end
+
+-- What is told of the metatable of a front.
+local nothing = setmetatable({}, { __newindex = refuse })
+behind[nothing] = {}
+
+local function front(table)
+  local shown = setmetatable({}, { __index = table, __newindex = refuse, __metatable = nothing })
+  behind[shown] = table
+  return shown
+end
+
+-- Raises what Lua says of a first argument that is not what it should be.
+local function wanted(name, what, value)
+  local got = value == nil and "no value" or type(value)
+  error("bad argument #1 to '" .. name .. "' (" .. what .. " expected, got " .. got .. ")", 3)
+end
+
+local function copied(table)
+  local copy = {}
+  for name, value in pairs(table) do
+    copy[name] = value
+  end
+  return copy
+end
+
+-- The base library, as far as it does no harm.
+local base = {}
+for _, name in real.ipairs {
+  "assert", "error", "ipairs", "rawequal", "rawget", "select", "tonumber", "tostring", "type",
+  "unpack", "_VERSION",
+} do
+  base[name] = real[name]
+end
+
+local function unwrapped(ok, ...)
+  if ok then
+    return true, ...
+  end
+  local failure = ...
+  if type(failure) == "userdata" then
+    failure = rust.translated(failure)
+  end
+  if type(failure) == "table" and type(failure.err) == "string" then
+    failure = failure.err
+  end
+  return false, failure
+end
+
+-- An error of the server is caught as its text.
+function base.pcall(...)
+  return unwrapped(pcall(...))
+end
+
+function base.xpcall(f, handler)
+  return xpcall(f, function(failure)
+    if type(failure) == "userdata" then
+      failure = rust.translated(failure)
+    end
+    return handler(failure)
+  end)
+end
+
+function base.rawset(table, name, value)
+  if behind[table] then
+    error(READONLY, 0)
+  end
+  return rawset(table, name, value)
+end
+
+function base.setmetatable(table, meta)
+  if behind[table] then
+    error(READONLY, 0)
+  end
+  if type(table) ~= "table" then
+    wanted("setmetatable", "table", table)
+  end
+  return setmetatable(table, meta)
+end
+
+-- The library of strings as scripts see it, which is not the one that methods are looked up in.
+local strings = copied(real.string)
+strings.dump = nil
+local string_front = front(strings)
+local of_strings = front { __index = string_front }
+
+function base.getmetatable(value)
+  if type(value) == "string" then
+    return of_strings
+  end
+  return getmetatable(value)
+end
+
+function base.next(table, name)
+  return next(behind[table] and copied(behind[table]) or table, name)
+end
+
+function base.pairs(table)
+  if behind[table] then
+    return next, copied(behind[table]), nil
+  end
+  return pairs(table)
+end
+
+function base.rawget(table, name)
+  return rawget(behind[table] or table, name)
+end
+
+function base.collectgarbage(option, argument)
+  if option == nil or option == "collect" or option == "count" then
+    return collectgarbage(option)
+  end
+  return 0
+end
+
+function base.gcinfo()
+  return (collectgarbage("count"))
+end
+
+function base.setfenv(where, environment)
+  if where == 0 then
+    error(READONLY, 2)
+  end
+  if type(where) == "number" then
+    where = where + 1
+  end
+  local done = setfenv(where, environment)
+  return done
+end
+
+function base.getfenv(where)
+  if where == nil then
+    where = 1
+  end
+  if type(where) == "number" and where > 0 then
+    where = where + 1
+  end
+  local found = getfenv(where)
+  return found
+end
+
+local maths = copied(real.math)
+maths.random, maths.randomseed = rust.random, rust.randomseed
+
+local function fresh_cjson()
+  local fresh = rust.cjson()
+  fresh.null, fresh.new, fresh._NAME, fresh._VERSION = rust.null, fresh_cjson, "cjson", "2.1.0"
+  return fresh
+end
+
+local cmsgpack = copied(rust.cmsgpack)
+cmsgpack._NAME, cmsgpack._VERSION = "cmsgpack", "lua-cmsgpack 0.4.0"
+cmsgpack._COPYRIGHT, cmsgpack._DESCRIPTION = "Larder", "MessagePack for Lua"
+
+local tables = copied(real.table)
+function tables.insert(table, ...)
+  if behind[table] then
+    error(READONLY, 0)
+  end
+  return insert(table, ...)
+end
+
+local coroutines = copied(real.coroutine)
+local function resumed(ok, failure, ...)
+  if not ok and type(failure) == "userdata" then
+    failure = rust.translated(failure)
+  end
+  return ok, failure, ...
+end
+function coroutines.resume(...)
+  return resumed(resume(...))
+end
+
+local libraries = {
+  string = string_front,
+  table = front(tables),
+  math = front(maths),
+  coroutine = front(coroutines),
+  os = front { clock = rust.clock },
+  cjson = front(fresh_cjson()),
+  cmsgpack = front(cmsgpack),
+  struct = front(rust.struct),
+  bit = front(rust.bit),
+}
+
+-- An environment of scripts: the tables above and `more`, behind a front of its own.
+local function environment(redis, more)
+  local shown
+  local globals = setmetatable(copied(base), {
+    __index = function(_, name)
+      error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+    end,
+  })
+  for name, library in pairs(libraries) do
+    globals[name] = library
+  end
+  globals.redis = front(redis)
+  globals.server = globals.redis
+  shown = front(globals)
+  rawset(globals, "_G", shown)
+  -- What is loaded as it runs lives where the script does. Only text is loaded.
+  local function load_text(text, name)
+    if sub(text, 1, 1) == "\27" then
+      return nil, "unexpected symbol near '<\\27>'"
+    end
+    local f, wrong = loadstring(text, name)
+    if f then
+      setfenv(f, shown)
+    end
+    return f, wrong
+  end
+  globals.loadstring = function(text, name)
+    if type(text) ~= "string" and type(text) ~= "number" then
+      wanted("loadstring", "string", text)
+    end
+    text = tostring(text)
+    return load_text(text, name or text)
+  end
+  globals.load = function(read, name)
+    if type(read) ~= "function" then
+      wanted("load", "function", read)
+    end
+    local pieces = {}
+    while true do
+      local piece = read()
+      if piece == nil or piece == "" then
+        break
+      end
+      if type(piece) ~= "string" then
+        return nil, "reader function must return a string"
+      end
+      pieces[#pieces + 1] = piece
+    end
+    return load_text(concat(pieces), name or "=(load)")
+  end
+  return shown, globals
+end
+
+local eval, eval_globals = environment(rust.eval_api)
+local functions = environment(rust.function_api)
+
+local world = { eval = eval, functions = functions }
+
+-- What runs: of all it returns the first value counts.
+local script, callback, call_keys, call_args
+local function run_script()
+  return (script())
+end
+local function run_callback()
+  return (callback(call_keys, call_args))
+end
+
+-- Runs a script; true and what it returns, or false and its error.
+function world.eval_run(f, keys, args)
+  script, eval_globals.KEYS, eval_globals.ARGV = f, keys, args
+  local ok, value = xpcall(run_script, rust.caught)
+  script, eval_globals.KEYS, eval_globals.ARGV = nil, nil, nil
+  return ok, value
+end
+
+-- Runs a function, or the code of a library.
+function world.function_run(f, keys, args)
+  callback, call_keys, call_args = f, keys, args
+  local ok, value = xpcall(run_callback, rust.caught)
+  callback, call_keys, call_args = nil, nil, nil
+  return ok, value
+end
+
+return world

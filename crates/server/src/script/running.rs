@@ -1,0 +1,133 @@
+//! The script that runs, as other threads see it: whether it has written, and whether it is to end.
+
+use crate::commands::Failure;
+use crate::shared::Shared;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+const NOTHING: u8 = 0;
+const SCRIPT: u8 = 1;
+const FUNCTION: u8 = 2;
+
+/// A function that runs: its name, the command that called it, and since when.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    pub(crate) name: Vec<u8>,
+    pub(crate) command: Vec<Vec<u8>>,
+    pub(crate) since: Instant,
+}
+
+/// What runs now.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    kind: AtomicU8,
+    has_written: AtomicBool,
+    called: Mutex<Option<Called>>,
+    /// When a library that is loaded must be done.
+    deadline: Mutex<Option<Instant>>,
+}
+
+impl Running {
+    /// What runs must have ended by then.
+    pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+
+    /// Something begins: a function, if that is called.
+    pub(super) fn begin(&self, called: Option<Called>) {
+        let kind = if called.is_some() { FUNCTION } else { SCRIPT };
+        if called.is_some() {
+            *self.called.lock().unwrap_or_else(PoisonError::into_inner) = called;
+        }
+        self.has_written.store(false, Ordering::SeqCst);
+        self.kind.store(kind, Ordering::SeqCst);
+    }
+
+    /// It has ended.
+    pub(super) fn end(&self) {
+        if self.kind.swap(NOTHING, Ordering::SeqCst) == FUNCTION {
+            *self.called.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    /// It carries out a command that may write.
+    pub(super) fn writes(&self) {
+        self.has_written.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn has_written(&self) -> bool {
+        self.has_written.load(Ordering::SeqCst)
+    }
+
+    /// Why it is to end, if it is.
+    pub(super) fn ends(&self, is_killed: bool) -> Option<&'static str> {
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Some("FUNCTION LOAD timeout");
+        }
+        if !is_killed {
+            return None;
+        }
+        Some(match self.kind.load(Ordering::Relaxed) {
+            FUNCTION => "Script killed by user with FUNCTION KILL.",
+            _ => "Script killed by user with SCRIPT KILL...",
+        })
+    }
+
+    /// The function that runs; an error if a script does.
+    pub(crate) fn function(&self) -> Result<Option<Called>, Failure> {
+        if self.kind.load(Ordering::SeqCst) == SCRIPT {
+            return Err(BUSY_WITH_SCRIPT.into());
+        }
+        Ok(self.called.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Whether the script, or the function, that runs may be ended.
+    fn may_end(&self, is_function: bool) -> Result<(), Failure> {
+        match self.kind.load(Ordering::SeqCst) {
+            NOTHING => Err("NOTBUSY No scripts in execution right now.".into()),
+            SCRIPT if is_function => Err(BUSY_WITH_SCRIPT.into()),
+            FUNCTION if !is_function => Err("BUSY Redis is busy running a script. You can only \
+                                             call FUNCTION KILL or SHUTDOWN NOSAVE."
+                .into()),
+            _ if self.has_written() => Err(UNKILLABLE.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Shared {
+    /// Ends the script, or the function, that runs.
+    pub(crate) fn kill_script(&self, is_function: bool) -> Result<(), Failure> {
+        self.scripts.running.may_end(is_function)?;
+        self.gate.script().kill();
+        Ok(())
+    }
+}
+
+const BUSY_WITH_SCRIPT: &str =
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+const UNKILLABLE: &str = "UNKILLABLE Sorry the script already executed write commands against the \
+                          dataset. You can either wait the script termination or kill the server \
+                          in a hard way using the SHUTDOWN NOSAVE command.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_written_is_not_killed() {
+        let running = Running::default();
+        assert!(running.may_end(false).is_err(), "nothing runs");
+        running.begin(None);
+        assert!(running.may_end(true).is_err(), "it is no function");
+        running.writes();
+        assert!(running.may_end(false).unwrap_err().text().starts_with(b"UNKILLABLE"));
+        running.begin(None);
+        running.may_end(false).unwrap();
+        assert!(running.ends(false).is_none() && running.ends(true).is_some());
+        running.end();
+        assert!(running.may_end(false).is_err(), "it has ended");
+    }
+}
