@@ -190,7 +190,9 @@ fn scripts_run_alone() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(Client::new(address).ask("MGET a b"), "*2\r\n$4\r\n1000\r\n$4\r\n1000\r\n");
 }
 
