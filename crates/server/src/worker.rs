@@ -574,14 +574,14 @@ impl Worker {
             }
             if group.is_full() {
                 self.end_group(connection, bytes, &mut group, consumed);
+                if self.shared.gate.is_closed() && consumed < bytes.len() {
+                    connection.session.turn_away();
+                }
             }
             if self.output.len() > WRITE_EARLY {
                 self.end_group(connection, bytes, &mut group, consumed);
                 self.reply_early(at, connection)?;
                 group = Group::begin(self.shared.clock.micros().0, consumed);
-            }
-            if self.shared.gate.is_closed() && consumed < bytes.len() {
-                connection.session.turn_away();
             }
         }
         self.end_group(connection, bytes, &mut group, consumed);
