@@ -164,6 +164,8 @@ pub(crate) struct Session {
     /// Commands that were timed alone since the last look, and their microseconds.
     pub(crate) timed_alone: usize,
     pub(crate) timed_alone_us: u64,
+    /// Where a reply is put together whose length is said before it.
+    pub(crate) scratch: Vec<u8>,
     needs_token: bool,
     /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
     /// answered nor read.
@@ -182,6 +184,7 @@ impl Session {
             limited: true,
             rights: None,
             owners: Owners::default(),
+            scratch: vec![],
             generation: 0,
             closing: false,
             ending: "normal",

@@ -37,7 +37,7 @@ struct Model(BTreeMap<&'static str, Value>);
 
 fn element(number: usize) -> String {
     // Some are long, so that few of them fill a node.
-    let long = if number % 11 == 0 { "x".repeat(60) } else { String::new() };
+    let long = if number.is_multiple_of(11) { "x".repeat(60) } else { String::new() };
     format!("e{number}{long}")
 }
 
@@ -284,7 +284,9 @@ impl Model {
                 Some(Value::Set(set)) => set.iter().map(|member| (member.clone(), 1)).collect(),
                 _ => held!(self, key, Zset),
             };
-            scores.into_iter().for_each(|(member, score)| *sum.entry(member).or_default() += score);
+            for (member, score) in scores {
+                *sum.entry(member).or_default() += score;
+            }
         }
         let count = sum.len() as i64;
         self.put(KEYS[3], Value::Zset(sum));
@@ -439,7 +441,9 @@ pub(crate) fn play(server: SocketAddr, script: &[u8]) {
     let mut client = TcpStream::connect(server).unwrap();
     let (mut sent, mut received) = (vec![], vec![]);
     encode_command(&mut sent, &["FLUSHALL"]);
-    commands.iter().for_each(|(words, _)| encode_command(&mut sent, words));
+    for (words, _) in &commands {
+        encode_command(&mut sent, words);
+    }
     let mut writer = client.try_clone().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| writer.write_all(&sent).unwrap());
@@ -447,19 +451,16 @@ pub(crate) fn play(server: SocketAddr, script: &[u8]) {
             [(vec!["FLUSHALL".to_owned()], Answer::Done)].into_iter().chain(commands);
         let mut next = expected.next();
         while let Some((words, answer)) = &next {
-            match Reply::decode(&received).expect("a reply") {
-                Some((reply, len)) => {
-                    assert_eq!(read(&reply, answer), *answer, "{words:?}");
-                    received.drain(..len);
-                    next = expected.next();
-                }
-                None => {
-                    let mut chunk = [0; 64 << 10];
-                    let len = client.read(&mut chunk).unwrap();
-                    assert!(len > 0, "the server has closed");
-                    received.extend_from_slice(&chunk[..len]);
-                }
+            if let Some((reply, len)) = Reply::decode(&received).expect("a reply") {
+                assert_eq!(read(&reply, answer), *answer, "{words:?}");
+                received.drain(..len);
+                next = expected.next();
+                continue;
             }
+            let mut chunk = [0; 8 << 10];
+            let len = client.read(&mut chunk).unwrap();
+            assert!(len > 0, "the server has closed");
+            received.extend_from_slice(&chunk[..len]);
         }
     });
 }

@@ -177,7 +177,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
         }
         return Ok(());
     }
-    let mut replies = vec![];
+    let mut replies = call.take_scratch();
     let mut out = Encoder::new(&mut replies, call.out.protocol());
     let taken = take(call, &key, (end, count.unwrap_or(1)), |element| out.bulk(element))?;
     match (taken, count) {
@@ -186,7 +186,7 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
         (_, None) => {}
         (_, Some(_)) => call.out.array(taken as usize),
     }
-    call.out.raw(&replies);
+    call.reply_scratch(replies);
     Ok(())
 }
 
@@ -232,14 +232,14 @@ fn lindex(call: &mut Call<'_>) -> Done {
 fn lrange(call: &mut Call<'_>) -> Done {
     let (start, stop, key) = (call.integer(2)?, call.integer(3)?, call.key_at(1));
     let (from, count) = range(start, stop, len::<List>(call, &key)?);
-    let (mut replies, mut shown) = (vec![], 0);
+    let (mut replies, mut shown) = (call.take_scratch(), 0);
     let mut out = Encoder::new(&mut replies, call.out.protocol());
     walk::<List>(call, &key, (from, count, false), |element| {
         out.bulk(element);
         shown += 1;
     })?;
     call.out.array(shown);
-    call.out.raw(&replies);
+    call.reply_scratch(replies);
     Ok(())
 }
 

@@ -173,6 +173,9 @@ pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of r
 pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
+/// Bytes of scratch that a client keeps between commands.
+const SCRATCH_MAX: usize = 4 << 10;
+
 /// A command being carried out.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
@@ -231,6 +234,20 @@ impl<'a> Call<'a> {
     #[inline]
     pub(crate) fn key_at(&self, at: usize) -> Key<'a> {
         self.key(self.arg(at))
+    }
+
+    /// Where a reply is put together whose length is said before it.
+    pub(crate) fn take_scratch(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.session.scratch)
+    }
+
+    /// Replies with what was put together, and keeps its place for the next.
+    pub(crate) fn reply_scratch(&mut self, mut scratch: Vec<u8>) {
+        self.out.raw(&scratch);
+        if scratch.capacity() <= SCRATCH_MAX {
+            scratch.clear();
+            self.session.scratch = scratch;
+        }
     }
 
     /// Replies OK.

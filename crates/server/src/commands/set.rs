@@ -159,7 +159,7 @@ fn spop(call: &mut Call<'_>) -> Done {
         return Err(SYNTAX.into());
     }
     let count = if call.args.len() == 3 { Some(count_at(call, 2)?) } else { None };
-    let mut replies = vec![];
+    let mut replies = call.take_scratch();
     let mut out = Encoder::new(&mut replies, call.out.protocol());
     let taken = take(call, count.unwrap_or(1), |member| out.bulk(member))?;
     match count {
@@ -167,7 +167,7 @@ fn spop(call: &mut Call<'_>) -> Done {
         None => {}
         Some(_) => call.out.set(taken as usize),
     }
-    call.out.raw(&replies);
+    call.reply_scratch(replies);
     Ok(())
 }
 

@@ -197,12 +197,29 @@ impl Branch {
     /// [`Branch::recompute`], for less where little has changed.
     fn recompute_after(&mut self, old: Old, new: &New<'_>, is_split: bool) {
         let was_mortal = old.is_some_and(|dies| dies.is_some());
-        if is_split || was_mortal || matches!(self.node, Node::Inner(_)) {
+        if is_split || was_mortal {
             return self.recompute();
         }
         self.count += u64::from(old.is_none());
         self.dies = self.dies.min(new.dies.unwrap_or(NEVER));
-        self.rank = self.first().map_or(0, |first| first.rank);
+        self.rank = self.first_rank();
+    }
+
+    /// The same where so many entries are gone, so many of them mortal.
+    fn recompute_without(&mut self, gone: u64, mortal: u64) {
+        if mortal > 0 {
+            return self.recompute();
+        }
+        self.count -= gone;
+        self.rank = self.first_rank();
+    }
+
+    /// The rank of its first entry, as the node itself says it.
+    fn first_rank(&self) -> u32 {
+        match &self.node {
+            Node::Leaf(bytes) => leaf::take(&mut &bytes[..]).map_or(0, |entry| entry.rank),
+            Node::Inner(children) => children.first().map_or(0, |child| child.rank),
+        }
     }
 
     /// Takes an entry out; what it was.
@@ -222,7 +239,7 @@ impl Branch {
                 old
             }
         };
-        self.recompute();
+        self.recompute_without(1, u64::from(old.is_some()));
         *total = *total + self.bytes() - before;
         Some(old)
     }
@@ -291,7 +308,7 @@ impl Branch {
                 }
             }
         }
-        self.recompute();
+        self.recompute_without(gone, mortal);
         *total = *total + self.bytes() - before;
         (gone, mortal)
     }

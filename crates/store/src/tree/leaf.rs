@@ -147,7 +147,9 @@ pub(super) fn replace(bytes: &mut Vec<u8>, at: usize, old: usize, new: &New<'_>)
     bytes.truncate(after);
     bytes[at..at + head_len].copy_from_slice(&head[..head_len]);
     bytes[at + head_len..at + end].copy_from_slice(new.body);
-    fit(bytes, after);
+    if after < len {
+        fit(bytes, after);
+    }
 }
 
 /// Takes an entry out.
@@ -176,10 +178,18 @@ pub(super) fn split(bytes: &mut Vec<u8>, grows: Grows) -> Vec<u8> {
             break;
         }
     }
-    let mut right = Vec::with_capacity(allocated(bytes.len() - cut));
+    // A leaf that grows has room at once: most entries are put in without a word to the allocator.
+    let room = |len: usize, grows: bool| allocated(if grows { len.max(LEAF_MAX) } else { len });
+    let mut right = Vec::with_capacity(room(bytes.len() - cut, matches!(grows, Grows::AtEnd)));
     right.extend_from_slice(&bytes[cut..]);
-    bytes.truncate(cut);
-    bytes.shrink_to(allocated(cut));
+    if matches!(grows, Grows::AtFront) {
+        let mut left = Vec::with_capacity(room(cut, true));
+        left.extend_from_slice(&bytes[..cut]);
+        *bytes = left;
+    } else {
+        bytes.truncate(cut);
+        bytes.shrink_to(allocated(cut));
+    }
     right
 }
 

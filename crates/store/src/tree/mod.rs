@@ -32,8 +32,10 @@ mod tests;
 
 use branch::{Branch, Edges, INNER_MAX, Node};
 use leaf::{HEAD_MAX, LEAF_MAX, allocated};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
+use std::slice::Iter;
 
 /// Children of an inner node.
 const FANOUT: usize = 32;
@@ -98,6 +100,9 @@ struct New<'a> {
     dies: Option<u64>,
     body: &'a [u8],
 }
+
+/// What is left to be walked of each inner node on the way down: of few levels.
+type Above<'t> = SmallVec<[Iter<'t, Branch>; 6]>;
 
 /// A collection.
 #[derive(Debug)]
@@ -216,7 +221,7 @@ impl Tree {
     }
 
     fn beyond(&self, mut spot: Spot<'_>) -> impl Iterator<Item = Entry<'_>> + use<'_> {
-        let (mut above, mut node) = (vec![], &self.root.node);
+        let (mut above, mut node) = (Above::new(), &self.root.node);
         let mut rest = loop {
             match node {
                 Node::Leaf(bytes) => break &bytes[leaf::find(bytes, spot).at..],
@@ -254,8 +259,8 @@ impl Tree {
 
     /// The entries from the one behind so many on, backwards; from the last where there are fewer.
     pub fn back_from(&self, position: u64) -> impl Iterator<Item = Entry<'_>> {
-        let (mut above, mut node, mut left) = (vec![], &self.root.node, position);
-        let mut held: Vec<Entry<'_>> = loop {
+        let (mut above, mut node, mut left) = (Above::new(), &self.root.node, position);
+        let mut held: SmallVec<[Entry<'_>; 64]> = loop {
             match node {
                 Node::Leaf(bytes) => {
                     let most = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(1);
