@@ -97,14 +97,11 @@ fn what_is_not_there_says_so() {
     for name in names.filter(|name| !there.contains(&format!("\r\n{name}\r\n"))) {
         absent += 1;
         let error = client.ask(&format!("{name} a b"));
-        let begin = format!("-ERR unknown command '{name}', which is not supported: Larder holds ");
+        let begin = format!("-ERR unknown command '{name}', which is not supported: ");
         assert!(error.starts_with(&begin), "{error}");
     }
-    assert!(absent > 100, "only {absent} are not there: is the list whole?");
+    assert!(absent > 40, "only {absent} are not there: is the list whole?");
     for (command, word) in [
-        ("LPUSH a b", "no lists"),
-        ("SADD a b", "no sets"),
-        ("ZADD a 1 b", "no sorted sets"),
         ("XADD a * b c", "no streams"),
         ("REPLICAOF NO ONE", "without replication"),
         ("SENTINEL MASTERS", "no sentinel"),
@@ -156,7 +153,7 @@ fn facts(client: &mut Client, name: &str) -> Option<String> {
 /// these.
 #[test]
 fn facts_of_commands_are_those_of_redis() {
-    /// Newer Redis takes fewer arguments, MONITOR here more; a channel is no key.
+    /// Newer Redis takes fewer arguments or more, MONITOR here more; a channel is no key.
     const OTHERS: &[&str] = &[
         "command|getkeys",
         "command|getkeysandflags",
@@ -164,6 +161,8 @@ fn facts_of_commands_are_those_of_redis() {
         "spublish",
         "ssubscribe",
         "sunsubscribe",
+        "zrank",
+        "zrevrank",
     ];
     let server = serve("");
     let mut client = Client::new(server.addr());

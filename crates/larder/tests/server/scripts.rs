@@ -80,6 +80,25 @@ fn memory_of_scripts_is_bounded() {
     assert_eq!(client.info("number_of_functions"), "1");
 }
 
+/// As many arguments as a stack of Lua has places for, and an error for more.
+#[test]
+fn commands_of_scripts_have_many_arguments() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let call = |count: u32, script: &str| {
+        format!("local all = {{}} for at = 1, {count} do all[at] = 'k' .. at end {script}")
+    };
+    let wide = "redis.call('del', unpack(all))";
+    assert_eq!(eval(&mut client, &call(7_700, &format!("return {wide}"))), ":0\r\n");
+    let error = eval(&mut client, &call(7_701, wide));
+    assert!(error.starts_with("-ERR user_script:1: too many results to unpack"), "{error}");
+    let packed = "return #cmsgpack.pack(1, 2, 3, unpack(all))";
+    assert_eq!(eval(&mut client, &call(7_000, packed)), ":40896\r\n");
+    assert_eq!(eval(&mut client, &call(20_000, "return #all")), ":20000\r\n");
+    let all = eval(&mut client, &call(20_000, "return all"));
+    assert!(all.starts_with("*20000\r\n$2\r\nk1\r\n"));
+}
+
 /// Scripts that EVAL brought make room for newer ones, those of SCRIPT LOAD stay.
 #[test]
 fn scripts_are_forgotten_when_they_are_many() {

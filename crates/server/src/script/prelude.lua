@@ -16,7 +16,7 @@ local next, pairs, rawget, rawset = real.next, real.pairs, real.rawget, real.raw
 local setmetatable, getmetatable = real.setmetatable, real.getmetatable
 local setfenv, getfenv, collectgarbage = real.setfenv, real.getfenv, real.collectgarbage
 local pcall, xpcall = real.pcall, real.xpcall
-local loadstring, resume = real.loadstring, real.coroutine.resume
+local loadstring, resume, unpack = real.loadstring, real.coroutine.resume, real.unpack
 local concat, insert, sub = real.table.concat, real.table.insert, real.string.sub
 
 local READONLY = "Attempt to modify a readonly table"
@@ -56,7 +56,7 @@ end
 local base = {}
 for _, name in real.ipairs {
   "assert", "error", "ipairs", "rawequal", "rawget", "select", "tonumber", "tostring", "type",
-  "unpack", "_VERSION",
+  "_VERSION",
 } do
   base[name] = real[name]
 end
@@ -143,6 +143,15 @@ end
 
 function base.gcinfo()
   return (collectgarbage("count"))
+end
+
+-- A function of Rust takes no more arguments than a stack of Lua has places, less some of its own.
+local UNPACKED_MAX = 7700
+function base.unpack(table, first, last)
+  if type(table) == "table" and (last or #table) - (first or 1) >= UNPACKED_MAX then
+    error("too many results to unpack", 2)
+  end
+  return unpack(table, first, last)
 end
 
 function base.setfenv(where, environment)

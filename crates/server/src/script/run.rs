@@ -9,6 +9,7 @@ use super::{Engine, convert, failed};
 use crate::commands::{Call, Done, Failure, within};
 use mlua::{Function, MultiValue, Table, Value};
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use wire::resp::Protocol;
@@ -44,7 +45,9 @@ impl Engine {
         session.executing = true;
         session.scripted = true;
         let caching = session.tracks.as_ref().and_then(|tracks| tracks.caching);
-        let outcome = run_in(vm, call, runs, keys);
+        let outcome = catch_unwind(AssertUnwindSafe(|| run_in(vm, call, runs, keys)));
+        let lost = || mlua::Error::runtime("the interpreter is lost");
+        let outcome = outcome.unwrap_or_else(|_| Err(lost()));
         let session = &mut *call.session;
         session.scripted = false;
         session.executing = was_executing;
