@@ -1,11 +1,8 @@
 //! Lists: elements in the order in which they were put there, at either end or between.
 
-use super::{Grows, Held, Shape, View};
+use super::{Grows, Held, Shape};
 use crate::value::LIST;
-use store::{Error, Tree};
-
-/// Bytes up to which Redis would keep a list in one piece.
-const LISTPACK_MAX: u64 = 8 << 10;
+use store::Error;
 
 /// What a list is.
 pub(crate) enum List {}
@@ -43,13 +40,4 @@ pub(crate) fn replace(
         Held::Tree(edit) => edit.replace(position, element)?,
     }
     Ok(())
-}
-
-/// How Redis would hold it.
-pub(super) fn encoding(view: View<'_>) -> &'static str {
-    let bytes = match view {
-        View::Flat(bytes) => bytes.len() as u64,
-        View::Tree(tree) => Tree::bytes(tree),
-    };
-    if bytes <= LISTPACK_MAX { "listpack" } else { "quicklist" }
 }

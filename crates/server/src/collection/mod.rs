@@ -19,16 +19,17 @@
 //! No command holds the lock for more than some elements ([`STEP_ELEMENTS`], [`STEP_BYTES`]).
 //! Hashes, whose fields have values and lives of their own, are in `hash.rs`.
 
+mod encoding;
 pub(crate) mod flat;
 pub(crate) mod list;
 mod saved;
 pub(crate) mod set;
 pub(crate) mod zset;
 
+pub(crate) use encoding::encoding;
 pub(crate) use saved::{copied, flat, gather, grown};
 
 use crate::commands::Failure;
-use crate::hash;
 use crate::value::{LIST, SET, WRONG_TYPE, ZSET};
 use flat::Flat;
 use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
@@ -139,15 +140,6 @@ impl<'a> View<'a> {
             }
         }
         shown
-    }
-
-    /// Whether it has more elements than this, or a longer one.
-    pub(crate) fn is_beyond<S: Shape>(self, most: u64, longest: usize) -> bool {
-        self.len::<S>() > most
-            || match self {
-                Self::Flat(bytes) => flat::bodies(bytes).any(|body| body.len() > longest),
-                Self::Tree(tree) => tree.from(S::first(tree)).any(|e| e.body.len() > longest),
-            }
     }
 }
 
@@ -298,14 +290,4 @@ fn scan_tree(
         visit(entry.body);
     }
     None
-}
-
-/// How Redis would hold the collection of an item; none of strings.
-pub(crate) fn encoding(item: &Item<'_>) -> Option<&'static str> {
-    match item.kind & !TREE {
-        LIST => View::of::<list::List>(item).map(list::encoding),
-        SET => View::of::<set::Set>(item).map(set::encoding),
-        ZSET => View::of::<zset::Zset>(item).map(zset::encoding),
-        _ => hash::View::of(item).map(hash::View::encoding),
-    }
 }

@@ -5,12 +5,6 @@ use crate::hash::rank;
 use crate::value::SET;
 use std::cmp::Ordering;
 use store::{Error, Probe};
-use wire::resp::parse_integer;
-
-/// Limits up to which Redis would keep whole numbers in one piece, and members of any kind.
-const INTSET_MAX: u64 = 512;
-const LISTPACK_MAX: u64 = 128;
-const LISTPACK_BYTES: usize = 64;
 
 /// What a set is.
 pub(crate) enum Set {}
@@ -75,27 +69,5 @@ pub(crate) fn scan(
             None
         }
         View::Tree(tree) => scan_tree(tree, from..u32::MAX, most, visit),
-    }
-}
-
-/// How Redis would hold it.
-pub(super) fn encoding(view: View<'_>) -> &'static str {
-    let (mut whole, len) = (true, view.len::<Set>());
-    if len <= INTSET_MAX {
-        let is_whole = |body: &[u8]| parse_integer(body).is_some();
-        let mut at = 0;
-        while whole && at < len {
-            at += view.walk::<Set>(at, len, |body| {
-                whole &= is_whole(body);
-                whole
-            });
-        }
-    }
-    if whole && len <= INTSET_MAX {
-        "intset"
-    } else if view.is_beyond::<Set>(LISTPACK_MAX, LISTPACK_BYTES) {
-        "hashtable"
-    } else {
-        "listpack"
     }
 }

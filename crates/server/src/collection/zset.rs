@@ -24,11 +24,7 @@ use store::{Edit, Error, Probe, Tree};
 /// The lowest rank of the order by score.
 const BY_SCORE: u32 = 1 << 31;
 /// Bytes of a score.
-const SCORE: usize = 8;
-/// Limits up to which Redis would keep a sorted set in one piece.
-const LISTPACK_MAX: u64 = 128;
-const LISTPACK_BYTES: usize = 64;
-
+pub(super) const SCORE: usize = 8;
 /// What a sorted set is.
 pub(crate) enum Zset {}
 
@@ -122,7 +118,7 @@ pub(crate) enum Edge<'a> {
     Score(f64),
     /// Behind the last of this score.
     BehindScore(f64),
-    /// Before this member; scores are equal.
+    /// Before this member, where names are in the order of scores.
     Member(&'a [u8]),
     /// Behind this member.
     BehindMember(&'a [u8]),
@@ -130,29 +126,42 @@ pub(crate) enum Edge<'a> {
 
 /// How many members stand before a place.
 pub(crate) fn before(view: View<'_>, edge: Edge<'_>) -> u64 {
-    let any = view.at::<Zset>(0).map_or(&[][..], |body| parts(body).0);
-    // What is compared, and what stands before it where it is equal.
-    let (wanted, by_whole, equal) = match edge {
-        Edge::Start => return 0,
-        Edge::End => return view.len::<Zset>(),
-        Edge::Score(score) => (ordered(score).to_vec(), false, Ordering::Greater),
-        Edge::BehindScore(score) => (ordered(score).to_vec(), false, Ordering::Less),
-        Edge::Member(member) => ([any, member].concat(), true, Ordering::Greater),
-        Edge::BehindMember(member) => ([any, member].concat(), true, Ordering::Less),
-    };
-    let order = |body: &[u8]| -> Ordering {
-        let compared = if by_whole { body } else { parts(body).0 };
-        compared.cmp(&wanted).then(equal)
-    };
+    match edge {
+        Edge::Start => 0,
+        Edge::End => view.len::<Zset>(),
+        Edge::Score(score) => before_score(view, &ordered(score), Ordering::Greater),
+        Edge::BehindScore(score) => before_score(view, &ordered(score), Ordering::Less),
+        Edge::Member(member) => before_member(view, |other| other < member),
+        Edge::BehindMember(member) => before_member(view, |other| other <= member),
+    }
+}
+
+/// How many members score less, or stand where `equal` says among those that score the same.
+fn before_score(view: View<'_>, score: &[u8], equal: Ordering) -> u64 {
+    let order = |body: &[u8]| parts(body).0.cmp(score).then(equal);
     match view {
         View::Flat(bytes) => {
             flat::bodies(bytes).take_while(|body| order(body) == Ordering::Less).count() as u64
         }
         View::Tree(tree) => {
-            let probe = Probe { rank: rank_of_score(&wanted), order: &order };
+            let probe = Probe { rank: rank_of_score(score), order: &order };
             tree.position(&probe) - Zset::first(tree)
         }
     }
+}
+
+/// How many members are before a place among the names, whose order is that of the scores.
+fn before_member(view: View<'_>, is_before: impl Fn(&[u8]) -> bool) -> u64 {
+    let (mut from, mut until) = (0, view.len::<Zset>());
+    while from < until {
+        let middle = from.midpoint(until);
+        if view.at::<Zset>(middle).is_some_and(|body| is_before(parts(body).1)) {
+            from = middle + 1;
+        } else {
+            until = middle;
+        }
+    }
+    from
 }
 
 /// Gives a member a score, whatever it had.
@@ -243,12 +252,6 @@ pub(crate) fn scan(
         }
         View::Tree(tree) => scan_tree(tree, from..BY_SCORE, most, visit),
     }
-}
-
-/// How Redis would hold it.
-pub(super) fn encoding(view: View<'_>) -> &'static str {
-    let is_large = view.is_beyond::<Zset>(LISTPACK_MAX, SCORE + LISTPACK_BYTES);
-    if is_large { "skiplist" } else { "listpack" }
 }
 
 #[cfg(test)]

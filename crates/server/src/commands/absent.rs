@@ -17,7 +17,6 @@ const ABSENT: &[(&str, &str)] = &[
          xrevrange xsetid xtrim",
         "Larder holds no streams",
     ),
-    ("sort sort_ro", "Larder does not sort; a sorted set is kept in order"),
     (
         "bgrewriteaof bgsave save",
         "Larder holds its data in memory alone; warm-restart-file keeps them across \

@@ -68,7 +68,11 @@ struct For {
 
 /// Until when the time at argument `at` lets a command wait.
 fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
-    let seconds = std::str::from_utf8(call.arg(at)).ok().and_then(|text| text.parse::<f64>().ok());
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
+        None => text.parse().ok(),
+    };
+    let seconds = std::str::from_utf8(call.arg(at)).ok().and_then(number);
     let seconds = seconds.filter(|seconds| !seconds.is_nan());
     let ms = (seconds.ok_or("ERR timeout is not a float or out of range")? * 1_000.0).ceil();
     let now_ms = call.now.micros.0 / 1_000;
@@ -92,6 +96,10 @@ impl Call<'_> {
     ) -> Done {
         let (blocked, is_waiting) = (&self.shared.blocked, self.session.blocked.is_some());
         let may_wait = !self.session.executing && !is_waiting;
+        // What became another type meanwhile is not what was waited for.
+        if is_waiting && !self.are_of(what) {
+            return Ok(());
+        }
         if (!may_wait || !blocked.any()) && attempt(self)? {
             return Ok(());
         }

@@ -13,25 +13,36 @@ use wire::resp::parse_integer;
 pub(crate) type Handler = fn(&mut Call<'_>) -> Done;
 
 /// Where the keys stand among the arguments: the first, the last (negative from the end), the
-/// distance, all zero for none; and the argument that says how many keys stand behind it, zero
-/// where none does.
+/// distance, all zero for none; the argument that says how many keys stand behind it, zero where
+/// none does; and the word behind which another stands, empty where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keys {
     pub(crate) first: i32,
     pub(crate) last: i32,
     pub(crate) step: i32,
     pub(crate) count: usize,
+    pub(crate) word: &'static str,
 }
 
 impl Keys {
     /// Keys from the first argument to the last, at this distance.
     pub(crate) const fn new(first: i32, last: i32, step: i32) -> Self {
-        Self { first, last, step, count: 0 }
+        Self { first, last, step, count: 0, word: "" }
     }
 
     /// The same, and as many more as the argument at `count` says, behind it.
     pub(crate) const fn and_counted(self, count: usize) -> Self {
         Self { count, ..self }
+    }
+
+    /// The same, and the one behind the last such word, in any case.
+    pub(crate) const fn and_behind(self, word: &'static str) -> Self {
+        Self { word, ..self }
+    }
+
+    /// Whether they stand elsewhere in one call than in another.
+    pub(crate) const fn are_movable(self) -> bool {
+        self.count > 0 || !self.word.is_empty()
     }
 
     /// Whether there is any.
@@ -346,7 +357,7 @@ impl Command {
         args: usize,
         arg: impl Fn(usize) -> Option<&'a [u8]>,
     ) -> Places {
-        let Keys { first, last, step, count } = self.keys;
+        let Keys { first, last, step, count, word } = self.keys;
         let last = if last < 0 { args as i32 + last } else { last };
         let fixed = first.max(0) as usize..(last + 1).max(0) as usize;
         let fixed = if first > 0 { fixed } else { 0..0 };
@@ -355,6 +366,12 @@ impl Command {
             let keys = arg(count).and_then(parse_integer).unwrap_or(0).max(0);
             let keys = usize::try_from(keys).unwrap_or(usize::MAX);
             counted = count + 1..(count + 1).saturating_add(keys).min(args);
+        }
+        if !word.is_empty() {
+            let is_word =
+                |at: usize| arg(at).is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()));
+            let behind = (1..args.saturating_sub(1)).rev().find(|&at| is_word(at));
+            counted = behind.map_or(0..0, |at| at + 1..at + 2);
         }
         Places { fixed: fixed.step_by(step.max(1) as usize), counted }
     }

@@ -73,7 +73,7 @@ fn describe(call: &mut Call<'_>, command: &Command) {
     out.integer(i64::from(command.arity));
     let names: Vec<&str> =
         flag::NAMES.iter().filter(|(flag, _)| command.has(*flag)).map(|(_, name)| *name).collect();
-    let is_counted = command.keys.count > 0;
+    let is_counted = command.keys.are_movable();
     out.set(names.len() + usize::from(is_counted));
     for name in names {
         out.simple(name);

@@ -278,7 +278,9 @@ fn encoding(call: &mut Call<'_>) -> Done {
         value if value.len() <= EMBEDDED_MAX => "embstr",
         _ => "raw",
     };
-    let name = |item: &Item<'_>| collection::encoding(item).unwrap_or_else(|| of_string(item));
+    let settings = &call.view.settings;
+    let name =
+        |item: &Item<'_>| collection::encoding(item, settings).unwrap_or_else(|| of_string(item));
     reply_item(call, name, |call, name| call.out.bulk(name.as_bytes()))
 }
 

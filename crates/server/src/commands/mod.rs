@@ -51,6 +51,7 @@ mod script;
 mod set;
 mod set_algebra;
 pub(crate) mod slowlog;
+mod sort;
 mod string;
 pub(crate) mod tracking;
 mod transaction;
@@ -100,6 +101,7 @@ const FAMILIES: &[&[Command]] = &[
     zset_pop::COMMANDS,
     zset_algebra::COMMANDS,
     blocking::COMMANDS,
+    sort::COMMANDS,
     key::COMMANDS,
     relocate::COMMANDS,
     scan::COMMANDS,

@@ -1,0 +1,77 @@
+//! How Redis would hold a collection: what OBJECT ENCODING says, and clients go by.
+//!
+//! The settings that move Redis' limits change nothing here but these names.
+
+use super::list::List;
+use super::set::Set;
+use super::zset::{SCORE, Zset};
+use super::{Shape, View};
+use crate::config::Settings;
+use crate::hash;
+use crate::value::{LIST, SET, ZSET};
+use store::{Item, TREE, Tree};
+use wire::resp::parse_integer;
+
+/// The name of how the collection of an item would be held; none of a string.
+pub(crate) fn encoding(item: &Item<'_>, settings: &Settings) -> Option<&'static str> {
+    let limit = |name: &str, default: i64| {
+        let given = settings.ignored.get(name).and_then(|text| parse_integer(text.as_bytes()));
+        given.unwrap_or(default)
+    };
+    let limits = |kind: &str, entries| {
+        let entries = limit(&format!("{kind}-max-listpack-entries"), entries);
+        (entries as u64, limit(&format!("{kind}-max-listpack-value"), 64) as usize)
+    };
+    match item.kind & !TREE {
+        LIST => View::of::<List>(item).map(|view| list(view, limit("list-max-listpack-size", -2))),
+        SET => View::of::<Set>(item).map(|view| {
+            if is_intset(view, limit("set-max-intset-entries", 512) as u64) {
+                return "intset";
+            }
+            if is_beyond::<Set>(view, limits("set", 128), 0) { "hashtable" } else { "listpack" }
+        }),
+        ZSET => View::of::<Zset>(item).map(|view| {
+            let is_large = is_beyond::<Zset>(view, limits("zset", 128), SCORE);
+            if is_large { "skiplist" } else { "listpack" }
+        }),
+        _ => hash::View::of(item).map(hash::View::encoding),
+    }
+}
+
+/// Whether a collection has more elements than are kept in one piece, or one that is longer, beside
+/// so many bytes of each.
+fn is_beyond<S: Shape>(view: View<'_>, (most, longest): (u64, usize), beside: usize) -> bool {
+    view.len::<S>() > most || any::<S>(view, |body| body.len() - beside.min(body.len()) > longest)
+}
+
+fn any<S: Shape>(view: View<'_>, is_it: impl Fn(&[u8]) -> bool) -> bool {
+    let (mut at, mut found) = (0, false);
+    loop {
+        let shown = view.walk::<S>(at, u64::MAX, |body| {
+            found = is_it(body);
+            !found
+        });
+        if found || shown == 0 {
+            return found;
+        }
+        at += shown;
+    }
+}
+
+fn is_intset(view: View<'_>, most: u64) -> bool {
+    view.len::<Set>() <= most && !any::<Set>(view, |body| parse_integer(body).is_none())
+}
+
+/// A limit below zero is one of bytes: 4, 8, 16, 32 or 64 KB.
+fn list(view: View<'_>, limit: i64) -> &'static str {
+    let bytes = match view {
+        View::Flat(bytes) => bytes.len() as u64,
+        View::Tree(tree) => Tree::bytes(tree),
+    };
+    let is_large = if limit > 0 {
+        view.len::<List>() > limit as u64
+    } else {
+        bytes > (2 << 10) << limit.unsigned_abs().clamp(1, 5)
+    };
+    if is_large { "quicklist" } else { "listpack" }
+}
