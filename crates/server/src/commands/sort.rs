@@ -19,17 +19,20 @@ use std::cmp::Ordering;
 use store::{Item, TREE};
 use wire::resp::parse_integer;
 
+/// It may look at any key that a pattern names.
+const CATEGORIES: &[&str] = &["set", "sortedset", "list", "dangerous"];
+
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("sort", -2, WRITE | DENY_OOM, |call| sort(call, true))
         .keys(ONE_KEY.and_behind("store"))
         .accesses(sort_access)
+        .categories(CATEGORIES)
         .doc("generic", "1.0.0", "The elements of a collection in an order."),
-    Command::new("sort_ro", -2, READ, |call| sort(call, false)).keys(ONE_KEY).doc(
-        "generic",
-        "7.0.0",
-        "SORT, which stores nothing.",
-    ),
+    Command::new("sort_ro", -2, READ, |call| sort(call, false))
+        .keys(ONE_KEY)
+        .categories(CATEGORIES)
+        .doc("generic", "7.0.0", "SORT, which stores nothing."),
 ];
 
 fn sort_access(_: &[&[u8]], at: usize) -> Access {

@@ -103,22 +103,13 @@ impl Engine {
         })?;
         let callbacks = vm.lua.create_table().map_err(|error| failed(&error))?;
         let mut fresh = Fresh::default();
-        vm.function_api.raw_set("call", Value::Nil).map_err(|error| failed(&error))?;
-        vm.function_api.raw_set("pcall", Value::Nil).map_err(|error| failed(&error))?;
         let ran = vm.lua.scope(|scope| {
             let registers = scope.create_function_mut(|_, args: MultiValue| {
                 let args: Vec<Value> = args.into();
                 fresh.register(&args, &callbacks).map_err(|text| Wrong::new(&text).raised())
             })?;
-            vm.function_api.raw_set("register_function", registers)?;
-            vm.function_run.call::<(bool, Value)>(compiled)
+            vm.load_run.call::<(bool, Value)>((compiled, registers))
         });
-        let late = vm.lua.create_function(|_, _: MultiValue| -> mlua::Result<()> {
-            let text = "redis.register_function can only be called on FUNCTION LOAD command";
-            Err(Wrong::new(text).raised())
-        });
-        late.and_then(|late| vm.function_api.raw_set("register_function", late))
-            .map_err(|error| failed(&error))?;
         let (is_done, wrong) = ran.map_err(|error| failed(&error))?;
         if !is_done {
             let text = match &wrong {

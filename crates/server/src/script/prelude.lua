@@ -21,8 +21,9 @@ local concat, insert, sub = real.table.concat, real.table.insert, real.string.su
 
 local READONLY = "Attempt to modify a readonly table"
 
--- The table behind each front.
+-- The table behind each front, and what makes it one.
 local behind = setmetatable({}, { __mode = "k" })
+local metas = setmetatable({}, { __mode = "k" })
 
 local function refuse()
   error(READONLY, 2)
@@ -33,8 +34,9 @@ local nothing = setmetatable({}, { __newindex = refuse })
 behind[nothing] = {}
 
 local function front(table)
-  local shown = setmetatable({}, { __index = table, __newindex = refuse, __metatable = nothing })
-  behind[shown] = table
+  local meta = { __index = table, __newindex = refuse, __metatable = nothing }
+  local shown = setmetatable({}, meta)
+  behind[shown], metas[shown] = table, meta
   return shown
 end
 
@@ -220,14 +222,16 @@ local libraries = {
   bit = front(rust.bit),
 }
 
+local NONEXISTENT = {
+  __index = function(_, name)
+    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+  end,
+}
+
 -- An environment of scripts: the tables above and `more`, behind a front of its own.
 local function environment(redis, more)
   local shown
-  local globals = setmetatable(copied(base), {
-    __index = function(_, name)
-      error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
-    end,
-  })
+  local globals = setmetatable(copied(base), NONEXISTENT)
   for name, library in pairs(libraries) do
     globals[name] = library
   end
@@ -274,7 +278,25 @@ local function environment(redis, more)
 end
 
 local eval, eval_globals = environment(rust.eval_api)
-local functions = environment(rust.function_api)
+local functions, function_globals = environment(rust.function_api)
+
+-- While a library is loaded it sees what it registers with, and nothing else.
+local registers
+local load_api = setmetatable({}, NONEXISTENT)
+for name, value in pairs(rust.function_api) do
+  if name == "log" or sub(name, 1, 4) == "LOG_" or sub(name, 1, 13) == "REDIS_VERSION" then
+    load_api[name] = value
+  end
+end
+function load_api.register_function(...)
+  if not registers then
+    error("redis.register_function can only be called on FUNCTION LOAD command", 0)
+  end
+  return registers(...)
+end
+local load_globals = setmetatable({}, NONEXISTENT)
+load_globals.redis = front(load_api)
+load_globals.server, load_globals._G = load_globals.redis, functions
 
 local world = { eval = eval, functions = functions }
 
@@ -285,6 +307,14 @@ local function run_script()
 end
 local function run_callback()
   return (callback(call_keys, call_args))
+end
+
+-- Runs the code of a library; true, or false and its error.
+function world.load_run(code, register)
+  registers, metas[functions].__index = register, load_globals
+  local ok, value = xpcall(code, rust.caught)
+  registers, metas[functions].__index = nil, function_globals
+  return ok, value
 end
 
 -- Runs a script; true and what it returns, or false and its error.

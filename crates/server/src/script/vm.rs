@@ -30,6 +30,7 @@ pub(super) struct Vm {
     /// Run a script, or a function or the code of a library.
     pub(super) eval_run: Function,
     pub(super) function_run: Function,
+    pub(super) load_run: Function,
     /// `redis` of scripts and of functions.
     pub(super) eval_api: Table,
     pub(super) function_api: Table,
@@ -71,6 +72,7 @@ impl Vm {
         let vm = Self {
             eval_run: world.raw_get("eval_run")?,
             function_run: world.raw_get("function_run")?,
+            load_run: world.raw_get("load_run")?,
             eval_api,
             function_api,
             is_three,
