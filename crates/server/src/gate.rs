@@ -15,7 +15,7 @@
 use crate::commands::{Call, Failure};
 use crate::shared::{Shared, View};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use store::{Alone, Entered};
 
 /// What clients are told while a script has the gate.
@@ -35,6 +35,7 @@ pub(crate) struct Script {
     /// One more than when it began, in milliseconds of the server's clock; 0 while there is none.
     began: AtomicU64,
     killed: AtomicBool,
+    worker: AtomicUsize,
 }
 
 impl Gate {
@@ -62,8 +63,9 @@ impl Gate {
 
 impl Script {
     /// A script begins, in a worker that is alone.
-    pub(crate) fn begin(&self, now_ms: u64) {
+    pub(crate) fn begin(&self, now_ms: u64, worker: usize) {
         self.killed.store(false, Ordering::Relaxed);
+        self.worker.store(worker, Ordering::Relaxed);
         self.began.store(now_ms + 1, Ordering::Relaxed);
     }
 
@@ -75,6 +77,12 @@ impl Script {
     /// Since when it runs, in milliseconds of the server's clock.
     pub(crate) fn since_ms(&self) -> Option<u64> {
         self.began.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// The worker that carries it out, and meanwhile serves none of its clients: who comes to end
+    /// the script goes to another.
+    pub(crate) fn worker(&self) -> Option<usize> {
+        self.since_ms().map(|_| self.worker.load(Ordering::Relaxed))
     }
 
     /// Asks it to end.
@@ -141,12 +149,13 @@ mod tests {
     fn a_script_is_killed_alone_and_not_the_next() {
         let script = Script::default();
         assert_eq!(script.since_ms(), None);
-        script.begin(0);
+        script.begin(0, 0);
         assert_eq!(script.since_ms(), Some(0));
         script.kill();
         assert!(script.is_killed());
         script.end();
-        script.begin(7);
+        script.begin(7, 1);
+        assert_eq!(script.worker(), Some(1));
         assert_eq!((script.since_ms(), script.is_killed()), (Some(7), false));
     }
 
@@ -192,7 +201,7 @@ mod tests {
         check(&mut two, &[("MULTI", "+OK"), ("INCR a", "+QUEUED")]);
         let shared = &handle.shared;
         let alone = shared.gate.gate.close(2, || false).unwrap();
-        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000, 2);
         check(&mut one, &[("INCR a", SAY), ("MULTI", "+OK"), ("GET a", SAY)]);
         check(&mut one, &[("EXEC", "-EXECABORT"), ("SHUTDOWN", SAY), ("nosuch", "-ERR unknown")]);
         check(&mut two, &[("EXEC", "-EXECABORT Transaction discarded because of: BUSY")]);
@@ -201,7 +210,7 @@ mod tests {
         shared.gate.leave(2);
         check(&mut one, &[("INCR a", ":2")]);
         let alone = shared.gate.gate.close(2, || false).unwrap();
-        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000, 2);
         assert!(!shared.gate.script().is_killed());
         two.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
         assert_eq!(two.read(&mut [0]).unwrap(), 0, "closed");

@@ -370,7 +370,11 @@ impl Acceptor {
                 }
             }
         }
-        self.next = (self.next + 1) % self.shared.mailboxes.len();
+        let workers = self.shared.mailboxes.len();
+        self.next = (self.next + 1) % workers;
+        if self.shared.gate.script().worker() == Some(self.next) {
+            self.next = (self.next + 1) % workers;
+        }
         self.shared.mailboxes[self.next].send(Message::Connect(stream, peer));
     }
 }

@@ -68,8 +68,8 @@ fn list(view: View<'_>, limit: i64) -> &'static str {
         View::Flat(bytes) => bytes.len() as u64,
         View::Tree(tree) => Tree::bytes(tree),
     };
-    let is_large = if limit > 0 {
-        view.len::<List>() > limit as u64
+    let is_large = if limit >= 0 {
+        view.len::<List>() > limit.max(1) as u64
     } else {
         bytes > (2 << 10) << limit.unsigned_abs().clamp(1, 5)
     };

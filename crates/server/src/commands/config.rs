@@ -40,7 +40,7 @@ fn get(call: &mut Call<'_>) -> Done {
         }
         for (name, first) in ignored::all() {
             if glob::matches_ignore_case(pattern, name.as_bytes()) {
-                let set = settings.ignored.get(name).cloned();
+                let set = settings.ignored.get(&ignored::kept_as(name)).cloned();
                 found.insert(name, set.unwrap_or_else(|| first.into()));
             }
         }
@@ -89,7 +89,7 @@ fn set(call: &mut Call<'_>) -> Done {
         for (name, directive, value) in changes {
             let Some(directive) = directive else {
                 tracing::warn!("'{name}' means nothing here and is ignored");
-                settings.ignored.insert(name, value);
+                settings.ignored.insert(ignored::kept_as(&name), value);
                 continue;
             };
             let applied = directive.apply_text(settings, &value);

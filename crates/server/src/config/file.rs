@@ -129,7 +129,7 @@ impl Settings {
                 .into());
         }
         if ignored::is_ignored(&name) {
-            self.ignored.insert(name, words.join(" "));
+            self.ignored.insert(ignored::kept_as(&name), words.join(" "));
             return Ok(());
         }
         Err(format!(

@@ -229,6 +229,12 @@ pub(crate) fn when(name: &str) -> Option<When> {
     }
 }
 
+/// The name under which the value of a setting is kept: Redis' old names of its limits are others
+/// of the same.
+pub(crate) fn kept_as(name: &str) -> String {
+    name.replace("-ziplist-", "-listpack-")
+}
+
 /// Whether a line of a file is about one of these, or about something of their kind.
 pub(crate) fn is_ignored(name: &str) -> bool {
     let is_relative = || FAMILIES.iter().any(|family| name.starts_with(family));

@@ -39,7 +39,8 @@ impl Engine {
         let scripts = &call.shared.scripts;
         scripts.running.begin(called);
         let gate = call.shared.gate.script();
-        gate.begin(call.shared.clock.micros().0 / 1_000);
+        let now_ms = call.shared.clock.micros().0 / 1_000;
+        gate.begin(now_ms, call.session.client.place.worker);
         let session = &mut *call.session;
         let (db, was_executing) = (session.db, session.executing);
         session.executing = true;
