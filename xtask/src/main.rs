@@ -56,7 +56,7 @@ Usage: cargo x <chore>
   soak attach SERVER [S] [plain]
            random commands to that server with the module under valgrind, S seconds (1800): nothing
            is found, and what is resident does not grow; `plain` without valgrind
-  suites valkey|memcached CHECKOUT [UNIT…]
+  suites valkey|memcached|redis-py|ioredis CHECKOUT [UNIT…]
            that server's own tests against this one, out of a checkout of its source (or
            VALKEY_CHECKOUT, MEMCACHED_CHECKOUT); minutes
   parsers [S]

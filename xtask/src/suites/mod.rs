@@ -5,21 +5,27 @@
 //! list beside this file names the cases about what is not offered, each with a word that says
 //! why; everything else has to pass, or be as with the original server.
 
+mod clients;
 mod memcached;
 mod valkey;
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// Runs a suite out of the checkout at the path given, or at that of the environment variable.
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
-    const USAGE: &str = "cargo x suites valkey|memcached CHECKOUT [unit…]";
+    const USAGE: &str = "cargo x suites valkey|memcached|redis-py|ioredis CHECKOUT [unit…]";
     let suite = words.next().context(USAGE)?;
     let (variable, needed): (_, &[&str]) = match suite.as_str() {
         "valkey" => ("VALKEY_CHECKOUT", &["tclsh"]),
         "memcached" => ("MEMCACHED_CHECKOUT", &["perl", "memcached"]),
+        "redis-py" => ("REDIS_PY_CHECKOUT", &[]),
+        "ioredis" => ("IOREDIS_CHECKOUT", &["npx"]),
         _ => bail!("there is no suite '{suite}': {USAGE}"),
     };
     let given = words.next().or_else(|| std::env::var(variable).ok());
@@ -41,10 +47,38 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let units: Vec<String> = words.collect();
     let done = match suite.as_str() {
         "valkey" => valkey::run(&checkout, &folder, &units),
-        _ => memcached::run(&checkout, &folder, &units),
+        "memcached" => memcached::run(&checkout, &folder, &units),
+        client => clients::run(client, &checkout, &folder),
     };
     fs::remove_dir_all(&folder)?;
     done
+}
+
+/// A server that ends with its owner.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already; then there is nothing to end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Server {
+    /// Starts one, and waits until it listens.
+    fn start(program: &Path, port: u16, folder: &Path, flags: &[&str]) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(["serve", "--port", &port.to_string(), "--dir"]).arg(folder).args(flags);
+        let server = Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        for _ in 0..200 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(server)
+    }
 }
 
 /// What a list leaves out: `[unit]`, then lines of a word, which says why, and a name.

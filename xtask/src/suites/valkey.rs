@@ -3,13 +3,12 @@
 //! The suite leaves out by itself what needs a server that it starts. Of the rest a unit passes
 //! with 97 of a hundred cases.
 
-use super::{copy, larder, lists, script};
+use super::{Server, copy, larder, lists, script};
 use crate::process::free_port;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 /// Cases about what is not offered, and in its order the units that are run.
 const LIST: &str = include_str!("valkey.txt");
@@ -24,17 +23,6 @@ struct Outcome {
     passed: usize,
     failed: Vec<String>,
     left_out: usize,
-}
-
-/// A server that ends with its owner.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended already; then there is nothing to end.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 pub(super) fn run(checkout: &Path, folder: &Path, units: &[String]) -> Result<()> {
@@ -88,22 +76,10 @@ fn play(folder: &Path, unit: &str) -> Result<Outcome> {
     let port = free_port()?.to_string();
     let data = folder.join("data");
     fs::create_dir_all(&data)?;
-    let flags = ["--maxmemory", "0", "--maxmemory-policy", "noeviction", "--http-port", "0"];
-    let server = Command::new(larder()?)
-        .args(["serve", "--port", &port, "--dir"])
-        .arg(&data)
-        .args(flags)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let _server = Server(server);
-    let is_up = || std::net::TcpStream::connect(format!("127.0.0.1:{port}")).is_ok();
-    for _ in 0..200 {
-        if is_up() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // Many threads, so that few clients share one with a script that waits to be killed.
+    let policy = ["--maxmemory", "0", "--maxmemory-policy", "noeviction", "--http-port", "0"];
+    let flags = [&policy[..], &["--io-threads", "8"]].concat();
+    let _server = Server::start(&larder()?, port.parse()?, &data, &flags)?;
     let output = Command::new("tclsh")
         .current_dir(folder)
         .args(["tests/test_helper.tcl", "--host", "127.0.0.1", "--port", &port])
