@@ -10,6 +10,7 @@ mod curves;
 mod live;
 mod process;
 mod race;
+mod ship;
 mod soak;
 mod suites;
 
@@ -63,6 +64,14 @@ Usage: cargo x <chore>
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
+  dist [--musl]
+           the binary that is shipped, its symbols apart, asked for a PONG; --musl: static
+           (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
+  deb [try]
+           the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and purges
+           it in a clean Debian (debootstrap, as root)
+  image [BINARY]
+           an OCI archive of the static binary, made without a daemon
   miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
   loom     the store's locks and counters under every order of two threads
   deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
@@ -146,6 +155,9 @@ fn main() -> Result<()> {
             }
         },
         Some("suites") => suites::run(words),
+        Some("dist") => ship::dist(words),
+        Some("deb") => ship::deb(words),
+        Some("image") => ship::image(words),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())
