@@ -11,8 +11,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// No larger than this is what is shipped.
-const BYTES_MAX: u64 = 12_000_000;
+/// No larger than this is what is shipped. 12 MB are wanted: code alone is 10.5, the server's own
+/// a fifth of it, and 1.6 are tables for unwinding, which keeps a server whose pilot fails.
+const BYTES_MAX: u64 = 15_000_000;
 
 /// The profile with its symbols: what takes them out comes after.
 pub(super) const WHOLE: &[(&str, &str)] =
@@ -39,9 +40,12 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
 
 /// Builds it with its symbols in it, and says where it lies.
 pub(super) fn build(is_static: bool) -> Result<PathBuf> {
-    let line = "cargo build -p larder --profile dist";
+    let line = "cargo rustc -p larder --bin larder --profile dist";
     if is_static {
-        run_line(&format!("{line} --target {MUSL}"), WHOLE).with_context(|| {
+        // Addresses to mend at the start, packed: of a library of the system the newest would have
+        // to know of that, and here there is none.
+        let packed = format!("{line} --target {MUSL} -- -C link-arg=-Wl,-z,pack-relative-relocs");
+        run_line(&packed, WHOLE).with_context(|| {
             format!("a static build needs `rustup target add {MUSL}` and Debian's musl-tools")
         })?;
     } else {
