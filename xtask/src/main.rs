@@ -13,6 +13,7 @@ mod race;
 mod ship;
 mod soak;
 mod suites;
+mod walks;
 
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -72,6 +73,7 @@ Usage: cargo x <chore>
            it in a clean Debian (debootstrap, as root)
   image [BINARY]
            an OCI archive of the static binary, made without a daemon
+  walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
   miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
   loom     the store's locks and counters under every order of two threads
   deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
@@ -158,6 +160,7 @@ fn main() -> Result<()> {
         Some("dist") => ship::dist(words),
         Some("deb") => ship::deb(words),
         Some("image") => ship::image(words),
+        Some("walks") => walks::run(),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

@@ -39,7 +39,8 @@ fn text() -> String {
             let more = if arity < 0 { "+" } else { "" };
             let words = arity.unsigned_abs();
             let since = if group == "Larder's own" { "–" } else { since };
-            text.push_str(&format!("| `{name}` | {words}{more} | {since} | {summary} |\n"));
+            let row = format!("| `{name}` | {words}{more} | {since} | {summary} |\n");
+            text.push_str(&row);
         }
     }
     text

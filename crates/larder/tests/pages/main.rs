@@ -105,7 +105,8 @@ fn run(blocks: &[Block]) -> Result<(), String> {
     for block in blocks {
         // A reader of the source has no binary of that name yet.
         let text = block.text.replace("cargo run --release -- ", "larder ");
-        script.push_str(&format!("echo '→ line {}' >&2\n{}\n", block.line, text));
+        let told = format!("echo '→ line {}' >&2\n", block.line);
+        script.extend([told.as_str(), text.as_str(), "\n"]);
     }
     let built = Path::new(env!("CARGO_BIN_EXE_larder")).parent().unwrap();
     let path = std::env::join_paths(

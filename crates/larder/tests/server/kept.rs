@@ -90,7 +90,7 @@ fn fields() -> String {
         if names.is_empty() || OF_THE_LOAD.contains(&section) {
             continue;
         }
-        text.push_str(&format!("\n## {section}\n\n`{}`\n", names.join("`, `")));
+        text.extend(["\n## ", section, "\n\n`", &names.join("`, `"), "`\n"]);
     }
     text
 }
