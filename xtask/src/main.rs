@@ -9,10 +9,12 @@ mod bench_server;
 mod curves;
 mod live;
 mod process;
+mod publish;
 mod race;
 mod ship;
 mod soak;
 mod suites;
+mod tree;
 mod walks;
 
 use anyhow::{Context, Result, bail};
@@ -74,6 +76,9 @@ Usage: cargo x <chore>
   image [BINARY]
            an OCI archive of the static binary, made without a daemon
   walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
+  publish [verify]
+           what would go to crates.io, under names that are free there, packed and not sent;
+           `verify` builds each of it
   miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
   loom     the store's locks and counters under every order of two threads
   deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
@@ -161,6 +166,7 @@ fn main() -> Result<()> {
         Some("deb") => ship::deb(words),
         Some("image") => ship::image(words),
         Some("walks") => walks::run(),
+        Some("publish") => publish::run(words),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

@@ -116,17 +116,7 @@ pub(crate) fn run() -> Result<()> {
     let tree = crate::ship::target()?.join("walks");
     for walk in page(root)? {
         eprintln!("→ {}", walk.title);
-        let _ = fs::remove_dir_all(&tree);
-        let listed = Command::new("git").args(["ls-files"]).current_dir(root).output()?;
-        ensure!(listed.status.success(), "git ls-files: {}", listed.status);
-        for name in String::from_utf8(listed.stdout)?.lines() {
-            let place = tree.join(name);
-            fs::create_dir_all(place.parent().context("a file lies in a folder")?)?;
-            // What was removed is listed until it is committed.
-            if root.join(name).is_file() {
-                fs::copy(root.join(name), place)?;
-            }
-        }
+        crate::tree::copy(root, &tree)?;
         let read = |name: &str| Ok(fs::read_to_string(tree.join(name))?);
         let files = changed(&walk, read).with_context(|| walk.title.clone())?;
         for (name, text) in files {
