@@ -9,9 +9,13 @@ mod bench_server;
 mod curves;
 mod live;
 mod process;
+mod publish;
 mod race;
+mod ship;
 mod soak;
 mod suites;
+mod tree;
+mod walks;
 
 use anyhow::{Context, Result, bail};
 use std::process::Command;
@@ -63,6 +67,18 @@ Usage: cargo x <chore>
            mutated requests for each of the server's parsers, side by side, until each had S seconds
            (1800) of processor time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
+  dist [--musl]
+           the binary that is shipped, its symbols apart, asked for a PONG; --musl: static
+           (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
+  deb [try]
+           the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and purges
+           it in a clean Debian (debootstrap, as root)
+  image [BINARY]
+           an OCI archive of the static binary, made without a daemon
+  walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
+  publish [verify]
+           what would go to crates.io, under names that are free there, packed and not sent;
+           `verify` builds each of it
   miri     the store's unsafe code under Miri (rustup toolchain install nightly -c miri,rust-src)
   loom     the store's locks and counters under every order of two threads
   deny     licences, sources and known faults of all dependencies (cargo install cargo-deny)
@@ -146,6 +162,11 @@ fn main() -> Result<()> {
             }
         },
         Some("suites") => suites::run(words),
+        Some("dist") => ship::dist(words),
+        Some("deb") => ship::deb(words),
+        Some("image") => ship::image(words),
+        Some("walks") => walks::run(),
+        Some("publish") => publish::run(words),
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

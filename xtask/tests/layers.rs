@@ -79,6 +79,62 @@ fn crates_depend_only_downwards() {
     assert_eq!(seen, MAY_USE.len(), "a layer is given to a crate that does not exist");
 }
 
+/// The drawing of ARCHITECTURE.md: each crate and its row.
+fn drawn(page: &str) -> Vec<(&str, u32)> {
+    let (_, section) = page.split_once("## The crates").expect("a section of the crates");
+    let drawing = section.split("```").nth(1).expect("a drawing");
+    let rows = drawing.lines().filter_map(|line| {
+        let (row, rest) = line.trim().split_once(' ')?;
+        let is_crate = |word: &&str| MAY_USE.iter().any(|(known, _)| known == word);
+        let names = rest.split_whitespace().take_while(is_crate);
+        Some(names.map(move |name| (name, row)).collect::<Vec<_>>())
+    });
+    rows.flatten().filter_map(|(name, row)| Some((name, row.parse().ok()?))).collect()
+}
+
+#[test]
+fn the_map_is_that_of_the_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let drawn = drawn(&page);
+    let row = |name: &str| {
+        let found: Vec<_> = drawn.iter().filter(|(known, _)| *known == name).collect();
+        assert_eq!(found.len(), 1, "{name} stands in one row of the drawing: {drawn:?}");
+        found[0].1
+    };
+    for (name, may_use) in MAY_USE {
+        let in_table = page.contains(&format!("\n| `{name}` |"));
+        assert!(in_table, "{name} is not in the table of ARCHITECTURE.md");
+        for used in *may_use {
+            // The module's tests ask it by the lab's commands.
+            let is_test = (*name, *used) == ("attach-module", "lab");
+            assert!(is_test || row(used) < row(name), "{used} is not drawn below {name}");
+        }
+    }
+    let table = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    for (name, _) in table {
+        let is_there = MAY_USE.iter().any(|(known, _)| *known == name) || root.join(name).is_dir();
+        assert!(is_there, "the table of ARCHITECTURE.md has {name}, which is not there");
+    }
+}
+
+/// What ARCHITECTURE.md says must stay true, where a manifest shows it.
+#[test]
+fn sockets_and_runtimes_live_above() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let manifest = |name: &str| fs::read_to_string(crates.join(name).join("Cargo.toml")).unwrap();
+    let base = manifest("base");
+    let (_, own) = base.split_once("\n[dependencies]\n").expect("a section, and nothing in it");
+    assert!(own.trim_start().starts_with('['), "base has a dependency: {own}");
+    let above = ["server", "dashboard", "lab", "larder", "attach-module"];
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| !above.contains(name)) {
+        for runtime in ["tokio", "mio", "hyper", "socket2"] {
+            let has = manifest(name).lines().any(|line| line.starts_with(runtime));
+            assert!(!has, "{name} must not use {runtime}");
+        }
+    }
+}
+
 /// The check above is only as good as the reading of manifests.
 #[test]
 fn an_edge_upwards_is_found_in_either_form() {

@@ -58,6 +58,7 @@ mod value;
 mod warm;
 mod worker;
 
+pub use commands::{About, about};
 pub use config::{Error, Settings};
 pub use ping::{PingArgs, ping};
 pub use serve::{Args, run};

@@ -1,38 +1,55 @@
-//! Manual pages of the commands, and completions for three shells.
+//! Every command that a client of Redis may send, by its group.
 
-use super::Page;
-use crate::Cli;
-use clap::{Command, CommandFactory};
-use clap_complete::Shell;
-use clap_mangen::Man;
-use std::path::Path;
+use super::{Page, page};
+use server::About;
+use std::collections::BTreeMap;
+
+const HEAD: &str = "\
+# Commands
+
+Made from the code. *words* are those of a call, the command's own among them; `+` stands for any
+number more. *since* is the version of Redis that had it first.
+[Compatibility](compatibility.md) has what Redis and memcached have beside these, and
+[differences](differences.md) what differs. A server says the same of itself: `COMMAND DOCS`.
+";
 
 pub(super) fn pages() -> Vec<Page> {
-    let mut command = Cli::command();
-    command.build();
-    let mut pages = vec![];
-    manual("larder", &command, &mut pages);
-    for (shell, name) in
-        [(Shell::Bash, "larder.bash"), (Shell::Zsh, "_larder"), (Shell::Fish, "larder.fish")]
-    {
-        let mut text = vec![];
-        clap_complete::generate(shell, &mut Cli::command(), "larder", &mut text);
-        pages.push((Path::new("packaging/completions").join(name), utf8(text)));
-    }
-    pages
+    vec![page("docs/commands.md", text())]
 }
 
-/// The page of a command, and those of the commands below it.
-fn manual(name: &str, command: &Command, pages: &mut Vec<Page>) {
-    let mut text = vec![];
-    let titled = command.clone().display_name(name.to_owned());
-    Man::new(titled).render(&mut text).expect("a vector takes all that is written to it");
-    pages.push((Path::new("packaging/man").join(format!("{name}.1")), utf8(text)));
-    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-        manual(&format!("{name}-{}", below.get_name()), below, pages);
+/// Larder's own stand alone, whatever group clients are told.
+fn group(about: &About) -> &'static str {
+    match about.name.split('|').next() {
+        Some("larder") => "Larder's own",
+        _ => about.group,
     }
 }
 
-fn utf8(text: Vec<u8>) -> String {
-    String::from_utf8(text).expect("the help is text")
+fn text() -> String {
+    let mut groups: BTreeMap<&str, Vec<About>> = BTreeMap::new();
+    for about in server::about() {
+        groups.entry(group(&about)).or_default().push(about);
+    }
+    let mut text = HEAD.to_owned();
+    for (group, mut commands) in groups {
+        commands.sort_by_key(|about| about.name);
+        text.extend(["\n## ", group, "\n\n| command | words | since | |\n|---|---|---|---|\n"]);
+        for About { name, since, arity, summary, .. } in commands {
+            let name = name.replace('|', " ").to_ascii_uppercase();
+            let more = if arity < 0 { "+" } else { "" };
+            let words = arity.unsigned_abs();
+            let since = if group == "Larder's own" { "–" } else { since };
+            let row = format!("| `{name}` | {words}{more} | {since} | {summary} |\n");
+            text.push_str(&row);
+        }
+    }
+    text
+}
+
+/// A page without a sentence says nothing.
+#[test]
+fn every_command_says_what_it_does() {
+    for about in server::about() {
+        assert!(about.summary.ends_with('.') && !about.summary.contains('|'), "{about:?}");
+    }
 }

@@ -6,6 +6,7 @@
 mod commands;
 mod configuration;
 mod formats;
+mod manual;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use std::path::{Path, PathBuf};
 type Page = (PathBuf, String);
 
 /// What makes pages.
-const MAKERS: &[fn() -> Vec<Page>] = &[configuration::pages, formats::pages, commands::pages];
+const MAKERS: &[fn() -> Vec<Page>] =
+    &[commands::pages, configuration::pages, formats::pages, manual::pages];
 
 fn page(path: &str, text: impl Into<String>) -> Page {
     (path.into(), text.into())

@@ -19,6 +19,7 @@ mod findings;
 mod frameworks;
 mod hashes;
 mod http;
+mod kept;
 mod large_hashes;
 mod limit_names;
 mod limits;

@@ -9,6 +9,7 @@
     reason = "handlers have one signature, also those that never fail"
 )]
 
+mod about;
 mod absent;
 mod acl;
 mod admin;
@@ -61,6 +62,7 @@ mod zset_algebra;
 mod zset_pop;
 mod zset_range;
 
+pub use about::{About, about};
 pub(crate) use absent::is_absent;
 pub(crate) use blocking::run_again;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};

@@ -158,7 +158,7 @@ impl Reader {
             'k' => self.serve.process.lock_memory = true,
             'u' => self.serve.process.user = Some(value.into()),
             'h' => self.text = Some(help()),
-            'i' => self.text = Some(include_str!("../../../../../LICENSE").into()),
+            'i' => self.text = Some(include_str!("../../../LICENSE").into()),
             'V' => self.text = Some(version()),
             'm' => match value.parse::<u64>() {
                 Ok(megabytes) if u32::try_from(megabytes).is_ok() => {

@@ -1,0 +1,89 @@
+//! `cargo x dist [--musl]`: the binary that is shipped, its symbols in a file beside it.
+//!
+//! Built with line tables, which then go to `larder.debug`: gdb, perf and addr2line find them there
+//! by the binary's own link. What was built is asked for its version and for a PONG.
+
+use super::{root, target};
+use crate::process::{Process, free_port};
+use crate::run as run_line;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// No larger than this is what is shipped. 12 MB are wanted: code alone is 10.5, the server's own
+/// a fifth of it, and 1.6 are tables for unwinding, which keeps a server whose pilot fails.
+const BYTES_MAX: u64 = 15_000_000;
+
+/// The profile with its symbols: what takes them out comes after.
+pub(super) const WHOLE: &[(&str, &str)] =
+    &[("CARGO_PROFILE_DIST_STRIP", "none"), ("CARGO_PROFILE_DIST_DEBUG", "line-tables-only")];
+
+/// What is linked with nothing of the system.
+const MUSL: &str = "x86_64-unknown-linux-musl";
+
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let is_static = match words.next().as_deref() {
+        None => false,
+        Some("--musl") => true,
+        Some(other) => bail!("'{other}' is not built: say --musl or nothing"),
+    };
+    let built = build(is_static)?;
+    let folder = target()?.join("shipped").join(if is_static { "musl" } else { "gnu" });
+    let binary = part(&built, &folder)?;
+    asked(&binary)?;
+    let bytes = fs::metadata(&binary)?.len();
+    println!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);
+    ensure!(bytes <= BYTES_MAX, "{bytes} bytes are more than the {BYTES_MAX} that may be shipped");
+    Ok(())
+}
+
+/// Builds it with its symbols in it, and says where it lies.
+pub(super) fn build(is_static: bool) -> Result<PathBuf> {
+    let line = "cargo rustc -p larder --bin larder --profile dist";
+    if is_static {
+        // Addresses to mend at the start, packed: of a library of the system the newest would have
+        // to know of that, and here there is none.
+        let packed = format!("{line} --target {MUSL} -- -C link-arg=-Wl,-z,pack-relative-relocs");
+        run_line(&packed, WHOLE).with_context(|| {
+            format!("a static build needs `rustup target add {MUSL}` and Debian's musl-tools")
+        })?;
+    } else {
+        run_line(line, WHOLE)?;
+    }
+    let folder = if is_static { target()?.join(MUSL) } else { target()? };
+    Ok(folder.join("dist/larder"))
+}
+
+/// Takes the symbols out of a binary: both files then lie in `folder`. Says where the binary is.
+pub(super) fn part(built: &Path, folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let (binary, symbols) = (folder.join("larder"), folder.join("larder.debug"));
+    let objcopy = |args: &[&str], files: &[&Path]| -> Result<()> {
+        // A link to the symbols names them alone, without a folder.
+        let mut command = Command::new("objcopy");
+        let status = command.current_dir(folder).args(args).args(files).status();
+        ensure!(status.context("objcopy is not installed (binutils)")?.success(), "objcopy failed");
+        Ok(())
+    };
+    let built = root().join(built);
+    objcopy(&["--only-keep-debug"], &[&built, &symbols])?;
+    objcopy(&["--strip-all", "--add-gnu-debuglink=larder.debug"], &[&built, &binary])?;
+    Ok(binary)
+}
+
+/// Whether it starts at all, serves, and answers its own probe.
+fn asked(binary: &Path) -> Result<()> {
+    let told = Command::new(binary).arg("--version").output()?;
+    print!("{}", String::from_utf8_lossy(&told.stdout));
+    ensure!(told.status.success(), "{} --version: {}", binary.display(), told.status);
+    let port = free_port()?;
+    let text = port.to_string();
+    let mut serve = Command::new(binary);
+    serve.args(["serve", "--port", &text, "--http-port", "0", "--loglevel", "warning"]);
+    let server = Process::start(&mut serve, port)?;
+    let pong = Command::new(binary).args(["ping", "--port", &text]).output()?;
+    drop(server);
+    ensure!(pong.stdout == b"PONG\n", "it answers no PING: {pong:?}");
+    Ok(())
+}

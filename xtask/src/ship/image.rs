@@ -1,0 +1,147 @@
+//! `cargo x image [BINARY]`: an OCI archive of the static binary, made without a daemon.
+//!
+//! One layer: the binary and its settings. What else the image says (its user, ports, health) is
+//! read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every file
+//! has the same owner and no time: the same binary gives the same digest.
+//!
+//! `podman load -i`, `skopeo copy oci-archive:` and `docker load` take the archive.
+
+mod stage;
+#[cfg(test)]
+mod tests;
+
+use super::{dist, root, target};
+use anyhow::{Context, Result};
+use flate2::{Compression, write::GzEncoder};
+use oci_spec::image::{
+    Arch, ConfigBuilder, Descriptor, ImageConfigurationBuilder, ImageIndexBuilder,
+    ImageManifestBuilder, MediaType, OciLayoutBuilder, Os, PlatformBuilder, RootFsBuilder,
+    Sha256Digest,
+};
+use sha2::{Digest, Sha256};
+use stage::Stage;
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let binary = match words.next() {
+        Some(path) => PathBuf::from(path),
+        None => dist::part(&dist::build(true)?, &target()?.join("shipped/musl"))?,
+    };
+    let archive = target()?.join("shipped/larder-oci.tar");
+    fs::create_dir_all(target()?.join("shipped"))?;
+    write(&binary, fs::File::create(&archive)?)?;
+    println!("{}: {:.1} MB", archive.display(), fs::metadata(&archive)?.len() as f64 / 1e6);
+    Ok(())
+}
+
+/// Writes the archive of an image with this binary.
+fn write(binary: &Path, out: impl Write) -> Result<()> {
+    let stage = Stage::read(&fs::read_to_string(root().join("packaging/Dockerfile"))?)?;
+    let binary = fs::read(binary).with_context(|| format!("no binary at {}", binary.display()))?;
+    let settings = fs::read(root().join("packaging/image/larder.conf"))?;
+    let tar = tarred(&[
+        ("usr/local/bin/larder", &binary, 0o755),
+        ("etc/larder/larder.conf", &settings, 0o644),
+    ])?;
+    let mut layer = GzEncoder::new(vec![], Compression::best());
+    layer.write_all(&tar)?;
+    let layer = layer.finish()?;
+    let config = config(&stage, &digest(&tar))?;
+    let manifest = ImageManifestBuilder::default()
+        .schema_version(2u32)
+        .media_type(MediaType::ImageManifest)
+        .config(descriptor(MediaType::ImageConfig, &config)?)
+        .layers(vec![descriptor(MediaType::ImageLayerGzip, &layer)?])
+        .build()?;
+    let manifest = serde_json::to_vec(&manifest)?;
+    let mut named = descriptor(MediaType::ImageManifest, &manifest)?;
+    named
+        .set_platform(Some(PlatformBuilder::default().architecture(arch()).os(Os::Linux).build()?));
+    let name = format!("larder:{}", env!("CARGO_PKG_VERSION"));
+    named.set_annotations(Some(HashMap::from([(
+        "org.opencontainers.image.ref.name".to_owned(),
+        name,
+    )])));
+    let index = ImageIndexBuilder::default().schema_version(2u32).manifests(vec![named]).build()?;
+    let layout = OciLayoutBuilder::default().image_layout_version("1.0.0".to_owned()).build()?;
+    let (index, layout) = (serde_json::to_vec(&index)?, serde_json::to_vec(&layout)?);
+    let blob = |bytes: &[u8]| format!("blobs/sha256/{}", digest(bytes));
+    let files = [
+        ("oci-layout".to_owned(), &layout, 0o644),
+        ("index.json".to_owned(), &index, 0o644),
+        (blob(&config), &config, 0o644),
+        (blob(&layer), &layer, 0o644),
+        (blob(&manifest), &manifest, 0o644),
+    ];
+    let files: Vec<(&str, &[u8], u32)> =
+        files.iter().map(|(name, bytes, mode)| (name.as_str(), bytes.as_slice(), *mode)).collect();
+    let mut out = out;
+    out.write_all(&tarred(&files)?)?;
+    Ok(())
+}
+
+/// What a container of the image is. OCI knows no health: Docker's own field is put in.
+fn config(stage: &Stage, layer: &str) -> Result<Vec<u8>> {
+    let inner = ConfigBuilder::default()
+        .user(stage.user.clone())
+        .exposed_ports(stage.ports.clone())
+        .entrypoint(stage.entrypoint.clone())
+        .cmd(stage.command.clone())
+        .stop_signal(stage.stop_signal.clone())
+        .labels(stage.labels.clone())
+        .build()?;
+    let files =
+        RootFsBuilder::default().typ("layers").diff_ids([format!("sha256:{layer}")]).build()?;
+    let whole = ImageConfigurationBuilder::default()
+        .architecture(arch())
+        .os(Os::Linux)
+        .config(inner)
+        .rootfs(files)
+        .build()?;
+    let mut whole = serde_json::to_value(&whole)?;
+    whole["config"]["Healthcheck"] = stage.health.clone();
+    Ok(serde_json::to_vec(&whole)?)
+}
+
+fn arch() -> Arch {
+    if cfg!(target_arch = "aarch64") { Arch::ARM64 } else { Arch::Amd64 }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn descriptor(kind: MediaType, bytes: &[u8]) -> Result<Descriptor> {
+    Ok(Descriptor::new(kind, bytes.len() as u64, Sha256Digest::from_str(&digest(bytes))?))
+}
+
+/// A tar of files: name, content, mode. The folders above each come first.
+fn tarred(files: &[(&str, &[u8], u32)]) -> Result<Vec<u8>> {
+    let mut tar = tar::Builder::new(vec![]);
+    let mut folders: Vec<&Path> = vec![];
+    let mut put = |name: &Path, bytes: &[u8], mode: u32, kind: tar::EntryType| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(bytes.len() as u64);
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        tar.append_data(&mut header, name, bytes)
+    };
+    for (name, bytes, mode) in files {
+        let above: Vec<&Path> = Path::new(name).ancestors().skip(1).collect();
+        for folder in above.into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+                put(folder, &[], 0o755, tar::EntryType::Directory)?;
+            }
+        }
+        put(Path::new(name), bytes, *mode, tar::EntryType::Regular)?;
+    }
+    Ok(tar.into_inner()?)
+}

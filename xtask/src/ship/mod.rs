@@ -1,0 +1,30 @@
+//! What is shipped: the binary and its symbols, the Debian package, the image for containers.
+
+mod deb;
+mod dist;
+mod image;
+
+pub(crate) use deb::run as deb;
+pub(crate) use dist::run as dist;
+pub(crate) use image::run as image;
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The project's root.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the project")
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf> {
+    let metadata = Command::new("cargo")
+        .args(["metadata", "--no-deps", "--format-version=1"])
+        .current_dir(root())
+        .output()
+        .context("cargo could not be started")?;
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
+    let folder = metadata["target_directory"].as_str().context("cargo names no target folder")?;
+    Ok(folder.into())
+}
