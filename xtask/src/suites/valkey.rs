@@ -76,9 +76,7 @@ fn play(folder: &Path, unit: &str) -> Result<Outcome> {
     let port = free_port()?.to_string();
     let data = folder.join("data");
     fs::create_dir_all(&data)?;
-    // Many threads, so that few clients share one with a script that waits to be killed.
-    let policy = ["--maxmemory", "0", "--maxmemory-policy", "noeviction", "--http-port", "0"];
-    let flags = [&policy[..], &["--io-threads", "8"]].concat();
+    let flags = ["--maxmemory", "0", "--maxmemory-policy", "noeviction", "--http-port", "0"];
     let _server = Server::start(&larder()?, port.parse()?, &data, &flags)?;
     let output = Command::new("tclsh")
         .current_dir(folder)

@@ -148,7 +148,13 @@ impl Branch {
         let mut split = None;
         let old = match &mut self.node {
             Node::Leaf(bytes) => {
-                let found = leaf::find(bytes, new.spot);
+                let found = match new.spot {
+                    // The end is known without a look.
+                    Spot::Before(position) if position == self.count => {
+                        leaf::Found { at: bytes.len(), old: None }
+                    }
+                    spot => leaf::find(bytes, spot),
+                };
                 let grows = match found.at {
                     at if edges.last && at == bytes.len() => Grows::AtEnd,
                     0 if edges.first => Grows::AtFront,
