@@ -66,7 +66,11 @@ fn write(binary: &Path, out: impl Write) -> Result<()> {
         "org.opencontainers.image.ref.name".to_owned(),
         name,
     )])));
-    let index = ImageIndexBuilder::default().schema_version(2u32).manifests(vec![named]).build()?;
+    let index = ImageIndexBuilder::default()
+        .schema_version(2u32)
+        .media_type(MediaType::ImageIndex)
+        .manifests(vec![named])
+        .build()?;
     let layout = OciLayoutBuilder::default().image_layout_version("1.0.0".to_owned()).build()?;
     let (index, layout) = (serde_json::to_vec(&index)?, serde_json::to_vec(&layout)?);
     let blob = |bytes: &[u8]| format!("blobs/sha256/{}", digest(bytes));
