@@ -232,7 +232,7 @@ mod tests {
                 out.bulk(&value);
                 out.integer(number);
                 out.double(fraction);
-                let text = fraction.to_string();
+                let text = crate::resp::format_double(fraction);
                 let last = match protocol {
                     Protocol::Resp2 => Reply::Bulk(text.as_bytes()),
                     Protocol::Resp3 => Reply::Double(fraction),
