@@ -30,6 +30,7 @@ pub(crate) use encoding::encoding;
 pub(crate) use saved::{copied, flat, gather, grown};
 
 use crate::commands::Failure;
+use crate::hash;
 use crate::value::{LIST, SET, WRONG_TYPE, ZSET};
 use flat::Flat;
 use store::{Change, Edit, Entry, Error, Item, Key, Loose, Now, Probe, TREE, Tree};
@@ -94,24 +95,15 @@ impl<'a> View<'a> {
         self,
         from: u64,
         most: u64,
-        mut visit: impl FnMut(&'a [u8]) -> bool,
+        visit: impl FnMut(&'a [u8]) -> bool,
     ) -> u64 {
-        let (mut shown, mut bytes) = (0, 0);
-        let mut show = |body: &'a [u8]| {
-            (shown, bytes) = (shown + 1, bytes + body.len());
-            visit(body) && shown < most && bytes < STEP_BYTES
-        };
         match self {
-            _ if most == 0 => {}
-            Self::Flat(all) => {
-                _ = flat::bodies(all).skip(from as usize).all(&mut show);
-            }
+            Self::Flat(all) => show(flat::bodies(all).skip(from as usize), most, visit),
             Self::Tree(tree) => {
-                let mut entries = tree.from(S::first(tree).saturating_add(from));
-                _ = entries.all(|entry| show(entry.body));
+                let entries = tree.from(S::first(tree).saturating_add(from));
+                show(entries.map(|entry| entry.body), most, visit)
             }
         }
-        shown
     }
 
     /// [`View::walk`] backwards, from the body behind so many on.
@@ -119,41 +111,92 @@ impl<'a> View<'a> {
         self,
         from: u64,
         most: u64,
-        mut visit: impl FnMut(&'a [u8]) -> bool,
+        visit: impl FnMut(&'a [u8]) -> bool,
     ) -> u64 {
         let most = most.min(from.saturating_add(1)).min(self.len::<S>());
-        let (mut shown, mut bytes) = (0, 0);
-        let mut show = |body: &'a [u8]| {
-            (shown, bytes) = (shown + 1, bytes + body.len());
-            visit(body) && shown < most && bytes < STEP_BYTES
-        };
         match self {
-            _ if most == 0 => {}
             Self::Flat(all) => {
                 let until = usize::try_from(from).unwrap_or(usize::MAX).saturating_add(1);
                 let bodies: Vec<&[u8]> = flat::bodies(all).take(until).collect();
-                _ = bodies.into_iter().rev().all(&mut show);
+                show(bodies.into_iter().rev(), most, visit)
             }
             Self::Tree(tree) => {
-                let mut entries = tree.back_from(S::first(tree).saturating_add(from));
-                _ = entries.all(|entry| show(entry.body));
+                let entries = tree.back_from(S::first(tree).saturating_add(from));
+                show(entries.map(|entry| entry.body), most, visit)
             }
         }
-        shown
     }
+
+    /// Shows bodies of a set or a sorted set by the hash of what `member` finds in them, from this
+    /// place on, so many of them or a step's bytes, and all that stand at the last place. Returns
+    /// where to go on; none at the end. A collection of one piece is shown at once.
+    pub(crate) fn scan(
+        self,
+        member: impl Fn(&[u8]) -> &[u8],
+        from: u32,
+        most: usize,
+        mut visit: impl FnMut(&'a [u8]),
+    ) -> Option<u32> {
+        let tree = match self {
+            Self::Flat(all) => {
+                let is_ahead = |body: &&[u8]| from == 0 || by_member(member(body)) >= from;
+                flat::bodies(all).filter(is_ahead).for_each(visit);
+                return None;
+            }
+            Self::Tree(tree) => tree,
+        };
+        let (mut shown, mut bytes, mut last) = (0, 0, None);
+        for entry in tree.from_rank(from).take_while(|entry| entry.rank < BY_SCORE) {
+            if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
+                return Some(entry.rank);
+            }
+            (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
+            visit(entry.body);
+        }
+        None
+    }
+}
+
+/// Shows so many bodies or a step's bytes, until `visit` has seen enough. Returns how many were
+/// shown.
+fn show<'a>(
+    mut bodies: impl Iterator<Item = &'a [u8]>,
+    most: u64,
+    mut visit: impl FnMut(&'a [u8]) -> bool,
+) -> u64 {
+    let (mut shown, mut bytes) = (0, 0);
+    while shown < most
+        && bytes < STEP_BYTES
+        && let Some(body) = bodies.next()
+    {
+        (shown, bytes) = (shown + 1, bytes + body.len());
+        if !visit(body) {
+            break;
+        }
+    }
+    shown
+}
+
+/// The lowest rank of an order by score: below it members stand by their hashes.
+const BY_SCORE: u32 = 1 << 31;
+
+/// The rank of a member.
+fn by_member(member: &[u8]) -> u32 {
+    hash::rank(member) >> 1
 }
 
 /// A tree that grows, wherever it is.
 pub(crate) trait Grows {
-    /// Writes an entry in the place of one that the probe finds. Whether there was one.
-    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error>;
+    /// Writes an entry, in the place of one that the probe finds.
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error>;
     /// Writes an entry of a list at its end.
     fn push(&mut self, body: &[u8]) -> Result<(), Error>;
 }
 
 impl Grows for Tree {
-    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
-        Ok(Self::put(self, probe, None, body))
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        Self::put(self, probe, None, body);
+        Ok(())
     }
 
     fn push(&mut self, body: &[u8]) -> Result<(), Error> {
@@ -163,8 +206,8 @@ impl Grows for Tree {
 }
 
 impl Grows for Edit<'_, '_> {
-    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
-        Edit::put(self, probe, None, body)
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        Edit::put(self, probe, None, body).map(drop)
     }
 
     fn push(&mut self, body: &[u8]) -> Result<(), Error> {
@@ -180,10 +223,8 @@ pub(crate) struct OnItsWay<'l, 's> {
 }
 
 impl Grows for OnItsWay<'_, '_> {
-    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<bool, Error> {
-        let before = self.loose.tree().map_or(0, Tree::len);
-        self.loose.put(self.key, self.now, probe, None, body)?;
-        Ok(self.loose.tree().is_some_and(|tree| tree.len() == before))
+    fn put(&mut self, probe: &Probe<'_>, body: &[u8]) -> Result<(), Error> {
+        self.loose.put(self.key, self.now, probe, None, body)
     }
 
     fn push(&mut self, body: &[u8]) -> Result<(), Error> {
@@ -271,23 +312,4 @@ pub(crate) const fn type_name(kind: u8) -> Option<&'static str> {
         ZSET => Some("zset"),
         _ => None,
     }
-}
-
-/// Shows bodies of a tree by rank, from this one until before another, so many of them or a step's
-/// bytes, and all of the last rank. Returns where to go on; none at the end.
-fn scan_tree(
-    tree: &Tree,
-    ranks: std::ops::Range<u32>,
-    most: usize,
-    mut visit: impl FnMut(&[u8]),
-) -> Option<u32> {
-    let (mut shown, mut bytes, mut last) = (0, 0, None);
-    for entry in tree.from_rank(ranks.start).take_while(|entry| entry.rank < ranks.end) {
-        if (shown >= most || bytes >= STEP_BYTES) && last != Some(entry.rank) {
-            return Some(entry.rank);
-        }
-        (shown, bytes, last) = (shown + 1, bytes + entry.body.len(), Some(entry.rank));
-        visit(entry.body);
-    }
-    None
 }

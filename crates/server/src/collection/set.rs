@@ -1,7 +1,6 @@
 //! Sets: members, each once.
 
-use super::{Grows, Held, Shape, View, flat, scan_tree};
-use crate::hash::rank;
+use super::{Grows, Held, Shape, View, by_member, flat};
 use crate::value::SET;
 use std::cmp::Ordering;
 use store::{Error, Probe};
@@ -13,13 +12,13 @@ impl Shape for Set {
     const KIND: u8 = SET;
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
-        probe(body, |probe| to.put(probe, body)).map(drop)
+        probe(body, |probe| to.put(probe, body))
     }
 }
 
 fn probe<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| -> Ordering { body.cmp(member) };
-    look(&Probe { rank: rank(member) >> 1, order: &order })
+    look(&Probe { rank: by_member(member), order: &order })
 }
 
 /// Whether a set has a member.
@@ -50,24 +49,5 @@ pub(crate) fn remove(held: &mut Held<'_, '_, '_>, member: &[u8]) -> bool {
             at.is_some_and(|at| flat.remove_span(at as u64, 1) == 1)
         }
         Held::Tree(edit) => probe(member, |probe| edit.remove(probe)),
-    }
-}
-
-/// Shows members from this place in the order on, so many of them or a step's bytes, and all that
-/// stand at the last place. Returns where to go on; none at the end. A set of one piece is shown at
-/// once.
-pub(crate) fn scan(
-    view: View<'_>,
-    from: u32,
-    most: usize,
-    visit: impl FnMut(&[u8]),
-) -> Option<u32> {
-    match view {
-        View::Flat(bytes) => {
-            let is_ahead = |member: &&[u8]| from == 0 || rank(member) >> 1 >= from;
-            flat::bodies(bytes).filter(is_ahead).for_each(visit);
-            None
-        }
-        View::Tree(tree) => scan_tree(tree, from..u32::MAX, most, visit),
     }
 }

@@ -15,14 +15,11 @@
 //! score, the member at a position; and a cursor over members is a place in an order that does not
 //! change with their scores.
 
-use super::{Grows, Held, Shape, View, flat, scan_tree};
-use crate::hash::rank;
+use super::{BY_SCORE, Grows, Held, Shape, View, by_member, flat};
 use crate::value::ZSET;
 use std::cmp::Ordering;
 use store::{Edit, Error, Probe, Tree};
 
-/// The lowest rank of the order by score.
-const BY_SCORE: u32 = 1 << 31;
 /// Bytes of a score.
 pub(super) const SCORE: usize = 8;
 /// What a sorted set is.
@@ -33,8 +30,7 @@ impl Shape for Zset {
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
         by_score(body, |probe| to.put(probe, body))?;
-        by_member(parts(body).1, |probe| to.put(probe, body))?;
-        Ok(())
+        find_member(parts(body).1, |probe| to.put(probe, body))
     }
 
     /// Each stands in both orders.
@@ -79,16 +75,16 @@ fn by_score<R>(wanted: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     look(&Probe { rank: rank_of_score(wanted), order: &order })
 }
 
-fn by_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
+fn find_member<R>(member: &[u8], look: impl FnOnce(&Probe<'_>) -> R) -> R {
     let order = |body: &[u8]| -> Ordering { parts(body).1.cmp(member) };
-    look(&Probe { rank: rank(member) >> 1, order: &order })
+    look(&Probe { rank: by_member(member), order: &order })
 }
 
 /// The body of a member.
 fn find<'a>(view: View<'a>, member: &[u8]) -> Option<&'a [u8]> {
     match view {
         View::Flat(bytes) => flat::bodies(bytes).find(|body| parts(body).1 == member),
-        View::Tree(tree) => by_member(member, |probe| tree.get(probe)).map(|entry| entry.body),
+        View::Tree(tree) => find_member(member, |probe| tree.get(probe)).map(|entry| entry.body),
     }
 }
 
@@ -182,7 +178,8 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
         }
         Held::Tree(edit) => {
             let added = by_score(&new, |probe| edit.put(probe, None, &new));
-            let added = added.and_then(|_| by_member(member, |probe| edit.put(probe, None, &new)));
+            let added =
+                added.and_then(|_| find_member(member, |probe| edit.put(probe, None, &new)));
             if let Err(error) = added {
                 by_score(&new, |probe| edit.remove(probe));
                 return Err(error);
@@ -198,7 +195,7 @@ pub(crate) fn put(held: &mut Held<'_, '_, '_>, member: &[u8], score: f64) -> Res
 /// Takes a body out of both orders.
 fn unlink(edit: &mut Edit<'_, '_>, body: &[u8]) {
     by_score(body, |probe| edit.remove(probe));
-    by_member(parts(body).1, |probe| edit.remove(probe));
+    find_member(parts(body).1, |probe| edit.remove(probe));
 }
 
 /// Takes a member out; whether it was there.
@@ -233,25 +230,6 @@ pub(crate) fn remove_span(held: &mut Held<'_, '_, '_>, position: u64, count: u64
         }
     }
     bodies.len() as u64
-}
-
-/// Shows members in the order of their hashes from this place on, so many of them or a step's
-/// bytes, and all that stand at the last place. Returns where to go on; none at the end. A sorted
-/// set of one piece is shown at once.
-pub(crate) fn scan(
-    view: View<'_>,
-    from: u32,
-    most: usize,
-    visit: impl FnMut(&[u8]),
-) -> Option<u32> {
-    match view {
-        View::Flat(bytes) => {
-            let is_ahead = |body: &&[u8]| from == 0 || rank(parts(body).1) >> 1 >= from;
-            flat::bodies(bytes).filter(is_ahead).for_each(visit);
-            None
-        }
-        View::Tree(tree) => scan_tree(tree, from..BY_SCORE, most, visit),
-    }
 }
 
 #[cfg(test)]

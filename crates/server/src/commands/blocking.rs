@@ -153,22 +153,20 @@ pub(crate) fn run_again(call: &mut Call<'_>) {
     }
 }
 
-fn pop(call: &mut Call<'_>, end: End) -> Done {
+/// Waits for one of the keys before the last argument; `attempt` is given its place.
+fn pop_any(
+    call: &mut Call<'_>,
+    kind: u8,
+    attempt: impl Fn(&mut Call<'_>, usize) -> Result<bool, Failure>,
+) -> Done {
     let last = call.args.len() - 1;
-    let what = For { kind: LIST, keys: 1..last, until_ms: until(call, last)? };
+    let what = For { kind, keys: 1..last, until_ms: until(call, last)? };
     call.block(
         &what,
         |call| call.out.null_array(),
         |call| {
             for at in 1..last {
-                let mut element = None;
-                list::take(call, &call.key_at(at), (end, 1), |taken| {
-                    element = Some(taken.to_vec());
-                })?;
-                if let Some(element) = element {
-                    call.out.array(2);
-                    call.out.bulk(call.arg(at));
-                    call.out.bulk(&element);
+                if attempt(call, at)? {
                     return Ok(true);
                 }
             }
@@ -177,26 +175,30 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
     )
 }
 
+fn pop(call: &mut Call<'_>, end: End) -> Done {
+    pop_any(call, LIST, |call, at| {
+        let mut element = None;
+        list::take(call, &call.key_at(at), (end, 1), |taken| element = Some(taken.to_vec()))?;
+        if let Some(element) = &element {
+            call.out.array(2);
+            call.out.bulk(call.arg(at));
+            call.out.bulk(element);
+        }
+        Ok(element.is_some())
+    })
+}
+
 fn zpop(call: &mut Call<'_>, end: zset_pop::End) -> Done {
-    let last = call.args.len() - 1;
-    let what = For { kind: ZSET, keys: 1..last, until_ms: until(call, last)? };
-    call.block(
-        &what,
-        |call| call.out.null_array(),
-        |call| {
-            for at in 1..last {
-                if let Some((member, score)) = zset_pop::take(call, &call.key_at(at), end, 1)?.pop()
-                {
-                    call.out.array(3);
-                    call.out.bulk(call.arg(at));
-                    call.out.bulk(&member);
-                    call.out.double(score);
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        },
-    )
+    pop_any(call, ZSET, |call, at| {
+        let taken = zset_pop::take(call, &call.key_at(at), end, 1)?.pop();
+        if let Some((member, score)) = &taken {
+            call.out.array(3);
+            call.out.bulk(call.arg(at));
+            call.out.bulk(member);
+            call.out.double(*score);
+        }
+        Ok(taken.is_some())
+    })
 }
 
 /// Waits for an element at argument 1, and moves it.

@@ -66,7 +66,8 @@ pub(crate) const KEY_VALUES: Keys = Keys::new(1, -1, 2);
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     fixed: StepBy<Range<usize>>,
-    counted: Range<usize>,
+    /// Those whose number is said, or the one behind a word.
+    others: Range<usize>,
 }
 
 impl Iterator for Places {
@@ -74,11 +75,11 @@ impl Iterator for Places {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        self.fixed.next().or_else(|| self.counted.next())
+        self.fixed.next().or_else(|| self.others.next())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.fixed.len() + self.counted.len();
+        let len = self.fixed.len() + self.others.len();
         (len, Some(len))
     }
 }
@@ -361,19 +362,19 @@ impl Command {
         let last = if last < 0 { args as i32 + last } else { last };
         let fixed = first.max(0) as usize..(last + 1).max(0) as usize;
         let fixed = if first > 0 { fixed } else { 0..0 };
-        let mut counted = 0..0;
+        let mut others = 0..0;
         if count > 0 {
             let keys = arg(count).and_then(parse_integer).unwrap_or(0).max(0);
             let keys = usize::try_from(keys).unwrap_or(usize::MAX);
-            counted = count + 1..(count + 1).saturating_add(keys).min(args);
+            others = count + 1..(count + 1).saturating_add(keys).min(args);
         }
         if !word.is_empty() {
             let is_word =
                 |at: usize| arg(at).is_some_and(|arg| arg.eq_ignore_ascii_case(word.as_bytes()));
             let behind = (1..args.saturating_sub(1)).rev().find(|&at| is_word(at));
-            counted = behind.map_or(0..0, |at| at + 1..at + 2);
+            others = behind.map_or(0..0, |at| at + 1..at + 2);
         }
-        Places { fixed: fixed.step_by(step.max(1) as usize), counted }
+        Places { fixed: fixed.step_by(step.max(1) as usize), others }
     }
 
     /// The access of a call to the key at a place among its arguments.

@@ -96,6 +96,50 @@ pub(super) fn change_each<S: Shape>(
     Ok(())
 }
 
+/// Takes each of the elements from argument 2 on out of the collection at argument 1 by `remove`,
+/// tells of it as of `event`, and replies with how many there were.
+pub(super) fn remove_each<S: Shape>(
+    call: &mut Call<'_>,
+    (class, event): (u32, &str),
+    remove: impl Fn(&mut Held<'_, '_, '_>, &[u8]) -> bool,
+) -> Done {
+    let mut removed = 0;
+    change_each::<S>(call, 2, 1, |held, at| {
+        let is_removed = remove(held, call.arg(at));
+        removed += i64::from(is_removed);
+        Ok(is_removed)
+    })?;
+    if removed > 0 {
+        call.lost(class, event, call.arg(1));
+    }
+    call.out.integer(removed);
+    Ok(())
+}
+
+/// What `f` says of each of these elements and the collection of a key, step by step.
+pub(super) fn look_each<S: Shape, E: AsRef<[u8]>, R>(
+    call: &Call<'_>,
+    key: &Key<'_>,
+    elements: &[E],
+    f: impl Fn(View<'_>, &[u8]) -> R,
+) -> Result<Vec<R>, Failure> {
+    let (mut found, mut trace) = (vec![], Trace::Read);
+    for step in elements.chunks(STEP_ELEMENTS) {
+        look::<S, _>(call, key, trace, |view| {
+            found.extend(step.iter().map(|element| f(view, element.as_ref())));
+        })?;
+        trace = Trace::None;
+    }
+    Ok(found)
+}
+
+/// Replies with how many elements the collection at argument 1 has.
+pub(super) fn reply_len<S: Shape>(call: &mut Call<'_>) -> Done {
+    let count = len::<S>(call, &call.key_at(1))?;
+    call.out.integer(count as i64);
+    Ok(())
+}
+
 /// Shows so many bodies of a key's collection behind so many, step by step, backwards from there if
 /// that is wanted.
 pub(super) fn walk<S: Shape>(

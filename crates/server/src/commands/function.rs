@@ -4,10 +4,10 @@ use super::command::{COUNTED_KEYS, access};
 use super::flag::{
     ALLOW_BUSY, CARRIES, DENY_OOM, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE,
 };
+use super::script::count_of_keys;
 use super::{Call, Command, Databases, Done, Failure};
 use crate::glob;
 use crate::script::Library;
-use wire::resp::parse_integer;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -78,12 +78,7 @@ fn call_function(call: &mut Call<'_>, is_readonly: bool) -> Done {
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         let registered = engine.registered(call.arg(1)).ok_or("ERR Function not found")?;
-        let count = parse_integer(call.arg(2)).ok_or("ERR Bad number of keys provided")?;
-        if count > call.args.len() as i64 - 3 {
-            return Err(Failure::err("Number of keys can't be greater than number of args"));
-        }
-        let count = usize::try_from(count);
-        let keys = count.map_err(|_| Failure::err("Number of keys can't be negative"))?;
+        let keys = count_of_keys(call, "ERR Bad number of keys provided")?;
         engine.fcall(call, &registered, keys, is_readonly)
     })
 }

@@ -1,6 +1,6 @@
 //! Lists: elements put in and taken out at either end, asked for and changed by position.
 
-use super::elements::{change, count_at, len, look, walk};
+use super::elements::{change, count_at, len, look, reply_len, walk};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
@@ -26,11 +26,10 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     pops("lpop", |call| pop(call, End::Left), "Takes elements out at the front."),
     pops("rpop", |call| pop(call, End::Right), "Takes elements out at the end."),
-    Command::new("llen", 2, READ | FAST | UNTRACED, llen).keys(ONE_KEY).access(access::ASKS).doc(
-        GROUP,
-        "1.0.0",
-        "Counts the elements.",
-    ),
+    Command::new("llen", 2, READ | FAST | UNTRACED, reply_len::<List>)
+        .keys(ONE_KEY)
+        .access(access::ASKS)
+        .doc(GROUP, "1.0.0", "Counts the elements."),
     Command::new("lindex", 3, READ, lindex).keys(ONE_KEY).doc(
         GROUP,
         "1.0.0",
@@ -187,12 +186,6 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
         (_, Some(_)) => call.out.array(taken as usize),
     }
     call.reply_scratch(replies);
-    Ok(())
-}
-
-fn llen(call: &mut Call<'_>) -> Done {
-    let count = len::<List>(call, &call.key_at(1))?;
-    call.out.integer(count as i64);
     Ok(())
 }
 

@@ -2,8 +2,9 @@
 
 use super::command::{COUNTED_KEYS, access};
 use super::flag::{ALLOW_BUSY, CARRIES, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED};
-use super::{Call, Command, Done, Failure};
+use super::{Call, Command, Done, Failure, NOT_AN_INTEGER};
 use crate::script::{Digest, NO_SCRIPT as UNKNOWN};
+use wire::resp::parse_integer;
 
 /// What EVAL and FCALL are.
 const RUNS: u32 = NO_SCRIPT | MAY_REPLICATE | CARRIES | UNTRACED;
@@ -63,9 +64,10 @@ const SCRIPT: &[Command] = &[
     ),
 ];
 
-/// How many keys a script or function is given, from the argument that says so.
-pub(super) fn count_of_keys(call: &Call<'_>) -> Result<usize, Failure> {
-    let count = call.integer(2)?;
+/// How many keys a script or function is given, from the argument that says so; `no_number` where
+/// it says something else.
+pub(super) fn count_of_keys(call: &Call<'_>, no_number: &'static str) -> Result<usize, Failure> {
+    let count = parse_integer(call.arg(2)).ok_or(no_number)?;
     if count > call.args.len() as i64 - 3 {
         return Err(Failure::err("Number of keys can't be greater than number of args"));
     }
@@ -81,7 +83,7 @@ fn eval_ro(call: &mut Call<'_>) -> Done {
 }
 
 fn eval_text(call: &mut Call<'_>, is_readonly: bool) -> Done {
-    let keys = count_of_keys(call)?;
+    let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         let digest = engine.load(call, call.arg(1), false)?;
@@ -99,7 +101,7 @@ fn evalsha_ro(call: &mut Call<'_>) -> Done {
 
 fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let digest = read_digest(call.arg(1)).ok_or(UNKNOWN)?;
-    let keys = count_of_keys(call)?;
+    let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
         engine.eval(call, &digest, keys, is_readonly)

@@ -1,13 +1,15 @@
 //! Sets: members put in and taken out, asked for, drawn and walked.
 
 use super::draw::{draw, prng};
-use super::elements::{all, change, change_each, count_at, len, look};
+use super::elements::{
+    all, change, change_each, count_at, len, look, look_each, remove_each, reply_len,
+};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
 use super::scan_options::ScanOptions;
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access, wrong_number};
+use crate::collection::STEP_ELEMENTS;
 use crate::collection::set::{self, Set};
-use crate::collection::{STEP_ELEMENTS, View};
 use crate::notify;
 use wire::resp::Encoder;
 
@@ -44,11 +46,10 @@ pub(super) const COMMANDS: &[Command] = &[
         "6.2.0",
         "Whether there are such members.",
     ),
-    Command::new("scard", 2, READ | FAST | UNTRACED, scard).keys(ONE_KEY).access(access::ASKS).doc(
-        GROUP,
-        "1.0.0",
-        "Counts the members.",
-    ),
+    Command::new("scard", 2, READ | FAST | UNTRACED, reply_len::<Set>)
+        .keys(ONE_KEY)
+        .access(access::ASKS)
+        .doc(GROUP, "1.0.0", "Counts the members."),
     Command::new("smembers", 2, READ, smembers).keys(ONE_KEY).doc(GROUP, "1.0.0", "All members."),
     Command::new("srandmember", -2, READ, srandmember).keys(ONE_KEY).doc(
         GROUP,
@@ -77,17 +78,7 @@ fn sadd(call: &mut Call<'_>) -> Done {
 }
 
 fn srem(call: &mut Call<'_>) -> Done {
-    let mut removed = 0;
-    change_each::<Set>(call, 2, 1, |held, at| {
-        let is_removed = set::remove(held, call.arg(at));
-        removed += i64::from(is_removed);
-        Ok(is_removed)
-    })?;
-    if removed > 0 {
-        call.lost(notify::SET, "srem", call.arg(1));
-    }
-    call.out.integer(removed);
-    Ok(())
+    remove_each::<Set>(call, (notify::SET, "srem"), set::remove)
 }
 
 fn contains(call: &Call<'_>, at: usize, member: &[u8], trace: Trace) -> Result<bool, Failure> {
@@ -179,23 +170,11 @@ fn sismember(call: &mut Call<'_>) -> Done {
 
 fn smismember(call: &mut Call<'_>) -> Done {
     let members: Vec<&[u8]> = call.args.iter_from(2).collect();
-    let (mut found, mut trace) = (vec![], Trace::Read);
-    for step in members.chunks(STEP_ELEMENTS) {
-        look::<Set, _>(call, &call.key_at(1), trace, |view| {
-            found.extend(step.iter().map(|member| set::contains(view, member)));
-        })?;
-        trace = Trace::None;
-    }
+    let found = look_each::<Set, _, _>(call, &call.key_at(1), &members, set::contains)?;
     call.out.array(found.len());
     for is_there in found {
         call.out.integer(i64::from(is_there));
     }
-    Ok(())
-}
-
-fn scard(call: &mut Call<'_>) -> Done {
-    let count = len::<Set>(call, &call.key_at(1))?;
-    call.out.integer(count as i64);
     Ok(())
 }
 
@@ -238,13 +217,18 @@ fn sscan(call: &mut Call<'_>) -> Done {
     let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
     while let Some(from) = next.filter(|_| left > 0) {
         let most = left.min(STEP_ELEMENTS);
-        next = look::<Set, _>(call, &call.key_at(1), Trace::None, |view: View<'_>| {
-            set::scan(view, from, most, |member| {
-                left = left.saturating_sub(1);
-                if options.wants(member) {
-                    found.push(member.to_vec());
-                }
-            })
+        next = look::<Set, _>(call, &call.key_at(1), Trace::None, |view| {
+            view.scan(
+                |member| member,
+                from,
+                most,
+                |member| {
+                    left = left.saturating_sub(1);
+                    if options.wants(member) {
+                        found.push(member.to_vec());
+                    }
+                },
+            )
         })?;
     }
     call.out.array(2);

@@ -1,10 +1,8 @@
 //! Sets of sets: what several have in common, what any has, what the first has alone.
 
-use super::elements::{all, key_count, len, look, replace, together};
+use super::elements::{all, key_count, len, look_each, replace, together};
 use super::flag::{DENY_OOM, READ, WRITE};
-use super::hash_steps::Trace;
 use super::{ALL_KEYS, Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
-use crate::collection::STEP_ELEMENTS;
 use crate::collection::set::{self, Set};
 use crate::notify;
 use std::collections::HashSet;
@@ -47,18 +45,6 @@ enum Algebra {
     Diff,
 }
 
-/// Whether each of these members is in the set of a key, in their order.
-fn are_in(call: &Call<'_>, key: usize, members: &[Vec<u8>]) -> Result<Vec<bool>, Failure> {
-    let (mut found, mut trace) = (vec![], Trace::Read);
-    for step in members.chunks(STEP_ELEMENTS) {
-        look::<Set, _>(call, &call.key_at(key), trace, |view| {
-            found.extend(step.iter().map(|member| set::contains(view, member)));
-        })?;
-        trace = Trace::None;
-    }
-    Ok(found)
-}
-
 /// Leaves of the members those that are in the set of a key, or are not.
 fn keep(
     call: &Call<'_>,
@@ -66,7 +52,8 @@ fn keep(
     members: &mut Vec<Vec<u8>>,
     in_it: bool,
 ) -> Result<(), Failure> {
-    let found = are_in(call, key, members)?;
+    let key = call.key_at(key);
+    let found = look_each::<Set, _, _>(call, &key, members, set::contains)?;
     let mut found = found.into_iter();
     members.retain(|_| found.next() == Some(in_it));
     Ok(())

@@ -1,7 +1,7 @@
 //! Sorted sets: members and their scores.
 
 use super::draw::{draw, prng};
-use super::elements::{change, change_each, len, look};
+use super::elements::{change, change_each, look, look_each, remove_each, reply_len};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
 use super::scan_options::ScanOptions;
@@ -30,11 +30,10 @@ pub(super) const COMMANDS: &[Command] = &[
         "1.2.0",
         "Takes members out.",
     ),
-    Command::new("zcard", 2, READ | FAST | UNTRACED, zcard).keys(ONE_KEY).access(access::ASKS).doc(
-        GROUP,
-        "1.2.0",
-        "Counts the members.",
-    ),
+    Command::new("zcard", 2, READ | FAST | UNTRACED, reply_len::<Zset>)
+        .keys(ONE_KEY)
+        .access(access::ASKS)
+        .doc(GROUP, "1.2.0", "Counts the members."),
     reads("zscore", 3, zscore, "1.2.0", "The score of a member."),
     reads("zmscore", -3, zmscore, "6.2.0", "The scores of members."),
     reads("zrank", -3, |call| rank(call, false), "2.0.0", "How many members score less."),
@@ -204,23 +203,7 @@ fn zincrby(call: &mut Call<'_>) -> Done {
 }
 
 fn zrem(call: &mut Call<'_>) -> Done {
-    let mut removed = 0;
-    change_each::<Zset>(call, 2, 1, |held, at| {
-        let is_removed = zset::remove(held, call.arg(at));
-        removed += i64::from(is_removed);
-        Ok(is_removed)
-    })?;
-    if removed > 0 {
-        call.lost(notify::ZSET, "zrem", call.arg(1));
-    }
-    call.out.integer(removed);
-    Ok(())
-}
-
-fn zcard(call: &mut Call<'_>) -> Done {
-    let count = len::<Zset>(call, &call.key_at(1))?;
-    call.out.integer(count as i64);
-    Ok(())
+    remove_each::<Zset>(call, (notify::ZSET, "zrem"), zset::remove)
 }
 
 fn reply_score(call: &mut Call<'_>, score: Option<f64>) {
@@ -240,13 +223,7 @@ fn zscore(call: &mut Call<'_>) -> Done {
 
 fn zmscore(call: &mut Call<'_>) -> Done {
     let members: Vec<&[u8]> = call.args.iter_from(2).collect();
-    let (mut found, mut trace) = (vec![], Trace::Read);
-    for step in members.chunks(STEP_ELEMENTS) {
-        look::<Zset, _>(call, &call.key_at(1), trace, |view| {
-            found.extend(step.iter().map(|member| zset::score(view, member)));
-        })?;
-        trace = Trace::None;
-    }
+    let found = look_each::<Zset, _, _>(call, &call.key_at(1), &members, zset::score)?;
     call.out.array(found.len());
     for score in found {
         reply_score(call, score);
@@ -330,13 +307,18 @@ fn zscan(call: &mut Call<'_>) -> Done {
     while let Some(from) = next.filter(|_| left > 0) {
         let most = left.min(STEP_ELEMENTS);
         next = look::<Zset, _>(call, &call.key_at(1), Trace::None, |view| {
-            zset::scan(view, from, most, |body| {
-                left = left.saturating_sub(1);
-                let (member, score) = zset::pair(body);
-                if options.wants(member) {
-                    found.push((member.to_vec(), score));
-                }
-            })
+            view.scan(
+                |body| zset::pair(body).0,
+                from,
+                most,
+                |body| {
+                    left = left.saturating_sub(1);
+                    let (member, score) = zset::pair(body);
+                    if options.wants(member) {
+                        found.push((member.to_vec(), score));
+                    }
+                },
+            )
         })?;
     }
     call.out.array(2);

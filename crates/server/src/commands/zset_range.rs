@@ -12,12 +12,12 @@ use store::Key;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
-    reads("zrange", -4, |call| zrange(call, 1, None, false), "Members from one place to another."),
-    reads("zrevrange", -4, |call| zrange(call, 1, Some(By::Position), true), "ZRANGE … REV."),
-    reads("zrangebyscore", -4, |call| zrange(call, 1, Some(By::Score), false), "ZRANGE BYSCORE."),
-    reads("zrevrangebyscore", -4, |call| zrange(call, 1, Some(By::Score), true), "The same REV."),
-    reads("zrangebylex", -4, |call| zrange(call, 1, Some(By::Name), false), "ZRANGE … BYLEX."),
-    reads("zrevrangebylex", -4, |call| zrange(call, 1, Some(By::Name), true), "The same, REV."),
+    reads("zrange", -4, |call| zrange(call, None, false), "Members from one place to another."),
+    reads("zrevrange", -4, |call| zrange(call, Some(By::Position), true), "ZRANGE … REV."),
+    reads("zrangebyscore", -4, |call| zrange(call, Some(By::Score), false), "ZRANGE BYSCORE."),
+    reads("zrevrangebyscore", -4, |call| zrange(call, Some(By::Score), true), "The same REV."),
+    reads("zrangebylex", -4, |call| zrange(call, Some(By::Name), false), "ZRANGE … BYLEX."),
+    reads("zrevrangebylex", -4, |call| zrange(call, Some(By::Name), true), "The same, REV."),
     Command::new("zrangestore", -5, WRITE | DENY_OOM, zrangestore)
         .keys(Keys::new(1, 2, 1))
         .accesses(store_access)
@@ -198,9 +198,9 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn zrange(call: &mut Call<'_>, key: usize, by: Option<By>, reversed: bool) -> Done {
-    let asked = Asked::of(call, key, by, reversed, false)?;
-    let pairs = asked.pairs(call, &call.key_at(key))?;
+fn zrange(call: &mut Call<'_>, by: Option<By>, reversed: bool) -> Done {
+    let asked = Asked::of(call, 1, by, reversed, false)?;
+    let pairs = asked.pairs(call, &call.key_at(1))?;
     reply_pairs(call, &pairs, asked.with_scores);
     Ok(())
 }
