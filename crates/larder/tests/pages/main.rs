@@ -12,6 +12,7 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// A page takes no longer than this, on a machine that does much else.
@@ -69,10 +70,18 @@ fn pages() -> Vec<PathBuf> {
     [root().join("README.md")].into_iter().chain(linked).collect()
 }
 
-/// A port that nobody has, for each of those that pages name.
+/// A port that nobody has, for each of those that pages name: below those that the system gives to
+/// clients, or a client of the page could have it by the time that its server begins to listen.
 fn free_ports() -> Vec<String> {
-    let held: Vec<_> = PORTS.map(|_| TcpListener::bind(("127.0.0.1", 0)).unwrap()).into();
-    held.iter().map(|one| one.local_addr().unwrap().port().to_string()).collect()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id();
+    let port = || {
+        let at = first.wrapping_mul(31).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        (10_000 + at % 20_000) as u16
+    };
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let free = std::iter::repeat_with(port).filter(is_free);
+    free.take(PORTS.len()).map(|port| port.to_string()).collect()
 }
 
 /// A number is a port only where it stands alone.
