@@ -3,12 +3,12 @@
 use crate::listen::Speaks;
 use crate::session::Session;
 use crate::tls::TlsStream;
+use mio::Interest;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
-use mio::{Interest, Registry, Token};
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{RecvFlags, SendFlags, Shutdown};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use wire::{memcached, resp};
 
 /// A buffer that has grown beyond this is given back when it is empty.
@@ -33,7 +33,8 @@ fn send(socket: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
 }
 
 impl Stream {
-    fn source(&mut self) -> &mut dyn Source {
+    /// As mio registers it.
+    pub(crate) fn source(&mut self) -> &mut dyn Source {
         match self {
             Self::Tcp(stream) => stream,
             Self::Unix(stream) => stream,
@@ -67,11 +68,34 @@ impl Stream {
         if let Self::Tls(stream) = self { stream.drain() } else { Ok(()) }
     }
 
+    /// Ends it in both directions, whoever else has it open.
+    pub(crate) fn shut_down(&self) {
+        // Fails where the other side has left already.
+        let _ = rustix::net::shutdown(self, Shutdown::Both);
+    }
+
+    /// Says that nothing more comes, where that is said.
+    fn say_goodbye(&mut self) {
+        if let Self::Tls(stream) = self {
+            stream.close();
+        }
+    }
+
     /// Events it is watched for while no reply waits.
-    const fn interest(&self) -> Interest {
+    pub(crate) const fn interest(&self) -> Interest {
         match self {
             Self::Tls(_) => Interest::READABLE.add(Interest::WRITABLE),
             _ => Interest::READABLE,
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.socket.as_fd(),
         }
     }
 }
@@ -124,6 +148,10 @@ pub(crate) struct Connection {
     /// Replies that the socket did not take yet; the first `written` bytes it did.
     output: Vec<u8>,
     written: usize,
+    /// The output is to be sent with that of other connections, and does not wait.
+    pub(crate) is_gathered: bool,
+    /// It is told when the socket takes more.
+    pub(crate) awaits_room: bool,
     /// Replies kept back while the client backs off.
     pub(crate) held: Vec<u8>,
     /// Bytes of replies to what is carried out in this turn, of those that are written already.
@@ -143,6 +171,8 @@ impl Connection {
             input: vec![],
             output: vec![],
             written: 0,
+            is_gathered: false,
+            awaits_room: false,
             held: vec![],
             replied: 0,
             read_closed: false,
@@ -150,31 +180,45 @@ impl Connection {
         }
     }
 
-    pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
-        let interest = self.stream.interest();
-        registry.register(self.stream.source(), token, interest)
-    }
-
-    pub(crate) fn deregister(&mut self, registry: &Registry) {
-        if let Stream::Tls(stream) = &mut self.stream {
-            stream.close();
+    /// Writes what was gathered, as far as the socket takes it now: the connection is about to be
+    /// closed.
+    pub(crate) fn end(&mut self) {
+        if std::mem::take(&mut self.is_gathered) {
+            // Whoever has left already gets none.
+            let _ = self.stream.write(&self.output);
         }
-        // The socket is about to be closed, which deregisters it in any case.
-        let _ = registry.deregister(self.stream.source());
+        self.stream.say_goodbye();
     }
 
-    /// Bytes of replies that wait.
+    /// Bytes of replies that wait for the socket to take more.
     pub(crate) fn waiting(&self) -> usize {
-        self.output.len() - self.written + self.stream.pending()
+        if self.is_gathered { 0 } else { self.output.len() - self.written + self.stream.pending() }
+    }
+
+    /// Gathers `replies` behind those that are, and leaves `spare` in their place.
+    pub(crate) fn gather(&mut self, replies: &mut Vec<u8>, spare: impl FnOnce() -> Vec<u8>) {
+        if self.is_gathered {
+            self.output.append(replies);
+        } else {
+            self.is_gathered = true;
+            self.output = std::mem::replace(replies, spare());
+        }
+    }
+
+    /// Takes what was gathered.
+    pub(crate) fn take_gathered(&mut self) -> Vec<u8> {
+        self.is_gathered = false;
+        std::mem::take(&mut self.output)
+    }
+
+    /// Of gathered replies the socket took the first `written` bytes alone.
+    pub(crate) fn keep_unsent(&mut self, replies: Vec<u8>, written: usize) {
+        self.output = replies;
+        self.written = written;
     }
 
     /// Writes `replies`, or keeps what the socket does not take. Returns the bytes written.
-    pub(crate) fn send(
-        &mut self,
-        replies: &[u8],
-        registry: &Registry,
-        token: Token,
-    ) -> io::Result<usize> {
+    pub(crate) fn send(&mut self, replies: &[u8]) -> io::Result<usize> {
         if self.waiting() > 0 {
             // In order: nothing may pass what waits already.
             self.output.extend_from_slice(replies);
@@ -187,8 +231,6 @@ impl Connection {
                 Ok(n) => sent += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.output.extend_from_slice(&replies[sent..]);
-                    let both = Interest::READABLE | Interest::WRITABLE;
-                    registry.reregister(self.stream.source(), token, both)?;
                     break;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -199,7 +241,7 @@ impl Connection {
     }
 
     /// Writes what waits, as much as the socket takes. Returns the bytes written.
-    pub(crate) fn flush(&mut self, registry: &Registry, token: Token) -> io::Result<usize> {
+    pub(crate) fn flush(&mut self) -> io::Result<usize> {
         let before = self.written;
         while self.waiting() > 0 {
             let rest = &self.output[self.written..];
@@ -219,12 +261,8 @@ impl Connection {
             }
         }
         let sent = self.written - before;
-        if sent > 0 {
-            self.written = 0;
-            give_back(&mut self.output);
-            let interest = self.stream.interest();
-            registry.reregister(self.stream.source(), token, interest)?;
-        }
+        self.written = 0;
+        give_back(&mut self.output);
         Ok(sent)
     }
 

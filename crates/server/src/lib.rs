@@ -133,8 +133,9 @@ fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, E
         threads: vec![],
     };
     for (number, poll) in polls.into_iter().enumerate() {
-        let worker = Worker::new(number, poll, handle.shared.clone());
-        handle.spawn(&format!("worker-{number}"), move || worker.run())?;
+        let shared = handle.shared.clone();
+        let name = format!("worker-{number}");
+        handle.spawn(&name, move || Worker::new(number, poll, shared).run())?;
     }
     if let Some(opened) = opened {
         let shared = handle.shared.clone();

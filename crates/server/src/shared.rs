@@ -36,7 +36,7 @@ use report::History;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
@@ -192,6 +192,8 @@ pub(crate) struct Shared {
     pub(crate) shards: usize,
     /// Ports and paths listened on.
     pub(crate) listening: Vec<String>,
+    /// What the first worker waits with.
+    driver: OnceLock<&'static str>,
     /// The same, by the numbers of their sockets and as memcached writes addresses.
     pub(crate) sockets: Vec<(i32, String)>,
     /// Forty hexadecimal digits of this run.
@@ -293,6 +295,7 @@ impl Shared {
             mailboxes,
             shards,
             listening,
+            driver: OnceLock::new(),
             sockets,
             run_id,
             file,
@@ -538,6 +541,16 @@ impl Shared {
                  tried {since} times since the last such line, {all} in all"
             );
         }
+    }
+
+    /// What workers wait with.
+    pub(crate) fn driver(&self) -> &'static str {
+        self.driver.get().copied().unwrap_or("epoll")
+    }
+
+    /// The first worker says what it waits with.
+    pub(crate) fn note_driver(&self, name: &'static str) {
+        self.driver.get_or_init(|| name);
     }
 
     /// Whether the server is to end.

@@ -91,7 +91,7 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("redis_mode", call.view.mode());
     out.add("os", format_args!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     out.add("arch_bits", usize::BITS);
-    out.add("multiplexing_api", "epoll");
+    out.add("multiplexing_api", shared.driver());
     out.add("process_id", std::process::id());
     out.add("process_supervised", "no");
     out.add("run_id", &shared.run_id);

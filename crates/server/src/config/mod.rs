@@ -14,7 +14,7 @@ pub(crate) use crate::acl::is_equal;
 pub use crate::acl::{DEFAULT as DEFAULT_USER, User};
 pub(crate) use tune::tenant::quoted;
 pub use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
-pub use value::Level;
+pub use value::{IoUring, Level};
 
 use base::{Bytes, Micros};
 use std::collections::BTreeMap;
@@ -217,6 +217,7 @@ pub struct Settings {
     pub recipe: Recipe,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
+    pub io_uring: IoUring,
     pub proto_max_bulk_len: Bytes,
     pub client_query_buffer_limit: Bytes,
     pub output_normal: OutputLimit,
@@ -299,6 +300,7 @@ impl Default for Settings {
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],
             io_threads: cores.clamp(1, 8),
+            io_uring: IoUring::Auto,
             proto_max_bulk_len: Bytes(512 << 20),
             client_query_buffer_limit: Bytes::GIB,
             // A pipeline may be sent whole before its replies are read, so this is generous.

@@ -171,6 +171,24 @@ named_values! {
     "nothing" Self::Nothing,
 }
 
+/// Whether clients are served by io_uring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoUring {
+    /// Where the kernel allows it.
+    Auto,
+    /// The same, with a warning where it does not.
+    Yes,
+    /// By epoll.
+    No,
+}
+
+named_values! {
+    IoUring:
+    "auto" Self::Auto,
+    "yes" Self::Yes,
+    "no" Self::No,
+}
+
 impl Value for Policy {
     fn parse(word: &str) -> Result<Self, String> {
         Self::parse(word)

@@ -28,7 +28,7 @@ impl Worker {
     }
 
     /// A client was told that a key it waits for is ready: it tries.
-    pub(super) fn ready(&mut self, at: usize, id: u64) {
+    pub(super) fn attempts(&mut self, at: usize, id: u64) {
         if !self.is(at, id) {
             return;
         }
@@ -81,7 +81,7 @@ impl Worker {
         self.shared.tracking.tell_pending(&self.shared);
         // The reply is written, then the commands are carried out that came behind.
         let result = self.reply(at, &mut connection);
-        let result = result.and_then(|()| self.received(at, &mut connection, 0));
+        let result = result.and_then(|()| self.received(at, &mut connection, &[]));
         self.keep(at, connection, result.is_err());
     }
 
@@ -115,7 +115,7 @@ impl Worker {
     /// Lets those try that could not when they were told to, and ends the waits that are over.
     pub(super) fn wake_blocked(&mut self) {
         for (at, id) in std::mem::take(&mut self.postponed) {
-            self.ready(at, id);
+            self.attempts(at, id);
         }
         while let Some(&(until_ms, at, id)) = self.timeouts.first()
             && until_ms <= self.now_ms

@@ -4,6 +4,7 @@
 //! dozen commands before, both are there when their turn comes. Nothing rests on what was seen: a
 //! command may be about something else, or change what the next ones find.
 
+use crate::connection::{Codec, Connection};
 use crate::session::Session;
 use base::TenantId;
 use store::Store;
@@ -27,6 +28,45 @@ impl Lookahead {
         }
         self.0 = self.0.saturating_sub(1);
     }
+}
+
+/// Keys to ask memory for.
+#[derive(Default)]
+pub(super) struct Keys {
+    found: [(TenantId, u64); KEYS],
+    seen: usize,
+}
+
+impl Keys {
+    /// The key that the first command of a connection is about.
+    #[inline]
+    pub(super) fn add(&mut self, store: &Store, connection: &Connection, bytes: &[u8]) {
+        let word = match connection.decoder {
+            Codec::Redis(_) => second_words(bytes).next(),
+            Codec::Memcached(_) => text_key(bytes),
+        };
+        if let Some(word) = word
+            && self.seen < KEYS
+        {
+            let session = &connection.session;
+            let key = store.key(session.owners.of(word), session.db, word);
+            self.found[self.seen] = (key.tenant, key.hash);
+            self.seen += 1;
+        }
+    }
+
+    /// Asks for them.
+    pub(super) fn prefetch(&self, store: &Store) {
+        if self.seen > 1 {
+            store.prefetch(&self.found[..self.seen]);
+        }
+    }
+}
+
+/// The second word of the first line, as memcached's clients write it.
+fn text_key(bytes: &[u8]) -> Option<&[u8]> {
+    let line = &bytes[..bytes.len().min(256)];
+    line.split(|byte| matches!(byte, b' ' | b'\r' | b'\n')).nth(1)
 }
 
 #[inline(never)]

@@ -1,6 +1,6 @@
 //! The mailbox of a worker: messages from others.
 
-use super::MAIL;
+use super::driver::MAIL;
 use crate::clients::Peer;
 use crate::connection::Stream;
 use crate::pubsub::Publication;

@@ -37,7 +37,7 @@ impl Worker {
             }
             let Some(mut connection) = self.connections[at].take() else { continue };
             connection.session.go_on();
-            let result = self.received(at, &mut connection, 0);
+            let result = self.received(at, &mut connection, &[]);
             self.keep(at, connection, result.is_err());
         }
     }
@@ -71,7 +71,7 @@ impl Worker {
             self.output.append(&mut connection.held);
             // The reply is written, then the commands are carried out that came with the password.
             let result = self.reply(at, &mut connection);
-            let result = result.and_then(|()| self.received(at, &mut connection, 0));
+            let result = result.and_then(|()| self.received(at, &mut connection, &[]));
             self.keep(at, connection, result.is_err());
         }
     }

@@ -195,4 +195,11 @@ pub(super) const ALL: &[Directive] = &[
         1..=128,
         "Threads that serve clients. Before anybody sets it: one for each core, at most 8."
     ),
+    word!(
+        "io-uring",
+        Start,
+        io_uring,
+        "Serve clients by io_uring: auto (where the kernel allows it, else by epoll), yes (the \
+         same, with a warning where it does not) or no."
+    ),
 ];

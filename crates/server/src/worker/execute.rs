@@ -1,0 +1,208 @@
+//! Carrying out commands: a batch of one connection behind the gate, by either protocol.
+
+use super::group::Group;
+use super::hooks::Hooks;
+use super::lookahead::Lookahead;
+use super::replies::WRITE_EARLY;
+use super::{End, Worker};
+use crate::commands::{self, Call};
+use crate::connection::{Codec, Connection};
+use crate::memcached::{self, Ask};
+use crate::stats;
+use store::{Entered, Now};
+use wire::resp::{Decoder, Encoder, Limits, Malformed, Protocol};
+
+impl Worker {
+    /// Carries out the whole commands at the front of `bytes`; how many bytes those were. Their
+    /// replies are left in `self.output`.
+    pub(super) fn execute(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        codec: &mut Codec,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<usize, End> {
+        let mut consumed = 0;
+        loop {
+            let rest = &bytes[consumed..];
+            let entered = self.shared.enter(&self.view, self.number);
+            let is_busy = entered == Entered::Not;
+            let now = if entered == Entered::AtOnce { now } else { self.shared.clock.now() };
+            let result = match codec {
+                Codec::Redis(decoder) => {
+                    self.execute_redis(at, connection, decoder, rest, now, is_busy)
+                }
+                Codec::Memcached(decoder) => {
+                    self.execute_memcached(at, connection, decoder, rest, now, is_busy)
+                }
+            };
+            self.shared.gate.leave(self.number);
+            consumed += result?;
+            if !connection.session.looks_again() {
+                return Ok(consumed);
+            }
+        }
+    }
+
+    fn execute_memcached(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        decoder: &mut wire::memcached::Decoder,
+        bytes: &[u8],
+        now: Now,
+        is_busy: bool,
+    ) -> Result<usize, End> {
+        let mut consumed = 0;
+        self.batches += 1;
+        let is_timed = stats::weight(self.batches) > 0;
+        let (tracked, now_ms) = (self.shared.tracking.is_active(), self.now_ms);
+        let paused = self.shared.pause.until(now_ms).is_some();
+        while connection.session.goes_on() {
+            let session = &mut connection.session;
+            let limits = wire::memcached::Limits {
+                data_max: self.view.settings.memcached_item_max.0,
+                stranger: session.user.is_none(),
+            };
+            match decoder.decode(&bytes[consumed..], &limits) {
+                Ok(None) => break,
+                Ok(Some(request)) => {
+                    consumed += request.consumed;
+                    if !request.is_empty() {
+                        let (shared, view) = (&*self.shared, &*self.view);
+                        let (out, worker) = (&mut self.output, self.number);
+                        let len = request.consumed;
+                        let mut ask = Ask { request, out, session, shared, view, now, worker };
+                        if paused && shared.pause.holds(memcached::writes(&ask)) {
+                            ask.session.pause();
+                            consumed -= len;
+                            break;
+                        }
+                        memcached::execute(&mut ask, is_busy);
+                        if is_timed {
+                            memcached::note_keys(&ask);
+                        }
+                        if tracked {
+                            memcached::tell_trackers(&ask);
+                        }
+                    }
+                }
+                Err(malformed) => {
+                    memcached::refuse(&self.shared, session, &mut self.output, malformed);
+                }
+            }
+            if self.output.len() > WRITE_EARLY {
+                self.reply_early(at, connection)?;
+            }
+            if self.shared.gate.is_closed() && consumed < bytes.len() {
+                connection.session.turn_away();
+            }
+        }
+        if tracked {
+            self.shared.tracking.tell_pending(&self.shared);
+        } else {
+            self.shared.tracking.forget_all(&self.shared, None);
+        }
+        Ok(consumed)
+    }
+
+    fn execute_redis(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+        decoder: &mut Decoder,
+        bytes: &[u8],
+        now: Now,
+        is_busy: bool,
+    ) -> Result<usize, End> {
+        self.batches += 1;
+        let weight = stats::weight(self.batches);
+        let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms, is_busy);
+        let is_paid = hooks.is_paid();
+        let mut group = Group::begin(now.micros.0, 0);
+        let mut consumed = 0;
+        let mut ahead = Lookahead::ALONE;
+        let (mut commands, large_from) = (0, self.view.settings.large_from());
+        while connection.session.goes_on() {
+            let session = &mut connection.session;
+            ahead.next(&self.shared.store, session, &bytes[consumed..]);
+            let limits = Limits {
+                bulk_max: self.view.settings.proto_max_bulk_len.0,
+                stranger: session.user.is_none(),
+            };
+            match decoder.decode(&bytes[consumed..], &limits) {
+                Ok(None) => break,
+                Ok(Some(command)) => {
+                    consumed += command.consumed;
+                    if command.is_empty() {
+                        continue;
+                    }
+                    commands += 1;
+                    let mark = self.output.len();
+                    let out = Encoder::new(&mut self.output, session.protocol);
+                    let (shared, view) = (&*self.shared, &*self.view);
+                    let counters = &shared.stats.workers[self.number];
+                    let len = command.consumed;
+                    let mut call = Call { args: command, out, session, shared, view, now };
+                    if is_paid {
+                        if !hooks.execute(&mut call, counters, len) {
+                            call.session.pause();
+                            consumed -= len;
+                            break;
+                        }
+                    } else {
+                        commands::execute(&mut call, counters);
+                    }
+                    let reply = call.out.mark().saturating_sub(mark);
+                    if len.max(reply) as u64 >= large_from {
+                        commands::note_large(&call, len, reply);
+                    }
+                    group.add(len + reply, consumed - len);
+                    let is_muted = session.mute.is_muted();
+                    if !std::mem::take(&mut session.pushed) && is_muted {
+                        if let Some(wait) = &mut session.blocked {
+                            wait.is_muted = true;
+                        }
+                        self.output.truncate(mark);
+                    }
+                }
+                Err(malformed) => {
+                    let text = match malformed {
+                        Malformed::Length => {
+                            format!("ERR {malformed} (proto-max-bulk-len {})", limits.bulk_max)
+                        }
+                        _ => format!("ERR {malformed}"),
+                    };
+                    self.shared.stats.error(text.as_bytes());
+                    // The byte it names is sent back as it came, not as text.
+                    let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
+                    Encoder::new(&mut self.output, Protocol::Resp2).error(&text);
+                    session.closing = true;
+                }
+            }
+            if group.is_full() {
+                self.end_group(connection, bytes, &mut group, consumed);
+                if self.shared.gate.is_closed() && consumed < bytes.len() {
+                    connection.session.turn_away();
+                }
+            }
+            if self.output.len() > WRITE_EARLY {
+                self.end_group(connection, bytes, &mut group, consumed);
+                self.reply_early(at, connection)?;
+                group = Group::begin(self.shared.clock.micros().0, consumed);
+            }
+        }
+        self.end_group(connection, bytes, &mut group, consumed);
+        connection.session.client.commands.add(commands);
+        self.shared.tracking.tell_pending(&self.shared);
+        // Whoever began to track meanwhile may have read what was overwritten here. If it was this
+        // client, it has read nothing yet.
+        if !hooks.tracked {
+            let session = &connection.session;
+            let began = session.is_looking_again().then_some(session.client.id);
+            self.shared.tracking.forget_all(&self.shared, began);
+        }
+        Ok(consumed)
+    }
+}

@@ -1,0 +1,223 @@
+//! Replies: written, gathered with those of others, or kept for a client that reads slowly.
+
+use super::driver::Place;
+use super::{End, OUTPUT, Worker};
+use crate::connection::Connection;
+use crate::listen::Speaks;
+use crate::pubsub::Publication;
+use std::sync::atomic::Ordering;
+use wire::resp::Encoder;
+
+/// Replies are written early once there are so many bytes of them.
+pub(super) const WRITE_EARLY: usize = 256 << 10;
+/// Bytes of replies that wait, or that were written in one turn, after which a client's next
+/// command is held back.
+pub(super) const REPLIES_MAX: usize = 1 << 20;
+/// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
+const WATCHER_MAX: usize = 256 << 10;
+/// Replies of more bytes are not gathered: the call that writes them costs little beside them.
+const GATHER_MAX: usize = 32 << 10;
+/// So many connections' replies wait for those of the others.
+const GATHERED_MAX: usize = 64;
+
+/// Shows to others how much waits for a client.
+fn note_output(connection: &Connection) {
+    connection.session.client.output.store(connection.waiting() as u64, Ordering::Relaxed);
+}
+
+impl Worker {
+    /// Writes the replies, or gathers them.
+    pub(super) fn reply(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if self.output.is_empty() {
+            return Ok(());
+        }
+        if connection.session.backs_off() {
+            connection.held.append(&mut self.output);
+            let (until, id) = (connection.session.waits_until_ms, connection.session.client.id);
+            self.backing_off.push((until, at, id));
+            return Ok(());
+        }
+        let (counters, len) = (self.counters(), self.output.len());
+        counters.writes.add(1);
+        let is_small = len <= GATHER_MAX && self.driver.pushes(&connection.stream);
+        if connection.is_gathered || is_small && connection.waiting() == 0 {
+            counters.net_out.add(len as u64);
+            connection.session.client.net_out.add(len as u64);
+            if !connection.is_gathered {
+                self.gathered.push(at);
+            }
+            let driver = &mut self.driver;
+            connection.gather(&mut self.output, || driver.spare());
+            return Ok(());
+        }
+        let sent = connection.send(&self.output)?;
+        counters.net_out.add(sent as u64);
+        connection.session.client.net_out.add(sent as u64);
+        self.output.clear();
+        if self.output.capacity() > 4 * WRITE_EARLY {
+            self.output = Vec::with_capacity(OUTPUT);
+        }
+        if connection.waiting() > 0 {
+            self.wait_for_room(at, connection)?;
+            note_output(connection);
+            self.check_output(connection)?;
+        }
+        Ok(())
+    }
+
+    /// The socket tells when it takes more.
+    fn wait_for_room(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        if !connection.awaits_room {
+            connection.awaits_room = true;
+            let place = Place { at, id: connection.session.client.id };
+            self.driver.watch_room(&mut connection.stream, place, true)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits, as much as the socket takes.
+    pub(super) fn flush(&mut self, at: usize, connection: &mut Connection) -> Result<(), End> {
+        let sent = connection.flush()?;
+        self.counters().net_out.add(sent as u64);
+        self.counters().writes.add(1);
+        note_output(connection);
+        if sent > 0 {
+            // A client that reads what it asked for is not idle.
+            let now_ms = self.shared.clock.micros().0 / 1_000;
+            connection.session.client.last_ms.store(now_ms, Ordering::Relaxed);
+        }
+        if connection.waiting() > 0 {
+            self.wait_for_room(at, connection)?;
+            return self.check_output(connection);
+        }
+        if std::mem::take(&mut connection.awaits_room) {
+            let place = Place { at, id: connection.session.client.id };
+            self.driver.watch_room(&mut connection.stream, place, false)?;
+        }
+        if connection.session.closing { Err(End::Closed) } else { Ok(()) }
+    }
+
+    /// Hands the gathered replies to the driver.
+    pub(super) fn gather(&mut self) {
+        for at in self.gathered.drain(..) {
+            if let Some(connection) = &mut self.connections[at]
+                && connection.is_gathered
+            {
+                let replies = connection.take_gathered();
+                let place = Place { at, id: connection.session.client.id };
+                self.driver.gather(&connection.stream, place, replies);
+            }
+        }
+    }
+
+    /// Sends what is gathered if many clients wait for it.
+    pub(super) fn flush_if_many(&mut self) {
+        if self.gathered.len() < GATHERED_MAX {
+            return;
+        }
+        self.gather();
+        if let Err(error) = self.driver.flush(&mut self.events) {
+            tracing::error!(%error, "worker {} cannot send", self.number);
+        }
+        self.keep_unsent();
+    }
+
+    /// Keeps what sockets did not take of gathered replies, until they take more.
+    pub(super) fn keep_unsent(&mut self) {
+        while let Some((place, replies, written)) = self.driver.unsent() {
+            self.with(place, |worker, at, connection| {
+                connection.keep_unsent(replies, written);
+                worker.flush(at, connection)
+            });
+        }
+    }
+
+    /// Writes the replies so far, and holds back the commands that follow if there were many bytes
+    /// of them.
+    pub(super) fn reply_early(
+        &mut self,
+        at: usize,
+        connection: &mut Connection,
+    ) -> Result<(), End> {
+        connection.replied += self.output.len();
+        self.reply(at, connection)?;
+        let waiting = connection.waiting();
+        if waiting.max(connection.replied) > REPLIES_MAX {
+            connection.session.hold_back();
+            if waiting == 0 {
+                self.again.push(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a connection that reads its replies too slowly.
+    pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
+        let settings = &self.view.settings;
+        let listens = connection.session.listens();
+        let limit = if listens { settings.output_pubsub } else { settings.output_normal };
+        let (waiting, now_ms) = (connection.waiting() as u64, self.shared.clock.micros().0 / 1_000);
+        let mut over = limit.hard.0 > 0 && waiting > limit.hard.0;
+        if limit.soft.0 > 0 && waiting > limit.soft.0 {
+            let since = *connection.over_soft_since_ms.get_or_insert(now_ms);
+            over |= now_ms - since >= limit.seconds * 1_000;
+        } else {
+            connection.over_soft_since_ms = None;
+        }
+        if !over {
+            return Ok(());
+        }
+        self.shared.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(
+            "client {} closed: {waiting} bytes of replies wait for it, above \
+             client-output-buffer-limit",
+            connection.session.client.address
+        );
+        Err(End::Closed)
+    }
+
+    pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
+        let Some(connection) = &self.connections[at] else { return };
+        let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
+        if !publication.of.is_none_or(hears) {
+            return;
+        }
+        let mut out = Encoder::new(&mut self.output, connection.session.protocol);
+        if let Some(pattern) = &publication.pattern {
+            out.push(4);
+            out.bulk(b"pmessage");
+            out.bulk(pattern);
+        } else {
+            out.push(3);
+            out.bulk(if publication.sharded { b"smessage" } else { b"message" });
+        }
+        out.bulk(&publication.channel);
+        out.bulk(&publication.message);
+        self.push(at);
+    }
+
+    /// Shows a line to a client that watches. By memcached's protocol one that reads too slowly
+    /// is told later how many it has missed.
+    pub(super) fn watched(&mut self, at: usize, line: &[u8]) {
+        let Some(connection) = &mut self.connections[at] else { return };
+        let waiting = connection.waiting();
+        let session = &mut connection.session;
+        if session.client.speaks == Speaks::Memcached {
+            if waiting > WATCHER_MAX {
+                session.skipped += 1;
+                return;
+            }
+            let skipped = std::mem::take(&mut session.skipped);
+            if skipped > 0 {
+                self.output.extend_from_slice(format!("skipped={skipped}\n").as_bytes());
+            }
+        }
+        self.output.extend_from_slice(line);
+        self.push(at);
+    }
+
+    /// Writes what is in `self.output` to a client that did not ask for it just now.
+    fn push(&mut self, at: usize) {
+        self.with_whoever(at, Self::reply);
+    }
+}
