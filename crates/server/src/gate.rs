@@ -10,12 +10,13 @@
 //! [`Gate::script`], and once it has had the gate for `busy-reply-threshold` milliseconds the other
 //! workers wait no longer. They answer every command with BUSY, outside of any batch, but those
 //! that touch no key and may end the script, which have the flag `ALLOW_BUSY`. A script looks now
-//! and then whether it was killed.
+//! and then whether it was killed, and lets the clients of its own thread be answered in the same
+//! way (`worker/standby.rs`).
 
 use crate::commands::{Call, Failure};
 use crate::shared::{Shared, View};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Alone, Entered};
 
 /// What clients are told while a script has the gate.
@@ -35,7 +36,6 @@ pub(crate) struct Script {
     /// One more than when it began, in milliseconds of the server's clock; 0 while there is none.
     began: AtomicU64,
     killed: AtomicBool,
-    worker: AtomicUsize,
 }
 
 impl Gate {
@@ -63,9 +63,8 @@ impl Gate {
 
 impl Script {
     /// A script begins, in a worker that is alone.
-    pub(crate) fn begin(&self, now_ms: u64, worker: usize) {
+    pub(crate) fn begin(&self, now_ms: u64) {
         self.killed.store(false, Ordering::Relaxed);
-        self.worker.store(worker, Ordering::Relaxed);
         self.began.store(now_ms + 1, Ordering::Relaxed);
     }
 
@@ -77,12 +76,6 @@ impl Script {
     /// Since when it runs, in milliseconds of the server's clock.
     pub(crate) fn since_ms(&self) -> Option<u64> {
         self.began.load(Ordering::Relaxed).checked_sub(1)
-    }
-
-    /// The worker that carries it out, and meanwhile serves none of its clients: who comes to end
-    /// the script goes to another.
-    pub(crate) fn worker(&self) -> Option<usize> {
-        self.since_ms().map(|_| self.worker.load(Ordering::Relaxed))
     }
 
     /// Asks it to end.
@@ -149,13 +142,12 @@ mod tests {
     fn a_script_is_killed_alone_and_not_the_next() {
         let script = Script::default();
         assert_eq!(script.since_ms(), None);
-        script.begin(0, 0);
+        script.begin(0);
         assert_eq!(script.since_ms(), Some(0));
         script.kill();
         assert!(script.is_killed());
         script.end();
-        script.begin(7, 1);
-        assert_eq!(script.worker(), Some(1));
+        script.begin(7);
         assert_eq!((script.since_ms(), script.is_killed()), (Some(7), false));
     }
 
@@ -201,7 +193,7 @@ mod tests {
         check(&mut two, &[("MULTI", "+OK"), ("INCR a", "+QUEUED")]);
         let shared = &handle.shared;
         let alone = shared.gate.gate.close(2, || false).unwrap();
-        shared.gate.script().begin(shared.clock.micros().0 / 1_000, 2);
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
         check(&mut one, &[("INCR a", SAY), ("MULTI", "+OK"), ("GET a", SAY)]);
         check(&mut one, &[("EXEC", "-EXECABORT"), ("SHUTDOWN", SAY), ("nosuch", "-ERR unknown")]);
         check(&mut two, &[("EXEC", "-EXECABORT Transaction discarded because of: BUSY")]);
@@ -210,7 +202,7 @@ mod tests {
         shared.gate.leave(2);
         check(&mut one, &[("INCR a", ":2")]);
         let alone = shared.gate.gate.close(2, || false).unwrap();
-        shared.gate.script().begin(shared.clock.micros().0 / 1_000, 2);
+        shared.gate.script().begin(shared.clock.micros().0 / 1_000);
         assert!(!shared.gate.script().is_killed());
         two.write_all(b"SHUTDOWN NOSAVE\r\n").unwrap();
         assert_eq!(two.read(&mut [0]).unwrap(), 0, "closed");

@@ -370,11 +370,7 @@ impl Acceptor {
                 }
             }
         }
-        let workers = self.shared.mailboxes.len();
-        self.next = (self.next + 1) % workers;
-        if self.shared.gate.script().worker() == Some(self.next) {
-            self.next = (self.next + 1) % workers;
-        }
+        self.next = (self.next + 1) % self.shared.mailboxes.len();
         self.shared.mailboxes[self.next].send(Message::Connect(stream, peer));
     }
 }

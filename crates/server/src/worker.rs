@@ -25,9 +25,11 @@ mod hooks;
 mod lookahead;
 mod mail;
 mod replies;
+mod standby;
 mod waiting;
 
 pub(crate) use mail::{Mailbox, Message};
+pub(crate) use standby::serve_meanwhile;
 
 use crate::clients::Peer;
 use crate::connection::{Connection, Stream};
@@ -40,8 +42,10 @@ use crate::stats;
 use arrivals::Arrival;
 use driver::{Driver, Event, Place};
 use mio::Poll;
-use std::collections::BTreeSet;
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -66,18 +70,15 @@ impl From<io::Error> for End {
     }
 }
 
-/// One thread's event loop.
-pub(crate) struct Worker {
-    number: usize,
-    driver: Box<dyn Driver>,
-    shared: Arc<Shared>,
-    view: Arc<View>,
+/// The connections of a worker, and what there is to do for them.
+#[derive(Default)]
+struct Work {
     connections: Vec<Option<Box<Connection>>>,
     vacant: Vec<usize>,
-    events: Vec<Event>,
+    /// What has happened and is not seen to yet.
+    events: VecDeque<Event>,
     /// What clients have sent and is not carried out yet.
-    batch: Vec<Arrival>,
-    output: Vec<u8>,
+    batch: VecDeque<Arrival>,
     /// Connections whose replies are gathered.
     gathered: Vec<usize>,
     /// Connections that are closed once their gathered replies are sent.
@@ -92,16 +93,31 @@ pub(crate) struct Worker {
     timeouts: BTreeSet<(u64, usize, u64)>,
     /// Blocked connections that try a little later: where they are, their ids.
     postponed: Vec<(usize, u64)>,
+    /// Messages about the connection that a script runs for, to be read once it is over.
+    postponed_mail: Vec<Message>,
+}
+
+/// One thread's event loop.
+pub(crate) struct Worker {
+    number: usize,
+    driver: Rc<RefCell<dyn Driver>>,
+    shared: Arc<Shared>,
+    view: Arc<View>,
+    work: Work,
+    /// Replies to the commands that are carried out.
+    output: Vec<u8>,
     now_ms: u64,
     ticked_ms: u64,
     /// Batches of commands in this second.
     batches: u64,
+    /// It stands in while a script runs in its thread, whose client is at this place.
+    stands_in_for: Option<usize>,
 }
 
 /// A worker that fails keeps no other waiting at the gate.
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.shared.gate.leave(self.number);
+        self.leave();
     }
 }
 
@@ -110,28 +126,19 @@ impl Worker {
     pub(crate) fn new(number: usize, poll: Poll, shared: Arc<Shared>) -> Self {
         let driver = driver::choose(poll, number, &shared);
         if number == 0 {
-            shared.note_driver(driver.name());
+            shared.note_driver(driver.borrow().name());
         }
         Self {
             number,
             driver,
             view: shared.view(),
             shared,
-            connections: vec![],
-            vacant: vec![],
-            events: vec![],
-            batch: vec![],
+            work: Work::default(),
             output: Vec::with_capacity(OUTPUT),
-            gathered: vec![],
-            ending: vec![],
-            again: vec![],
-            backing_off: vec![],
-            paused: vec![],
-            timeouts: BTreeSet::new(),
-            postponed: vec![],
             now_ms: 0,
             ticked_ms: 0,
             batches: 0,
+            stands_in_for: None,
         }
     }
 
@@ -143,31 +150,28 @@ impl Worker {
                 return;
             }
         }
-        for at in 0..self.connections.len() {
+        for at in 0..self.work.connections.len() {
             self.close(at);
         }
     }
 
     /// Waits for events once, and sees to all that there are.
     fn turn(&mut self) -> io::Result<()> {
-        let is_idle = self.again.is_empty() && self.events.is_empty();
+        let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.gather();
-        self.driver.wait(Duration::from_millis(wait), &mut self.events)?;
-        self.keep_unsent();
+        self.wait(Duration::from_millis(wait))?;
         self.counters().polls.add(1);
         if let Some(view) = self.shared.newer(&self.view) {
             self.view = view;
         }
-        let mut events = std::mem::take(&mut self.events);
-        let is_quiet = events.is_empty();
-        for event in events.drain(..) {
+        let is_quiet = self.work.events.is_empty();
+        // What comes meanwhile is for the next turn.
+        for _ in 0..self.work.events.len() {
+            let Some(event) = self.work.events.pop_front() else { break };
             self.event(event);
         }
-        // What came meanwhile is for the next turn.
-        events.append(&mut self.events);
-        self.events = events;
-        for at in std::mem::take(&mut self.again) {
+        for at in std::mem::take(&mut self.work.again) {
             self.ready(at, false, false);
         }
         self.carry_out();
@@ -180,6 +184,19 @@ impl Worker {
         self.wake_blocked();
         self.tick();
         Ok(())
+    }
+
+    /// Sends what is gathered, and waits for events.
+    fn wait(&mut self, most: Duration) -> io::Result<()> {
+        let mut driver = self.driver.borrow_mut();
+        driver.wait(most, &mut self.work.events)?;
+        drop(driver);
+        self.keep_unsent();
+        Ok(())
+    }
+
+    fn driver(&self) -> RefMut<'_, dyn Driver> {
+        self.driver.borrow_mut()
     }
 
     fn event(&mut self, event: Event) {
@@ -208,6 +225,11 @@ impl Worker {
     /// Takes what the mailbox holds.
     fn mail(&mut self) {
         for message in self.shared.mailboxes[self.number].take() {
+            if message.at().is_some() && message.at() == self.stands_in_for {
+                // It is busy, and hears of it later.
+                self.work.postponed_mail.push(message);
+                continue;
+            }
             match message {
                 Message::Connect(stream, peer) => self.connect(stream, peer),
                 Message::Kill(at, id) => {
@@ -234,8 +256,8 @@ impl Worker {
 
     /// Closes the clients whose user is no more, or that listen where they may not.
     fn check_users(&mut self) {
-        for at in 0..self.connections.len() {
-            let Some(connection) = &mut self.connections[at] else { continue };
+        for at in 0..self.work.connections.len() {
+            let Some(connection) = &mut self.work.connections[at] else { continue };
             let session = &mut connection.session;
             session.follow(&self.view);
             if !session.may_stay(&self.view, &self.shared) {
@@ -246,7 +268,7 @@ impl Worker {
 
     /// Whether the client with this id is still at this place.
     fn is(&self, at: usize, id: u64) -> bool {
-        let found = self.connections.get(at).and_then(Option::as_ref);
+        let found = self.work.connections.get(at).and_then(Option::as_ref);
         found.is_some_and(|connection| connection.session.client.id == id)
     }
 
@@ -257,7 +279,7 @@ impl Worker {
         place: Place,
         f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
     ) {
-        let found = self.connections.get_mut(place.at).and_then(Option::as_mut);
+        let found = self.work.connections.get_mut(place.at).and_then(Option::as_mut);
         if !found.is_some_and(|connection| place.is_of(connection.session.client.id)) {
             return;
         }
@@ -270,11 +292,11 @@ impl Worker {
         at: usize,
         f: impl FnOnce(&mut Self, usize, &mut Connection) -> Result<(), End>,
     ) {
-        let Some(mut connection) = self.connections.get_mut(at).and_then(Option::take) else {
+        let Some(mut connection) = self.work.connections.get_mut(at).and_then(Option::take) else {
             return;
         };
         let result = f(self, at, &mut connection);
-        self.connections[at] = Some(connection);
+        self.work.connections[at] = Some(connection);
         if result.is_err() {
             // What is left of its replies must not reach the next client.
             self.output.clear();
@@ -285,7 +307,7 @@ impl Worker {
     fn connect(&mut self, mut stream: Stream, peer: Peer) {
         let now_ms = self.shared.clock.micros().0 / 1_000;
         let max = self.view.settings.maxclients;
-        let at = self.vacant.last().copied().unwrap_or(self.connections.len());
+        let at = self.work.vacant.last().copied().unwrap_or(self.work.connections.len());
         let (place, speaks) = (pubsub::Place { worker: self.number, at }, peer.speaks);
         let Some(client) = self.shared.clients.connect(peer, place, now_ms, max) else {
             self.shared.stats.rejected_connections.fetch_add(1, Ordering::Relaxed);
@@ -299,16 +321,16 @@ impl Worker {
             return;
         };
         self.shared.stats.connections.fetch_add(1, Ordering::Relaxed);
-        if self.vacant.pop().is_none() {
-            self.connections.push(None);
+        if self.work.vacant.pop().is_none() {
+            self.work.connections.push(None);
         }
         let needs_token = speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
         memcached::show_connection(&self.shared, &session.client, None);
         let mut connection = Connection::new(stream, session);
         let place = Place { at, id: connection.session.client.id };
-        let joined = self.driver.join(&mut connection.stream, place);
-        self.connections[at] = Some(Box::new(connection));
+        let joined = self.driver().join(&mut connection.stream, place);
+        self.work.connections[at] = Some(Box::new(connection));
         if let Err(error) = joined {
             tracing::warn!(%error, "a connection cannot be watched and is closed");
             self.close(at);
@@ -316,7 +338,7 @@ impl Worker {
     }
 
     fn close(&mut self, at: usize) {
-        let Some(mut connection) = self.connections[at].take() else { return };
+        let Some(mut connection) = self.work.connections[at].take() else { return };
         let ending = connection.session.ending;
         memcached::show_connection(&self.shared, &connection.session.client, Some(ending));
         self.end_wait(at, &mut connection);
@@ -325,9 +347,9 @@ impl Worker {
         self.shared.monitors.leave(id);
         self.shared.tracking.leave(id);
         connection.end();
-        self.driver.leave(&mut connection.stream, Place { at, id });
+        self.driver().leave(&mut connection.stream, Place { at, id });
         self.shared.clients.disconnect(id);
-        self.vacant.push(at);
+        self.work.vacant.push(at);
     }
 
     /// Once a second: closes the silent, gives memory back.
@@ -339,15 +361,15 @@ impl Worker {
         self.ticked_ms = now_ms;
         self.batches = 0;
         if self.number == 0 {
-            if self.shared.enter(&self.view, self.number) != Entered::Not {
+            if self.enter() != Entered::Not {
                 self.shared.flush_due();
-                self.shared.gate.leave(self.number);
+                self.leave();
             }
             self.shared.accesses.note(&self.shared, now_ms);
         }
         let timeout_ms = self.view.settings.timeout * 1_000;
-        for at in 0..self.connections.len() {
-            let Some(mut connection) = self.connections[at].take() else { continue };
+        for at in 0..self.work.connections.len() {
+            let Some(mut connection) = self.work.connections[at].take() else { continue };
             connection.shrink();
             let idle_ms =
                 now_ms.saturating_sub(connection.session.client.last_ms.load(Ordering::Relaxed));
@@ -360,7 +382,7 @@ impl Worker {
                 connection.session.ending = "idle_timeout";
                 self.shared.stats.idle_closed.fetch_add(1, Ordering::Relaxed);
             }
-            self.connections[at] = Some(connection);
+            self.work.connections[at] = Some(connection);
             if idle || slow {
                 self.close(at);
             }

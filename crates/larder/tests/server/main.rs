@@ -19,6 +19,8 @@ mod findings;
 mod frameworks;
 mod hashes;
 mod http;
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(debug_assertions)))]
+mod instructions;
 mod kept;
 mod large_hashes;
 mod limit_names;

@@ -381,6 +381,14 @@ pub(crate) fn all() -> impl ExactSizeIterator<Item = &'static Command> {
     TABLE.entries[..TABLE.commands].iter().map(|entry| entry.0)
 }
 
+/// Whether a command may run scripts, which may take long: EVAL and its kin, FCALL, EXEC.
+#[inline]
+pub(crate) fn may_run_scripts(command: &resp::Command<'_>) -> bool {
+    let name = command.get(0).unwrap_or_default();
+    let begins = |with: &[u8]| name.get(..with.len()).is_some_and(|n| n.eq_ignore_ascii_case(with));
+    begins(b"ev") || begins(b"fc") || begins(b"exec")
+}
+
 /// Carries out one command and writes its reply. The command's number, if there is such a command.
 #[inline]
 pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u16> {

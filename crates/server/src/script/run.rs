@@ -40,7 +40,7 @@ impl Engine {
         scripts.running.begin(called);
         let gate = call.shared.gate.script();
         let now_ms = call.shared.clock.micros().0 / 1_000;
-        gate.begin(now_ms, call.session.client.place.worker);
+        gate.begin(now_ms);
         let session = &mut *call.session;
         let (db, was_executing) = (session.db, session.executing);
         session.executing = true;

@@ -7,6 +7,7 @@ use super::answer::{Answer, Wrong, answering, translated, type_name};
 use super::random::Draws;
 use super::{api, bitop, cjson, cmsgpack, structs};
 use crate::shared::Shared;
+use crate::worker;
 use mlua::{
     ChunkMode, Debug, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value,
     VmState,
@@ -89,12 +90,14 @@ impl Vm {
         Ok(Self { tidied: vm.lua.used_memory(), ..vm })
     }
 
-    /// Looks now and then whether the script that runs is to end.
+    /// Looks now and then whether the script that runs is to end; clients of its thread are told
+    /// meanwhile, and one of them may be who ends it.
     pub(super) fn watch(&self, shared: &Shared) -> Result<()> {
         let running = Arc::clone(&shared.scripts.running);
         let script = Arc::clone(shared.gate.script());
         let triggers = HookTriggers::new().every_nth_instruction(LOOKS_EVERY);
         self.lua.set_global_hook(triggers, move |lua, _| {
+            worker::serve_meanwhile();
             let Some(text) = running.ends(script.is_killed()) else { return Ok(VmState::Continue) };
             // From here on every line ends it, for it may catch the error.
             lua.set_global_hook(HookTriggers::EVERY_LINE, move |_, debug| ended(debug, text))?;

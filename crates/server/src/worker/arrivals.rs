@@ -27,36 +27,35 @@ fn make_room(input: &mut Vec<u8>, wanted: usize) {
 impl Worker {
     /// A client has sent bytes: they are carried out with those of others.
     pub(super) fn arrived(&mut self, place: Place, bytes: Bytes) {
-        self.batch.push(Arrival { place, bytes });
-        if self.batch.len() == BATCH {
+        self.work.batch.push_back(Arrival { place, bytes });
+        if self.work.batch.len() >= BATCH {
             self.carry_out();
         }
     }
 
     /// Carries out what has arrived.
     pub(super) fn carry_out(&mut self) {
-        if self.batch.is_empty() {
-            return;
+        if self.work.batch.len() > 1 {
+            self.look_ahead();
         }
-        let mut batch = std::mem::take(&mut self.batch);
-        if batch.len() > 1 {
-            self.look_ahead(&batch);
-        }
-        for Arrival { place, bytes } in batch.drain(..) {
+        let mut is_any = false;
+        while let Some(Arrival { place, bytes }) = self.work.batch.pop_front() {
+            is_any = true;
             self.with(place, |worker, at, connection| {
                 worker.take(at, connection, &bytes, bytes.is_full())
             });
-            self.driver.give_back(bytes);
+            self.driver().give_back(bytes);
         }
-        self.batch = batch;
-        self.flush_if_many();
+        if is_any {
+            self.flush_if_many();
+        }
     }
 
     /// Asks memory for what the first command of each connection is about.
-    fn look_ahead(&mut self, batch: &[Arrival]) {
+    fn look_ahead(&mut self) {
         let mut keys = lookahead::Keys::default();
-        for Arrival { place, bytes } in batch {
-            let Some(Some(connection)) = self.connections.get_mut(place.at) else { continue };
+        for Arrival { place, bytes } in &self.work.batch {
+            let Some(Some(connection)) = self.work.connections.get_mut(place.at) else { continue };
             if connection.input.is_empty() {
                 connection.session.follow(&self.view);
                 keys.add(&self.shared.store, connection, bytes);
@@ -79,7 +78,7 @@ impl Worker {
             connection.input.extend_from_slice(bytes);
             if connection.input.len() > AHEAD_MAX {
                 let id = connection.session.client.id;
-                self.driver.pause(Place { at, id });
+                self.driver().pause(Place { at, id });
             }
             return Ok(());
         }
@@ -88,7 +87,7 @@ impl Worker {
             return Self::stays(connection);
         }
         if is_more || connection.read_closed {
-            self.again.push(at);
+            self.work.again.push(at);
         }
         Ok(())
     }
@@ -98,7 +97,7 @@ impl Worker {
         self.with_whoever(at, |worker, at, connection| {
             worker.serve(at, connection, is_writable, read_closed)
         });
-        if self.batch.len() >= BATCH {
+        if self.work.batch.len() >= BATCH {
             self.carry_out();
         }
     }
@@ -124,25 +123,26 @@ impl Worker {
             return Self::stays(connection);
         }
         let place = Place { at, id: connection.session.client.id };
-        if self.driver.pushes(&connection.stream) {
+        if self.driver().pushes(&connection.stream) {
             if connection.read_closed {
                 return self.sends_no_more(at, connection);
             }
-            return Ok(self.driver.resume(&connection.stream, place)?);
+            return Ok(self.driver().resume(&connection.stream, place)?);
         }
-        match self.driver.read(&mut connection.stream) {
+        let read = self.driver().read(&mut connection.stream);
+        match read {
             Ok(bytes) if bytes.is_empty() => {
-                self.driver.give_back(bytes);
+                self.driver().give_back(bytes);
                 self.sends_no_more(at, connection)
             }
             Ok(bytes) => {
                 // Others may be carried out first, and this one is looked for where it stands.
-                self.batch.push(Arrival { place, bytes });
+                self.work.batch.push_back(Arrival { place, bytes });
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.again.push(at);
+                self.work.again.push(at);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -174,7 +174,7 @@ impl Worker {
     ) -> Result<(), End> {
         if connection.session.goes_on() {
             let place = Place { at, id: connection.session.client.id };
-            self.driver.resume(&connection.stream, place)?;
+            self.driver().resume(&connection.stream, place)?;
         }
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Worker {
         self.reply(at, connection)?;
         let client = &connection.session.client;
         if connection.session.is_paused() {
-            self.paused.push((at, client.id));
+            self.work.paused.push((at, client.id));
         }
         self.note_blocked(at, connection);
         let client = &connection.session.client;
@@ -256,13 +256,13 @@ impl Worker {
         if !connection.is_gathered {
             return Err(End::Closed);
         }
-        self.ending.push(Place { at, id: connection.session.client.id });
+        self.work.ending.push(Place { at, id: connection.session.client.id });
         Ok(())
     }
 
     /// Ends the connections whose last replies were gathered, and are sent.
     pub(super) fn end_sent(&mut self) {
-        let mut ending = std::mem::take(&mut self.ending);
+        let mut ending = std::mem::take(&mut self.work.ending);
         ending.retain(|place| {
             let mut stays = false;
             self.with(*place, |_, _, connection| {
@@ -272,6 +272,6 @@ impl Worker {
             });
             stays
         });
-        self.ending.append(&mut ending);
+        self.work.ending.append(&mut ending);
     }
 }

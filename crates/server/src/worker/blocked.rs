@@ -17,7 +17,7 @@ impl Worker {
         if let Some(wait) = &connection.session.blocked
             && wait.until_ms < u64::MAX
         {
-            self.timeouts.insert((wait.until_ms, at, connection.session.client.id));
+            self.work.timeouts.insert((wait.until_ms, at, connection.session.client.id));
         }
     }
 
@@ -32,7 +32,7 @@ impl Worker {
         if !self.is(at, id) {
             return;
         }
-        let Some(mut connection) = self.connections[at].take() else { return };
+        let Some(mut connection) = self.work.connections[at].take() else { return };
         self.attempt(at, &mut connection);
         self.keep_unless_served(at, connection);
     }
@@ -45,8 +45,8 @@ impl Worker {
         self.now_ms = now.micros.0 / 1_000;
         let pause = &self.shared.pause;
         let is_paused = pause.until(self.now_ms).is_some() && pause.holds(true);
-        if is_paused || self.shared.enter(&self.view, self.number) == Entered::Not {
-            self.postponed.push((at, session.client.id));
+        if is_paused || self.enter() == Entered::Not {
+            self.work.postponed.push((at, session.client.id));
             session.blocked = Some(wait);
             return;
         }
@@ -71,7 +71,7 @@ impl Worker {
     /// A connection that has its reply goes on; one that has none stays as it is.
     fn keep_unless_served(&mut self, at: usize, mut connection: Box<Connection>) {
         if self.output.is_empty() || connection.session.blocked.is_none() {
-            self.connections[at] = Some(connection);
+            self.work.connections[at] = Some(connection);
             return;
         }
         let is_muted = self.end_wait(at, &mut connection);
@@ -90,7 +90,7 @@ impl Worker {
     pub(super) fn end_wait(&mut self, at: usize, connection: &mut Connection) -> bool {
         let Some(wait) = connection.session.unblock() else { return false };
         let id = connection.session.client.id;
-        self.timeouts.remove(&(wait.until_ms, at, id));
+        self.work.timeouts.remove(&(wait.until_ms, at, id));
         self.shared.end_wait(&wait.keys, id, self.shared.clock.now());
         wait.is_muted
     }
@@ -100,7 +100,7 @@ impl Worker {
         if !self.is(at, id) {
             return;
         }
-        let Some(connection) = self.connections[at].take() else { return };
+        let Some(connection) = self.work.connections[at].take() else { return };
         if connection.session.blocked.is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
@@ -114,13 +114,13 @@ impl Worker {
 
     /// Lets those try that could not when they were told to, and ends the waits that are over.
     pub(super) fn wake_blocked(&mut self) {
-        for (at, id) in std::mem::take(&mut self.postponed) {
+        for (at, id) in std::mem::take(&mut self.work.postponed) {
             self.attempts(at, id);
         }
-        while let Some(&(until_ms, at, id)) = self.timeouts.first()
+        while let Some(&(until_ms, at, id)) = self.work.timeouts.first()
             && until_ms <= self.now_ms
         {
-            self.timeouts.pop_first();
+            self.work.timeouts.pop_first();
             self.unblock(at, id, false);
         }
     }

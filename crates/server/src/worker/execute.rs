@@ -4,7 +4,7 @@ use super::group::Group;
 use super::hooks::Hooks;
 use super::lookahead::Lookahead;
 use super::replies::WRITE_EARLY;
-use super::{End, Worker};
+use super::{End, Worker, standby};
 use crate::commands::{self, Call};
 use crate::connection::{Codec, Connection};
 use crate::memcached::{self, Ask};
@@ -26,7 +26,7 @@ impl Worker {
         let mut consumed = 0;
         loop {
             let rest = &bytes[consumed..];
-            let entered = self.shared.enter(&self.view, self.number);
+            let entered = self.enter();
             let is_busy = entered == Entered::Not;
             let now = if entered == Entered::AtOnce { now } else { self.shared.clock.now() };
             let result = match codec {
@@ -37,7 +37,7 @@ impl Worker {
                     self.execute_memcached(at, connection, decoder, rest, now, is_busy)
                 }
             };
-            self.shared.gate.leave(self.number);
+            self.leave();
             consumed += result?;
             if !connection.session.looks_again() {
                 return Ok(consumed);
@@ -139,20 +139,29 @@ impl Worker {
                         continue;
                     }
                     commands += 1;
+                    let runs_scripts = commands::may_run_scripts(&command);
+                    if runs_scripts {
+                        self.stand_aside(at);
+                    }
                     let mark = self.output.len();
                     let out = Encoder::new(&mut self.output, session.protocol);
                     let (shared, view) = (&*self.shared, &*self.view);
                     let counters = &shared.stats.workers[self.number];
                     let len = command.consumed;
                     let mut call = Call { args: command, out, session, shared, view, now };
+                    let mut is_done = true;
                     if is_paid {
-                        if !hooks.execute(&mut call, counters, len) {
-                            call.session.pause();
-                            consumed -= len;
-                            break;
-                        }
+                        is_done = hooks.execute(&mut call, counters, len);
                     } else {
                         commands::execute(&mut call, counters);
+                    }
+                    if runs_scripts {
+                        self.work = standby::stand_down();
+                    }
+                    if !is_done {
+                        call.session.pause();
+                        consumed -= len;
+                        break;
                     }
                     let reply = call.out.mark().saturating_sub(mark);
                     if len.max(reply) as u64 >= large_from {
@@ -168,16 +177,7 @@ impl Worker {
                     }
                 }
                 Err(malformed) => {
-                    let text = match malformed {
-                        Malformed::Length => {
-                            format!("ERR {malformed} (proto-max-bulk-len {})", limits.bulk_max)
-                        }
-                        _ => format!("ERR {malformed}"),
-                    };
-                    self.shared.stats.error(text.as_bytes());
-                    // The byte it names is sent back as it came, not as text.
-                    let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
-                    Encoder::new(&mut self.output, Protocol::Resp2).error(&text);
+                    self.refuse_malformed(&malformed, &limits);
                     session.closing = true;
                 }
             }
@@ -204,5 +204,20 @@ impl Worker {
             self.shared.tracking.forget_all(&self.shared, began);
         }
         Ok(consumed)
+    }
+
+    /// Says what is wrong with what a client has sent.
+    #[cold]
+    fn refuse_malformed(&mut self, malformed: &Malformed, limits: &Limits) {
+        let text = match malformed {
+            Malformed::Length => {
+                format!("ERR {malformed} (proto-max-bulk-len {})", limits.bulk_max)
+            }
+            _ => format!("ERR {malformed}"),
+        };
+        self.shared.stats.error(text.as_bytes());
+        // The byte it names is sent back as it came, not as text.
+        let text: Vec<u8> = text.chars().map(|c| c as u8).collect();
+        Encoder::new(&mut self.output, Protocol::Resp2).error(&text);
     }
 }

@@ -28,6 +28,20 @@ pub(crate) enum Message {
     Line(usize, u64, Vec<u8>),
 }
 
+impl Message {
+    /// Where the connection is that it is about.
+    pub(super) const fn at(&self) -> Option<usize> {
+        match self {
+            Self::Connect(..) | Self::Users => None,
+            Self::Kill(at, _)
+            | Self::Ready(at, _)
+            | Self::Unblock(at, ..)
+            | Self::Publish(at, ..)
+            | Self::Line(at, ..) => Some(*at),
+        }
+    }
+}
+
 /// Where a worker is told things.
 #[derive(Debug)]
 pub(crate) struct Mailbox {

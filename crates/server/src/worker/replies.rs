@@ -34,20 +34,19 @@ impl Worker {
         if connection.session.backs_off() {
             connection.held.append(&mut self.output);
             let (until, id) = (connection.session.waits_until_ms, connection.session.client.id);
-            self.backing_off.push((until, at, id));
+            self.work.backing_off.push((until, at, id));
             return Ok(());
         }
         let (counters, len) = (self.counters(), self.output.len());
         counters.writes.add(1);
-        let is_small = len <= GATHER_MAX && self.driver.pushes(&connection.stream);
+        let is_small = len <= GATHER_MAX && self.driver().pushes(&connection.stream);
         if connection.is_gathered || is_small && connection.waiting() == 0 {
             counters.net_out.add(len as u64);
             connection.session.client.net_out.add(len as u64);
             if !connection.is_gathered {
-                self.gathered.push(at);
+                self.work.gathered.push(at);
             }
-            let driver = &mut self.driver;
-            connection.gather(&mut self.output, || driver.spare());
+            connection.gather(&mut self.output, || self.driver.borrow_mut().spare());
             return Ok(());
         }
         let sent = connection.send(&self.output)?;
@@ -70,7 +69,7 @@ impl Worker {
         if !connection.awaits_room {
             connection.awaits_room = true;
             let place = Place { at, id: connection.session.client.id };
-            self.driver.watch_room(&mut connection.stream, place, true)?;
+            self.driver().watch_room(&mut connection.stream, place, true)?;
         }
         Ok(())
     }
@@ -92,31 +91,38 @@ impl Worker {
         }
         if std::mem::take(&mut connection.awaits_room) {
             let place = Place { at, id: connection.session.client.id };
-            self.driver.watch_room(&mut connection.stream, place, false)?;
+            self.driver().watch_room(&mut connection.stream, place, false)?;
         }
         if connection.session.closing { Err(End::Closed) } else { Ok(()) }
     }
 
     /// Hands the gathered replies to the driver.
     pub(super) fn gather(&mut self) {
-        for at in self.gathered.drain(..) {
-            if let Some(connection) = &mut self.connections[at]
+        let mut driver = self.driver.borrow_mut();
+        for at in self.work.gathered.drain(..) {
+            if let Some(connection) = &mut self.work.connections[at]
                 && connection.is_gathered
             {
                 let replies = connection.take_gathered();
                 let place = Place { at, id: connection.session.client.id };
-                self.driver.gather(&connection.stream, place, replies);
+                driver.gather(&connection.stream, place, replies);
             }
         }
     }
 
     /// Sends what is gathered if many clients wait for it.
     pub(super) fn flush_if_many(&mut self) {
-        if self.gathered.len() < GATHERED_MAX {
+        if self.work.gathered.len() < GATHERED_MAX {
             return;
         }
         self.gather();
-        if let Err(error) = self.driver.flush(&mut self.events) {
+        self.send_gathered();
+    }
+
+    /// Sends what the driver has gathered.
+    pub(super) fn send_gathered(&mut self) {
+        let flushed = self.driver.borrow_mut().flush(&mut self.work.events);
+        if let Err(error) = flushed {
             tracing::error!(%error, "worker {} cannot send", self.number);
         }
         self.keep_unsent();
@@ -124,7 +130,8 @@ impl Worker {
 
     /// Keeps what sockets did not take of gathered replies, until they take more.
     pub(super) fn keep_unsent(&mut self) {
-        while let Some((place, replies, written)) = self.driver.unsent() {
+        loop {
+            let Some((place, replies, written)) = self.driver().unsent() else { break };
             self.with(place, |worker, at, connection| {
                 connection.keep_unsent(replies, written);
                 worker.flush(at, connection)
@@ -145,7 +152,7 @@ impl Worker {
         if waiting.max(connection.replied) > REPLIES_MAX {
             connection.session.hold_back();
             if waiting == 0 {
-                self.again.push(at);
+                self.work.again.push(at);
             }
         }
         Ok(())
@@ -177,7 +184,7 @@ impl Worker {
     }
 
     pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
-        let Some(connection) = &self.connections[at] else { return };
+        let Some(connection) = &self.work.connections[at] else { return };
         let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
         if !publication.of.is_none_or(hears) {
             return;
@@ -199,7 +206,7 @@ impl Worker {
     /// Shows a line to a client that watches. By memcached's protocol one that reads too slowly
     /// is told later how many it has missed.
     pub(super) fn watched(&mut self, at: usize, line: &[u8]) {
-        let Some(connection) = &mut self.connections[at] else { return };
+        let Some(connection) = &mut self.work.connections[at] else { return };
         let waiting = connection.waiting();
         let session = &mut connection.session;
         if session.client.speaks == Speaks::Memcached {

@@ -7,8 +7,8 @@ use crate::connection::Connection;
 impl Worker {
     /// Whether any connection waits for a moment.
     pub(super) fn looks_at_time(&self) -> bool {
-        let clients = self.backing_off.len() + self.paused.len();
-        clients + self.timeouts.len() + self.postponed.len() > 0
+        let clients = self.work.backing_off.len() + self.work.paused.len();
+        clients + self.work.timeouts.len() + self.work.postponed.len() > 0
     }
 
     /// How long to wait for events.
@@ -17,25 +17,25 @@ impl Worker {
             return TICK_MS;
         }
         let now_ms = self.shared.clock.micros().0 / 1_000;
-        let first = self.backing_off.iter().map(|(until, ..)| *until).min();
-        let paused = (!self.paused.is_empty()).then(|| self.shared.pause.until(now_ms));
+        let first = self.work.backing_off.iter().map(|(until, ..)| *until).min();
+        let paused = (!self.work.paused.is_empty()).then(|| self.shared.pause.until(now_ms));
         let paused = paused.map(|until| until.unwrap_or(now_ms));
-        let blocked = self.timeouts.first().map(|(until, ..)| *until);
-        let later = (!self.postponed.is_empty()).then_some(now_ms + LATER_MS);
+        let blocked = self.work.timeouts.first().map(|(until, ..)| *until);
+        let later = (!self.work.postponed.is_empty()).then_some(now_ms + LATER_MS);
         let first = first.into_iter().chain(paused).chain(blocked).chain(later).min();
         first.map_or(TICK_MS, |until| until.saturating_sub(now_ms).clamp(1, TICK_MS))
     }
 
     /// Lets connections go on that waited for the end of a pause.
     pub(super) fn wake_paused(&mut self) {
-        if self.paused.is_empty() || self.shared.pause.until(self.now_ms).is_some() {
+        if self.work.paused.is_empty() || self.shared.pause.until(self.now_ms).is_some() {
             return;
         }
-        for (at, id) in std::mem::take(&mut self.paused) {
+        for (at, id) in std::mem::take(&mut self.work.paused) {
             if !self.is(at, id) {
                 continue;
             }
-            let Some(mut connection) = self.connections[at].take() else { continue };
+            let Some(mut connection) = self.work.connections[at].take() else { continue };
             connection.session.go_on();
             let result = self.received(at, &mut connection, &[]);
             self.keep(at, connection, result.is_err());
@@ -44,29 +44,29 @@ impl Worker {
 
     /// Puts a connection back that has gone on, to be read again; or closes it.
     pub(super) fn keep(&mut self, at: usize, connection: Box<Connection>, is_over: bool) {
-        self.connections[at] = Some(connection);
+        self.work.connections[at] = Some(connection);
         if is_over {
             self.output.clear();
             self.close(at);
         } else {
-            self.again.push(at);
+            self.work.again.push(at);
         }
     }
 
     /// Lets connections go on whose backoff is over: they are answered, and what they sent since is
     /// read.
     pub(super) fn wake_backed_off(&mut self) {
-        if self.backing_off.is_empty() {
+        if self.work.backing_off.is_empty() {
             return;
         }
         let now_ms = self.now_ms;
         let over: Vec<_> =
-            self.backing_off.extract_if(.., |(until, ..)| *until <= now_ms).collect();
+            self.work.backing_off.extract_if(.., |(until, ..)| *until <= now_ms).collect();
         for (_, at, id) in over {
             if !self.is(at, id) {
                 continue;
             }
-            let Some(mut connection) = self.connections[at].take() else { continue };
+            let Some(mut connection) = self.work.connections[at].take() else { continue };
             connection.session.waits_until_ms = 0;
             self.output.append(&mut connection.held);
             // The reply is written, then the commands are carried out that came with the password.

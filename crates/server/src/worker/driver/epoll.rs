@@ -6,6 +6,7 @@
 use super::{Bytes, Driver, Event, MAIL, Place};
 use crate::connection::Stream;
 use mio::{Events, Interest, Poll, Registry, Token};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
@@ -35,7 +36,7 @@ impl Driver for Epoll {
         "epoll"
     }
 
-    fn wait(&mut self, most: Duration, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()> {
         match self.poll.poll(&mut self.ready, Some(most)) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             result => result?,
@@ -92,7 +93,7 @@ impl Driver for Epoll {
 
     fn gather(&mut self, _: &Stream, _: Place, _: Vec<u8>) {}
 
-    fn flush(&mut self, _: &mut Vec<Event>) -> io::Result<()> {
+    fn flush(&mut self, _: &mut VecDeque<Event>) -> io::Result<()> {
         Ok(())
     }
 

@@ -12,8 +12,11 @@ mod uring;
 use crate::connection::Stream;
 use crate::shared::Shared;
 use mio::{Poll, Token};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Deref;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// The token of the mailbox.
@@ -43,6 +46,20 @@ pub(super) enum Event {
     Failed(Place),
     /// Nothing is received from a client until [`Driver::resume`].
     Paused(Place),
+}
+
+impl Event {
+    /// Where the connection is that it is about.
+    pub(super) const fn at(&self) -> Option<usize> {
+        match self {
+            Self::Mail => None,
+            Self::Ready(at, ..) => Some(*at),
+            Self::Received(place, _)
+            | Self::Closed(place)
+            | Self::Failed(place)
+            | Self::Paused(place) => Some(place.at),
+        }
+    }
 }
 
 /// Bytes that a client has sent, and the memory they lie in, which the driver wants back.
@@ -76,7 +93,7 @@ pub(super) trait Driver {
     fn name(&self) -> &'static str;
 
     /// Sends what is gathered, and waits for events, no longer than `most`.
-    fn wait(&mut self, most: Duration, events: &mut Vec<Event>) -> io::Result<()>;
+    fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()>;
 
     /// Tells of a connection from here on.
     fn join(&mut self, stream: &mut Stream, place: Place) -> io::Result<()>;
@@ -106,7 +123,7 @@ pub(super) trait Driver {
     fn gather(&mut self, stream: &Stream, place: Place, replies: Vec<u8>);
 
     /// Sends what is gathered at once.
-    fn flush(&mut self, events: &mut Vec<Event>) -> io::Result<()>;
+    fn flush(&mut self, events: &mut VecDeque<Event>) -> io::Result<()>;
 
     /// Gathered replies that a socket did not take whole, and how much of them it took. After each
     /// [`Self::wait`] and [`Self::flush`] they come before anything else.
@@ -117,22 +134,22 @@ pub(super) trait Driver {
 }
 
 /// The driver of a worker: io_uring where it is allowed, by the kernel and by the settings.
-pub(super) fn choose(poll: Poll, number: usize, shared: &Shared) -> Box<dyn Driver> {
+pub(super) fn choose(poll: Poll, number: usize, shared: &Shared) -> Rc<RefCell<dyn Driver>> {
     use crate::config::IoUring;
     let epoll = epoll::Epoll::new(poll);
     let wish = shared.view().settings.io_uring;
     if wish == IoUring::No {
-        return Box::new(epoll);
+        return Rc::new(RefCell::new(epoll));
     }
     match uring::Uring::new(epoll) {
-        Ok(uring) => Box::new(uring),
+        Ok(uring) => Rc::new(RefCell::new(uring)),
         Err((epoll, error)) => {
             if number == 0 && wish == IoUring::Yes {
                 tracing::warn!("io-uring yes: the kernel refuses ({error}); epoll serves instead");
             } else if number == 0 {
                 tracing::info!("io_uring is not to be had here ({error}): epoll serves");
             }
-            Box::new(epoll)
+            Rc::new(RefCell::new(epoll))
         }
     }
 }

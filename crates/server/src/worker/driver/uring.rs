@@ -8,6 +8,7 @@ use super::epoll::Epoll;
 use super::{Bytes, Driver, Event, Place};
 use crate::connection::Stream;
 use mio::{Interest, Token};
+use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 use uring::{Completion, Ring};
@@ -53,7 +54,7 @@ impl Uring {
     }
 
     /// Tells what the ring has reported.
-    fn tell(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+    fn tell(&mut self, events: &mut VecDeque<Event>) -> io::Result<()> {
         let mut is_ready = false;
         let armed = &mut self.armed;
         let mut disarm = |token| {
@@ -64,7 +65,7 @@ impl Uring {
             place
         };
         for completion in self.completions.drain(..) {
-            events.push(match completion {
+            events.push_back(match completion {
                 Completion::Received(token, buffer) => {
                     Event::Received(place(token), Bytes::Received(buffer))
                 }
@@ -86,7 +87,7 @@ impl Driver for Uring {
         "io_uring"
     }
 
-    fn wait(&mut self, most: Duration, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, most: Duration, events: &mut VecDeque<Event>) -> io::Result<()> {
         self.ring.wait(most, &mut self.completions)?;
         self.tell(events)
     }
@@ -159,7 +160,7 @@ impl Driver for Uring {
         self.ring.send(stream, token(place), replies);
     }
 
-    fn flush(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
+    fn flush(&mut self, events: &mut VecDeque<Event>) -> io::Result<()> {
         self.ring.flush(&mut self.completions)?;
         self.tell(events)
     }

@@ -1,0 +1,131 @@
+//! Instructions that a request costs the server, from socket to socket, counted by callgrind: they
+//! do not depend on who else uses the machine. A change that costs more than 3 % is found here.
+//!
+//! They depend on how the binary was built. The budget is of the build that `.ci/run` tests, by the
+//! compiler of [`COMPILER`]; by another it is not looked at.
+
+use super::client::Client;
+use super::process::{free_port, larder};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use wire::resp::encode_command;
+
+/// The compiler whose build the budget is of.
+const COMPILER: &str = "rustc 1.95.0";
+/// Command, depth of the pipeline, and instructions of a request.
+const BUDGET: [(&str, usize, f64); 4] =
+    [("GET", 1, 4_258.0), ("GET", 16, 2_878.0), ("SET", 1, 4_541.0), ("SET", 16, 3_314.0)];
+/// What may be missed.
+const TOLERANCE: f64 = 0.03;
+const KEYS: usize = 20_000;
+/// Batches that are counted.
+const BATCHES: usize = 1_500;
+const VALUE: [u8; 200] = [b'x'; 200];
+
+/// The server under callgrind, which counts what its worker does.
+struct Counted(Child);
+
+impl Counted {
+    fn start(port: u16, out: &Path) -> Self {
+        let server = larder(&format!(
+            "serve --port {port} --http-port 0 --io-threads 1 --io-uring no --recipe static \
+             --maxmemory 256mb"
+        ));
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--collect-atstart=no", "--quiet"]);
+        command.arg("--toggle-collect=server::worker::Worker::run*");
+        command.arg(format!("--callgrind-out-file={}", out.display()));
+        command.arg(server.get_program()).args(server.get_args());
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    /// Writes what was counted since the last time to a file of its own.
+    fn dump(&self) {
+        let pid = self.0.id().to_string();
+        let output = Command::new("callgrind_control").args(["--dump", &pid]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn connect(port: u16) -> Client {
+    let end = Instant::now() + Duration::from_secs(60);
+    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < end, "the server does not listen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Client::new(([127, 0, 0, 1], port).into())
+}
+
+/// Sends batches, each once the replies to the one before are there.
+fn play(client: &mut Client, command: &str, depth: usize, batches: usize) {
+    let mut key = 0;
+    for _ in 0..batches {
+        let mut bytes = vec![];
+        for _ in 0..depth {
+            // Each key once before any again, in no order of the table.
+            key = (key + 7_919) % KEYS;
+            let name = format!("key:{key:012}");
+            let words: &[&[u8]] = match command {
+                "GET" => &[b"GET", name.as_bytes()],
+                _ => &[b"SET", name.as_bytes(), &VALUE],
+            };
+            encode_command(&mut bytes, words);
+        }
+        client.send(&bytes);
+        for _ in 0..depth {
+            assert!(!client.reply().is_empty());
+        }
+    }
+}
+
+/// The instructions in the dump with this number.
+fn counted(out: &Path, number: usize) -> f64 {
+    let text = fs::read_to_string(format!("{}.{number}", out.display())).unwrap();
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
+    total.trim().parse().unwrap()
+}
+
+#[test]
+fn a_request_costs_no_more_instructions_than_it_did() {
+    let said = |command: &str| {
+        let output = Command::new(command).arg("--version").output().ok()?;
+        String::from_utf8(output.stdout).ok()
+    };
+    if said("valgrind").is_none() {
+        eprintln!("skipped: valgrind is not installed");
+        return;
+    }
+    if !said("rustc").is_some_and(|version| version.starts_with(COMPILER)) {
+        eprintln!("skipped: the budget is of {COMPILER}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (port, out) = (free_port(), folder.path().join("out"));
+    let server = Counted::start(port, &out);
+    let mut client = connect(port);
+    play(&mut client, "SET", 100, KEYS / 100);
+    server.dump();
+    for (command, depth, _) in BUDGET {
+        play(&mut client, command, depth, BATCHES);
+        server.dump();
+    }
+    drop(server);
+    let mut over = vec![];
+    for (at, (command, depth, budget)) in BUDGET.into_iter().enumerate() {
+        let each = counted(&out, at + 2) / (depth * BATCHES) as f64;
+        println!("{command} at depth {depth}: {each:.0} instructions, budget {budget}");
+        if each > budget * (1.0 + TOLERANCE) {
+            over.push(format!("{command} at depth {depth}: {each:.0}, budget {budget}"));
+        }
+    }
+    assert!(over.is_empty(), "{over:?}: find out what costs more, or say why the budget grows");
+}

@@ -1,0 +1,99 @@
+//! Standing in: while a script runs, its worker's other clients are told that the server is busy.
+//!
+//! A script has its thread, and with it all that the thread's event loop would serve. Before a
+//! command that may run one is carried out, the work of the loop is handed to a second [`Worker`],
+//! which waits aside. A script that runs for longer than `busy-reply-threshold` calls
+//! [`serve_meanwhile`] now and then: the stand-in takes what has arrived and answers it, outside of
+//! any batch, as the workers of other threads do: BUSY, but for what may end the script. What is
+//! about the script's own client it puts aside. Then the work goes back, and the loop goes on where
+//! it was.
+
+use super::{Work, Worker};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Entered;
+
+thread_local! {
+    /// The worker that stands in for that of this thread.
+    static STANDBY: RefCell<Option<Worker>> = const { RefCell::new(None) };
+}
+
+/// Sees to the clients of this thread, if a script has kept them waiting for too long.
+pub(crate) fn serve_meanwhile() {
+    let Some(mut worker) = STANDBY.take() else { return };
+    if worker.shared.is_busy(&worker.view) {
+        worker.stand_in();
+    }
+    STANDBY.set(Some(worker));
+}
+
+/// The work as the worker that stood in has left it.
+pub(super) fn stand_down() -> Work {
+    let Some(mut worker) = STANDBY.take() else { return Work::default() };
+    for message in std::mem::take(&mut worker.work.postponed_mail) {
+        worker.shared.mailboxes[worker.number].send(message);
+    }
+    std::mem::take(&mut worker.work)
+}
+
+impl Worker {
+    /// Hands the work over: from here on another may stand in, while a command runs for the client
+    /// at this place.
+    pub(super) fn stand_aside(&mut self, at: usize) {
+        STANDBY.set(Some(Self {
+            number: self.number,
+            driver: Rc::clone(&self.driver),
+            shared: Arc::clone(&self.shared),
+            view: Arc::clone(&self.view),
+            work: std::mem::take(&mut self.work),
+            output: vec![],
+            now_ms: self.now_ms,
+            ticked_ms: self.ticked_ms,
+            batches: self.batches,
+            stands_in_for: Some(at),
+        }));
+    }
+
+    /// Begins a batch of commands; none of a worker that stands in.
+    pub(super) fn enter(&self) -> Entered {
+        match self.stands_in_for {
+            Some(_) => Entered::Not,
+            None => self.shared.enter(&self.view, self.number),
+        }
+    }
+
+    /// Ends it.
+    pub(super) fn leave(&self) {
+        if self.stands_in_for.is_none() {
+            self.shared.gate.leave(self.number);
+        }
+    }
+
+    /// Answers what has arrived, and does not wait.
+    fn stand_in(&mut self) {
+        if self.wait(Duration::ZERO).is_err() {
+            // The loop itself ends for it, later.
+            return;
+        }
+        let mut aside = VecDeque::new();
+        while let Some(event) = self.work.events.pop_front() {
+            if event.at().is_some() && event.at() == self.stands_in_for {
+                aside.push_back(event);
+            } else {
+                self.event(event);
+            }
+        }
+        for at in std::mem::take(&mut self.work.again) {
+            self.ready(at, false, false);
+        }
+        self.carry_out();
+        self.gather();
+        self.send_gathered();
+        self.end_sent();
+        aside.append(&mut self.work.events);
+        self.work.events = aside;
+    }
+}
