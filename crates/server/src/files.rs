@@ -16,7 +16,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 /// dumps, a warm restart, certificates. As many as Redis keeps back.
 const OWN: usize = 32;
 /// Files that each worker waits with.
-const PER_WORKER: usize = 2;
+const PER_WORKER: usize = 3;
 /// Connections to HTTP that are kept room for where room is scarce, and their share elsewhere.
 const HTTP_LEAST: usize = 8;
 const HTTP_SHARE: usize = 8;

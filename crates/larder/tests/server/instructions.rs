@@ -20,8 +20,10 @@ const BUDGET: [(&str, usize, f64); 4] =
 /// What may be missed.
 const TOLERANCE: f64 = 0.03;
 const KEYS: usize = 20_000;
-/// Batches that are counted.
-const BATCHES: usize = 1_500;
+/// Batches that are counted together, and how often: the least counts, for what the server does by
+/// the clock comes on top.
+const BATCHES: usize = 400;
+const ROUNDS: usize = 5;
 const VALUE: [u8; 200] = [b'x'; 200];
 
 /// The server under callgrind, which counts what its worker does.
@@ -115,13 +117,16 @@ fn a_request_costs_no_more_instructions_than_it_did() {
     play(&mut client, "SET", 100, KEYS / 100);
     server.dump();
     for (command, depth, _) in BUDGET {
-        play(&mut client, command, depth, BATCHES);
-        server.dump();
+        for _ in 0..ROUNDS {
+            play(&mut client, command, depth, BATCHES);
+            server.dump();
+        }
     }
     drop(server);
     let mut over = vec![];
     for (at, (command, depth, budget)) in BUDGET.into_iter().enumerate() {
-        let each = counted(&out, at + 2) / (depth * BATCHES) as f64;
+        let rounds = (0..ROUNDS).map(|round| counted(&out, 2 + at * ROUNDS + round));
+        let each = rounds.fold(f64::INFINITY, f64::min) / (depth * BATCHES) as f64;
         println!("{command} at depth {depth}: {each:.0} instructions, budget {budget}");
         if each > budget * (1.0 + TOLERANCE) {
             over.push(format!("{command} at depth {depth}: {each:.0}, budget {budget}"));

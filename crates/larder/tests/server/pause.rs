@@ -91,3 +91,29 @@ fn all_wait_and_it_ends_by_itself() {
     assert_eq!(one.reply(), b"+PONG\r\n");
     assert_eq!(two.ask("CLIENT KILL MAXAGE 1000"), ":0\r\n");
 }
+
+/// What a client sends meanwhile is not all received: it waits in its socket, and nothing is lost.
+#[test]
+fn a_client_that_waits_may_send_far_ahead() {
+    const COMMANDS: usize = 40_000;
+    let server = serve("");
+    let (mut one, two) = (Client::new(server.addr()), Client::new(server.addr()));
+    one.ask("CLIENT PAUSE 60000 ALL");
+    let mut writer = two.stream.try_clone().unwrap();
+    let sends = std::thread::spawn(move || {
+        for number in 0..COMMANDS {
+            let value = "x".repeat(200);
+            let command = format!("SET k{number} {value}\r\nINCR all\r\n");
+            std::io::Write::write_all(&mut writer, command.as_bytes()).unwrap();
+        }
+    });
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(!sends.is_finished(), "8 MB are not all received");
+    one.ask("CLIENT UNPAUSE");
+    let mut two = two;
+    for number in 0..COMMANDS {
+        assert_eq!(two.reply(), b"+OK\r\n", "{number}");
+        assert_eq!(two.reply(), format!(":{}\r\n", number + 1).as_bytes());
+    }
+    sends.join().unwrap();
+}

@@ -1,5 +1,6 @@
 //! Unix sockets, for both protocols.
 
+use crate::client::Client;
 use crate::process::serve;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -30,4 +31,20 @@ fn both_protocols_at_a_path() {
     assert_eq!(mode & 0o777, 0o600);
     server.stop();
     assert!(!memcached.exists(), "the socket goes with the server");
+}
+
+/// io_uring may be forbidden, where this runs too.
+#[test]
+fn what_threads_wait_with_is_told() {
+    let api = |server: &crate::process::Server| {
+        Client::new(server.addr()).info("multiplexing_api").clone()
+    };
+    assert_eq!(api(&serve("--io-uring no")), "epoll");
+    let server = serve("--io-uring yes");
+    if api(&server) == "epoll" {
+        server.logged("io-uring yes: the kernel refuses");
+    } else {
+        assert_eq!(api(&server), "io_uring");
+        assert!(!server.log().contains("io_uring"), "{}", server.log());
+    }
 }
