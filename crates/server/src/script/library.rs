@@ -9,14 +9,16 @@ use super::run::Runs;
 use super::{Engine, failed};
 use crate::commands::{Call, Done, Failure};
 use mlua::{Function, MultiValue, Table, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the code of a library may run while it is loaded.
 const LOAD_MAX: Duration = Duration::from_millis(500);
 
 /// What a function says of itself.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) name: String,
     pub(crate) description: Option<Vec<u8>>,
@@ -27,13 +29,13 @@ pub(crate) struct Registered {
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) code: Box<[u8]>,
-    pub(crate) functions: BTreeMap<String, Registered>,
+    pub(crate) functions: BTreeMap<String, Arc<Registered>>,
 }
 
 /// What a library has registered so far.
 #[derive(Debug, Default)]
 struct Fresh {
-    functions: BTreeMap<String, Registered>,
+    functions: BTreeMap<String, Arc<Registered>>,
 }
 
 impl Engine {
@@ -80,7 +82,7 @@ impl Engine {
         &mut self,
         name: String,
         text: &[u8],
-        functions: BTreeMap<String, Registered>,
+        functions: BTreeMap<String, Arc<Registered>>,
         callbacks: &Table,
     ) {
         let Some(vm) = &self.vm else { return };
@@ -95,7 +97,10 @@ impl Engine {
     }
 
     /// Runs the code of a library; what it registers, and the functions by name.
-    fn run_library(&self, text: &[u8]) -> Result<(BTreeMap<String, Registered>, Table), Failure> {
+    fn run_library(
+        &self,
+        text: &[u8],
+    ) -> Result<(BTreeMap<String, Arc<Registered>>, Table), Failure> {
         let Some(vm) = &self.vm else { return Err(Failure::err("no interpreter")) };
         let (_, code) = flags::of_library(text).map_err(|wrong| Failure::err(&wrong))?;
         let compiled = vm.compile_library(code).map_err(|error| {
@@ -181,18 +186,24 @@ impl Engine {
             let text = "Can not execute a script with write flag using *_ro command.";
             return Err(Failure::err(text));
         }
-        let name = registered.name.to_ascii_lowercase();
-        let found = self.vm(call)?.function(name.as_bytes()).map_err(|error| failed(&error))?;
-        let function = found.ok_or("ERR Function not found")?;
-        let (flags, name) = (registered.flags, registered.name.as_bytes());
-        let runs = Runs { function, flags, name, is_function: true, is_readonly };
-        self.run(call, &runs, keys)
+        self.vm(call)?;
+        let (flags, name) = (registered.flags, registered.name.as_str());
+        self.run(call, &Runs { flags, name, is_function: true, is_readonly }, keys)
     }
 
     /// What the function of that name, in any case, says of itself.
-    pub(crate) fn registered(&self, name: &[u8]) -> Option<Registered> {
-        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-        self.libraries.values().find_map(|library| library.functions.get(&name)).cloned()
+    pub(crate) fn function(&self, name: &[u8]) -> Option<Arc<Registered>> {
+        let name = folded(std::str::from_utf8(name).ok()?);
+        self.libraries.values().find_map(|library| library.functions.get(&*name)).cloned()
+    }
+}
+
+/// A name as functions are known by it: in lower case.
+pub(super) fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -221,7 +232,7 @@ impl Fresh {
         }
         let name = registered.name.to_ascii_lowercase();
         callbacks.raw_set(name.as_str(), callback).map_err(|error| answer::told(&error))?;
-        if self.functions.insert(name, registered).is_some() {
+        if self.functions.insert(name, Arc::new(registered)).is_some() {
             return Err("Function already exists in the library".into());
         }
         Ok(())
