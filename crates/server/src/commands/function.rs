@@ -93,14 +93,14 @@ fn load(call: &mut Call<'_>) -> Done {
         }
         replaces = true;
     }
-    let name = call.shared.scripts.lock().load_library(call, call.arg(last), replaces)?;
+    let name = call.shared.scripts.lock().load_library(call.shared, call.arg(last), replaces)?;
     call.out.bulk(name.as_bytes());
     Ok(())
 }
 
 fn delete(call: &mut Call<'_>) -> Done {
     let name = call.text(2);
-    if !call.shared.scripts.lock().delete_library(call, &name) {
+    if !call.shared.scripts.lock().delete_library(call.shared, &name) {
         return Err(Failure::err("Library not found"));
     }
     call.ok()
@@ -115,7 +115,7 @@ fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    call.shared.scripts.lock().flush_libraries(call);
+    call.shared.scripts.lock().flush_libraries(call.shared);
     call.ok()
 }
 
@@ -262,10 +262,10 @@ fn restore(call: &mut Call<'_>) -> Done {
     }
     let mut engine = call.shared.scripts.lock();
     if call.is(3, "flush") {
-        engine.flush_libraries(call);
+        engine.flush_libraries(call.shared);
     }
     for code in libraries {
-        engine.load_library(call, code, replaces)?;
+        engine.load_library(call.shared, code, replaces)?;
     }
     call.ok()
 }

@@ -8,6 +8,7 @@ use super::flags::{self, Flags, NAMES, is_name};
 use super::run::Runs;
 use super::{Engine, failed};
 use crate::commands::{Call, Done, Failure};
+use crate::shared::Shared;
 use mlua::{Function, MultiValue, Table, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ impl Engine {
     /// Loads a library; its name. One that is there is replaced only if that is asked for.
     pub(crate) fn load_library(
         &mut self,
-        call: &Call<'_>,
+        shared: &Shared,
         text: &[u8],
         replaces: bool,
     ) -> Result<String, Failure> {
@@ -55,12 +56,12 @@ impl Engine {
         if !replaces && self.libraries.contains_key(&name) {
             return Err(Failure::err(&format!("Library '{name}' already exists")));
         }
-        self.vm(call)?;
-        call.shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
+        self.vm(shared)?;
+        shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
-        call.shared.scripts.running.set_deadline(None);
+        shared.scripts.running.set_deadline(None);
         // The hook that ended one would end what runs next.
-        if self.vm.as_ref().is_some_and(|vm| vm.watch(call.shared).is_err()) {
+        if self.vm.as_ref().is_some_and(|vm| vm.watch(shared).is_err()) {
             self.vm = None;
         }
         let (functions, callbacks) = loaded?;
@@ -74,7 +75,7 @@ impl Engine {
         }
         self.remove_library(&name);
         self.keep(name.clone(), text, functions, &callbacks);
-        self.count(call);
+        self.count(shared);
         Ok(name)
     }
 
@@ -158,20 +159,25 @@ impl Engine {
         true
     }
 
+    /// The code of all libraries.
+    pub(crate) fn codes(&self) -> Vec<Box<[u8]>> {
+        self.libraries.values().map(|library| library.code.clone()).collect()
+    }
+
     /// Deletes a library; whether there was one.
-    pub(crate) fn delete_library(&mut self, call: &Call<'_>, name: &str) -> bool {
+    pub(crate) fn delete_library(&mut self, shared: &Shared, name: &str) -> bool {
         let existed = self.remove_library(name);
-        self.count(call);
+        self.count(shared);
         existed
     }
 
     /// Deletes all libraries.
-    pub(crate) fn flush_libraries(&mut self, call: &Call<'_>) {
+    pub(crate) fn flush_libraries(&mut self, shared: &Shared) {
         let names: Vec<String> = self.libraries.keys().cloned().collect();
         for name in names {
             self.remove_library(&name);
         }
-        self.count(call);
+        self.count(shared);
     }
 
     /// Calls a function. Keys and arguments follow the third word of the call.
@@ -186,7 +192,7 @@ impl Engine {
             let text = "Can not execute a script with write flag using *_ro command.";
             return Err(Failure::err(text));
         }
-        self.vm(call)?;
+        self.vm(call.shared)?;
         let (flags, name) = (registered.flags, registered.name.as_str());
         self.run(call, &Runs { flags, name, is_function: true, is_readonly }, keys)
     }

@@ -29,6 +29,7 @@ pub(crate) use library::Library;
 pub(crate) use running::Running;
 
 use crate::commands::{Call, Done, Failure};
+use crate::shared::Shared;
 use base::Bytes;
 use digest::Digests;
 use run::Runs;
@@ -102,12 +103,12 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// The interpreter.
-    fn vm(&mut self, call: &Call<'_>) -> Result<&mut Vm, Failure> {
+    fn vm(&mut self, shared: &Shared) -> Result<&mut Vm, Failure> {
         if self.vm.is_none() {
-            let limit = call.shared.memory().1;
+            let limit = shared.memory().1;
             let part = if limit == Bytes(0) { MEMORY_MAX } else { limit.0 / MEMORY_PART };
             let most = part.clamp(MEMORY_MIN, MEMORY_MAX) as usize;
-            let vm = Vm::new(call.shared, most).map_err(|error| failed(&error))?;
+            let vm = Vm::new(shared, most).map_err(|error| failed(&error))?;
             self.vm = Some(vm);
             self.load_libraries_again();
             self.compile_again();
@@ -142,7 +143,7 @@ impl Engine {
             return Ok((digest, flags));
         }
         let (flags, code) = flags::of_script(text).map_err(|wrong| Failure::err(&wrong))?;
-        let compiled = self.vm(call)?.compile(&digest, code);
+        let compiled = self.vm(call.shared)?.compile(&digest, code);
         compiled.map_err(|error| {
             let text = answer::told(&error);
             Failure::err(&format!("Error compiling script (new function): {text}"))
@@ -157,7 +158,7 @@ impl Engine {
             self.scripts.remove(&oldest);
             self.forget(Some(&oldest));
         }
-        self.count(call);
+        self.count(call.shared);
         Ok((digest, flags))
     }
 
@@ -186,12 +187,12 @@ impl Engine {
         self.scripts.clear();
         self.recent.clear();
         self.forget(None);
-        self.count(call);
+        self.count(call.shared);
     }
 
     /// Says anew what there is.
-    fn count(&self, call: &Call<'_>) {
-        let usage = &call.shared.scripts.usage;
+    fn count(&self, shared: &Shared) {
+        let usage = &shared.scripts.usage;
         let of = |len: usize| len as u64 + SCRIPT_OVERHEAD;
         let bytes = self.scripts.values().map(|script| of(script.text.len())).sum();
         usage.scripts.store(self.scripts.len() as u64, Relaxed);
@@ -201,12 +202,12 @@ impl Engine {
         usage.libraries.store(self.libraries.len() as u64, Relaxed);
         usage.functions.store(functions as u64, Relaxed);
         usage.function_bytes.store(bytes, Relaxed);
-        self.weigh(call);
+        self.weigh(shared);
     }
 
-    fn weigh(&self, call: &Call<'_>) {
+    fn weigh(&self, shared: &Shared) {
         let bytes = self.vm.as_ref().map_or(0, |vm| vm.lua.used_memory());
-        call.shared.scripts.usage.vm.store(bytes as u64, Relaxed);
+        shared.scripts.usage.vm.store(bytes as u64, Relaxed);
     }
 
     /// Runs a script that is known. Keys and arguments follow the third word of the call.
@@ -217,7 +218,7 @@ impl Engine {
         keys: usize,
         is_readonly: bool,
     ) -> Done {
-        self.vm(call)?;
+        self.vm(call.shared)?;
         let runs = Runs { flags, name: shown(digest), is_function: false, is_readonly };
         self.run(call, &runs, keys)
     }
