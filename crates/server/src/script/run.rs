@@ -118,9 +118,9 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
     if is_done {
         let mut reply = || convert::reply(&mut call.out, &value, (protocol, &vm.flat), 0);
         if value.is_table() {
-            vm.unlimited(reply)??
+            vm.unlimited(reply)??;
         } else {
-            reply()?
+            reply()?;
         }
         return Ok(Ok(()));
     }
