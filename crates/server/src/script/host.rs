@@ -134,7 +134,7 @@ impl<'h, 'a> Host<'h, 'a> {
             (Ok(()), Ok(Some((Reply::Error(text), _)))) => {
                 Err(Wrong { text: text.to_vec(), is_counted: true })
             }
-            (Ok(()), Ok(Some((reply, _)))) => Ok(value(lua, &reply, protocol)?),
+            (Ok(()), Ok(Some((reply, len)))) => Ok(value(lua, (&reply, len), protocol)?),
             (Ok(()), _) => Err(Wrong::new("the command has no reply for a script")),
         };
         command.shrink_to(KEPT_MAX);
@@ -182,10 +182,11 @@ impl Serves for Host<'_, '_> {
     }
 }
 
-/// A reply as the script that asked for it sees it.
-fn value(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result<Value> {
-    if let Reply::Integer(number) = reply {
-        return Ok(Value::Integer(*number));
+/// A reply, of so many bytes, as the script that asked for it sees it; the limit holds for a long
+/// one.
+fn value(lua: &Lua, (reply, len): (&Reply<'_>, usize), protocol: Protocol) -> Result<Value> {
+    if matches!(reply, Reply::Integer(_)) || len > KEPT_MAX {
+        return convert::to_lua(lua, reply, protocol);
     }
     let limit = lua.set_memory_limit(0)?;
     let value = convert::to_lua(lua, reply, protocol);
