@@ -154,6 +154,12 @@ impl Edit<'_, '_> {
         is_there && self.change(|tree| tree.remove(probe)).unwrap_or(false)
     }
 
+    /// Takes the entry out behind so many, and shows its body before. Whether there was one.
+    pub fn remove_at(&mut self, position: u64, visit: impl FnMut(&[u8])) -> bool {
+        let is_there = self.tree().is_some_and(|tree| position < tree.len());
+        is_there && self.change(|tree| tree.remove_at(position, visit)).unwrap_or(false)
+    }
+
     /// Takes so many entries out behind so many, the last ones first, of some leaves at most; how
     /// many they were.
     pub fn remove_span(&mut self, position: u64, count: u64) -> u64 {

@@ -114,6 +114,45 @@ fn tenants_keep_their_own() {
     assert_eq!([client.value("GET a:1"), client.value("GET c:1")], [NOTHING, NOTHING]);
 }
 
+/// Functions are there for the first client, from the file and from a copy; those that were deleted
+/// are not.
+#[test]
+fn functions_are_kept() {
+    let folder = folder();
+    let library = |name: &str| {
+        format!(
+            "FUNCTION LOAD \"#!lua name=of_{name}\\nredis.register_function('{name}', \
+             function(keys) return redis.call('INCR', keys[1]) end)\""
+        )
+    };
+    let server = warm(folder.path(), &[]);
+    let mut client = Client::new(server.addr());
+    for name in ["one", "two", "gone"] {
+        assert_eq!(client.value(&library(name)), format!("of_{name}"));
+    }
+    client.ask("FUNCTION DELETE of_gone");
+    assert_eq!(client.value("FCALL one 1 count"), "1");
+    server.signal("-USR1");
+    server.logged("saved 1 items");
+    std::fs::copy(folder.path().join("warm.copy"), folder.path().join("kept")).unwrap();
+    assert_eq!(client.value("FCALL two 1 count"), "2");
+    server.stop();
+
+    for (copied, count) in [(false, "3"), (true, "2")] {
+        if copied {
+            std::fs::copy(folder.path().join("kept"), folder.path().join("warm")).unwrap();
+        }
+        let server = warm(folder.path(), &[]);
+        let mut client = Client::new(server.addr());
+        let loaded = client.ask("FUNCTION LIST");
+        assert!(loaded.contains("of_one") && loaded.contains("of_two"), "{loaded}");
+        assert!(!loaded.contains("gone"), "{loaded}");
+        server.logged("restored 1 items");
+        assert_eq!(client.value("FCALL TWO 1 count"), count);
+        server.stop();
+    }
+}
+
 /// A copy is made while clients are served, and no start reads it by itself: it may be out of date.
 #[test]
 fn a_copy_is_for_whoever_wants_it() {

@@ -248,6 +248,26 @@ impl Held<'_, '_, '_> {
         }
     }
 
+    /// Takes out the body behind so many, and shows it before. Whether there was one.
+    pub(crate) fn remove_at<S: Shape>(
+        &mut self,
+        position: u64,
+        mut visit: impl FnMut(&[u8]),
+    ) -> bool {
+        match self {
+            Self::Flat(flat) => {
+                if let Some(body) = flat::bodies(flat.bytes()).nth(position as usize) {
+                    visit(body);
+                }
+                flat.remove_span(position, 1) == 1
+            }
+            Self::Tree(edit) => {
+                let first = edit.tree().map_or(0, S::first);
+                edit.remove_at(first + position, visit)
+            }
+        }
+    }
+
     /// Takes out so many bodies behind so many; of a tree the last ones first, and perhaps fewer
     /// than that, to be asked again. How many they were.
     pub(crate) fn remove_span<S: Shape>(&mut self, position: u64, count: u64) -> u64 {

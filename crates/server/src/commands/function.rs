@@ -77,7 +77,7 @@ fn fcall_ro(call: &mut Call<'_>) -> Done {
 fn call_function(call: &mut Call<'_>, is_readonly: bool) -> Done {
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
-        let registered = engine.registered(call.arg(1)).ok_or("ERR Function not found")?;
+        let registered = engine.function(call.arg(1)).ok_or("ERR Function not found")?;
         let keys = count_of_keys(call, "ERR Bad number of keys provided")?;
         engine.fcall(call, &registered, keys, is_readonly)
     })
@@ -93,14 +93,14 @@ fn load(call: &mut Call<'_>) -> Done {
         }
         replaces = true;
     }
-    let name = call.shared.scripts.lock().load_library(call, call.arg(last), replaces)?;
+    let name = call.shared.scripts.lock().load_library(call.shared, call.arg(last), replaces)?;
     call.out.bulk(name.as_bytes());
     Ok(())
 }
 
 fn delete(call: &mut Call<'_>) -> Done {
     let name = call.text(2);
-    if !call.shared.scripts.lock().delete_library(call, &name) {
+    if !call.shared.scripts.lock().delete_library(call.shared, &name) {
         return Err(Failure::err("Library not found"));
     }
     call.ok()
@@ -115,7 +115,7 @@ fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("FUNCTION FLUSH only supports SYNC|ASYNC option"));
     }
-    call.shared.scripts.lock().flush_libraries(call);
+    call.shared.scripts.lock().flush_libraries(call.shared);
     call.ok()
 }
 
@@ -187,14 +187,17 @@ fn stats(call: &mut Call<'_>) -> Done {
         Some(called) => {
             out.map(3);
             out.bulk(b"name");
-            out.bulk(&called.name);
+            out.bulk(called.name.as_bytes());
             out.bulk(b"command");
-            out.array(called.command.len());
-            for word in &called.command {
+            let words = called.command.command();
+            out.array(words.map_or(0, |words| words.len()));
+            for word in words.iter().flat_map(|words| words.iter_from(0)) {
                 out.bulk(word);
             }
             out.bulk(b"duration_ms");
-            out.integer(called.since.elapsed().as_millis() as i64);
+            let now_ms = call.shared.clock.micros().0 / 1_000;
+            let since_ms = call.shared.gate.script().since_ms().unwrap_or(now_ms);
+            out.integer(now_ms.saturating_sub(since_ms) as i64);
         }
     }
     out.bulk(b"engines");
@@ -259,10 +262,10 @@ fn restore(call: &mut Call<'_>) -> Done {
     }
     let mut engine = call.shared.scripts.lock();
     if call.is(3, "flush") {
-        engine.flush_libraries(call);
+        engine.flush_libraries(call.shared);
     }
     for code in libraries {
-        engine.load_library(call, code, replaces)?;
+        engine.load_library(call.shared, code, replaces)?;
     }
     call.ok()
 }

@@ -132,11 +132,17 @@ pub(super) fn take(
     while taken < count {
         let step = (count - taken).min(STEP_ELEMENTS as u64);
         let these = change::<List, _>(call, key, taken == 0, |held| {
+            let len = held.view().len::<List>();
+            if step == 1 {
+                let at = if end == End::Left { 0 } else { len.saturating_sub(1) };
+                let is_gone = held.remove_at::<List>(at, &mut visit);
+                return Ok((is_gone, u64::from(is_gone)));
+            }
             let mut show = |element: &[u8]| {
                 visit(element);
                 true
             };
-            let (view, len) = (held.view(), held.view().len::<List>());
+            let view = held.view();
             let these = if end == End::Left {
                 view.walk::<List>(0, step, &mut show)
             } else {

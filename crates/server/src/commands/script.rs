@@ -86,8 +86,8 @@ fn eval_text(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
-        let digest = engine.load(call, call.arg(1), false)?;
-        engine.eval(call, &digest, keys, is_readonly)
+        let (digest, flags) = engine.load(call, call.arg(1), false)?;
+        engine.eval(call, (&digest, flags), keys, is_readonly)
     })
 }
 
@@ -104,7 +104,8 @@ fn eval_known(call: &mut Call<'_>, is_readonly: bool) -> Done {
     let keys = count_of_keys(call, NOT_AN_INTEGER)?;
     call.alone(|call| {
         let mut engine = call.shared.scripts.lock();
-        engine.eval(call, &digest, keys, is_readonly)
+        let flags = engine.flags(&digest).ok_or(UNKNOWN)?;
+        engine.eval(call, (&digest, flags), keys, is_readonly)
     })
 }
 
@@ -115,7 +116,7 @@ fn read_digest(text: &[u8]) -> Option<Digest> {
 }
 
 fn load(call: &mut Call<'_>) -> Done {
-    let digest = call.shared.scripts.lock().load(call, call.arg(2), true)?;
+    let (digest, _) = call.shared.scripts.lock().load(call, call.arg(2), true)?;
     call.out.bulk(&digest);
     Ok(())
 }

@@ -34,7 +34,9 @@ pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
     if tracked {
         tracking::after(call);
     }
-    notify::after(call, &absent);
+    if looks {
+        notify::after(call, &absent);
+    }
     result
 }
 
@@ -93,10 +95,13 @@ fn permit(call: &Call<'_>, rights: Rights, slot: &mut Option<u16>) -> Result<u16
     Ok(number)
 }
 
-/// Whether a script may carry out a command: its parent tells for a subcommand.
+/// Whether a script may carry out a command: its parent tells for a subcommand, whose name is
+/// longer than the word that was given.
 fn is_scripted(call: &Call<'_>, number: u16) -> bool {
-    let parent = find(call.arg(0)).map(get);
-    !get(number).has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
+    let command = get(number);
+    let is_whole = command.name.len() == call.arg(0).len();
+    let parent = if is_whole { None } else { find(call.arg(0)).map(get) };
+    !command.has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
 }
 
 /// A script stays with the slot of its first key.

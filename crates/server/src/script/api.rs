@@ -8,12 +8,6 @@ use mlua::{Lua, MultiValue, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The first argument of `redis.pcall` where it is `redis.acl_check_cmd` that asks: no script has
-/// this value.
-pub(super) fn acl_mark() -> mlua::LightUserData {
-    mlua::LightUserData(std::ptr::without_provenance_mut(1))
-}
-
 fn wrong(text: &str) -> mlua::Error {
     Wrong::new(text).raised()
 }
@@ -48,12 +42,6 @@ pub(super) fn table(lua: &Lua, is_three: &Arc<AtomicBool>) -> Result<Table> {
         Ok(())
     };
     api.raw_set("setresp", lua.create_function(setresp)?)?;
-    let asks = api.clone();
-    let acl_check_cmd = move |_: &Lua, mut args: MultiValue| {
-        args.push_front(Value::LightUserData(acl_mark()));
-        asks.raw_get::<mlua::Function>("pcall")?.call::<Value>(args)
-    };
-    api.raw_set("acl_check_cmd", lua.create_function(acl_check_cmd)?)?;
     Ok(api)
 }
 
@@ -103,7 +91,7 @@ fn sha1hex(lua: &Lua, args: &MultiValue) -> Result<mlua::String> {
         Value::Integer(_) | Value::Number(_) => value.to_string().ok().map(String::into_bytes),
         _ => None,
     });
-    lua.create_string(super::digest(&text.unwrap_or_default()))
+    lua.create_string(super::digest::digest(&text.unwrap_or_default()))
 }
 
 /// A table that is an error or a status.

@@ -14,41 +14,50 @@
 
 use super::answer::as_f64;
 use super::number::shortest;
-use mlua::{Lua, Result, Table, Value};
+use mlua::{BString, Either, Function, IntoLua, Lua, MultiValue, Result, Table, Value};
 use wire::resp::{Encoder, Protocol, Reply};
 
 /// Tables within tables that a script may answer with.
 const DEPTH_MAX: usize = 256;
 
+/// Bytes to be given to Lua: text, as most are, goes there without a stop.
+pub(super) fn word(bytes: &[u8]) -> Either<&str, BString> {
+    std::str::from_utf8(bytes).map_or_else(|_| Either::Right(bytes.into()), Either::Left)
+}
+
+/// A table of one field.
+fn only(lua: &Lua, name: &str, value: impl IntoLua) -> Result<Value> {
+    let table = lua.create_table_with_capacity(0, 1)?;
+    table.raw_set(name, value)?;
+    Ok(Value::Table(table))
+}
+
 /// A reply as the script that asked for it sees it.
 pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result<Value> {
-    let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
-    let only = |name: &str, value: Value| {
-        let table = lua.create_table_with_capacity(0, 1)?;
-        table.raw_set(name, value)?;
-        Ok(Value::Table(table))
-    };
     let many = |all: &[Reply<'_>]| {
         let table = lua.create_table_with_capacity(all.len(), 0)?;
         for (at, reply) in all.iter().enumerate() {
-            table.raw_set(at + 1, to_lua(lua, reply, protocol)?)?;
+            match reply {
+                Reply::Bulk(bytes) => table.raw_set(at + 1, word(bytes))?,
+                other => table.raw_set(at + 1, to_lua(lua, other, protocol)?)?,
+            }
         }
         Ok(Value::Table(table))
     };
     match reply {
-        Reply::Simple(status) => only("ok", text(status)?),
-        Reply::Error(wrong) => only("err", text(wrong)?),
+        Reply::Simple(status) => only(lua, "ok", word(status)),
+        Reply::Error(wrong) => only(lua, "err", word(wrong)),
         Reply::Integer(number) => Ok(Value::Integer(*number)),
-        Reply::Bulk(bytes) => text(bytes),
+        Reply::Bulk(bytes) => lua.create_string(bytes).map(Value::String),
         Reply::Null if protocol == Protocol::Resp3 => Ok(Value::Nil),
         Reply::Null => Ok(Value::Boolean(false)),
-        Reply::Double(number) => only("double", Value::Number(*number)),
+        Reply::Double(number) => only(lua, "double", *number),
         Reply::Boolean(on) => Ok(Value::Boolean(*on)),
         Reply::Verbatim(bytes) => {
             let table = lua.create_table_with_capacity(0, 2)?;
             table.raw_set("format", "txt")?;
-            table.raw_set("string", text(bytes)?)?;
-            only("verbatim_string", Value::Table(table))
+            table.raw_set("string", word(bytes))?;
+            only(lua, "verbatim_string", table)
         }
         Reply::Array(all) | Reply::Push(all) => many(all),
         Reply::Map(pairs) => {
@@ -56,23 +65,26 @@ pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result
             for (key, value) in pairs {
                 table.raw_set(to_lua(lua, key, protocol)?, to_lua(lua, value, protocol)?)?;
             }
-            only("map", Value::Table(table))
+            only(lua, "map", table)
         }
         Reply::Set(all) => {
             let table = lua.create_table_with_capacity(0, all.len())?;
             for member in all {
                 table.raw_set(to_lua(lua, member, protocol)?, true)?;
             }
-            only("set", Value::Table(table))
+            only(lua, "set", table)
         }
     }
 }
 
-/// Writes what a script returned; `protocol` is the one the script chose for itself.
+/// The protocol that a script chose for itself, and what takes tables apart that are arrays.
+type How<'a> = (Protocol, &'a Function);
+
+/// Writes what a script returned.
 pub(super) fn reply(
     out: &mut Encoder<'_>,
     value: &Value,
-    protocol: Protocol,
+    how: How<'_>,
     depth: usize,
 ) -> Result<()> {
     if depth > DEPTH_MAX {
@@ -82,9 +94,14 @@ pub(super) fn reply(
     match value {
         Value::String(text) => out.bulk(&text.as_bytes()),
         Value::Integer(_) | Value::Number(_) => out.integer(whole(as_f64(value))),
-        Value::Boolean(on) if protocol == Protocol::Resp3 => out.boolean(*on),
+        Value::Boolean(on) if how.0 == Protocol::Resp3 => out.boolean(*on),
         Value::Boolean(true) => out.integer(1),
-        Value::Table(table) => return reply_table(out, table, protocol, depth),
+        Value::Table(table) => {
+            let (len, values): (Option<usize>, MultiValue) = how.1.call(table)?;
+            let Some(len) = len else { return reply_table(out, table, how, depth) };
+            out.array(len);
+            return values.iter().try_for_each(|value| reply(out, value, how, depth + 1));
+        }
         _ => out.null(),
     }
     Ok(())
@@ -95,12 +112,7 @@ fn whole(number: f64) -> i64 {
     if number.is_nan() || number >= 9_223_372_036_854_775_808.0 { i64::MIN } else { number as i64 }
 }
 
-fn reply_table(
-    out: &mut Encoder<'_>,
-    table: &Table,
-    protocol: Protocol,
-    depth: usize,
-) -> Result<()> {
+fn reply_table(out: &mut Encoder<'_>, table: &Table, how: How<'_>, depth: usize) -> Result<()> {
     if let Value::String(text) = table.raw_get::<Value>("err")? {
         out.error(&text.as_bytes());
         return Ok(());
@@ -118,15 +130,15 @@ fn reply_table(
         out.map(map.pairs::<Value, Value>().count());
         for pair in map.pairs::<Value, Value>() {
             let (key, value) = pair?;
-            reply(out, &key, protocol, depth + 1)?;
-            reply(out, &value, protocol, depth + 1)?;
+            reply(out, &key, how, depth + 1)?;
+            reply(out, &value, how, depth + 1)?;
         }
         return Ok(());
     }
     if let Value::Table(set) = table.raw_get::<Value>("set")? {
         out.set(set.pairs::<Value, Value>().count());
         for pair in set.pairs::<Value, Value>() {
-            reply(out, &pair?.0, protocol, depth + 1)?;
+            reply(out, &pair?.0, how, depth + 1)?;
         }
         return Ok(());
     }
@@ -153,7 +165,7 @@ fn reply_table(
     }
     out.array(len);
     for at in 1..=len {
-        reply(out, &table.raw_get::<Value>(at)?, protocol, depth + 1)?;
+        reply(out, &table.raw_get::<Value>(at)?, how, depth + 1)?;
     }
     Ok(())
 }

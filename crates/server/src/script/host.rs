@@ -2,20 +2,58 @@
 //!
 //! A command of a script is carried out as one between MULTI and EXEC is: it is looked up, checked
 //! for rights, counted and told to those who listen. Its reply is read back and becomes a value.
+//!
+//! The functions of Lua are made once, with the interpreter; a thread that runs a script says with
+//! [`Host::serve`] whom they ask. The limit to the interpreter's memory makes every string that
+//! Rust gives it several times as dear, so it is lifted while a reply becomes a value.
 
 use super::answer::Wrong;
-use super::api::acl_mark;
 use super::convert;
 use super::flags::Flags;
 use super::number::shortest;
 use super::running::Running;
 use crate::commands::{Call, within};
-use mlua::{BorrowedBytes, Lua, MultiValue, Result, Value};
+use mlua::{Lua, MultiValue, Result, Table, Value};
+use scoped_tls_hkt::scoped_thread_local;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use wire::resp::{Decoder, Encoder, Limits, Protocol, Reply, encode_command};
+use wire::resp::{Encoder, Protocol, Reply, Words};
 
 const NO_ARGUMENTS: &str = "Please specify at least one argument for this redis lib call";
 const WRONG_ARGUMENTS: &str = "Lua redis lib command arguments must be strings or integers";
+/// Memory that a command and its reply may keep for the next.
+const KEPT_MAX: usize = 64 << 10;
+
+scoped_thread_local!(static mut HOST: for<'a> &'a mut (dyn Serves + 'a));
+
+/// What the functions of Lua ask of whom they ask.
+trait Serves {
+    /// Carries out a command. An error is raised by `redis.call`; of `redis.pcall` it is a table.
+    fn carry_out(&mut self, lua: &Lua, args: &MultiValue, is_raised: bool) -> Result<Value>;
+    /// `redis.acl_check_cmd`.
+    fn may_call(&mut self, args: &MultiValue) -> std::result::Result<bool, Wrong>;
+}
+
+/// Adds the functions to what scripts and functions see.
+pub(super) fn register(lua: &Lua, apis: [&Table; 2]) -> Result<()> {
+    for name in ["call", "pcall"] {
+        let is_raised = name == "call";
+        let carry_out =
+            move |lua: &Lua, args: MultiValue| asked(|host| host.carry_out(lua, &args, is_raised));
+        let function = lua.create_function(carry_out)?;
+        apis.iter().try_for_each(|api| api.raw_set(name, &function))?;
+    }
+    let may_call =
+        |_: &Lua, args: MultiValue| asked(|host| host.may_call(&args).map_err(Wrong::raised));
+    let function = lua.create_function(may_call)?;
+    apis.iter().try_for_each(|api| api.raw_set("acl_check_cmd", &function))
+}
+
+fn asked<R>(ask: impl FnOnce(&mut dyn Serves) -> Result<R>) -> Result<R> {
+    if !HOST.is_set() {
+        return Err(Wrong::new("no command can be called here").raised());
+    }
+    HOST.with(ask)
+}
 
 /// The server, for the script that runs.
 #[derive(Debug)]
@@ -31,33 +69,21 @@ pub(super) struct Host<'h, 'a> {
     is_three: &'h AtomicBool,
     /// The slot of its keys so far, where this server is one of several.
     slot: Option<u16>,
-    command: Vec<u8>,
+    buffers: &'h mut Buffers,
+}
+
+/// Where a command and its reply are put together.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    command: Words,
     reply: Vec<u8>,
-    decoder: Decoder,
 }
-
-/// An argument of a command.
-enum Arg<'a> {
-    Text(BorrowedBytes<'a>),
-    Number(String),
-}
-
-impl AsRef<[u8]> for Arg<'_> {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Text(text) => text,
-            Self::Number(text) => text.as_bytes(),
-        }
-    }
-}
-
-type Told = Result<std::result::Result<Value, Wrong>>;
 
 impl<'h, 'a> Host<'h, 'a> {
     pub(super) fn new(
         call: &'h mut Call<'a>,
         running: &'h Running,
-        is_three: &'h AtomicBool,
+        (is_three, buffers): (&'h AtomicBool, &'h mut Buffers),
         (flags, is_readonly): (Flags, bool),
     ) -> Self {
         let is_full = !flags.has(Flags::ALLOW_OOM) && within::is_full(call);
@@ -69,49 +95,29 @@ impl<'h, 'a> Host<'h, 'a> {
             is_full,
             is_three,
             slot: None,
-            command: vec![],
-            reply: vec![],
-            decoder: Decoder::default(),
+            buffers,
         }
     }
 
-    /// `redis.call`: an error is raised.
-    pub(super) fn call(&mut self, lua: &Lua, args: &MultiValue) -> Result<Value> {
-        self.ask(lua, args)?.map_err(Wrong::raised)
+    /// Does `f`, while the functions of Lua ask this host.
+    pub(super) fn serve<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        HOST.set(self, f)
     }
 
-    /// `redis.pcall`: an error is a table. Also `redis.acl_check_cmd`, behind its mark.
-    pub(super) fn pcall(&mut self, lua: &Lua, mut args: MultiValue) -> Result<Value> {
-        if matches!(args.front(), Some(Value::LightUserData(mark)) if *mark == acl_mark()) {
-            args.pop_front();
-            return self.may_call(&args).map_err(Wrong::raised);
+    /// Carries out the command that arguments are.
+    fn ask(&mut self, lua: &Lua, args: &MultiValue) -> Result<std::result::Result<Value, Wrong>> {
+        if let Err(wrong) = self.read(args) {
+            return Ok(Err(wrong));
         }
-        match self.ask(lua, &args)? {
-            Ok(value) => Ok(value),
-            Err(wrong) => Ok(Value::Table(wrong.table(lua)?)),
-        }
-    }
-
-    fn ask(&mut self, lua: &Lua, args: &MultiValue) -> Told {
-        match encoded(args, &mut self.command) {
-            Err(wrong) => Ok(Err(wrong)),
-            Ok(()) => self.carry_out(lua),
-        }
-    }
-
-    /// Carries out `self.command`.
-    fn carry_out(&mut self, lua: &Lua) -> Told {
-        let limits = Limits { bulk_max: u64::MAX, stranger: false };
-        let Ok(Some(args)) = self.decoder.decode(&self.command, &limits) else {
-            return Ok(Err(Wrong::new(NO_ARGUMENTS)));
-        };
+        let Buffers { command, reply } = &mut *self.buffers;
+        let Some(args) = command.command() else { return Ok(Err(Wrong::new(NO_ARGUMENTS))) };
         let is_three = self.is_three.load(Relaxed);
         let protocol = if is_three { Protocol::Resp3 } else { Protocol::Resp2 };
-        self.reply.clear();
+        reply.clear();
         let call = &mut *self.call;
         let mut inner = Call {
             args,
-            out: Encoder::new(&mut self.reply, protocol),
+            out: Encoder::new(reply, protocol),
             session: &mut *call.session,
             shared: call.shared,
             view: call.view,
@@ -123,56 +129,67 @@ impl<'h, 'a> Host<'h, 'a> {
             crosses_slots: self.flags.has(Flags::ALLOW_CROSS_SLOT.with(Flags::UNSAID)),
         };
         let done = within::run(&mut inner, rights, &mut self.slot, || self.running.writes());
-        let told = match (done, Reply::decode(&self.reply)) {
+        let told = match (done, Reply::decode(reply)) {
             (Err(failure), _) => Err(Wrong { text: failure.text().to_vec(), is_counted: true }),
             (Ok(()), Ok(Some((Reply::Error(text), _)))) => {
                 Err(Wrong { text: text.to_vec(), is_counted: true })
             }
-            (Ok(()), Ok(Some((reply, _)))) => Ok(convert::to_lua(lua, &reply, protocol)?),
+            (Ok(()), Ok(Some((reply, len)))) => Ok(value(lua, (&reply, len), protocol)?),
             (Ok(()), _) => Err(Wrong::new("the command has no reply for a script")),
         };
-        self.give_back();
+        command.shrink_to(KEPT_MAX);
+        reply.clear();
+        reply.shrink_to(KEPT_MAX);
         Ok(told)
     }
 
-    /// Gives back memory that an unusually long command or reply has taken.
-    fn give_back(&mut self) {
-        for buffer in [&mut self.command, &mut self.reply] {
-            buffer.clear();
-            buffer.shrink_to(64 << 10);
-        }
-        self.decoder.shrink();
-    }
-
-    fn may_call(&mut self, args: &MultiValue) -> std::result::Result<Value, Wrong> {
-        encoded(args, &mut self.command)?;
-        let limits = Limits { bulk_max: u64::MAX, stranger: false };
-        let Ok(Some(args)) = self.decoder.decode(&self.command, &limits) else {
+    /// Puts the command together.
+    fn read(&mut self, args: &MultiValue) -> std::result::Result<(), Wrong> {
+        let command = &mut self.buffers.command;
+        command.clear();
+        if args.is_empty() {
             return Err(Wrong::new(NO_ARGUMENTS));
-        };
-        let allowed = within::may_call(self.call.session, args);
+        }
+        for arg in args {
+            match arg {
+                Value::String(text) => command.push(&text.as_bytes()),
+                Value::Integer(number) => {
+                    command.push(itoa::Buffer::new().format(*number).as_bytes());
+                }
+                Value::Number(number) => command.push(shortest(*number).as_bytes()),
+                _ => return Err(Wrong::new(WRONG_ARGUMENTS)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serves for Host<'_, '_> {
+    fn carry_out(&mut self, lua: &Lua, args: &MultiValue, is_raised: bool) -> Result<Value> {
+        match self.ask(lua, args)? {
+            Ok(value) => Ok(value),
+            Err(wrong) if is_raised => Err(wrong.raised()),
+            Err(wrong) => wrong.table(lua).map(Value::Table),
+        }
+    }
+
+    fn may_call(&mut self, args: &MultiValue) -> std::result::Result<bool, Wrong> {
+        self.read(args)?;
+        let allowed =
+            self.buffers.command.command().map(|args| within::may_call(self.call.session, args));
         let unknown = || Wrong::new("Invalid command passed to redis.acl_check_cmd()");
-        allowed.map(Value::Boolean).ok_or_else(unknown)
+        allowed.flatten().ok_or_else(unknown)
     }
 }
 
-/// Writes the command that arguments are.
-fn encoded(args: &MultiValue, command: &mut Vec<u8>) -> std::result::Result<(), Wrong> {
-    if args.is_empty() {
-        return Err(Wrong::new(NO_ARGUMENTS));
+/// A reply, of so many bytes, as the script that asked for it sees it; the limit holds for a long
+/// one.
+fn value(lua: &Lua, (reply, len): (&Reply<'_>, usize), protocol: Protocol) -> Result<Value> {
+    if matches!(reply, Reply::Integer(_)) || len > KEPT_MAX {
+        return convert::to_lua(lua, reply, protocol);
     }
-    let words: Option<Vec<Arg<'_>>> = args.iter().map(word).collect();
-    let words = words.ok_or_else(|| Wrong::new(WRONG_ARGUMENTS))?;
-    command.clear();
-    encode_command(command, &words);
-    Ok(())
-}
-
-fn word(value: &Value) -> Option<Arg<'_>> {
-    match value {
-        Value::String(text) => Some(Arg::Text(text.as_bytes())),
-        Value::Integer(number) => Some(Arg::Number(number.to_string())),
-        Value::Number(number) => Some(Arg::Number(shortest(*number))),
-        _ => None,
-    }
+    let limit = lua.set_memory_limit(0)?;
+    let value = convert::to_lua(lua, reply, protocol);
+    lua.set_memory_limit(limit)?;
+    value
 }

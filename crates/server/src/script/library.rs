@@ -8,15 +8,18 @@ use super::flags::{self, Flags, NAMES, is_name};
 use super::run::Runs;
 use super::{Engine, failed};
 use crate::commands::{Call, Done, Failure};
+use crate::shared::Shared;
 use mlua::{Function, MultiValue, Table, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the code of a library may run while it is loaded.
 const LOAD_MAX: Duration = Duration::from_millis(500);
 
 /// What a function says of itself.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Registered {
     pub(crate) name: String,
     pub(crate) description: Option<Vec<u8>>,
@@ -27,13 +30,13 @@ pub(crate) struct Registered {
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) code: Box<[u8]>,
-    pub(crate) functions: BTreeMap<String, Registered>,
+    pub(crate) functions: BTreeMap<String, Arc<Registered>>,
 }
 
 /// What a library has registered so far.
 #[derive(Debug, Default)]
 struct Fresh {
-    functions: BTreeMap<String, Registered>,
+    functions: BTreeMap<String, Arc<Registered>>,
 }
 
 impl Engine {
@@ -45,7 +48,7 @@ impl Engine {
     /// Loads a library; its name. One that is there is replaced only if that is asked for.
     pub(crate) fn load_library(
         &mut self,
-        call: &Call<'_>,
+        shared: &Shared,
         text: &[u8],
         replaces: bool,
     ) -> Result<String, Failure> {
@@ -53,12 +56,12 @@ impl Engine {
         if !replaces && self.libraries.contains_key(&name) {
             return Err(Failure::err(&format!("Library '{name}' already exists")));
         }
-        self.vm(call)?;
-        call.shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
+        self.vm(shared)?;
+        shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
-        call.shared.scripts.running.set_deadline(None);
+        shared.scripts.running.set_deadline(None);
         // The hook that ended one would end what runs next.
-        if self.vm.as_ref().is_some_and(|vm| vm.watch(call.shared).is_err()) {
+        if self.vm.as_ref().is_some_and(|vm| vm.watch(shared).is_err()) {
             self.vm = None;
         }
         let (functions, callbacks) = loaded?;
@@ -72,7 +75,7 @@ impl Engine {
         }
         self.remove_library(&name);
         self.keep(name.clone(), text, functions, &callbacks);
-        self.count(call);
+        self.count(shared);
         Ok(name)
     }
 
@@ -80,7 +83,7 @@ impl Engine {
         &mut self,
         name: String,
         text: &[u8],
-        functions: BTreeMap<String, Registered>,
+        functions: BTreeMap<String, Arc<Registered>>,
         callbacks: &Table,
     ) {
         let Some(vm) = &self.vm else { return };
@@ -95,7 +98,10 @@ impl Engine {
     }
 
     /// Runs the code of a library; what it registers, and the functions by name.
-    fn run_library(&self, text: &[u8]) -> Result<(BTreeMap<String, Registered>, Table), Failure> {
+    fn run_library(
+        &self,
+        text: &[u8],
+    ) -> Result<(BTreeMap<String, Arc<Registered>>, Table), Failure> {
         let Some(vm) = &self.vm else { return Err(Failure::err("no interpreter")) };
         let (_, code) = flags::of_library(text).map_err(|wrong| Failure::err(&wrong))?;
         let compiled = vm.compile_library(code).map_err(|error| {
@@ -153,20 +159,25 @@ impl Engine {
         true
     }
 
+    /// The code of all libraries.
+    pub(crate) fn codes(&self) -> Vec<Box<[u8]>> {
+        self.libraries.values().map(|library| library.code.clone()).collect()
+    }
+
     /// Deletes a library; whether there was one.
-    pub(crate) fn delete_library(&mut self, call: &Call<'_>, name: &str) -> bool {
+    pub(crate) fn delete_library(&mut self, shared: &Shared, name: &str) -> bool {
         let existed = self.remove_library(name);
-        self.count(call);
+        self.count(shared);
         existed
     }
 
     /// Deletes all libraries.
-    pub(crate) fn flush_libraries(&mut self, call: &Call<'_>) {
+    pub(crate) fn flush_libraries(&mut self, shared: &Shared) {
         let names: Vec<String> = self.libraries.keys().cloned().collect();
         for name in names {
             self.remove_library(&name);
         }
-        self.count(call);
+        self.count(shared);
     }
 
     /// Calls a function. Keys and arguments follow the third word of the call.
@@ -181,18 +192,24 @@ impl Engine {
             let text = "Can not execute a script with write flag using *_ro command.";
             return Err(Failure::err(text));
         }
-        let name = registered.name.to_ascii_lowercase();
-        let found = self.vm(call)?.function(name.as_bytes()).map_err(|error| failed(&error))?;
-        let function = found.ok_or("ERR Function not found")?;
-        let (flags, name) = (registered.flags, registered.name.as_bytes());
-        let runs = Runs { function, flags, name, is_function: true, is_readonly };
-        self.run(call, &runs, keys)
+        self.vm(call.shared)?;
+        let (flags, name) = (registered.flags, registered.name.as_str());
+        self.run(call, &Runs { flags, name, is_function: true, is_readonly }, keys)
     }
 
     /// What the function of that name, in any case, says of itself.
-    pub(crate) fn registered(&self, name: &[u8]) -> Option<Registered> {
-        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-        self.libraries.values().find_map(|library| library.functions.get(&name)).cloned()
+    pub(crate) fn function(&self, name: &[u8]) -> Option<Arc<Registered>> {
+        let name = folded(std::str::from_utf8(name).ok()?);
+        self.libraries.values().find_map(|library| library.functions.get(&*name)).cloned()
+    }
+}
+
+/// A name as functions are known by it: in lower case.
+pub(super) fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -221,7 +238,7 @@ impl Fresh {
         }
         let name = registered.name.to_ascii_lowercase();
         callbacks.raw_set(name.as_str(), callback).map_err(|error| answer::told(&error))?;
-        if self.functions.insert(name, registered).is_some() {
+        if self.functions.insert(name, Arc::new(registered)).is_some() {
             return Err("Function already exists in the library".into());
         }
         Ok(())

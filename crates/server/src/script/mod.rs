@@ -11,6 +11,7 @@ mod bitop;
 mod cjson;
 mod cmsgpack;
 mod convert;
+mod digest;
 mod flags;
 mod host;
 mod json;
@@ -22,12 +23,15 @@ mod running;
 mod structs;
 mod vm;
 
+pub(crate) use digest::Digest;
 pub(crate) use flags::Flags;
 pub(crate) use library::Library;
 pub(crate) use running::Running;
 
 use crate::commands::{Call, Done, Failure};
+use crate::shared::Shared;
 use base::Bytes;
+use digest::Digests;
 use run::Runs;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -42,20 +46,6 @@ const MEMORY_MIN: u64 = 32 << 20;
 const MEMORY_MAX: u64 = 1 << 30;
 /// Bytes of a script that is known, beside its text.
 const SCRIPT_OVERHEAD: u64 = 160;
-
-/// The SHA-1 of a script, in lower case.
-pub(crate) type Digest = [u8; 40];
-
-/// The SHA-1 of a text.
-pub(crate) fn digest(text: &[u8]) -> Digest {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let hash = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, text);
-    let mut digest = [0; 40];
-    for (pair, byte) in digest.chunks_exact_mut(2).zip(hash.as_ref()) {
-        pair.copy_from_slice(&[byte >> 4, byte & 15].map(|half| DIGITS[usize::from(half)]));
-    }
-    digest
-}
 
 /// What scripts take and how many there are, as INFO shows it.
 #[derive(Debug, Default)]
@@ -104,6 +94,7 @@ struct Script {
 #[derive(Debug, Default)]
 pub(crate) struct Engine {
     scripts: HashMap<Digest, Script>,
+    digests: Digests,
     /// Those that EVAL brought, the oldest first.
     recent: VecDeque<Digest>,
     libraries: BTreeMap<String, Library>,
@@ -112,14 +103,15 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// The interpreter.
-    fn vm(&mut self, call: &Call<'_>) -> Result<&mut Vm, Failure> {
+    fn vm(&mut self, shared: &Shared) -> Result<&mut Vm, Failure> {
         if self.vm.is_none() {
-            let limit = call.shared.memory().1;
+            let limit = shared.memory().1;
             let part = if limit == Bytes(0) { MEMORY_MAX } else { limit.0 / MEMORY_PART };
             let most = part.clamp(MEMORY_MIN, MEMORY_MAX) as usize;
-            let vm = Vm::new(call.shared, most).map_err(|error| failed(&error))?;
+            let vm = Vm::new(shared, most).map_err(|error| failed(&error))?;
             self.vm = Some(vm);
             self.load_libraries_again();
+            self.compile_again();
         }
         self.vm.as_mut().ok_or_else(|| Failure::err("no interpreter"))
     }
@@ -129,22 +121,29 @@ impl Engine {
         self.scripts.contains_key(digest)
     }
 
-    /// Keeps a script that compiles; its digest.
+    /// The flags of a script that is known.
+    pub(crate) fn flags(&self, digest: &Digest) -> Option<Flags> {
+        self.scripts.get(digest).map(|script| script.flags)
+    }
+
+    /// Keeps a script that compiles; its digest and its flags.
     pub(crate) fn load(
         &mut self,
         call: &Call<'_>,
         text: &[u8],
         stays: bool,
-    ) -> Result<Digest, Failure> {
-        let digest = digest(text);
-        if let Some(known) = self.scripts.get_mut(&digest) {
-            if stays && !std::mem::replace(&mut known.stays, true) {
+    ) -> Result<(Digest, Flags), Failure> {
+        let (digest, known) = self.digests.of(text, &self.scripts);
+        if let Some(known) = known {
+            let (flags, is_new) = (known.flags, stays && !known.stays);
+            if is_new && let Some(script) = self.scripts.get_mut(&digest) {
+                script.stays = true;
                 self.recent.retain(|recent| *recent != digest);
             }
-            return Ok(digest);
+            return Ok((digest, flags));
         }
         let (flags, code) = flags::of_script(text).map_err(|wrong| Failure::err(&wrong))?;
-        let compiled = self.vm(call)?.compile(&digest, code);
+        let compiled = self.vm(call.shared)?.compile(&digest, code);
         compiled.map_err(|error| {
             let text = answer::told(&error);
             Failure::err(&format!("Error compiling script (new function): {text}"))
@@ -159,8 +158,20 @@ impl Engine {
             self.scripts.remove(&oldest);
             self.forget(Some(&oldest));
         }
-        self.count(call);
-        Ok(digest)
+        self.count(call.shared);
+        Ok((digest, flags))
+    }
+
+    /// Brings the scripts into an interpreter that is new.
+    fn compile_again(&self) {
+        let Some(vm) = &self.vm else { return };
+        for (digest, script) in &self.scripts {
+            // It compiled before: what is against it now is a want of memory.
+            let compiled = flags::of_script(&script.text).map(|(_, code)| vm.compile(digest, code));
+            if !matches!(compiled, Ok(Ok(()))) {
+                tracing::warn!("script {} does not compile any more", shown(digest));
+            }
+        }
     }
 
     fn forget(&mut self, digest: Option<&[u8]>) {
@@ -176,12 +187,12 @@ impl Engine {
         self.scripts.clear();
         self.recent.clear();
         self.forget(None);
-        self.count(call);
+        self.count(call.shared);
     }
 
     /// Says anew what there is.
-    fn count(&self, call: &Call<'_>) {
-        let usage = &call.shared.scripts.usage;
+    fn count(&self, shared: &Shared) {
+        let usage = &shared.scripts.usage;
         let of = |len: usize| len as u64 + SCRIPT_OVERHEAD;
         let bytes = self.scripts.values().map(|script| of(script.text.len())).sum();
         usage.scripts.store(self.scripts.len() as u64, Relaxed);
@@ -191,38 +202,31 @@ impl Engine {
         usage.libraries.store(self.libraries.len() as u64, Relaxed);
         usage.functions.store(functions as u64, Relaxed);
         usage.function_bytes.store(bytes, Relaxed);
-        self.weigh(call);
+        self.weigh(shared);
     }
 
-    fn weigh(&self, call: &Call<'_>) {
+    fn weigh(&self, shared: &Shared) {
         let bytes = self.vm.as_ref().map_or(0, |vm| vm.lua.used_memory());
-        call.shared.scripts.usage.vm.store(bytes as u64, Relaxed);
+        shared.scripts.usage.vm.store(bytes as u64, Relaxed);
     }
 
     /// Runs a script that is known. Keys and arguments follow the third word of the call.
     pub(crate) fn eval(
         &mut self,
         call: &mut Call<'_>,
-        digest: &Digest,
+        (digest, flags): (&Digest, Flags),
         keys: usize,
         is_readonly: bool,
     ) -> Done {
-        let script = self.scripts.get(digest).ok_or(NO_SCRIPT)?;
-        let flags = script.flags;
-        let compiled = self.vm(call)?.script(digest).map_err(|error| failed(&error))?;
-        let function = match (compiled, self.scripts.get(digest)) {
-            (Some(function), _) => function,
-            // It was compiled for an interpreter that is gone.
-            (None, Some(script)) => {
-                let (_, code) = flags::of_script(&script.text).map_err(|it| Failure::err(&it))?;
-                let vm = self.vm.as_ref().ok_or(NO_SCRIPT)?;
-                vm.compile(digest, code).map_err(|error| failed(&error))?
-            }
-            (None, None) => return Err(NO_SCRIPT.into()),
-        };
-        let runs = Runs { function, flags, name: digest, is_function: false, is_readonly };
+        self.vm(call.shared)?;
+        let runs = Runs { flags, name: shown(digest), is_function: false, is_readonly };
         self.run(call, &runs, keys)
     }
+}
+
+/// A digest as text, which it is.
+fn shown(digest: &Digest) -> &str {
+    std::str::from_utf8(digest).unwrap_or_default()
 }
 
 fn failed(error: &mlua::Error) -> Failure {
@@ -231,14 +235,3 @@ fn failed(error: &mlua::Error) -> Failure {
 
 /// What is said of a digest that is not known.
 pub(crate) const NO_SCRIPT: &str = "NOSCRIPT No matching script. Please use EVAL.";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scripts_are_known_by_their_sha1() {
-        assert_eq!(&digest(b""), b"da39a3ee5e6b4b0d3255bfef95601890afd80709");
-        assert_eq!(&digest(b"return 1"), b"e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
-    }
-}

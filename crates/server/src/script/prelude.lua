@@ -46,6 +46,16 @@ local function wanted(name, what, value)
   error("bad argument #1 to '" .. name .. "' (" .. what .. " expected, got " .. got .. ")", 3)
 end
 
+-- What is behind a front, whole.
+local eval_globals
+local function all_behind(shown)
+  local table = behind[shown]
+  if table and table == eval_globals then
+    return table, table.KEYS, table.ARGV
+  end
+  return table
+end
+
 local function copied(table)
   local copy = {}
   for name, value in pairs(table) do
@@ -122,18 +132,18 @@ function base.getmetatable(value)
 end
 
 function base.next(table, name)
-  return next(behind[table] and copied(behind[table]) or table, name)
+  return next(behind[table] and copied((all_behind(table))) or table, name)
 end
 
 function base.pairs(table)
   if behind[table] then
-    return next, copied(behind[table]), nil
+    return next, copied((all_behind(table))), nil
   end
   return pairs(table)
 end
 
 function base.rawget(table, name)
-  return rawget(behind[table] or table, name)
+  return rawget(all_behind(table) or table, name)
 end
 
 function base.collectgarbage(option, argument)
@@ -223,7 +233,13 @@ local libraries = {
 }
 
 local NONEXISTENT = {
-  __index = function(_, name)
+  __index = function(globals, name)
+    if globals == eval_globals and (name == "KEYS" or name == "ARGV") then
+      -- Empty ones are made for those who ask.
+      local empty = {}
+      rawset(globals, name, empty)
+      return empty
+    end
     error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
   end,
 }
@@ -277,7 +293,11 @@ local function environment(redis, more)
   return shown, globals
 end
 
-local eval, eval_globals = environment(rust.eval_api)
+-- What Rust gives a run was made while there was no limit to memory.
+local limited, caught = rust.limited, rust.caught
+
+local eval
+eval, eval_globals = environment(rust.eval_api)
 local functions, function_globals = environment(rust.function_api)
 
 -- While a library is loaded it sees what it registers with, and nothing else.
@@ -298,37 +318,87 @@ local load_globals = setmetatable({}, NONEXISTENT)
 load_globals.redis = front(load_api)
 load_globals.server, load_globals._G = load_globals.redis, functions
 
-local world = { eval = eval, functions = functions }
+-- Scripts by their digest, functions by their name.
+local scripts, registered = {}, {}
+local world = { eval = eval, functions = functions, scripts = scripts, registered = registered }
 
 -- What runs: of all it returns the first value counts.
-local script, callback, call_keys, call_args
-local function run_script()
-  return (script())
-end
+local callback, call_keys, call_args
 local function run_callback()
   return (callback(call_keys, call_args))
+end
+
+local function all_but_first(first, ...)
+  return { first }, { ... }
+end
+
+-- The keys and the arguments: so many keys and then the arguments, or the two tables.
+local function split(count, ...)
+  if count == 0 then
+    return {}, { ... }
+  elseif count == 1 then
+    return all_but_first(...)
+  elseif type(count) == "table" then
+    return count, (...)
+  end
+  local keys, args = { ... }, {}
+  for at = count + 1, #keys do
+    args[at - count], keys[at] = keys[at], nil
+  end
+  return keys, args
+end
+
+-- The values of an array and how many they are; nil for another table, and for a long array.
+local FLAT_MAX = 100
+function world.flat(table)
+  if
+    getmetatable(table) ~= nil
+    or table.ok ~= nil
+    or table.err ~= nil
+    or table.double ~= nil
+    or table.map ~= nil
+    or table.set ~= nil
+    or table.big_number ~= nil
+    or table.verbatim_string ~= nil
+  then
+    return nil
+  end
+  local len = 0
+  while table[len + 1] ~= nil do
+    len = len + 1
+  end
+  if len <= FLAT_MAX then
+    return len, unpack(table, 1, len)
+  end
 end
 
 -- Runs the code of a library; true, or false and its error.
 function world.load_run(code, register)
   registers, metas[functions].__index = register, load_globals
-  local ok, value = xpcall(code, rust.caught)
+  local ok, value = xpcall(code, caught)
   registers, metas[functions].__index = nil, function_globals
   return ok, value
 end
 
 -- Runs a script; true and what it returns, or false and its error.
-function world.eval_run(f, keys, args)
-  script, eval_globals.KEYS, eval_globals.ARGV = f, keys, args
-  local ok, value = xpcall(run_script, rust.caught)
-  script, eval_globals.KEYS, eval_globals.ARGV = nil, nil, nil
+function world.eval_run(digest, count, ...)
+  limited()
+  local first, second = ...
+  if count == 1 and not second then
+    eval_globals.KEYS = { first }
+  elseif first then
+    eval_globals.KEYS, eval_globals.ARGV = split(count, ...)
+  end
+  local ok, value = xpcall(scripts[digest], caught)
+  eval_globals.KEYS, eval_globals.ARGV = nil, nil
   return ok, value
 end
 
--- Runs a function, or the code of a library.
-function world.function_run(f, keys, args)
-  callback, call_keys, call_args = f, keys, args
-  local ok, value = xpcall(run_callback, rust.caught)
+-- Runs a function.
+function world.function_run(name, ...)
+  limited()
+  callback, call_keys, call_args = registered[name], split(...)
+  local ok, value = xpcall(run_callback, caught)
   callback, call_keys, call_args = nil, nil, nil
   return ok, value
 end

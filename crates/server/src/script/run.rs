@@ -1,26 +1,27 @@
 //! One run: what surrounds it, what it is given, and what becomes of what it returns.
 
 use super::answer::{IS_COUNTED, NOT_ENOUGH_MEMORY};
+use super::convert::word;
 use super::flags::Flags;
 use super::host::Host;
-use super::running::Called;
+use super::library::folded;
 use super::vm::Vm;
 use super::{Engine, convert, failed};
 use crate::commands::{Call, Done, Failure, within};
-use mlua::{Function, MultiValue, Table, Value};
-use std::cell::RefCell;
+use mlua::{Table, Value, Variadic};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use wire::resp::Protocol;
+use wire::resp::{Command, Protocol};
+
+/// Words of a command that are given one by one; of more, tables are given.
+const WORDS_MAX: usize = 200;
 
 /// What is run: a script or a function, compiled, and what is said of it.
 #[derive(Debug)]
 pub(super) struct Runs<'a> {
-    pub(super) function: Function,
     pub(super) flags: Flags,
     /// What errors name: the digest of a script, the name of a function.
-    pub(super) name: &'a [u8],
+    pub(super) name: &'a str,
     pub(super) is_function: bool,
     /// It was called so that it may not write.
     pub(super) is_readonly: bool,
@@ -31,13 +32,12 @@ impl Engine {
     pub(super) fn run(&mut self, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> Done {
         permit(call, runs)?;
         let Some(vm) = &mut self.vm else { return Err(Failure::err("no interpreter")) };
-        let called = runs.is_function.then(|| Called {
-            name: runs.name.to_vec(),
-            command: call.args.iter_from(0).map(<[u8]>::to_vec).collect(),
-            since: std::time::Instant::now(),
-        });
         let scripts = &call.shared.scripts;
-        scripts.running.begin(called);
+        if runs.is_function {
+            scripts.running.begin_function(runs.name, call.args);
+        } else {
+            scripts.running.begin();
+        }
         let gate = call.shared.gate.script();
         let now_ms = call.shared.clock.micros().0 / 1_000;
         gate.begin(now_ms);
@@ -73,10 +73,8 @@ impl Engine {
                 Err(named(failed(&error).text(), runs.name))
             }
         };
-        if let Some(vm) = &mut self.vm {
-            vm.tidy();
-        }
-        self.weigh(call);
+        let bytes = self.vm.as_mut().map_or(0, Vm::tidy);
+        call.shared.scripts.usage.vm.store(bytes as u64, Relaxed);
         done
     }
 }
@@ -106,43 +104,24 @@ fn permit(call: &Call<'_>, runs: &Runs<'_>) -> Result<(), Failure> {
 }
 
 /// Runs something; an outer error is one of the interpreter, which is to be made anew.
-fn run_in(vm: &Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlua::Result<Done> {
-    let lua = &vm.lua;
-    let table = |words: &mut dyn Iterator<Item = &[u8]>| -> mlua::Result<Table> {
-        let table = lua.create_table()?;
-        for (at, word) in words.enumerate() {
-            table.raw_set(at + 1, lua.create_string(word)?)?;
-        }
-        Ok(table)
-    };
-    let (keys, args) = (
-        table(&mut call.args.iter_from(3).take(keys))?,
-        table(&mut call.args.iter_from(3 + keys))?,
-    );
-    let running = Arc::clone(&call.shared.scripts.running);
+fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlua::Result<Done> {
+    let mut buffers = std::mem::take(&mut vm.buffers);
     vm.is_three.store(false, Relaxed);
     let rights = (runs.flags, runs.is_readonly);
-    let (api, run) = if runs.is_function {
-        (&vm.function_api, &vm.function_run)
-    } else {
-        (&vm.eval_api, &vm.eval_run)
-    };
-    let host = RefCell::new(Host::new(call, &running, &vm.is_three, rights));
-    let (is_done, value) = lua.scope(|scope| {
-        let calls = scope.create_function(|lua, args: MultiValue| {
-            host.try_borrow_mut().map_err(mlua::Error::external)?.call(lua, &args)
-        })?;
-        let pcalls = scope.create_function(|lua, args: MultiValue| {
-            host.try_borrow_mut().map_err(mlua::Error::external)?.pcall(lua, args)
-        })?;
-        api.raw_set("call", calls)?;
-        api.raw_set("pcall", pcalls)?;
-        run.call::<(bool, Value)>((&runs.function, keys, args))
-    })?;
+    let (words, running) = (call.args, &*call.shared.scripts.running);
+    let mut host = Host::new(call, running, (&vm.is_three, &mut buffers), rights);
+    let ran = vm.unlimited(|| host.serve(|| start(vm, runs, words, keys)));
+    vm.buffers = buffers;
+    let (is_done, value) = ran??;
     let is_three = vm.is_three.load(Relaxed);
     let protocol = if is_three { Protocol::Resp3 } else { Protocol::Resp2 };
     if is_done {
-        convert::reply(&mut call.out, &value, protocol, 0)?;
+        let mut reply = || convert::reply(&mut call.out, &value, (protocol, &vm.flat), 0);
+        if value.is_table() {
+            vm.unlimited(reply)??;
+        } else {
+            reply()?;
+        }
         return Ok(Ok(()));
     }
     let Value::Table(wrong) = value else {
@@ -162,8 +141,31 @@ fn run_in(vm: &Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlua::R
     Ok(Ok(()))
 }
 
+/// Gives the prelude what is to be run, and its keys and arguments; whether it was done, and the
+/// value that it returned or what went wrong.
+fn start(vm: &Vm, runs: &Runs<'_>, words: Command<'_>, keys: usize) -> mlua::Result<(bool, Value)> {
+    let run = if runs.is_function { &vm.function_run } else { &vm.eval_run };
+    let name = folded(runs.name);
+    if let (4, Some(only)) = (words.len(), words.get(3)) {
+        return run.call((&*name, keys, word(only)));
+    }
+    if words.len() <= WORDS_MAX {
+        let words: Vec<_> = words.iter_from(3).map(word).collect();
+        return run.call((&*name, keys, Variadic::from(words)));
+    }
+    let table = |words: &mut dyn Iterator<Item = &[u8]>| -> mlua::Result<Table> {
+        let table = vm.lua.create_table()?;
+        for (at, text) in words.enumerate() {
+            table.raw_set(at + 1, word(text))?;
+        }
+        Ok(table)
+    };
+    let args = table(&mut words.iter_from(3 + keys))?;
+    run.call((&*name, table(&mut words.iter_from(3).take(keys))?, args))
+}
+
 /// The error that a table is, with its place.
-fn described(wrong: &Table, name: &[u8]) -> mlua::Result<Failure> {
+fn described(wrong: &Table, name: &str) -> mlua::Result<Failure> {
     let text = match wrong.raw_get::<Value>("err")? {
         Value::String(text) => text.as_bytes().to_vec(),
         _ => b"ERR unknown error".to_vec(),
@@ -179,6 +181,6 @@ fn described(wrong: &Table, name: &[u8]) -> mlua::Result<Failure> {
 }
 
 /// An error, and what it is an error of.
-fn named(text: &[u8], name: &[u8]) -> Failure {
-    [text, b" script: ", name].concat().into()
+fn named(text: &[u8], name: &str) -> Failure {
+    [text, b" script: ", name.as_bytes()].concat().into()
 }

@@ -3,19 +3,22 @@
 use crate::commands::Failure;
 use crate::shared::Shared;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+use wire::resp::{Command, Words};
 
 const NOTHING: u8 = 0;
 const SCRIPT: u8 = 1;
 const FUNCTION: u8 = 2;
 
-/// A function that runs: its name, the command that called it, and since when.
-#[derive(Clone, Debug)]
+/// Memory that a call of a function may keep for the next.
+const KEPT_MAX: usize = 4 << 10;
+
+/// A function that runs: its name, and the command that called it.
+#[derive(Debug, Default)]
 pub(crate) struct Called {
-    pub(crate) name: Vec<u8>,
-    pub(crate) command: Vec<Vec<u8>>,
-    pub(crate) since: Instant,
+    pub(crate) name: String,
+    pub(crate) command: Words,
 }
 
 /// What runs now.
@@ -23,7 +26,7 @@ pub(crate) struct Called {
 pub(crate) struct Running {
     kind: AtomicU8,
     has_written: AtomicBool,
-    called: Mutex<Option<Called>>,
+    called: Mutex<Called>,
     /// When a library that is loaded must be done.
     deadline: Mutex<Option<Instant>>,
 }
@@ -34,30 +37,35 @@ impl Running {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
-    /// Something begins: a function, if that is called.
-    pub(super) fn begin(&self, called: Option<Called>) {
-        let kind = if called.is_some() { FUNCTION } else { SCRIPT };
-        if called.is_some() {
-            *self.called.lock().unwrap_or_else(PoisonError::into_inner) = called;
-        }
-        self.has_written.store(false, Ordering::SeqCst);
-        self.kind.store(kind, Ordering::SeqCst);
+    /// A script begins.
+    pub(super) fn begin(&self) {
+        self.has_written.store(false, Ordering::Release);
+        self.kind.store(SCRIPT, Ordering::Release);
+    }
+
+    /// A function begins that a command has called.
+    pub(super) fn begin_function(&self, name: &str, command: Command<'_>) {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        called.name.clear();
+        called.name.push_str(name);
+        called.command.shrink_to(KEPT_MAX);
+        command.iter_from(0).for_each(|word| called.command.push(word));
+        self.has_written.store(false, Ordering::Release);
+        self.kind.store(FUNCTION, Ordering::Release);
     }
 
     /// It has ended.
     pub(super) fn end(&self) {
-        if self.kind.swap(NOTHING, Ordering::SeqCst) == FUNCTION {
-            *self.called.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        }
+        self.kind.store(NOTHING, Ordering::Release);
     }
 
     /// It carries out a command that may write.
     pub(super) fn writes(&self) {
-        self.has_written.store(true, Ordering::SeqCst);
+        self.has_written.store(true, Ordering::Release);
     }
 
     pub(super) fn has_written(&self) -> bool {
-        self.has_written.load(Ordering::SeqCst)
+        self.has_written.load(Ordering::Acquire)
     }
 
     /// Why it is to end, if it is.
@@ -76,16 +84,17 @@ impl Running {
     }
 
     /// The function that runs; an error if a script does.
-    pub(crate) fn function(&self) -> Result<Option<Called>, Failure> {
-        if self.kind.load(Ordering::SeqCst) == SCRIPT {
-            return Err(BUSY_WITH_SCRIPT.into());
+    pub(crate) fn function(&self) -> Result<Option<MutexGuard<'_, Called>>, Failure> {
+        match self.kind.load(Ordering::Acquire) {
+            NOTHING => Ok(None),
+            FUNCTION => Ok(Some(self.called.lock().unwrap_or_else(PoisonError::into_inner))),
+            _ => Err(BUSY_WITH_SCRIPT.into()),
         }
-        Ok(self.called.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
     /// Whether the script, or the function, that runs may be ended.
     fn may_end(&self, is_function: bool) -> Result<(), Failure> {
-        match self.kind.load(Ordering::SeqCst) {
+        match self.kind.load(Ordering::Acquire) {
             NOTHING => Err("NOTBUSY No scripts in execution right now.".into()),
             SCRIPT if is_function => Err(BUSY_WITH_SCRIPT.into()),
             FUNCTION if !is_function => Err("BUSY Redis is busy running a script. You can only \
@@ -120,11 +129,11 @@ mod tests {
     fn what_has_written_is_not_killed() {
         let running = Running::default();
         assert!(running.may_end(false).is_err(), "nothing runs");
-        running.begin(None);
+        running.begin();
         assert!(running.may_end(true).is_err(), "it is no function");
         running.writes();
         assert!(running.may_end(false).unwrap_err().text().starts_with(b"UNKILLABLE"));
-        running.begin(None);
+        running.begin();
         running.may_end(false).unwrap();
         assert!(running.ends(false).is_none() && running.ends(true).is_some());
         running.end();

@@ -4,6 +4,7 @@
 //! compiled is kept in tables of Lua, by name.
 
 use super::answer::{Answer, Wrong, answering, translated, type_name};
+use super::host::{self, Buffers};
 use super::random::Draws;
 use super::{api, bitop, cjson, cmsgpack, structs};
 use crate::shared::Shared;
@@ -28,13 +29,16 @@ const LIBRARIES: [StdLib; 3] = [StdLib::TABLE, StdLib::STRING, StdLib::MATH];
 /// The interpreter.
 pub(super) struct Vm {
     pub(super) lua: Lua,
-    /// Run a script, or a function or the code of a library.
+    /// Run a script, or a function.
     pub(super) eval_run: Function,
     pub(super) function_run: Function,
+    /// Runs the code of a library.
     pub(super) load_run: Function,
-    /// `redis` of scripts and of functions.
-    pub(super) eval_api: Table,
-    pub(super) function_api: Table,
+    /// Takes a table apart that is an array.
+    pub(super) flat: Function,
+    pub(super) buffers: Buffers,
+    /// Bytes that it may take.
+    memory_max: usize,
     /// Whether the script that runs chose version 3 for its replies.
     pub(super) is_three: Arc<AtomicBool>,
     /// Where scripts live, and where functions do.
@@ -62,7 +66,10 @@ impl Vm {
         let eval_api = api::table(&lua, &is_three)?;
         api::add_eval(&lua, &eval_api)?;
         let function_api = api::table(&lua, &is_three)?;
+        host::register(&lua, [&eval_api, &function_api])?;
         let rust = helpers(&lua)?;
+        let limited = move |lua: &Lua, ()| lua.set_memory_limit(memory_max).map(drop);
+        rust.raw_set("limited", lua.create_function(limited)?)?;
         rust.raw_set("eval_api", &eval_api)?;
         rust.raw_set("function_api", &function_api)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name(PRELUDE);
@@ -74,12 +81,13 @@ impl Vm {
             eval_run: world.raw_get("eval_run")?,
             function_run: world.raw_get("function_run")?,
             load_run: world.raw_get("load_run")?,
-            eval_api,
-            function_api,
+            flat: world.raw_get("flat")?,
+            buffers: Buffers::default(),
+            memory_max,
             is_three,
             functions: world.raw_get("functions")?,
-            scripts: lua.create_table()?,
-            registered: lua.create_table()?,
+            scripts: world.raw_get("scripts")?,
+            registered: world.raw_get("registered")?,
             eval,
             tidied: 0,
             lua,
@@ -105,16 +113,10 @@ impl Vm {
         })
     }
 
-    /// The script of that digest, if it is compiled.
-    pub(super) fn script(&self, digest: &[u8]) -> Result<Option<Function>> {
-        self.scripts.raw_get(self.lua.create_string(digest)?)
-    }
-
     /// Compiles a script.
-    pub(super) fn compile(&self, digest: &[u8], code: &[u8]) -> Result<Function> {
+    pub(super) fn compile(&self, digest: &[u8], code: &[u8]) -> Result<()> {
         let function = self.compiled(code, "@user_script", &self.eval)?;
-        self.scripts.raw_set(self.lua.create_string(digest)?, &function)?;
-        Ok(function)
+        self.scripts.raw_set(self.lua.create_string(digest)?, function)
     }
 
     /// Compiles a library.
@@ -132,13 +134,8 @@ impl Vm {
         if let Some(digest) = digest {
             return self.scripts.raw_set(self.lua.create_string(digest)?, Value::Nil);
         }
-        self.scripts = self.lua.create_table()?;
+        self.scripts.clear()?;
         self.lua.gc_collect()
-    }
-
-    /// The function of that name.
-    pub(super) fn function(&self, name: &[u8]) -> Result<Option<Function>> {
-        self.registered.raw_get(self.lua.create_string(name)?)
     }
 
     /// Registers a function, or forgets it.
@@ -146,13 +143,24 @@ impl Vm {
         self.registered.raw_set(self.lua.create_string(name)?, function)
     }
 
-    /// Gives back what scripts have left behind, where it is much.
-    pub(super) fn tidy(&mut self) {
-        if self.lua.used_memory() > 2 * self.tidied + TIDY_FROM {
-            // It fails where a finalizer does, and there are none.
-            let _ = self.lua.gc_collect();
-            self.tidied = self.lua.used_memory();
+    /// Does `f` with no limit to memory: what it gives the interpreter is as large as it is.
+    pub(super) fn unlimited<R>(&self, f: impl FnOnce() -> R) -> Result<R> {
+        self.lua.set_memory_limit(0)?;
+        let done = f();
+        self.lua.set_memory_limit(self.memory_max)?;
+        Ok(done)
+    }
+
+    /// Gives back what scripts have left behind, where it is much. The bytes it takes then.
+    pub(super) fn tidy(&mut self) -> usize {
+        let used = self.lua.used_memory();
+        if used <= 2 * self.tidied + TIDY_FROM {
+            return used;
         }
+        // It fails where a finalizer does, and there are none.
+        let _ = self.lua.gc_collect();
+        self.tidied = self.lua.used_memory();
+        self.tidied
     }
 }
 

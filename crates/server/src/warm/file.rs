@@ -35,6 +35,7 @@ pub(crate) enum Kind {
     Keys = 5,
     Evicted = 6,
     History = 7,
+    Libraries = 8,
 }
 
 impl Kind {
@@ -47,6 +48,7 @@ impl Kind {
             Self::Keys,
             Self::Evicted,
             Self::History,
+            Self::Libraries,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }

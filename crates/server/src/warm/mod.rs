@@ -15,6 +15,8 @@
 //! - Every block has a checksum, and the whole is read and checked before the first item of it is
 //!   believed (`file.rs`). A file that was cut short, has been damaged, or is of another version is
 //!   refused whole, with one line in the log; the cache then starts empty.
+//! - Libraries of functions stand before all items and are there for the first client: a function
+//!   that is missing is an error, and no miss.
 //! - Items of tenants that are no longer configured, and keys that now belong to another tenant,
 //!   stay behind.
 //!
@@ -194,6 +196,10 @@ impl<'a> Entry<'a> {
         }
     }
 }
+
+/// The code of functions, as FUNCTION LOAD brought it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Libraries(Vec<Box<[u8]>>);
 
 /// The trailer of the file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Reading: the file is taken away, checked as a whole, and its items are brought back.
 
 use super::file::{Broken, Kind, Reader};
-use super::{Entry, Head, Tail};
+use super::{Entry, Head, Libraries, Tail};
 use crate::collection;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
@@ -56,9 +56,16 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
     }
     let opened = Reader::new(file).and_then(|mut reader| {
         let head: Head = reader.value(Kind::Head)?;
-        Ok(Opened { reader, head })
+        let libraries = match reader.next()? {
+            (Kind::Libraries, payload) => postcard::from_bytes(payload).unwrap_or_default(),
+            _ => Libraries::default(),
+        };
+        let mut reader = reader.again()?;
+        reader.value::<Head>(Kind::Head)?;
+        Ok((Opened { reader, head }, libraries))
     });
-    let opened = opened.inspect_err(|why| refuse(path, why)).ok()?;
+    let (opened, libraries) = opened.inspect_err(|why| refuse(path, why)).ok()?;
+    load(shared, &libraries);
     let goes_on = opened.head.shards == shared.shards as u64;
     shared.store.begin_restore(if goes_on { opened.head.tick } else { 0 });
     shared.warm.restoring.store(true, Ordering::Release);
@@ -71,6 +78,15 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
     }
     shared.flush_due();
     Some(opened)
+}
+
+fn load(shared: &Shared, libraries: &Libraries) {
+    for code in &libraries.0 {
+        if let Err(failure) = shared.scripts.lock().load_library(shared, code, true) {
+            let text = String::from_utf8_lossy(failure.text()).into_owned();
+            tracing::warn!("a library of functions is not restored: {text}");
+        }
+    }
 }
 
 fn refuse(path: &Path, why: &Broken) {
@@ -139,7 +155,7 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                 }
                 break;
             }
-            (Kind::Head | Kind::Keys | Kind::Evicted, _) => {}
+            (Kind::Head | Kind::Libraries | Kind::Keys | Kind::Evicted, _) => {}
         }
     }
     Ok(counts)

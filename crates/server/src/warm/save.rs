@@ -1,7 +1,7 @@
 //! Writing: all items of the store, as a walk meets them.
 
 use super::file::{Kind, Writer, encode};
-use super::{Entry, Head, Tail, TenantHead, beside};
+use super::{Entry, Head, Libraries, Tail, TenantHead, beside};
 use crate::collection;
 use crate::replace::sync_folder;
 use crate::shared::Shared;
@@ -83,6 +83,10 @@ fn write_part(
 ) -> io::Result<(u64, Bytes)> {
     let mut writer = Writer::create(part)?;
     writer.block(Kind::Head, &encode(&head(shared))?)?;
+    let libraries = Libraries(shared.scripts.lock().codes());
+    if !libraries.0.is_empty() {
+        writer.block(Kind::Libraries, &encode(&libraries)?)?;
+    }
     if let Some(known) = shared.warm.take_left() {
         writer.block(Kind::Known, &encode(&known)?)?;
     }

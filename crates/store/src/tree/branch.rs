@@ -228,19 +228,33 @@ impl Branch {
         }
     }
 
-    /// Takes an entry out; what it was.
-    pub(super) fn remove(&mut self, spot: Spot<'_>, total: &mut u64) -> Old {
+    /// Takes an entry out, and shows its body before; what it was.
+    pub(super) fn remove(
+        &mut self,
+        spot: Spot<'_>,
+        total: &mut u64,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Old {
         let before = self.bytes();
         let old = match &mut self.node {
             Node::Leaf(bytes) => {
                 let found = leaf::find(bytes, spot);
                 let (len, dies) = found.old?;
+                if let Some(entry) = leaf::take(&mut &bytes[found.at..]) {
+                    visit(entry.body);
+                }
                 leaf::remove(bytes, found.at, len);
                 dies
             }
             Node::Inner(children) => {
-                let (at, spot) = Self::child(children, spot);
-                let old = children.get_mut(at)?.remove(spot, total)?;
+                let (at, spot) = match (spot, children.last()) {
+                    // The last is known without a look.
+                    (Spot::Position(position), Some(last)) if position + 1 == self.count => {
+                        (children.len() - 1, Spot::Position(last.count.saturating_sub(1)))
+                    }
+                    _ => Self::child(children, spot),
+                };
+                let old = children.get_mut(at)?.remove(spot, total, visit)?;
                 Self::tidy(children, at, total);
                 old
             }

@@ -32,19 +32,32 @@ pub(super) const fn allocated(bytes: usize) -> usize {
     bytes.next_multiple_of(bytes.next_power_of_two() / 8)
 }
 
-/// The entry at the front, which is taken away; none at the end.
-pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
-    let mut rest = *bytes;
-    let (mut word, mut shift) = (0u64, 0);
+/// The first word of the entry at the front, and what follows it.
+#[inline]
+fn word(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut rest, mut word, mut shift) = (bytes, 0u64, 0);
     loop {
         let (&byte, after) = rest.split_first()?;
         rest = after;
         word |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            break;
+            return Some((word, rest));
         }
         shift += 7;
     }
+}
+
+/// What follows the entry at the front; none at the end.
+#[inline]
+fn skip(bytes: &[u8]) -> Option<&[u8]> {
+    let (word, rest) = word(bytes)?;
+    let beside = (word & HAS_RANK) * 2 + (word & IS_MORTAL) * 8;
+    rest.get((beside + (word >> 2)) as usize..)
+}
+
+/// The entry at the front, which is taken away; none at the end.
+pub(super) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Entry<'a>> {
+    let (word, mut rest) = word(bytes)?;
     let (mut rank, mut dies) = (0, None);
     if word & HAS_RANK != 0 {
         let (ranked, after) = rest.split_first_chunk()?;
@@ -104,8 +117,8 @@ pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
         let at = bytes.len() - rest.len();
         let Some(entry) = take(&mut rest) else { return Found { at, old: None } };
         let order = match spot {
+            Spot::Position(position) => return find_behind(bytes, position),
             Spot::Probe(probe) => probe.order_of(&entry),
-            Spot::Position(position) => before.cmp(&position),
             Spot::Before(position) if before == position => Ordering::Greater,
             Spot::Before(_) => Ordering::Less,
         };
@@ -118,6 +131,18 @@ pub(super) fn find(bytes: &[u8], spot: Spot<'_>) -> Found {
             Ordering::Greater => return Found { at, old: None },
         }
     }
+}
+
+/// Looks for the entry behind so many: of those only the lengths are read.
+fn find_behind(bytes: &[u8], position: u64) -> Found {
+    let mut rest = bytes;
+    for _ in 0..position {
+        let Some(behind) = skip(rest) else { break };
+        rest = behind;
+    }
+    let at = bytes.len() - rest.len();
+    let dies = take(&mut rest).map(|entry| entry.dies);
+    Found { at, old: dies.map(|dies| (bytes.len() - rest.len() - at, dies)) }
 }
 
 /// How many entries stand before the place of an entry.

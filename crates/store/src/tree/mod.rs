@@ -344,7 +344,16 @@ impl Tree {
 
     /// Takes an entry out. Whether there was one.
     pub(crate) fn remove(&mut self, probe: &Probe<'_>) -> bool {
-        let old = self.root.remove(Spot::Probe(probe), &mut self.nodes);
+        self.take(Spot::Probe(probe), |_| ())
+    }
+
+    /// Takes the entry out behind so many, and shows its body before. Whether there was one.
+    pub(crate) fn remove_at(&mut self, position: u64, visit: impl FnMut(&[u8])) -> bool {
+        self.take(Spot::Position(position), visit)
+    }
+
+    fn take(&mut self, spot: Spot<'_>, mut visit: impl FnMut(&[u8])) -> bool {
+        let old = self.root.remove(spot, &mut self.nodes, &mut visit);
         let Some(old) = old else { return false };
         self.forget_mortal(u64::from(old.is_some()));
         self.lower();

@@ -94,6 +94,15 @@ proptest! {
                         *old = body;
                     }
                 }
+                6 => {
+                    // The last as often as any.
+                    let at = if count % 2 == 0 { model.len().saturating_sub(1) } else { at };
+                    let (before, mut shown) = (tree.bytes(), vec![]);
+                    let is_gone = tree.remove_at(at as u64, |body| shown.push(body.to_vec()));
+                    let there = (at < model.len()).then(|| model.remove(at));
+                    prop_assert!(is_gone == there.is_some() && tree.bytes() <= before);
+                    prop_assert!(shown.iter().eq(&there), "it is shown once");
+                }
                 2 | 3 => {
                     tree.insert(0, &body);
                     model.insert(0, body);

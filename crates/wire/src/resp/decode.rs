@@ -106,6 +106,11 @@ pub struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
+    /// A command whose arguments lie in `bytes` at `spans`.
+    pub(super) const fn new(bytes: &'a [u8], spans: &'a [Span]) -> Self {
+        Self { bytes, spans, consumed: 0 }
+    }
+
     /// Arguments, the name of the command included.
     pub const fn len(&self) -> usize {
         self.spans.len()

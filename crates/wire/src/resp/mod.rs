@@ -18,6 +18,7 @@ mod glance;
 mod inline;
 mod number;
 mod reply;
+mod words;
 
 pub use command::encode_command;
 pub use decode::{Command, Decoder, Limits, Malformed};
@@ -27,3 +28,4 @@ pub use glance::second_words;
 pub use inline::split_line;
 pub use number::parse_integer;
 pub use reply::{BadReply, Reply};
+pub use words::Words;
