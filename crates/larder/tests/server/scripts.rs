@@ -29,7 +29,14 @@ fn until(client: &mut Client, line: &str, wanted: &str) {
 
 #[test]
 fn a_script_that_does_not_end_is_killed() {
-    let server = serve("--busy-reply-threshold 50 --io-threads 3");
+    // By a client of another thread, and of its own.
+    for threads in [3, 1] {
+        kill_scripts(threads);
+    }
+}
+
+fn kill_scripts(threads: usize) {
+    let server = serve(&format!("--busy-reply-threshold 50 --io-threads {threads}"));
     let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
     assert!(two.ask("SCRIPT KILL").starts_with("-NOTBUSY"));
     for script in [
@@ -46,6 +53,30 @@ fn a_script_that_does_not_end_is_killed() {
         until(&mut two, "GET x", "$-1");
         assert_eq!(eval(&mut one, "return 1"), ":1\r\n", "what follows is not ended");
     }
+}
+
+/// With a single thread its other clients are answered meanwhile, each in order, and what the
+/// script's own client sends waits.
+#[test]
+fn clients_of_the_thread_of_a_script_are_answered() {
+    let server = serve("--busy-reply-threshold 50 --io-threads 1");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    two.ask("SET x 1");
+    begin(&mut one, "redis.call('get', 'x') while true do end");
+    one.send(b"INCR x\r\n");
+    until(&mut two, "GET x", "-BUSY");
+    one.send(b"INCR x\r\n");
+    two.send(b"GET x\r\nMULTI\r\nGET x\r\nDISCARD\r\n");
+    let starts = ["-BUSY", "+OK", "-BUSY", "+OK"];
+    assert!(starts.iter().all(|start| two.reply().starts_with(start.as_bytes())));
+    let mut three = Client::new(server.addr());
+    assert!(three.ask("GET x").starts_with("-BUSY"), "who comes meanwhile as well");
+    drop(three);
+    assert_eq!(two.ask("SCRIPT KILL"), "+OK\r\n");
+    assert!(one.reply().starts_with(b"-ERR Script killed"));
+    assert_eq!([one.reply(), one.reply()], [b":2\r\n", b":3\r\n"]);
+    until(&mut two, "INFO clients", "$");
+    assert_eq!(two.info("connected_clients"), "2");
 }
 
 /// What has written is not ended half way.
