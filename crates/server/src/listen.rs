@@ -14,7 +14,7 @@ use mio::{Events, Interest, Poll, Token};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn open_address(
     tls: bool,
     listeners: &mut Vec<Listener>,
 ) -> Result<(), Error> {
-    let listener = listen(address, settings.tcp_backlog)
+    let listener = listen(address, settings)
         .map_err(|error| Error(format!("cannot listen on {address}: {error}: choose another")))?;
     let number = listener.local_addr().map_or(address.port(), |address| address.port());
     listeners.push(Listener::Tcp(listener, Port { number, speaks: Speaks::Memcached, tls }));
@@ -118,7 +118,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
             })?,
         };
         let address = SocketAddr::new(ip, chosen);
-        match listen(address, settings.tcp_backlog) {
+        match listen(address, settings) {
             Ok(listener) => {
                 // A free port is chosen once, for all addresses.
                 chosen = listener.local_addr().map_or(chosen, |address| address.port());
@@ -142,7 +142,7 @@ fn open_port(settings: &Settings, port: Port, listeners: &mut Vec<Listener>) -> 
     Ok(())
 }
 
-fn listen(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
+fn listen(address: SocketAddr, settings: &Settings) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -154,8 +154,9 @@ fn listen(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
         // time for each reply. Connections inherit it.
         let _ = socket.set_tcp_congestion(b"reno");
     }
+    hand_down(&socket, settings.tcp_keepalive);
     socket.bind(&SockAddr::from(address))?;
-    socket.listen(backlog)?;
+    socket.listen(settings.tcp_backlog)?;
     Ok(TcpListener::from_std(socket.into()))
 }
 
@@ -246,6 +247,20 @@ impl Listener {
     }
 }
 
+/// What connections inherit from where they are accepted: replies are sent at once, and silent
+/// clients are looked after every `keepalive` seconds, if that is not 0.
+fn hand_down(listener: &impl AsFd, keepalive: u64) {
+    let socket = SockRef::from(listener);
+    let _ = socket.set_tcp_nodelay(true);
+    let _ = socket.set_keepalive(keepalive > 0);
+    if keepalive > 0 {
+        let time = Duration::from_secs(keepalive);
+        let third = Duration::from_secs((keepalive / 3).max(1));
+        let probes = TcpKeepalive::new().with_time(time).with_interval(third);
+        let _ = socket.set_tcp_keepalive(&probes.with_retries(3));
+    }
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path, _) = self {
@@ -260,6 +275,8 @@ pub(crate) struct Acceptor {
     listeners: Vec<Listener>,
     shared: Arc<Shared>,
     next: usize,
+    /// As it is handed down to connections.
+    keepalive: u64,
 }
 
 /// Ends an [`Acceptor`].
@@ -282,7 +299,8 @@ impl Acceptor {
                 }
             }
         }
-        Ok((Self { poll, listeners, shared, next: 0 }, bell))
+        let keepalive = shared.view().settings.tcp_keepalive;
+        Ok((Self { poll, listeners, shared, next: 0, keepalive }, bell))
     }
 
     /// Accepts until the server ends.
@@ -312,6 +330,15 @@ impl Acceptor {
 
     /// Accepts all that wait at a listener; false where the machine refused.
     fn accept_all(&mut self, at: usize) -> bool {
+        let keepalive = self.shared.view().settings.tcp_keepalive;
+        if self.keepalive != keepalive {
+            self.keepalive = keepalive;
+            for listener in &self.listeners {
+                if let Listener::Tcp(listener, _) = listener {
+                    hand_down(listener, keepalive);
+                }
+            }
+        }
         loop {
             match self.listeners[at].accept() {
                 Ok((stream, peer, ip)) => self.hand_over(stream, peer, ip),
@@ -349,16 +376,6 @@ impl Acceptor {
             });
             return;
         }
-        if let Stream::Tcp(stream) = &stream {
-            let socket = SockRef::from(stream);
-            let _ = socket.set_tcp_nodelay(true);
-            if settings.tcp_keepalive > 0 {
-                let time = Duration::from_secs(settings.tcp_keepalive);
-                let third = Duration::from_secs((settings.tcp_keepalive / 3).max(1));
-                let probes = TcpKeepalive::new().with_time(time).with_interval(third);
-                let _ = socket.set_tcp_keepalive(&probes.with_retries(3));
-            }
-        }
         if peer.tls {
             let Some(config) = &view.tls else { return };
             let Stream::Tcp(socket) = stream else { return };
@@ -380,15 +397,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_accepted_over_loopback_is_not_paced() {
+    fn connections_inherit_what_is_set_where_they_are_accepted() {
         for address in ["127.0.0.1:0", "[::1]:0"] {
-            let Ok(listener) = listen(address.parse().unwrap(), 16) else {
+            let Ok(listener) = listen(address.parse().unwrap(), &Settings::default()) else {
                 eprintln!("skipped: {address} does not exist here");
                 continue;
             };
             let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (accepted, _) = listener.accept().unwrap();
-            let name = SockRef::from(&accepted).tcp_congestion().unwrap();
+            let socket = SockRef::from(&accepted);
+            assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), Duration::from_secs(300));
+            let name = socket.tcp_congestion().unwrap();
             assert!(name.starts_with(b"reno"), "{}", String::from_utf8_lossy(&name));
         }
     }

@@ -84,7 +84,7 @@ fn clients_of_the_thread_of_a_script_are_answered() {
 fn a_script_that_wrote_is_not_killed() {
     let server = serve("--busy-reply-threshold 20 --io-threads 3");
     let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
-    let script = "redis.call('set', 'x', 1) local till = os.clock() + 1 \
+    let script = "redis.call('set', 'x', 1) local till = os.clock() + 3 \
                   while os.clock() < till do end return redis.call('incr', 'x')";
     begin(&mut one, script);
     until(&mut two, "GET x", "-BUSY");
