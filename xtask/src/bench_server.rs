@@ -4,8 +4,9 @@
 //! unlike requests a second, it does not depend on who else uses the machine's cores. Servers run
 //! with one thread each on one core, redis-benchmark on another.
 //!
-//! Beside redis-server, each in its turn, medians of some rounds: the difference is large. One
-//! request in eleven is a SET, from clients of their own, the others are GETs.
+//! Beside redis-server, or another server that takes its arguments, each in its turn, medians of
+//! some rounds: the difference is large. Larder is measured over both drivers of its event loop.
+//! One request in eleven is a SET, from clients of their own, the others are GETs.
 //!
 //! The loop's share is small, and a shared machine drifts by more from one second to the next; two
 //! processes of one program differ as well, by where their memory happens to lie. So two Larders
@@ -33,6 +34,8 @@ const DEPTHS: [(u32, u32); 2] = [(1, 200_000), (16, 1_000_000)];
 const MIXED: [(u32, u32); 3] = [(1, 220_000), (16, 1_100_000), (64, 2_200_000)];
 /// Connections that write and that read, and the share of the requests of each.
 const SIDES: [(&str, u32, u32); 2] = [("set", 5, 1), ("get", 45, 10)];
+/// Keys of the requests.
+const KEYS: &str = "1000000";
 /// Bytes of a value.
 const VALUE: &str = "200";
 const COMMANDS: [&str; 2] = ["set", "get"];
@@ -45,23 +48,29 @@ const LOAD: Duration = Duration::from_secs(4);
 /// Requests of each command before anything is measured: tables have grown.
 const WARM_UP: u32 = 2_000_000;
 
-struct Server {
+pub(crate) struct Server {
     name: String,
-    process: Process,
+    pub(crate) process: Process,
 }
 
 impl Server {
-    /// Starts `command --port PORT` on the first core.
-    fn start(name: &str, command: &[&str]) -> Result<Self> {
+    /// Starts `command --port PORT` on these cores.
+    pub(crate) fn start(name: &str, cores: &str, command: &[&str]) -> Result<Self> {
         let port = free_port()?;
         let mut taskset = Command::new("taskset");
-        taskset.args(["-c", "0"]).args(command).args(["--port", &port.to_string()]);
+        let flag = if command[0].contains("memcached") { "-p" } else { "--port" };
+        taskset.args(["-c", cores]).args(command).args([flag, &port.to_string()]);
         let process = Process::start(taskset.stderr(Stdio::null()), port)?;
         Ok(Self { name: name.into(), process })
     }
 
+    /// What tables call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Seconds the kernel has charged to the threads of the server.
-    fn cpu_seconds(&self) -> Result<f64> {
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         let mut nanos = 0u64;
         for thread in fs::read_dir(format!("/proc/{}/task", self.process.child.id()))? {
             let text = fs::read_to_string(thread?.path().join("schedstat"))?;
@@ -84,7 +93,7 @@ impl Server {
     /// Starts so many clients that send so many requests.
     fn load(&self, command: &str, clients: &str, depth: u32, requests: u32) -> Result<Child> {
         Command::new("taskset")
-            .args(["-c", "1", "redis-benchmark", "-q", "-c", clients, "-r", "100000", "-d", VALUE])
+            .args(["-c", "1", "redis-benchmark", "-q", "-c", clients, "-r", KEYS, "-d", VALUE])
             .args(["-p", &self.process.port.to_string(), "-t", command])
             .args(["-n", &requests.to_string(), "-P", &depth.to_string()])
             .stdout(Stdio::null())
@@ -162,7 +171,7 @@ impl Pair {
     }
 }
 
-fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -175,40 +184,54 @@ fn spread(values: &[f64]) -> String {
     format!("{:.3} ({low:.3} to {high:.3})", median(values))
 }
 
-/// A Larder of one thread that has room for every key, with its tables grown.
-fn larder(name: &str) -> Result<Server> {
+/// The arguments of a server that keeps a cache as Redis does.
+pub(crate) const AS_REDIS: [&str; 6] =
+    ["--maxmemory", "2gb", "--maxmemory-policy", "allkeys-lru", "--save", ""];
+
+/// The binary that is measured.
+pub(crate) fn binary() -> String {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    format!("{target}/release/larder")
+}
+
+/// A Larder of one thread that has room for every key, with its tables grown.
+fn larder(name: &str, more: &str) -> Result<Server> {
     let words = format!(
-        "{target}/release/larder serve --maxmemory 1gb --io-threads 1 --http-port 0 --recipe static"
+        "{} serve --maxmemory 2gb --io-threads 1 --http-port 0 --recipe static {more}",
+        binary()
     );
-    let server = Server::start(name, &words.split(' ').collect::<Vec<_>>())?;
+    let server = Server::start(name, "0", &words.split_whitespace().collect::<Vec<_>>())?;
     server.warm_up()?;
     Ok(server)
 }
 
-/// Prints what a request costs a plain Larder and redis-server.
-fn beside_redis() -> Result<()> {
-    let words = "redis-server --maxmemory 1gb --maxmemory-policy allkeys-lru --save";
-    let mut words: Vec<&str> = words.split(' ').collect();
-    words.push("");
-    let redis = Server::start("redis-server", &words)?;
-    redis.warm_up()?;
-    let larder = larder("larder")?;
+/// Prints what a request costs a plain Larder, by each driver, and another server.
+fn beside(other: &str) -> Result<()> {
+    let words: Vec<&str> = std::iter::once(other).chain(AS_REDIS).collect();
+    let theirs = Server::start("other", "0", &words)?;
+    theirs.warm_up()?;
+    let ours = [larder("io_uring", "--io-uring yes")?, larder("epoll", "--io-uring no")?];
     println!("µs of server CPU a request, 50 clients, {VALUE} bytes, medians of {ROUNDS}\n");
-    println!("depth      redis     larder   larder/redis");
+    println!("beside {other}\n\ndepth   driver     theirs   larder   larder/theirs");
     for (depth, requests) in MIXED {
-        let (mut theirs, mut ours, mut ratios) = (vec![], vec![], vec![]);
+        let mut costs = [vec![], vec![]];
+        let mut base = vec![];
         for _ in 0..ROUNDS {
-            theirs.push(redis.measure(depth, requests)?);
-            ours.push(larder.measure(depth, requests)?);
-            ratios.push(ours[ours.len() - 1] / theirs[theirs.len() - 1]);
+            base.push(theirs.measure(depth, requests)?);
+            for (server, costs) in ours.iter().zip(&mut costs) {
+                costs.push(server.measure(depth, requests)?);
+            }
         }
-        println!(
-            "{depth:>5} {:>10.3} {:>10.3}   {}",
-            median(&theirs),
-            median(&ours),
-            spread(&ratios)
-        );
+        for (server, costs) in ours.iter().zip(&costs) {
+            let ratios: Vec<_> = costs.iter().zip(&base).map(|(cost, base)| cost / base).collect();
+            println!(
+                "{depth:>5}   {:<8} {:>8.2} {:>8.2}   {}",
+                server.name,
+                median(&base),
+                median(costs),
+                spread(&ratios)
+            );
+        }
     }
     Ok(())
 }
@@ -217,7 +240,7 @@ fn beside_redis() -> Result<()> {
 fn the_loop() -> Result<()> {
     println!("\nserver CPU a request with the loop by without it, medians of {EXCHANGES}\n");
     println!("depth command   on/off                     off/off");
-    let pair = Pair([larder("one larder")?, larder("other larder")?]);
+    let pair = Pair([larder("one larder", "")?, larder("other larder", "")?]);
     for (depth, requests) in DEPTHS {
         for command in COMMANDS {
             let (mut on, mut off) = (vec![], vec![]);
@@ -232,12 +255,18 @@ fn the_loop() -> Result<()> {
     Ok(())
 }
 
-/// Runs all and prints both tables, or the first.
-pub(crate) fn run(only_beside: bool) -> Result<()> {
+/// Builds what is measured; two cores are needed.
+pub(crate) fn prepare() -> Result<()> {
     super::run("cargo build --release --quiet", &[])?;
     if thread::available_parallelism()?.get() < 2 {
         bail!("two cores are needed: one for the server, one for its clients");
     }
-    beside_redis()?;
-    if only_beside { Ok(()) } else { the_loop() }
+    Ok(())
+}
+
+/// Prints what a request costs beside `other`, or both tables beside redis-server.
+pub(crate) fn run(other: Option<&str>) -> Result<()> {
+    prepare()?;
+    beside(other.unwrap_or("redis-server"))?;
+    if other.is_some() { Ok(()) } else { the_loop() }
 }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod attach;
+mod bench_network;
 mod bench_server;
 mod curves;
 mod live;
@@ -26,8 +27,13 @@ Usage: cargo x <chore>
   ci       everything CI runs: format, lints, tests, documentation, loom, Miri, licences
   golden   write the golden files anew; then look at the diff
   bench    processor time a request, beside redis-server, with the loop on and off
-  bench redis
-           the first of these alone
+  bench redis [SERVER]
+           the first of these alone, beside redis-server or SERVER, which may be a valkey-server
+  bench tails SERVER
+           latencies beside SERVER at 50 and 80 % of the load that it sustains, with evictions, keys
+           that expire together, and dumps
+  bench threads SERVER [MEMCACHED]
+           processor time a request with one thread and with two, beside SERVER and memcached
   bench attach mix SERVER MEMORY TRACE TRACE TRACE
            three tenants played to that server with the module and without: misses and waiting
   bench attach instructions|throughput SERVER
@@ -122,8 +128,15 @@ fn main() -> Result<()> {
             )
         }
         Some("bench") => match words.next().as_deref() {
-            None => bench_server::run(false),
-            Some("redis") => bench_server::run(true),
+            None => bench_server::run(None),
+            Some("redis") => {
+                bench_server::run(Some(words.next().as_deref().unwrap_or("redis-server")))
+            }
+            Some("tails") => bench_network::tails(&words.next().context("which SERVER?")?),
+            Some("threads") => {
+                let server = words.next().context("which SERVER?")?;
+                bench_network::threads(&server, words.next().as_deref().unwrap_or("memcached"))
+            }
             Some("attach") => attach::run(words),
             Some("store") => {
                 run("cargo run --release --quiet --manifest-path bench/Cargo.toml", &[])
@@ -143,8 +156,8 @@ fn main() -> Result<()> {
                 run(&format!("{line} {what}"), &[])
             }
             Some(other) => bail!(
-                "'{other}' is not measured: say redis, attach, memcached [S], store, policies, \
-                 evictions, hits, lhd TRACE…, victims TRACE or nothing"
+                "'{other}' is not measured: say redis, tails, threads, attach, memcached [S], \
+                 store, policies, evictions, hits, lhd TRACE…, victims TRACE or nothing"
             ),
         },
         Some("curves") => {
