@@ -385,8 +385,12 @@ pub(crate) fn all() -> impl ExactSizeIterator<Item = &'static Command> {
 #[inline]
 pub(crate) fn may_run_scripts(command: &resp::Command<'_>) -> bool {
     let name = command.get(0).unwrap_or_default();
-    let begins = |with: &[u8]| name.get(..with.len()).is_some_and(|n| n.eq_ignore_ascii_case(with));
-    begins(b"ev") || begins(b"fc") || begins(b"exec")
+    let [first, second, ..] = *name else { return false };
+    match [first | 0x20, second | 0x20] {
+        [b'e', b'v'] | [b'f', b'c'] => true,
+        [b'e', b'x'] => name.get(2).is_some_and(|third| third | 0x20 == b'e'),
+        _ => false,
+    }
 }
 
 /// Carries out one command and writes its reply. The command's number, if there is such a command.

@@ -204,10 +204,13 @@ impl Bucket {
     #[inline]
     fn matches(&self, fingerprint: u16) -> u32 {
         use std::arch::x86_64 as x86;
-        let [a, b, c, d, e, f, g, h] = self.entries.map(|entry| entry.addr() as i64);
+        let [a, b, c, d, e, f, g, h] = self.entries;
         // SAFETY: every such processor has SSE2.
         unsafe {
-            let two = |low, high| x86::_mm_castsi128_ps(x86::_mm_set_epi64x(high, low));
+            let two = |low: *mut u8, high: *mut u8| {
+                let words = x86::_mm_set_epi64x(high.addr() as i64, low.addr() as i64);
+                x86::_mm_castsi128_ps(words)
+            };
             // The upper halves of four entries, and of these the upper halves: the fingerprints.
             let four = |low, high| {
                 let tops = x86::_mm_shuffle_ps::<0b11_01_11_01>(low, high);
