@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tune::periodic::Turn;
 use tune::pilot::{SIZES, Status, Trial};
+use tune::planner::guard;
 use tune::snapshot::Candidate;
 use tune::{Pilot, PoolStep, Recipe, recipe};
 
@@ -235,17 +236,46 @@ fn tenants_told(pilot: &Pilot, tenants: usize) -> Vec<Told> {
     (0..tenants as TenantId).map(of).collect()
 }
 
-/// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep.
+/// Logs what a plan has to say beside its figures, once: a promise that memory cannot keep. How the
+/// policies of a guard compare is nobody's fault: LARDER PLAN has that.
 fn say(before: &Shown, status: &Status) {
-    let notes = |status: &Status| status.plan.as_ref().map_or(vec![], |plan| plan.notes.clone());
+    let notes = |status: &Status| match &status.plan {
+        Some(plan) if plan.planner != guard::SPEC.name => plan.notes.clone(),
+        _ => vec![],
+    };
     let known = before.status.as_ref().map_or(vec![], notes);
-    for note in notes(status).iter().filter(|note| !known.contains(note)) {
+    for note in unsaid(&known, &notes(status)) {
         tracing::warn!("the plan: {note}");
     }
+}
+
+/// The notes that were not among the `known`. One that comes again with other figures is the same:
+/// a plan is made every second, and what a promise needs is a little other in each.
+fn unsaid<'a>(known: &[String], notes: &'a [String]) -> Vec<&'a String> {
+    let is_figure = |word: &str| word.trim_end_matches([';', ',']).parse::<f64>().is_ok();
+    let words = |note: &String| -> Vec<String> {
+        note.split(' ').filter(|word| !is_figure(word)).map(str::to_owned).collect()
+    };
+    let known: Vec<_> = known.iter().map(words).collect();
+    notes.iter().filter(|note| !known.contains(&words(note))).collect()
 }
 
 /// Memory in use and the limit that is divided.
 pub(crate) fn memory(shared: &Shared) -> (Bytes, Bytes) {
     let store = &shared.store;
     (store.used(), store.limit().saturating_sub(store.reserve()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_said_again_only_where_more_than_its_figures_changed() {
+        let note = |name: &str, need: &str| format!("{name}: 70.0 % hits needs {need} MiB");
+        let before = [note("web2", "1.95")];
+        let after = [note("web2", "2.01"), note("web3", "2.01")];
+        assert_eq!(unsaid(&[], &before), [&before[0]]);
+        assert_eq!(unsaid(&before, &after), [&after[1]]);
+    }
 }

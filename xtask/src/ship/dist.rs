@@ -33,7 +33,7 @@ pub(super) const WHOLE: &[(&str, &str)] = &[
 /// 2.36 of glibc is the first that knows of that, of 2022.
 const PACKED: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
 
-/// Code that is the same twice, once. Rust's own linker does that, which is for this alone.
+/// Code that is the same twice, once. Rust's own linker does that.
 const FOLDED: &str = "-C link-arg=-Wl,--icf=all";
 
 /// What is linked with nothing of the system.
@@ -59,7 +59,8 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
 pub(super) fn build(is_static: bool) -> Result<PathBuf> {
     let line = "cargo rustc -p larder --bin larder --profile dist";
     if is_static {
-        run_line(&format!("{line} --target {MUSL} -- {PACKED}"), WHOLE).with_context(|| {
+        let linked = format!("{PACKED} {} {FOLDED}", own_linker()?);
+        run_line(&format!("{line} --target {MUSL} -- {linked}"), WHOLE).with_context(|| {
             format!("a static build needs `rustup target add {MUSL}` and Debian's musl-tools")
         })?;
     } else if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
@@ -69,6 +70,18 @@ pub(super) fn build(is_static: bool) -> Result<PathBuf> {
     }
     let folder = if is_static { target()?.join(MUSL) } else { target()? };
     Ok(folder.join("dist/larder"))
+}
+
+/// What has the C compiler link with Rust's own linker where that is not the default.
+fn own_linker() -> Result<String> {
+    let told = Command::new("rustc").args(["--print", "sysroot", "--print", "host-tuple"]).output();
+    let told = String::from_utf8(told.context("rustc is not installed")?.stdout)?;
+    let Some((sysroot, host)) = told.trim().split_once('\n') else {
+        bail!("rustc does not say where it lies: {told:?}");
+    };
+    let folder = Path::new(sysroot).join("lib/rustlib").join(host).join("bin/gcc-ld");
+    ensure!(folder.join("ld.lld").exists(), "there is no linker in {}", folder.display());
+    Ok(format!("-C link-arg=-B{} -C link-arg=-fuse-ld=lld", folder.display()))
 }
 
 /// Takes the symbols out of a binary: both files then lie in `folder`. Says where the binary is.

@@ -58,7 +58,8 @@ impl Gain {
     }
 
     fn words(self) -> String {
-        let percent = |share: f64| format!("{:.0}", 100.0 * share);
+        // Of a little less than nothing, a rounded 0 keeps the sign unless 0 is added.
+        let percent = |share: f64| format!("{:.0}", (100.0 * share).round() + 0.0);
         if self.is_worth() {
             let (low, high) = (percent(self.low), percent(self.high));
             return format!("{} % less ({low} to {high} %)", percent(self.share));
@@ -356,5 +357,16 @@ impl fmt::Display for Advice {
             f.write_str(&wrapped(&command, ""))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_to_nothing_has_no_sign() {
+        let gain = Gain { share: 0.0, low: 0.0, high: 0.001 };
+        assert_eq!(gain.words(), "no clear difference (between 0 and 0 % more)");
     }
 }
