@@ -147,7 +147,9 @@ fn start_log(settings: &Settings) -> Result<(), Error> {
         Level::Warning => LevelFilter::WARN,
         Level::Nothing => LevelFilter::OFF,
     };
+    // Whoever reads the log may be gone: to tell that would fail as well, and end the thread.
     let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
+    let log = log.log_internal_errors(false);
     if settings.logfile.is_empty() {
         log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
     } else {
