@@ -79,6 +79,30 @@ fn clients_of_the_thread_of_a_script_are_answered() {
     assert_eq!(two.info("connected_clients"), "2");
 }
 
+/// The client of a script has sent much before it and behind it, in pieces: none is lost.
+#[test]
+fn what_surrounds_a_long_script_is_answered() {
+    for driver in ["auto", "no"] {
+        let server =
+            serve(&format!("--busy-reply-threshold 50 --io-threads 1 --io-uring {driver}"));
+        let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+        let before = format!("SET y {}\r\n", "y".repeat(200)).repeat(200);
+        let script = "EVAL \"while true do end\" 0\r\n";
+        one.send((before + script + &"INCR x\r\n".repeat(6_000)).as_bytes());
+        until(&mut two, "GET x", "-BUSY");
+        std::thread::sleep(Duration::from_millis(100));
+        one.send(b"INCR x\r\n");
+        assert_eq!(two.ask("SCRIPT KILL"), "+OK\r\n");
+        for _ in 0..200 {
+            assert_eq!(one.reply(), b"+OK\r\n");
+        }
+        assert!(one.reply().starts_with(b"-ERR Script killed"));
+        for number in 1..=6_001 {
+            assert_eq!(one.reply(), format!(":{number}\r\n").as_bytes());
+        }
+    }
+}
+
 /// What has written is not ended half way.
 #[test]
 fn a_script_that_wrote_is_not_killed() {

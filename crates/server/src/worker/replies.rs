@@ -96,18 +96,20 @@ impl Worker {
         if connection.session.closing { Err(End::Closed) } else { Ok(()) }
     }
 
-    /// Hands the gathered replies to the driver.
+    /// Hands the gathered replies to the driver; not those of a client whose script runs.
     pub(super) fn gather(&mut self) {
         let mut driver = self.driver.borrow_mut();
-        for at in self.work.gathered.drain(..) {
-            if let Some(connection) = &mut self.work.connections[at]
+        let (connections, away) = (&mut self.work.connections, self.stands_in_for);
+        self.work.gathered.retain(|&at| {
+            if let Some(connection) = &mut connections[at]
                 && connection.is_gathered
             {
                 let replies = connection.take_gathered();
                 let place = Place { at, id: connection.session.client.id };
                 driver.gather(&connection.stream, place, replies);
             }
-        }
+            Some(at) == away
+        });
     }
 
     /// Sends what is gathered if many clients wait for it.

@@ -78,10 +78,17 @@ impl Worker {
             // The loop itself ends for it, later.
             return;
         }
-        let mut aside = VecDeque::new();
+        // What is about the script's client stays as it is, and in its order.
+        let away = self.stands_in_for;
+        let work = &mut self.work;
+        let batch = std::mem::take(&mut work.batch).into_iter();
+        let (arrivals, others) = batch.partition(|arrival| Some(arrival.place.at) == away);
+        work.batch = others;
+        let mut again: Vec<_> = work.again.extract_if(.., |at| Some(*at) == away).collect();
+        let mut events = VecDeque::new();
         while let Some(event) = self.work.events.pop_front() {
-            if event.at().is_some() && event.at() == self.stands_in_for {
-                aside.push_back(event);
+            if event.at().is_some() && event.at() == away {
+                events.push_back(event);
             } else {
                 self.event(event);
             }
@@ -93,7 +100,9 @@ impl Worker {
         self.gather();
         self.send_gathered();
         self.end_sent();
-        aside.append(&mut self.work.events);
-        self.work.events = aside;
+        self.work.batch = arrivals;
+        self.work.again.append(&mut again);
+        events.append(&mut self.work.events);
+        self.work.events = events;
     }
 }
