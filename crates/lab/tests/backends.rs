@@ -93,7 +93,7 @@ fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
 #[test]
 fn postgres() {
     let Some(server) = Postgres::start().unwrap() else {
-        eprintln!("skipped: no postgres is installed");
+        skip::skip("postgres", "apt-get install postgresql");
         return;
     };
     let client = postgres::Client::connect(&server.url(), postgres::NoTls).unwrap();
@@ -112,7 +112,7 @@ fn postgres() {
 #[test]
 fn mariadb() {
     let Some(server) = MariaDb::start().unwrap() else {
-        eprintln!("skipped: no mariadbd is installed");
+        skip::skip("mariadbd", "apt-get install mariadb-server");
         return;
     };
     let client = std::cell::RefCell::new(mysql::Conn::new(server.url().as_str()).unwrap());

@@ -59,7 +59,7 @@ fn compare(comparison: &str, fits: impl Fn(f64, f64) -> bool) {
         let &Figure { trace, requests: limit, ignore_size, .. } = &alike[0];
         let path = folder.join(format!("{trace}.csv.zst"));
         if !path.exists() {
-            eprintln!("skipped: {trace} is not at hand");
+            skip::skip("traces", "shared/traces beside the repository");
             continue;
         }
         let options = Options { ignore_size, limit, ..Options::default() };

@@ -173,7 +173,7 @@ fn check(page: &Path) -> Option<String> {
     let needs = ["redis-cli", "curl"];
     let needed = needs.iter().filter(|tool| run.iter().any(|block| block.text.contains(**tool)));
     if let Some(absent) = needed.into_iter().find(|tool| !is_installed(tool)) {
-        println!("skipped: {}: {absent} is not installed", page.display());
+        skip::skip(absent, "apt-get install redis-tools curl");
         return None;
     }
     if run.is_empty() {

@@ -256,7 +256,7 @@ fn tools_know_the_cluster() {
         Some(text)
     };
     if run("redis-cli", &["--version"]).is_none() {
-        println!("skipped: redis-cli is not installed");
+        skip::skip("redis-cli", "apt-get install redis-tools");
         return;
     }
     let cluster = Cluster::of(2, "");

@@ -71,7 +71,7 @@ fn memcacheds_own_flags() {
 #[test]
 fn memcacheds_user_is_obeyed() {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-        println!("skipped: only root can become another user");
+        skip::skip("root", "only root can become another user");
         return;
     }
     let flags = format!("serve --json --memcached -p {} -l 127.0.0.1 -vu", free_port());
@@ -200,7 +200,7 @@ fn maxmemory_follows_the_container() {
         inside
     };
     if !inside(&Command::new("true")).status().is_ok_and(|status| status.success()) {
-        println!("skipped: nothing may be mounted here");
+        skip::skip("mounts", "root in a place that may mount");
         return;
     }
     let server = start(&mut inside(&serve_command("--maxmemory 75%")));
