@@ -7,6 +7,7 @@
 mod attach;
 mod bench_network;
 mod bench_server;
+mod built;
 mod checked;
 mod curves;
 mod live;
@@ -81,13 +82,14 @@ Usage: cargo x <chore>
            (1800) of processor time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
   dist [--musl]
-           the binary that is shipped, its symbols apart, asked for a PONG; --musl: static
+           the binaries that are shipped, their symbols apart, asked for a PONG, with manual pages
+           and completions; --musl: static
            (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
   deb [try]
            the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and purges
            it in a clean Debian (debootstrap, as root)
-  image [BINARY]
-           an OCI archive of the static binary, made without a daemon
+  image [FOLDER]
+           an OCI archive of the static binaries, or those of a folder, made without a daemon
   walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
   publish [verify]
            what would go to crates.io, under names that are free there, packed and not sent;
@@ -154,7 +156,7 @@ fn main() -> Result<()> {
             }
             Some("memcached") => {
                 let seconds = words.next().unwrap_or_else(|| "600".to_owned());
-                let test = "cargo test --release -p larder --test server attach::beside";
+                let test = "cargo test --profile dist -p larder --test server attach::beside";
                 run(&format!("{test} -- --nocapture"), &[("ATTACH_SECONDS", &seconds)])
             }
             Some(what @ ("lhd" | "victims")) => {

@@ -131,7 +131,7 @@ fn apply(server: &Process, load: &Load) -> Result<Peaks> {
 
 /// Runs for `seconds`, prints what was seen, and fails where a bound was passed.
 pub(crate) fn run(seconds: u64, shift: bool) -> Result<()> {
-    super::run("cargo build --release --quiet", &[])?;
+    super::built::build(&["larder"])?;
     let server = start()?;
     let load = Load::new(seconds, if shift { &RANGES } else { &RANGES[2..] }, shift);
     let peaks = apply(&server, &load)?;
@@ -191,8 +191,7 @@ fn compare(load: &Load, peaks: &Peaks) -> Result<f64> {
 
 fn start() -> Result<Process> {
     let port = free_port()?;
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let mut larder = Command::new(format!("{target}/release/larder"));
+    let mut larder = Command::new(super::built::path("larder")?);
     larder.args(["serve", "--port", &port.to_string(), "--maxmemory", &LIMIT.to_string()]);
     Process::start(larder.stderr(Stdio::null()), port)
 }

@@ -35,6 +35,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "skip",
         ],
     ),
+    ("load", &["base", "trace", "store", "wire", "report", "tune"]),
     (
         "lab",
         &[
@@ -48,6 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "wire",
             "report",
             "dashboard",
+            "load",
             "skip",
         ],
     ),
@@ -56,8 +58,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "larder",
         &[
-            "base", "trace", "policy", "curve", "tune", "store", "live", "wire", "server", "lab",
-            "skip",
+            "base", "trace", "policy", "curve", "tune", "store", "live", "wire", "report", "load",
+            "server", "lab", "skip",
         ],
     ),
 ];

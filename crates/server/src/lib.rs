@@ -50,7 +50,6 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
-mod tenant_rules;
 mod tls;
 mod tracking;
 mod transfer;
@@ -62,7 +61,6 @@ pub use commands::{About, about};
 pub use config::{Error, Settings};
 pub use ping::{PingArgs, ping};
 pub use serve::{Args, run};
-pub use tenant_rules::TenantRules;
 
 use listen::{Acceptor, Bell};
 use shared::Shared;

@@ -1,11 +1,11 @@
 //! Of all servers of a cluster: each is asked, and their reports are read as one.
 
 use crate::capture_command::redis::Control;
-use crate::replay::{Address, Place};
 use crate::report::json;
 use ::report::nodes::{self, Node};
 use ::report::{Report, say};
 use anyhow::{Context, bail, ensure};
+use load::{Address, Place};
 use serde::Serialize;
 use wire::slots::slot;
 

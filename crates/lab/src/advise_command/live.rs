@@ -1,8 +1,8 @@
 //! Of a running Larder, or of a Redis or Valkey with its module: they say it themselves.
 
 use crate::capture_command::redis::Control;
-use crate::replay::Place;
 use anyhow::bail;
+use load::Place;
 
 /// The document in which the server at `url` advises, of all tenants or of one.
 ///

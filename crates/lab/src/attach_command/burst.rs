@@ -7,9 +7,9 @@
 
 use super::plant::Heard;
 use crate::capture_command::memcached;
-use crate::replay::Address;
 use anyhow::{Context, bail};
 use base::{Filter, Micros, Sample, Sighting, hash};
+use load::Address;
 use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;

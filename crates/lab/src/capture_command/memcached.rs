@@ -2,8 +2,8 @@
 
 use super::cost::Reading;
 use super::summary::Server;
-use crate::replay::{Address, login};
 use anyhow::{Context, bail, ensure};
+use load::{Address, login};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

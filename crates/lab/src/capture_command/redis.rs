@@ -2,8 +2,8 @@
 
 use super::cost::Reading;
 use super::summary::Server;
-use crate::replay::{Address, Link};
 use anyhow::{Context, bail};
+use load::{Address, Link};
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::time::Instant;

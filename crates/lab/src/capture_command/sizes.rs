@@ -4,7 +4,7 @@
 //! string's length; of anything else MEMORY USAGE tells what it occupies. Both are reads of keys
 //! that clients have just read; where the server knows CLIENT NO-TOUCH they leave no trace.
 
-use crate::replay::Link;
+use load::Link;
 use std::time::Duration;
 use trace::capture::{KeyNumber, Recorder};
 use wire::resp::Reply;

@@ -4,11 +4,11 @@ use super::assumptions::assumptions;
 use super::cost::{Cost, Reading};
 use super::summary::{Server, Summary};
 use super::windows::Windows;
-use super::{ReadRules, TenantRules, Watch, memcached, redis, sizes};
+use super::{TenantRules, Watch, memcached, redis, sizes};
 use crate::interrupt::Interrupt;
-use crate::replay::{Address, Place};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use load::{Address, Place};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -96,12 +96,15 @@ enum End {
 ///
 /// # Errors
 /// Nobody is there, the server refuses, or nothing was asked of it.
-pub(crate) fn watch(place: &Place, wanted: &Watch, rules: ReadRules) -> anyhow::Result<Captured> {
+pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
     let windows = Windows::of(wanted.span, &wanted.window, wanted.every)?;
     let rules = if wanted.tenant.is_empty() {
         None
     } else {
-        Some(rules(&wanted.tenant, place.address().port).map_err(|error| anyhow!(error))?)
+        Some(
+            TenantRules::parse(&wanted.tenant, place.address().port)
+                .map_err(|error| anyhow!(error))?,
+        )
     };
     let (mut control, server) = Control::connect(place)?;
     let interrupt = Interrupt::listen()?;
@@ -188,7 +191,7 @@ pub(crate) fn watch(place: &Place, wanted: &Watch, rules: ReadRules) -> anyhow::
 /// By the rules, or what the server says, or by database.
 fn owner(mut rules: Option<TenantRules>) -> trace::capture::Owner {
     Box::new(move |event: &Event<'_>| match (&mut rules, event.tenant) {
-        (Some(rules), _) => rules(event.db, event.key),
+        (Some(rules), _) => rules.owner(event.db, event.key).to_owned(),
         (None, Some(name)) => name.to_owned(),
         (None, None) => format!("db{}", event.db),
     })

@@ -2,12 +2,12 @@
 //! plays along: the product itself, on recorded traces to whose keys lives and removals were given.
 
 use super::annotator::{Annotator, Cause};
-use crate::open::{Options, open};
 use crate::plant::Bounds;
 use crate::product::Steered;
 use crate::simulation::Store as _;
 use base::hash::mix;
 use base::{Access, Bytes, Micros};
+use load::open::{Options, open};
 use policy::Outcome;
 use std::path::Path;
 use tune::{Pilot, recipe};

@@ -8,8 +8,8 @@
 //! elsewhere. This draws that way, with hashes of its own.
 
 use super::feed::Feed;
-use crate::open::Options;
 use base::{Access, Bytes, Prng, hash};
+use load::open::Options;
 use std::collections::HashMap;
 use std::path::Path;
 

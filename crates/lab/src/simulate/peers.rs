@@ -9,7 +9,7 @@ use super::ReadSize;
 use super::feed::Feed;
 use super::play::{Plan, all};
 use super::size::Size;
-use crate::open::Options;
+use load::open::Options;
 use std::path::Path;
 
 const FIGURES: &str = include_str!("../../../../testdata/libcachesim.csv");

@@ -2,11 +2,11 @@
 
 use super::copy::in_trace;
 use super::print_line;
-use crate::open::{self, Options};
 use crate::report;
 use crate::report::table::Table;
 use anyhow::Context;
 use base::{Access, Op, Tick};
+use load::open::{self, Options};
 use serde::Serialize;
 use trace::Source;
 

@@ -3,7 +3,7 @@
 
 use super::copy::{Target, copy};
 use super::stat::{Stat, Survey};
-use crate::open::{Options, open};
+use load::open::{Options, open};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -33,6 +33,8 @@ mod observe;
 mod operator;
 mod pause;
 mod process;
+#[path = "../programs/mod.rs"]
+mod programs;
 mod protocol;
 mod recipes;
 mod replays;
