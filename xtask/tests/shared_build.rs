@@ -23,7 +23,9 @@ fn crates(packages: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for line in String::from_utf8(output.stdout).unwrap().lines() {
+    // Blank lines stand between the trees of several packages.
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in text.lines().filter(|line| !line.is_empty()) {
         let (name, features) = line.trim_end_matches(" (*)").split_once('|').unwrap();
         crates.entry(name.to_owned()).or_default().insert(features.to_owned());
     }

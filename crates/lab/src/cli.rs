@@ -5,16 +5,16 @@ use clap::{Parser, Subcommand};
 /// Everything of Larder that is no server: simulation, curves, plans, experiments, traces.
 #[derive(Debug, Parser)]
 #[command(name = "larder-lab", bin_name = "larder", version, about)]
-pub struct Cli {
+pub struct Lab {
     /// Command to run.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: LabCommand,
 }
 
 /// A command with its arguments.
 #[derive(Debug, Subcommand)]
 #[expect(missing_docs, reason = "each is described where its arguments are")]
-pub enum Command {
+pub enum LabCommand {
     Replay(load::Args),
     Simulate(crate::simulate::Args),
     Curve(crate::curve_command::Args),
@@ -33,7 +33,7 @@ const DATABASES: &[load::Kind] = crate::databases::KINDS;
 #[cfg(not(feature = "databases"))]
 const DATABASES: &[load::Kind] = &[];
 
-impl Command {
+impl LabCommand {
     /// Whether the command talks to servers: a reader of its output who leaves does not end it.
     pub const fn talks(&self) -> bool {
         matches!(self, Self::Replay(_) | Self::Capture(_) | Self::Advise(_) | Self::Attach(_))

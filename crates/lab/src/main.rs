@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use lab::cli::Cli;
+use lab::cli::Lab;
 use std::process::ExitCode;
 
 /// As in the server: what the store takes in a simulation is what it takes there.
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         eprintln!("larder: {why}");
         return ExitCode::FAILURE;
     }
-    let command = Cli::parse().command;
+    let command = Lab::parse().command;
     // A reader that has seen enough, as `head` does, ends a command that only prints.
     if !command.talks() {
         sigpipe::reset();

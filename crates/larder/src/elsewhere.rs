@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_help_has_what_the_lab_has() {
-        let lab = lab::cli::Cli::command();
+        let lab = lab::cli::Lab::command();
         let own = crate::Cli::command();
         let is_own = |name: &str| own.get_subcommands().any(|known| known.get_name() == name);
         let all: Vec<(String, String)> = lab

@@ -94,7 +94,7 @@ mod tests {
         let places = |folder: &str| beside(Path::new(folder));
         assert!(places("/usr/bin").contains(&"/usr/libexec/larder".into()));
         assert!(places("/usr/libexec/larder").contains(&"/usr/bin".into()));
-        assert_eq!(places("/work/target/debug")[0], Path::new("/work/target/debug"));
+        assert_eq!(places("/src/target/debug")[0], Path::new("/src/target/debug"));
     }
 
     #[test]

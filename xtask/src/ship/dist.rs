@@ -13,9 +13,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Programs that are shipped: package, features, name, and no more bytes than this. Of the lab, what
-/// the client of MariaDB brings along (regular expressions with their tables, names of hosts in
-/// every script) is 1.2 MB; of both, tables for unwinding, which keep a server whose pilot fails.
+/// Programs that are shipped: package, features, name, and no more bytes than this.
+///
+/// The client of MariaDB (regular expressions with their tables, names of hosts in every script) is
+/// 1.2 MB of the lab. Both have tables for unwinding, which keep a server whose pilot fails.
 const PROGRAMS: [(&str, &str, &str, u64); 2] = [
     ("larder", "", "larder", 13_500_000),
     ("lab", " --features databases", "larder-lab", 13_500_000),

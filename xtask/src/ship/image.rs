@@ -1,8 +1,8 @@
 //! `cargo x image [FOLDER]`: an OCI archive of the static binaries, made without a daemon.
 //!
-//! One layer: the two binaries and the settings. What else the image says (its user, ports, health) is
-//! read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every file
-//! has the same owner and no time: the same binary gives the same digest.
+//! One layer: the two binaries and the settings. What else the image says (its user, ports, health)
+//! is read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every
+//! file has the same owner and no time: the same binaries give the same digest.
 //!
 //! `podman load -i`, `skopeo copy oci-archive:` and `docker load` take the archive.
 

@@ -61,11 +61,7 @@ pub(crate) const SERVER: Floors = &[
             "clock.rs",
         ],
     ),
-    (
-        1,
-        "settings",
-        &["config/", "acl/", "cluster.rs", "tenant_rules.rs", "memory_limit.rs", "pools.rs"],
-    ),
+    (1, "settings", &["config/", "acl/", "cluster.rs", "memory_limit.rs", "pools.rs"]),
     (1, "facts", &["commands/about.rs", "memcached/count.rs"]),
     (0, "values", &["value.rs", "hash.rs", "hash/", "collection/"]),
     (0, "text", &["decimal.rs", "glob.rs", "length.rs", "replace.rs", "quiet.rs"]),

@@ -31,13 +31,13 @@ const LEAF_ROWS: usize = 20;
 #[derive(Debug)]
 pub(super) struct Trees {
     mean: f64,
-    trees: Vec<Node>,
+    trees: Vec<Tree>,
 }
 
 #[derive(Debug)]
-enum Node {
+enum Tree {
     Leaf(f64),
-    Split { cut: Cut, below: Box<Node>, above: Box<Node> },
+    Split { cut: Cut, below: Box<Tree>, above: Box<Tree> },
 }
 
 /// Rows up to `at` in a feature go one way, the others the other.
@@ -57,8 +57,8 @@ impl Trees {
         let sorted = sorted(rows);
         let mut expected = vec![mean; rows.len()];
         let tree = |_| {
-            let left: Vec<f64> =
-                labels.iter().zip(&expected).map(|(&label, known)| f64::from(label) - known).collect();
+            let left = labels.iter().zip(&expected);
+            let left: Vec<f64> = left.map(|(&label, known)| f64::from(label) - known).collect();
             let mut growth = Growth { rows, left: &left, orders: sorted.clone(), moved: vec![] };
             let tree = growth.node(0..rows.len(), DEPTH);
             for (expected, row) in expected.iter_mut().zip(rows) {
@@ -73,14 +73,14 @@ impl Trees {
     /// The label to be expected of each row.
     pub(super) fn predict(&self, rows: &[Row]) -> Vec<f32> {
         let answer = |row: &Row| {
-            let add = |sum, tree: &Node| sum + LEARNING_RATE * tree.answer(row);
+            let add = |sum, tree: &Tree| sum + LEARNING_RATE * tree.answer(row);
             self.trees.iter().fold(self.mean, add) as f32
         };
         rows.iter().map(answer).collect()
     }
 }
 
-impl Node {
+impl Tree {
     fn answer(&self, row: &Row) -> f64 {
         match self {
             Self::Leaf(value) => *value,
@@ -123,16 +123,16 @@ struct Growth<'a> {
 
 impl Growth<'_> {
     /// The node of the rows in a range of each order.
-    fn node(&mut self, range: Range<usize>, depth: u32) -> Node {
+    fn node(&mut self, range: Range<usize>, depth: u32) -> Tree {
         let cut = if depth > 0 { self.cut(&range) } else { None };
         let Some(cut) = cut else {
             let sum: f64 = self.sum(&self.orders[0][range.clone()]);
-            return Node::Leaf(sum / range.len() as f64);
+            return Tree::Leaf(sum / range.len() as f64);
         };
         let middle = self.divide(&range, cut);
         let below = Box::new(self.node(range.start..middle, depth - 1));
         let above = Box::new(self.node(middle..range.end, depth - 1));
-        Node::Split { cut, below, above }
+        Tree::Split { cut, below, above }
     }
 
     fn sum(&self, numbers: &[u32]) -> f64 {
