@@ -27,6 +27,13 @@ pub struct Options {
     /// Bytes of a value where the trace does not say
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
     pub value_size: Option<u64>,
+    /// Split requests for ranges of a disk or an object into blocks of so many bytes (msr, vscsi,
+    /// arc, ibm): 4kb, say
+    #[arg(long, value_name = "BYTES", value_parser = block_size)]
+    pub block_size: Option<u64>,
+    /// What words and numbers for operations mean, as 0=get,1=set
+    #[arg(long, value_name = "PAIRS")]
+    pub ops: Option<String>,
     /// What the cache is charged for an object
     #[arg(long, value_enum, default_value_t)]
     pub charge: ChargeBy,
@@ -68,6 +75,8 @@ impl Options {
             columns: self.columns.clone(),
             separator: self.separator,
             value_size: self.value_size,
+            block_size: self.block_size,
+            ops: self.ops.clone(),
         }
     }
 }
@@ -94,6 +103,12 @@ fn columns_help() -> String {
          the name does not say. There are {}",
         column::known()
     )
+}
+
+fn block_size(text: &str) -> Result<u64, String> {
+    let bytes = base::Bytes::parse(text)?.0;
+    let fits = (512..=1 << 30).contains(&bytes);
+    if fits { Ok(bytes) } else { Err("write from 512 bytes to 1gb, such as 4kb".into()) }
 }
 
 fn separator(text: &str) -> Result<u8, String> {
@@ -144,7 +159,12 @@ fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
     }
     let spec = choose(name, options, &file.head)?;
     let reader = file.reader();
-    (spec.open)(reader, &options.trace_options()).with_context(|| format!("trace '{name}'"))
+    let source = (spec.open)(reader, &options.trace_options());
+    let source = source.with_context(|| format!("trace '{name}'"))?;
+    if !spec.units.is_empty() {
+        tell(&format!("trace '{name}' is read as {}: {}", spec.name, spec.units));
+    }
+    Ok(source)
 }
 
 fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static Spec> {
@@ -165,7 +185,7 @@ fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static
 fn tell(text: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
-        eprintln!("larder: {text}");
+        eprintln!("larder: {}", base::printable(text));
     }
 }
 
