@@ -7,6 +7,7 @@ use std::path::Path;
 /// Each crate and all it may depend on, dev-dependencies included.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("base", &[]),
+    ("files", &[]),
     ("trace", &["base"]),
     ("policy", &["base"]),
     ("wire", &["base"]),
@@ -23,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "server",
         &[
             "base",
+            "files",
             "policy",
             "curve",
             "tune",
@@ -35,11 +37,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "skip",
         ],
     ),
-    ("load", &["base", "trace", "store", "wire", "report", "tune"]),
+    ("load", &["base", "files", "trace", "store", "wire", "report", "tune"]),
     (
         "lab",
         &[
             "base",
+            "files",
             "trace",
             "policy",
             "curve",

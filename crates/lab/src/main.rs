@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("larder: {error:#}");
+            load::programs::complain(&error);
             ExitCode::FAILURE
         }
     }

@@ -67,7 +67,7 @@ fn ended(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("larder: {error:#}");
+            programs::complain(&error);
             ExitCode::FAILURE
         }
     }

@@ -18,7 +18,6 @@
 //! here as well, for every command that reads traces or asks servers.
 #![forbid(unsafe_code)]
 
-mod address;
 mod backend;
 mod client;
 mod compare;
@@ -42,7 +41,6 @@ pub mod value;
 mod wait;
 mod worker;
 
-pub use address::Address;
 pub use backend::{Backend, Connection, Database, Distribution, ELSEWHERE, Filled, Filler, Kind};
 pub use backend::{Open, Origin, Reader, Values, seed_if, value_of};
 pub use compare::median;
@@ -51,9 +49,12 @@ pub use link::Link;
 pub use memcached::login;
 pub use order::{Lane, Merge, Order, Owner, Request};
 pub use pace::Pace;
+pub use pipe::Bounds;
+pub use pipe::Pipe;
 pub use place::Place;
 pub use report::{Report, TenantReport};
 pub use run::{Options, Progress, Recent, ReplayTenant, run_replay};
+pub use wire::address::Address;
 
 use anyhow::bail;
 use clap::builder::RangedU64ValueParser;

@@ -1,9 +1,10 @@
 //! One connection to a server that speaks RESP: commands out, replies in.
 
-use crate::address::Address;
-use crate::pipe::Pipe;
+use crate::pipe::{Bounds, Pipe};
 use anyhow::{Context, bail};
+use base::printable;
 use std::net::TcpStream;
+use wire::address::Address;
 use wire::resp::{Reply, encode_command};
 
 /// A connection that is logged in and has its database selected.
@@ -16,7 +17,15 @@ impl Link {
     /// # Errors
     /// Nobody listens there, or the server refuses.
     pub fn connect(to: &Address, db: u32) -> anyhow::Result<Self> {
-        let mut link = Self(Pipe::connect(to)?);
+        Self::within(to, db, Bounds::LOADED)
+    }
+
+    /// The same, with bounds for what the server says.
+    ///
+    /// # Errors
+    /// Nobody listens there, or the server refuses.
+    pub fn within(to: &Address, db: u32, bounds: Bounds) -> anyhow::Result<Self> {
+        let mut link = Self(Pipe::connect(to, bounds)?);
         match &to.login {
             Some((user, password)) if user.is_empty() => link.ask(&["AUTH", password])?,
             Some((user, password)) => link.ask(&["AUTH", user, password])?,
@@ -33,7 +42,7 @@ impl Link {
         self.put(args);
         self.flush()?;
         let refused = self.reply(|reply| match reply {
-            Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            Reply::Error(text) => Some(printable(&String::from_utf8_lossy(text)).into_owned()),
             _ => None,
         })?;
         match refused {
@@ -52,7 +61,7 @@ impl Link {
         self.put(args);
         self.flush()?;
         let refused = self.reply(|reply| match reply {
-            Reply::Error(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            Reply::Error(text) => Some(printable(&String::from_utf8_lossy(text)).into_owned()),
             _ => None,
         })?;
         Ok(match refused {
@@ -79,6 +88,7 @@ impl Link {
     /// # Errors
     /// The connection is gone, or what came is no reply.
     pub fn reply<T>(&mut self, see: impl FnOnce(&Reply<'_>) -> T) -> anyhow::Result<T> {
+        self.0.await_next();
         loop {
             let decoded = Reply::decode(self.0.arrived());
             if let Some((reply, length)) = decoded.with_context(|| self.0.place().to_owned())? {

@@ -10,13 +10,13 @@
 //! A refusal is a line that begins with ERROR, CLIENT_ERROR or SERVER_ERROR. A key that has no form
 //! in the protocol is not sent: its answer, a refusal too, is kept in the place it would have had.
 
-use crate::address::Address;
 use crate::client::Answer;
-use crate::pipe::Pipe;
+use crate::pipe::{Bounds, Pipe};
 use anyhow::{Context, bail, ensure};
 use base::Micros;
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
+use wire::address::Address;
 
 /// Longer keys are refused by every memcached.
 const KEY_MAX: usize = 250;
@@ -42,7 +42,7 @@ pub fn login(user: &str, password: &str) -> String {
 impl Text {
     /// Connects and logs in.
     pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
-        let mut text = Self { pipe: Pipe::connect(to)?, unsent: VecDeque::new() };
+        let mut text = Self { pipe: Pipe::connect(to, Bounds::LOADED)?, unsent: VecDeque::new() };
         if let Some((user, password)) = &to.login {
             let what = "user and password of the URL";
             text.ask(login(user, password).as_bytes(), what)?;

@@ -1,8 +1,8 @@
 //! Where a server is, and what it speaks: the scheme of its URL says so.
 
-use crate::address::{Address, without_login};
 use anyhow::{anyhow, bail};
 use std::fmt;
+use wire::address::{Address, without_login};
 
 /// The port of memcached where a URL names none.
 const MEMCACHED_PORT: u16 = 11_211;

@@ -85,6 +85,14 @@ fn check(caller: Option<&OsStr>, version: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Says on the standard error why a command failed. Much of that may have come from outside: from a
+/// server, a trace, a name.
+pub fn complain(error: &anyhow::Error) {
+    let text = format!("{error:#}");
+    let lines: Vec<_> = text.lines().map(base::printable).collect();
+    eprintln!("larder: {}", lines.join("\n"));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

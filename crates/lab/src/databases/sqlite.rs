@@ -63,6 +63,7 @@ impl Database for Sqlite {
 
     fn filler(&self, tenant: &str, origin: &Origin) -> anyhow::Result<Box<dyn Filler>> {
         let context = || format!("{}: choose a path that can be written", self.name());
+        files::ensure(&self.path).with_context(context)?;
         let connection = Connection::open(&self.path).with_context(context)?;
         // The database can be made again from the trace: it need not survive a power cut.
         connection

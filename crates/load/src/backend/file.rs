@@ -13,9 +13,10 @@ use super::{Database, Filled, Filler, Kind, Origin, Reader, seed_if, value_of};
 use crate::value;
 use anyhow::{Context, ensure};
 use base::hash;
+use files::Aside;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -93,16 +94,14 @@ impl Database for Values {
 
     fn filler(&self, tenant: &str, origin: &Origin) -> anyhow::Result<Box<dyn Filler>> {
         let path = self.of(tenant);
-        let mut part = path.clone().into_os_string();
-        part.push(".part");
-        let part = PathBuf::from(part);
-        let file = File::create(&part).with_context(|| {
+        let aside = Aside::begin(&path, files::OWN).with_context(|| {
             format!("file '{}': choose a path that can be written", path.display())
         })?;
+        let file = aside.file().try_clone()?;
         self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(tenant);
         let (out, index) = (BufWriter::with_capacity(1 << 20, file), HashMap::new());
         let filled = Filled::default();
-        Ok(Box::new(FileFiller { part, path, out, index, filled, origin: origin.clone() }))
+        Ok(Box::new(FileFiller { aside, out, index, filled, origin: origin.clone() }))
     }
 
     fn reader(&self, tenant: &str) -> anyhow::Result<Box<dyn Reader>> {
@@ -117,8 +116,7 @@ impl Database for Values {
 }
 
 struct FileFiller {
-    part: PathBuf,
-    path: PathBuf,
+    aside: Aside,
     out: BufWriter<File>,
     index: Index,
     filled: Filled,
@@ -150,7 +148,7 @@ impl Filler for FileFiller {
             self.out.write_all(&word.to_le_bytes())?;
         }
         self.out.flush()?;
-        fs::rename(&self.part, &self.path)?;
+        self.aside.keep()?;
         Ok(self.filled)
     }
 }
@@ -222,6 +220,7 @@ impl Reader for FileReader {
 mod tests {
     use super::*;
     use crate::Backend;
+    use std::fs;
 
     #[test]
     fn what_was_added_is_read_by_each_tenant_alone() {

@@ -2,7 +2,6 @@
 //! to.
 
 use super::*;
-use crate::address::Address;
 use crate::order::{Lane, Merge, Owner};
 use base::{Access, Micros, Op};
 use std::collections::HashMap;
@@ -10,6 +9,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 use trace::{Error, Source};
+use wire::address::Address;
 use wire::{memcached, resp};
 
 type Items = Arc<Mutex<HashMap<Vec<u8>, Vec<u8>>>>;

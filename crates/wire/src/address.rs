@@ -1,8 +1,8 @@
 //! Where the server is: `redis://[user:pass@]host[:port][/db]`.
 
-use anyhow::{Context, bail};
+use std::fmt;
 
-/// A server, who to be there, and the database to use.
+/// A server, the user to be there, and the database to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     /// Host name or address, without brackets.
@@ -15,6 +15,18 @@ pub struct Address {
     pub db: u32,
 }
 
+/// A text that is no address, and the form of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoAddress(String);
+
+impl fmt::Display for NoAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoAddress {}
+
 impl Address {
     /// A server on this machine, without login.
     pub fn loopback(port: u16) -> Self {
@@ -25,10 +37,11 @@ impl Address {
     ///
     /// # Errors
     /// A sentence that shows the form.
-    pub fn parse(url: &str) -> anyhow::Result<Self> {
+    pub fn parse(url: &str) -> Result<Self, NoAddress> {
         let shown = without_login(url);
-        let form = || format!("'{shown}' is not redis://[user:password@]host[:port][/db]");
-        let Some(rest) = url.strip_prefix("redis://") else { bail!(form()) };
+        let form =
+            || NoAddress(format!("'{shown}' is not redis://[user:password@]host[:port][/db]"));
+        let rest = url.strip_prefix("redis://").ok_or_else(form)?;
         let (login, place) = match rest.rsplit_once('@') {
             None => (None, rest),
             Some((login, place)) => {
@@ -37,22 +50,22 @@ impl Address {
             }
         };
         let (place, db) = place.split_once('/').unwrap_or((place, ""));
-        let db = if db.is_empty() { 0 } else { db.parse().with_context(form)? };
+        let db = if db.is_empty() { 0 } else { db.parse().map_err(|_| form())? };
         // An IPv6 address stands in brackets, for it has colons of its own.
         let (host, port) = match place.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, port)) => (host, port.strip_prefix(':')),
             None => place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
         };
-        let port = port.map_or(Ok(6379), str::parse).with_context(form)?;
+        let port = port.map_or(Ok(6379), str::parse).map_err(|_| form())?;
         if host.is_empty() {
-            bail!(form());
+            return Err(form());
         }
         Ok(Self { host: host.to_owned(), port, login, db })
     }
 }
 
 /// What of a URL may be shown: of one with a login only what stands behind it.
-pub(crate) fn without_login(url: &str) -> &str {
+pub fn without_login(url: &str) -> &str {
     url.rsplit_once('@').map_or(url, |(_, place)| place)
 }
 
