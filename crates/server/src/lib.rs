@@ -9,6 +9,7 @@
 mod acl;
 mod ages;
 mod attempts;
+mod background;
 mod blocked;
 mod clients;
 mod clock;
@@ -28,6 +29,7 @@ mod housekeeping;
 mod http;
 mod length;
 mod listen;
+mod log;
 mod memcached;
 mod memory_limit;
 mod monitors;
@@ -39,8 +41,8 @@ mod pools;
 mod pubsub;
 mod quiet;
 mod recorder;
+mod reload;
 mod removals;
-mod replace;
 mod report;
 mod resident;
 mod room;
@@ -100,6 +102,7 @@ pub fn start(settings: Settings) -> Result<Handle, Error> {
 fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     settings.check()?;
+    settings.check_start()?;
     settings.read_users()?;
     files::fit(&mut settings)?;
     let listeners = listen::open(&settings)?;
@@ -236,8 +239,11 @@ impl Handle {
     }
 
     /// Waits until somebody ends the server.
-    pub fn wait(mut self) {
-        self.join();
+    ///
+    /// # Errors
+    /// The data should have been saved and were not.
+    pub fn wait(mut self) -> Result<(), Error> {
+        self.join()
     }
 
     /// Ends the server and waits for its threads.
@@ -245,7 +251,7 @@ impl Handle {
         drop(self);
     }
 
-    fn join(&mut self) {
+    fn join(&mut self) -> Result<(), Error> {
         let was_running = !self.threads.is_empty();
         for thread in self.threads.drain(..) {
             // Housekeeping sleeps between its rounds.
@@ -257,38 +263,19 @@ impl Handle {
             // The workers come first: once they have ended, the rest is told.
             let _ = self.bell.wake();
         }
-        if was_running {
-            warm::save(&self.shared);
-        }
+        if was_running { warm::save(&self.shared) } else { Ok(()) }
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
         self.stopper().stop();
-        self.join();
+        // The log has the reason.
+        let _ = self.join();
     }
 }
 
 impl Stopper {
-    /// Reads certificates and slots anew, where there are any.
-    fn reload(&self) {
-        let view = self.shared.view();
-        let what = match (view.tls.is_some(), view.cluster.is_some()) {
-            (true, true) => "certificates and slots",
-            (true, false) => "certificates",
-            (false, true) => "slots",
-            (false, false) => {
-                tracing::info!("there is nothing to read anew");
-                return;
-            }
-        };
-        match self.shared.reload_files() {
-            Ok(()) => tracing::info!("{what} were read anew"),
-            Err(error) => tracing::warn!("{what} stay as they are: {error}"),
-        }
-    }
-
     /// Ends the server.
     pub fn stop(&self) {
         self.shared.stop();

@@ -15,7 +15,7 @@ use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,8 +164,11 @@ fn open_path(settings: &Settings, path: &Path, speaks: Speaks) -> Result<Listene
     let fail = |error: io::Error| {
         Error(format!("cannot listen on {}: {error}: choose another unixsocket", path.display()))
     };
-    // The socket of a server that is no more.
-    if std::os::unix::net::UnixStream::connect(path).is_err() {
+    let there = std::fs::symlink_metadata(path);
+    // The socket of a server that is no more; no other file is removed for one.
+    if there.is_ok_and(|there| there.file_type().is_socket())
+        && std::os::unix::net::UnixStream::connect(path).is_err()
+    {
         let _ = std::fs::remove_file(path);
     }
     let listener = UnixListener::bind(path).map_err(fail)?;
@@ -361,7 +364,7 @@ impl Acceptor {
         let view = self.shared.view();
         let settings = &view.settings;
         let stranger = ip.is_some_and(|ip| !ip.to_canonical().is_loopback());
-        let needs_token = peer.speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
+        let needs_token = peer.speaks == Speaks::Memcached && !view.tokens.is_empty();
         if settings.protected_mode && settings.is_open() && !needs_token && stranger {
             // The client learns what to change; nothing of the server is shown.
             let _ = stream.write(match peer.speaks {

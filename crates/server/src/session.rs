@@ -274,9 +274,9 @@ impl Session {
     }
 
     /// Whether its user is still there, and may listen wherever it does.
-    pub(crate) fn may_stay(&self, view: &View, shared: &Shared) -> bool {
+    pub(crate) fn may_stay(&self, view: &View) -> bool {
         let Some(name) = &self.user else { return true };
-        let Some(user) = view.settings.user(name) else { return shared.tokens.knows(name) };
+        let Some(user) = view.settings.user(name) else { return view.tokens.knows(name) };
         self.subscriptions.as_ref().is_none_or(|heard| {
             let mut channels = heard.channels.iter().chain(&heard.sharded);
             channels.all(|name| user.allows_channel(name, false))

@@ -15,6 +15,7 @@ use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
 use crate::gate::Gate;
 use crate::hotkeys::HotKeys;
+use crate::log;
 use crate::memcached;
 use crate::monitors::Monitors;
 use crate::pause::Pause;
@@ -54,6 +55,8 @@ pub(crate) struct View {
     pub(crate) cluster: Option<Arc<Cluster>>,
     /// Certificates, where a port speaks TLS.
     pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    /// Passwords of memcached's protocol.
+    pub(crate) tokens: Arc<memcached::Tokens>,
     /// Counts changes.
     pub(crate) generation: u64,
 }
@@ -171,8 +174,6 @@ pub(crate) struct Shared {
     pub(crate) binary: memcached::Binary,
     /// Connections that the machine refused.
     unaccepted: Quiet,
-    /// Passwords of memcached's protocol.
-    pub(crate) tokens: memcached::Tokens,
     /// Flushes that memcached's clients want later: when, and of which tenant.
     flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
     /// The last number given to a written value (memcached's cas).
@@ -233,6 +234,7 @@ impl Shared {
         let mut view = View {
             cluster: Cluster::load(&settings.cluster_config, &settings.cluster_node)?,
             tls: tls::load(&settings)?,
+            tokens: Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?),
             settings,
             names: vec![DEFAULT_NAME.into()],
             numbers: HashMap::from([(DEFAULT_NAME.into(), DEFAULT)]),
@@ -240,7 +242,6 @@ impl Shared {
         };
         view.name_tenants();
         let settings = &view.settings;
-        let tokens = memcached::Tokens::read(&settings.memcached_auth_file)?;
         let shards = (settings.io_threads * SHARDS_PER_THREAD).next_power_of_two().clamp(1, 256);
         let store = Store::new(store::Config {
             maxmemory: settings.maxmemory,
@@ -284,7 +285,6 @@ impl Shared {
             accesses: Accesses::default(),
             binary: memcached::Binary::default(),
             unaccepted: Quiet::default(),
-            tokens,
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
             warm: Warm::new(&settings.warm_restart_file),
@@ -326,14 +326,6 @@ impl Shared {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
-    /// Reads certificates and slots anew. Connections that are there keep their certificates.
-    pub(crate) fn reload_files(&self) -> Result<(), config::Error> {
-        self.change(|settings| {
-            settings.files_generation += 1;
-            Ok(())
-        })
-    }
-
     /// While this is held no setting changes.
     pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -353,6 +345,7 @@ impl Shared {
             let settings = &new.settings;
             new.cluster = Cluster::load(&settings.cluster_config, &settings.cluster_node)?;
             new.tls = tls::load(&new.settings)?;
+            new.tokens = Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?);
             if let Some(wrong) = new.settings.unreadable_tls() {
                 return Err(config::Error(wrong).into());
             }
@@ -398,10 +391,13 @@ impl Shared {
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
+        if new.settings.loglevel != old.settings.loglevel {
+            log::set(new.settings.loglevel);
+        }
         if new.settings.notify != old.settings.notify {
             removals::tell(self);
         }
-        if new.settings.users != old.settings.users {
+        if new.settings.users != old.settings.users || new.tokens != old.tokens {
             for mailbox in &self.mailboxes {
                 mailbox.send(Message::Users);
             }

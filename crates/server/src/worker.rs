@@ -260,7 +260,7 @@ impl Worker {
             let Some(connection) = &mut self.work.connections[at] else { continue };
             let session = &mut connection.session;
             session.follow(&self.view);
-            if !session.may_stay(&self.view, &self.shared) {
+            if !session.may_stay(&self.view) {
                 self.close(at);
             }
         }
@@ -324,7 +324,7 @@ impl Worker {
         if self.work.vacant.pop().is_none() {
             self.work.connections.push(None);
         }
-        let needs_token = speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
+        let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
         memcached::show_connection(&self.shared, &session.client, None);
         let mut connection = Connection::new(stream, session);

@@ -18,6 +18,7 @@ mod files;
 mod findings;
 mod frameworks;
 mod hashes;
+mod hostile;
 mod http;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(debug_assertions)))]
 mod instructions;
@@ -47,6 +48,7 @@ mod settings;
 mod shifts;
 mod signals;
 mod sockets;
+mod starting;
 mod strangers;
 mod systemd;
 mod tenants;

@@ -5,7 +5,6 @@ use super::{Call, Command, Done, Failure, Refused, find, find_subcommand, get, w
 use crate::acl::{self, Denied, Rules, What, WordError, category};
 use crate::clock::Clock;
 use crate::config::DEFAULT_USER;
-use crate::replace::replace;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -367,7 +366,7 @@ fn save(call: &mut Call<'_>) -> Done {
     }
     let users = call.view.settings.users.iter();
     let lines: Vec<String> = users.map(|user| format!("user {}\n", user.line())).collect();
-    let written = replace(Path::new(path), lines.concat().as_bytes());
+    let written = files::replace(Path::new(path), lines.concat().as_bytes(), files::OWN);
     written.map_err(|error| Failure::err(&format!("cannot write aclfile {path}: {error}")))?;
     call.ok()
 }

@@ -13,6 +13,11 @@ use tune::Recipe;
 pub(super) trait Value: Sized {
     fn parse(word: &str) -> Result<Self, String>;
     fn show(&self) -> String;
+
+    /// The same, as a person writes it in a file.
+    fn written(&self) -> String {
+        self.show()
+    }
 }
 
 const NO_NUMBER: &str = "argument couldn't be parsed into an integer";
@@ -79,6 +84,10 @@ impl Value for Bytes {
 
     fn show(&self) -> String {
         self.0.to_string()
+    }
+
+    fn written(&self) -> String {
+        Self::written(*self)
     }
 }
 

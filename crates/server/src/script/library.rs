@@ -171,6 +171,13 @@ impl Engine {
         existed
     }
 
+    /// Deletes a library whose code is still this.
+    pub(crate) fn take_back(&mut self, shared: &Shared, name: &str, code: &[u8]) {
+        if self.libraries.get(name).is_some_and(|library| *library.code == *code) {
+            self.delete_library(shared, name);
+        }
+    }
+
     /// Deletes all libraries.
     pub(crate) fn flush_libraries(&mut self, shared: &Shared) {
         let names: Vec<String> = self.libraries.keys().cloned().collect();

@@ -27,7 +27,7 @@ pub(super) const ALL: &[Directive] = &[
     )
     .in_file(|settings| {
         let share = settings.maxmemory_share.map(|share| format!("{}%", share * 100.0));
-        Some(share.unwrap_or_else(|| settings.maxmemory.show()))
+        Some(share.unwrap_or_else(|| settings.maxmemory.written()))
     }),
     word!(
         "maxmemory-policy",
@@ -65,7 +65,8 @@ pub(super) const ALL: &[Directive] = &[
             }
             _ => Err("argument must be 0 or a power of two from 4kb to 64mb".into()),
         }),
-    ),
+    )
+    .in_file(|settings| Some(Bytes(settings.slab.page).written())),
     Directive::new(
         "slab-chunk-min",
         Start,
@@ -153,7 +154,11 @@ pub(super) const ALL: &[Directive] = &[
             }
             Ok(())
         }),
-    ),
+    )
+    .in_file(|settings| {
+        let (normal, pubsub) = (settings.output_normal.written(), settings.output_pubsub.written());
+        Some(format!("normal {normal} replica 0 0 0 pubsub {pubsub}"))
+    }),
     number!(
         "tracking-table-max-keys",
         Always,
