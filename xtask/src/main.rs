@@ -68,9 +68,10 @@ Usage: cargo x <chore>
            valkey-server and memcached of the PATH; minutes a round with --quick
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
-  soak [S] [shift]
+  soak [S] [shift|rough]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds and compares hits with those of fresh servers
+           changes the sizes every 20 seconds and compares hits with those of fresh servers;
+           `rough` adds slow readers, writes that are refused, and scripts that are killed
   soak attach SERVER [S] [plain]
            random commands to that server with the module under valgrind, S seconds (1800): nothing
            is found, and what is resident does not grow; `plain` without valgrind
@@ -184,7 +185,13 @@ fn main() -> Result<()> {
             Some(word) if word == "attach" => attach::soak::run(words),
             seconds => {
                 let seconds = seconds.map_or(Ok(600), |text| text.parse())?;
-                soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
+                let manner = match words.next() {
+                    None => soak::Manner::Plain,
+                    Some(word) if word == "shift" => soak::Manner::Shift,
+                    Some(word) if word == "rough" => soak::Manner::Rough,
+                    Some(word) => bail!("a soak is plain, `shift` or `rough`, not '{word}'"),
+                };
+                soak::run(seconds, manner)
             }
         },
         Some("suites") => suites::run(words),

@@ -118,8 +118,10 @@ const LOOKS_AGAIN: u64 = u64::MAX - 1;
 const HELD_BACK: u64 = u64::MAX - 2;
 /// The batch ends here, for another worker is to be alone; the rest is another batch.
 const TURNED_AWAY: u64 = u64::MAX - 3;
+/// The reply to a command is above what its client may make the server hold.
+const OVERFLOWS: u64 = u64::MAX - 4;
 /// A command waits for what others write.
-const BLOCKED: u64 = u64::MAX - 4;
+const BLOCKED: u64 = u64::MAX - 5;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -164,8 +166,6 @@ pub(crate) struct Session {
     /// Commands that were timed alone since the last look, and their microseconds.
     pub(crate) timed_alone: usize,
     pub(crate) timed_alone_us: u64,
-    /// Where a reply is put together whose length is said before it.
-    pub(crate) scratch: Vec<u8>,
     needs_token: bool,
     /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
     /// answered nor read.
@@ -184,7 +184,6 @@ impl Session {
             limited: true,
             rights: None,
             owners: Owners::default(),
-            scratch: vec![],
             generation: 0,
             closing: false,
             ending: "normal",
@@ -318,6 +317,17 @@ impl Session {
 
     pub(crate) const fn is_held_back(&self) -> bool {
         self.waits_until_ms == HELD_BACK
+    }
+
+    /// The reply to a command is above what may wait for the client, which ends for that.
+    #[cold]
+    pub(crate) const fn overflow(&mut self) {
+        self.waits_until_ms = OVERFLOWS;
+    }
+
+    /// Whether a command said so.
+    pub(crate) const fn overflows(&self) -> bool {
+        self.waits_until_ms == OVERFLOWS
     }
 
     /// The next command waits for the end of a pause.

@@ -5,6 +5,7 @@ mod acl;
 mod atomic;
 mod attach;
 mod blocking;
+mod bounds;
 mod capture;
 mod client;
 mod clients;

@@ -178,7 +178,10 @@ fn pop_any(
 fn pop(call: &mut Call<'_>, end: End) -> Done {
     pop_any(call, LIST, |call, at| {
         let mut element = None;
-        list::take(call, &call.key_at(at), (end, 1), |taken| element = Some(taken.to_vec()))?;
+        list::take(call, &call.key_at(at), (end, 1), |taken| {
+            element = Some(taken.to_vec());
+            true
+        })?;
         if let Some(element) = &element {
             call.out.array(2);
             call.out.bulk(call.arg(at));
@@ -190,14 +193,17 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
 
 fn zpop(call: &mut Call<'_>, end: zset_pop::End) -> Done {
     pop_any(call, ZSET, |call, at| {
-        let taken = zset_pop::take(call, &call.key_at(at), end, 1)?.pop();
-        if let Some((member, score)) = &taken {
-            call.out.array(3);
-            call.out.bulk(call.arg(at));
-            call.out.bulk(member);
-            call.out.double(*score);
-        }
-        Ok(taken.is_some())
+        let (key, name) = (call.key_at(at), call.arg(at));
+        let taken = call.write(|call, out| {
+            zset_pop::take(call, &key, (end, 1), |member, score| {
+                out.array(3);
+                out.bulk(name);
+                out.bulk(member);
+                out.double(score);
+                true
+            })
+        })?;
+        Ok(taken > 0)
     })
 }
 
@@ -208,7 +214,7 @@ fn move_one(call: &mut Call<'_>, from: End, to: End, until_ms: u64) -> Done {
         &what,
         |call| call.out.null(),
         |call| {
-            let element = carry(call, from, to)?;
+            let element = call.alone(|call| carry(call, from, to))?;
             if let Some(element) = &element {
                 call.out.bulk(element);
             }

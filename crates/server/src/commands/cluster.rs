@@ -1,5 +1,6 @@
 //! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
 
+use super::budget::Budget;
 use super::flag::{FAST, SLOTTED};
 use super::scan::{scope, sees};
 use super::{Call, Command, Done, Failure, Refused, get};
@@ -226,13 +227,15 @@ fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     if !(0..i64::from(SLOTS)).contains(&wanted) {
         return Err("ERR Invalid slot".into());
     }
-    let (mut found, mut cursor) = (vec![], 0);
+    let (mut found, mut cursor, mut budget) = (vec![], 0, Budget::reply(call));
     loop {
         cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
-            if sees(call, item) && i64::from(slot(item.key)) == wanted && found.len() < most {
+            let is_it = sees(call, item) && i64::from(slot(item.key)) == wanted;
+            if is_it && found.len() < most && budget.takes(item.key.len()) {
                 found.push(item.key.to_vec());
             }
         });
+        budget.check()?;
         if cursor == 0 || found.len() >= most {
             return Ok(found);
         }

@@ -5,7 +5,7 @@ use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash_life::first_field;
 use super::hash_steps::{Trace, change, change_each, is_one_step, look, look_each};
 use super::life::{Life, ends};
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
+use super::{Call, Command, Done, Failure, ONE_KEY, OVERFLOW, SYNTAX, access};
 use crate::hash::Hash;
 use crate::notify;
 
@@ -94,22 +94,24 @@ fn read(
     changes: bool,
     then: impl Fn(&mut Hash<'_, '_, '_>, &[u8]) -> Done,
 ) -> Result<bool, Failure> {
-    let mut values = vec![];
-    change_each(call, first, 1, |hash, at| {
-        let value = hash.get(call.arg(at)).map(|(value, _)| value.to_vec());
-        let found = value.is_some();
-        values.push(value);
-        then(hash, call.arg(at))?;
-        Ok(changes && found)
+    call.out.array(call.args.len() - first);
+    let mut any = false;
+    call.write(|call, out| {
+        change_each(call, first, 1, |hash, at| {
+            if out.is_over() {
+                return Err(OVERFLOW.into());
+            }
+            let value = hash.get(call.arg(at)).map(|(value, _)| out.bulk(value));
+            let found = value.is_some();
+            if !found {
+                out.null();
+            }
+            any |= found;
+            then(hash, call.arg(at))?;
+            Ok(changes && found)
+        })
     })?;
-    call.out.array(values.len());
-    for value in &values {
-        match value {
-            Some(value) => call.out.bulk(value),
-            None => call.out.null(),
-        }
-    }
-    Ok(values.iter().any(Option::is_some))
+    Ok(any)
 }
 
 fn hgetdel(call: &mut Call<'_>) -> Done {

@@ -16,6 +16,7 @@ mod admin;
 mod bitfield;
 mod bits;
 mod blocking;
+mod budget;
 mod client;
 mod client_filter;
 mod cluster;
@@ -175,10 +176,9 @@ pub(crate) type Done = Result<(), Failure>;
 pub(crate) const SYNTAX: &str = "ERR syntax error";
 pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
+/// More is put together for a reply than its client may make the server hold: it is ended.
+pub(crate) const OVERFLOW: &str = "ERR the reply is above client-output-buffer-limit";
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
-
-/// Bytes of scratch that a client keeps between commands.
-const SCRATCH_MAX: usize = 4 << 10;
 
 /// A command being carried out.
 #[derive(Debug)]
@@ -240,18 +240,15 @@ impl<'a> Call<'a> {
         self.key(self.arg(at))
     }
 
-    /// Where a reply is put together whose length is said before it.
-    pub(crate) fn take_scratch(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.session.scratch)
-    }
-
-    /// Replies with what was put together, and keeps its place for the next.
-    pub(crate) fn reply_scratch(&mut self, mut scratch: Vec<u8>) {
-        self.out.raw(&scratch);
-        if scratch.capacity() <= SCRATCH_MAX {
-            scratch.clear();
-            self.session.scratch = scratch;
-        }
+    /// Lets `f` write a part of the reply while it looks at the call, which has no reply meanwhile.
+    pub(crate) fn write<R>(
+        &mut self,
+        f: impl FnOnce(&Self, &mut Encoder<'_>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let mut buffer = self.out.take();
+        let result = f(self, &mut self.out.like(&mut buffer));
+        self.out.put_back(buffer);
+        result
     }
 
     /// Replies OK.
@@ -523,6 +520,9 @@ pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) 
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
     call.shared.stats.error(failure.text());
+    if failure.text() == OVERFLOW.as_bytes() {
+        call.session.overflow();
+    }
     call.out.rewind(mark);
     call.out.error(failure.text());
 }

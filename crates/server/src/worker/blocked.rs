@@ -50,6 +50,8 @@ impl Worker {
             session.blocked = Some(wait);
             return;
         }
+        let bound = self.bound(connection);
+        let session = &mut connection.session;
         let (shared, view) = (&*self.shared, &*self.view);
         shared.blocked.tries(&wait.keys, session.client.id);
         let command = std::mem::take(&mut wait.command);
@@ -58,11 +60,14 @@ impl Worker {
         let (mut decoder, limits) =
             (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
         if let Ok(Some(args)) = decoder.decode(&command, &limits) {
-            let out = Encoder::new(&mut self.output, session.protocol);
+            let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = shared.clock.now();
             commands::run_again(&mut Call { args, out, session, shared, view, now });
         }
         shared.gate.leave(self.number);
+        if self.output.len() > bound {
+            session.overflow();
+        }
         if let Some(wait) = &mut session.blocked {
             wait.command = command;
         }
@@ -74,7 +79,13 @@ impl Worker {
             self.work.connections[at] = Some(connection);
             return;
         }
+        let overflows = connection.session.overflows();
         let is_muted = self.end_wait(at, &mut connection);
+        if overflows {
+            self.overflows(&connection);
+            self.keep(at, connection, true);
+            return;
+        }
         if is_muted || connection.session.mute == Mute::Always {
             self.output.clear();
         }
