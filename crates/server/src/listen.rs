@@ -176,7 +176,22 @@ fn open_path(settings: &Settings, path: &Path, speaks: Speaks) -> Result<Listene
         let mode = std::fs::Permissions::from_mode(settings.unixsocketperm);
         std::fs::set_permissions(path, mode).map_err(fail)?;
     }
+    if !settings.unixsocketgroup.is_empty() {
+        let group = group(&settings.unixsocketgroup)?;
+        std::os::unix::fs::chown(path, None, Some(group)).map_err(fail)?;
+    }
     Ok(Listener::Unix(listener, path.display().to_string(), speaks))
+}
+
+/// The number of a group of the machine.
+fn group(name: &str) -> Result<u32, Error> {
+    let found = nix::unistd::Group::from_name(name).ok().flatten();
+    let found = found.ok_or_else(|| {
+        Error(format!(
+            "unixsocketgroup {name} is no group of this machine: make it, or name another"
+        ))
+    })?;
+    Ok(found.gid.as_raw())
 }
 
 impl Listener {

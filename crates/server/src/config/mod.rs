@@ -203,6 +203,7 @@ pub struct Settings {
     pub files_generation: u64,
     pub memcached_unixsocket: PathBuf,
     pub unixsocket: PathBuf,
+    pub unixsocketgroup: String,
     pub unixsocketperm: u32,
     pub tcp_backlog: i32,
     pub tcp_keepalive: u64,
@@ -292,6 +293,7 @@ impl Default for Settings {
             files_generation: 0,
             memcached_unixsocket: PathBuf::new(),
             unixsocket: PathBuf::new(),
+            unixsocketgroup: String::new(),
             unixsocketperm: 0,
             tcp_backlog: 511,
             tcp_keepalive: 300,
@@ -374,7 +376,8 @@ impl Settings {
     pub(crate) fn new_user(&self, name: &str) -> User {
         let mut user = User::new(name);
         // A word of the rules, which cannot fail.
-        let _ = user.apply(std::slice::from_ref(&self.acl_pubsub_default));
+        let _ =
+            user.apply(std::slice::from_ref(&self.acl_pubsub_default), &self.acl_pubsub_default);
         user
     }
 

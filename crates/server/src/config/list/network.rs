@@ -112,6 +112,12 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     ),
+    word!(
+        "unixsocketgroup",
+        Start,
+        unixsocketgroup,
+        "The group that owns the Unix sockets, by its name; empty for that of the server."
+    ),
     number!(
         "tcp-backlog",
         Start,
