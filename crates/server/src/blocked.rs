@@ -72,6 +72,11 @@ impl Awaited {
         Self { tenant: key.tenant, db: key.db, bytes: key.bytes.to_vec() }
     }
 
+    /// The key's name.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The key in a store.
     pub(crate) fn key<'a>(&'a self, store: &store::Store) -> Key<'a> {
         store.key(self.tenant, self.db, &self.bytes)

@@ -4,10 +4,10 @@ use crate::acl::{Denied, User};
 use crate::blocked::Wait;
 use crate::clients::Client;
 use crate::listen::Speaks;
-use crate::pubsub::Kind;
+use crate::pubsub::{Kind, Publication};
 use crate::shared::{Shared, View};
 use base::TenantId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tune::tenant::{Origin, Owners};
@@ -59,13 +59,9 @@ pub(crate) struct Transaction {
     pub(crate) db: Option<u8>,
 }
 
-/// A key that EXEC depends on, and what it looked like.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    pub(crate) db: u8,
-    pub(crate) key: Vec<u8>,
-    pub(crate) seen: Option<u64>,
-}
+/// The keys that EXEC depends on, each with its database, and a hash of what each held; `None` where
+/// there was nothing.
+pub(crate) type Watched = HashMap<(u8, Vec<u8>), Option<u64>>;
 
 /// Where a client listens.
 #[derive(Debug, Default)]
@@ -81,6 +77,16 @@ impl Subscriptions {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
             Kind::Sharded => &mut self.sharded,
+        }
+    }
+
+    /// Whether what is published is for one of these.
+    pub(crate) fn has(&self, publication: &Publication) -> bool {
+        let channel = &publication.channel[..];
+        match &publication.pattern {
+            Some(pattern) => self.patterns.contains(&pattern[..]),
+            None if publication.sharded => self.sharded.contains(channel),
+            None => self.channels.contains(channel),
         }
     }
 
@@ -156,7 +162,7 @@ pub(crate) struct Session {
     pub(crate) executing: bool,
     /// A script carries out commands.
     pub(crate) scripted: bool,
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) watched: Watched,
     /// The command that waits.
     pub(crate) blocked: Option<Box<Wait>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
@@ -194,7 +200,7 @@ impl Session {
             transaction: None,
             executing: false,
             scripted: false,
-            watched: vec![],
+            watched: Watched::new(),
             blocked: None,
             subscriptions: None,
             tracks: None,
@@ -270,6 +276,13 @@ impl Session {
             Some(user) => user.check(number, args, queued.unwrap_or(self.db)),
             None => Err(Denied::Command),
         }
+    }
+
+    /// Whether the user may call this command, and read any key.
+    pub(crate) fn reads_all(&self, args: &[&[u8]]) -> bool {
+        let number = args.first().and_then(|name| crate::commands::find(name));
+        let may = |user: &Arc<User>| number.is_some_and(|it| user.reads_all(it, args, self.db));
+        !self.limited || self.rights.as_ref().is_some_and(may)
     }
 
     /// Whether its user is still there, and may listen wherever it does.
@@ -398,7 +411,7 @@ impl Session {
     /// Ends MULTI and WATCH.
     pub(crate) fn discard(&mut self) {
         self.transaction = None;
-        self.watched = vec![];
+        self.watched = Watched::new();
         self.client.watched.store(0, Ordering::Relaxed);
         self.client.queued.store(-1, Ordering::Relaxed);
     }

@@ -406,6 +406,8 @@ impl Shared {
             self.forget_unfindable(&new);
         }
         if slots_changed {
+            // Clients that wait for keys of slots which are gone are sent on.
+            self.mailboxes.iter().for_each(Mailbox::wake);
             self.tracking.forget_all(self, None);
             *self.emptying() = new.cluster.clone().map(|cluster| {
                 let (store, now) = (self.store.clone(), self.clock.now());

@@ -158,12 +158,17 @@ impl Worker {
     /// Waits for events once, and sees to all that there are.
     fn turn(&mut self) -> io::Result<()> {
         let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
+        // A connection that closes does so once its last replies are sent, which is now.
+        let is_idle = is_idle && self.work.ending.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.gather();
         self.wait(Duration::from_millis(wait))?;
         self.counters().polls.add(1);
         if let Some(view) = self.shared.newer(&self.view) {
-            self.view = view;
+            let before = std::mem::replace(&mut self.view, view);
+            if before.cluster != self.view.cluster {
+                self.leave_slots();
+            }
         }
         let is_quiet = self.work.events.is_empty();
         // What comes meanwhile is for the next turn.
@@ -248,6 +253,12 @@ impl Worker {
                 Message::Line(at, id, line) => {
                     if self.is(at, id) {
                         self.watched(at, &line);
+                    }
+                }
+                Message::Told(at, id, bytes) => {
+                    if self.is(at, id) {
+                        self.output.extend_from_slice(&bytes);
+                        self.push(at);
                     }
                 }
             }

@@ -4,7 +4,7 @@
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash_life::first_field;
 use super::hash_steps::{Trace, change, change_each, is_one_step, look, look_each};
-use super::life::{Life, ends};
+use super::life::{Life, check_field, ends};
 use super::{Call, Command, Done, Failure, ONE_KEY, OVERFLOW, SYNTAX, access};
 use crate::hash::Hash;
 use crate::notify;
@@ -63,7 +63,10 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
     while !call.is(found.fields_at, "fields") && found.fields_at < call.args.len() {
         let at = found.fields_at;
         let then = match (Life::named(call.arg(at)), call.args.get(at + 1)) {
-            (Some(life), Some(value)) => Some(ends(life, value, call.now.unix_ms, command)?),
+            (Some(life), Some(value)) => {
+                let at = ends(life, value, call.now.unix_ms, command)?;
+                Some(check_field(at as i64, command)? as u64)
+            }
             _ => None,
         };
         let words = [("fnx", Only::IfNone), ("fxx", Only::IfAll)];

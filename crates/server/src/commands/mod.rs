@@ -66,6 +66,7 @@ mod zset_range;
 pub use about::{About, about};
 pub(crate) use absent::is_absent;
 pub(crate) use blocking::run_again;
+pub(crate) use cluster::redirect;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
 pub(crate) use info::REDIS_VERSION;
@@ -576,7 +577,9 @@ impl Refused {
             )),
             Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
             Self::Busy(_) => BUSY.into(),
-            Self::Elsewhere(_, elsewhere) => cluster::redirect(call, elsewhere),
+            Self::Elsewhere(_, elsewhere) => {
+                cluster::redirect(call.view, &call.session.client, elsewhere)
+            }
         }
     }
 }
@@ -635,6 +638,14 @@ fn is_full(call: &Call<'_>, len: usize) -> bool {
 
 pub(crate) fn wrong_number(name: &str) -> Failure {
     Failure::err(&format!("wrong number of arguments for '{name}' command"))
+}
+
+/// A subcommand has more arguments than it knows of.
+fn wrong_arguments(call: &Call<'_>) -> Failure {
+    let (name, parent) = (call.text(1), call.text(0).to_ascii_uppercase());
+    Failure::err(&format!(
+        "unknown subcommand or wrong number of arguments for '{name}'. Try {parent} HELP."
+    ))
 }
 
 /// Names and arguments are repeated up to this many bytes.

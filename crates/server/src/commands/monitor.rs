@@ -60,6 +60,15 @@ fn monitor(call: &mut Call<'_>) -> Done {
     call.ok()
 }
 
+/// Shows nothing to the client any more.
+pub(super) fn stop(call: &mut Call<'_>) {
+    if std::mem::take(&mut call.session.watching) {
+        let client = &call.session.client;
+        client.monitors.store(false, std::sync::atomic::Ordering::Relaxed);
+        call.shared.monitors.leave(client.id);
+    }
+}
+
 /// Writes bytes as a quoted string.
 fn quoted(line: &mut Vec<u8>, bytes: &[u8]) {
     line.push(b'"');

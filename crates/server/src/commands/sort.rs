@@ -19,6 +19,7 @@ use crate::value::{self, LIST, SET, WRONG_TYPE, ZSET};
 use std::cmp::Ordering;
 use store::{Item, TREE};
 use wire::resp::parse_integer;
+use wire::slots::{slot, slot_of_pattern};
 
 /// It may look at any key that a pattern names.
 const CATEGORIES: &[&str] = &["set", "sortedset", "list", "dangerous"];
@@ -84,18 +85,21 @@ impl<'a> Asked<'a> {
         Ok(asked)
     }
 
-    /// Patterns name keys that no right was asked for.
+    /// Patterns name keys that no right was asked for, and that may be another server's.
     fn check(&self, call: &Call<'_>) -> Done {
-        let denied = |option: &str| {
-            let text =
-                format!("{option} option of SORT denied due to insufficient ACL permissions");
-            Err(Failure::err(&text))
-        };
-        if call.session.limited && self.by.is_some_and(|by| by.contains(&b'*')) {
-            return denied("BY");
-        }
-        if call.session.limited && self.gets.iter().any(|get| *get != b"#") {
-            return denied("GET");
+        let by = self.by.filter(|by| by.contains(&b'*')).map(|by| ("BY", by));
+        let gets = self.gets.iter().filter(|get| **get != b"#").map(|get| ("GET", *get));
+        let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+        let own = slot(call.arg(1));
+        for (option, pattern) in by.into_iter().chain(gets) {
+            let why = if call.view.cluster.is_some() && slot_of_pattern(pattern) != Some(own) {
+                "in Cluster mode when keys formed by the pattern may be in different slots."
+            } else if !call.session.reads_all(&args) {
+                "due to insufficient ACL permissions."
+            } else {
+                continue;
+            };
+            return Err(Failure::err(&format!("{option} option of SORT denied {why}")));
         }
         Ok(())
     }

@@ -4,9 +4,10 @@
 use super::flag::{CARRIES, READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
 use crate::removals;
-use crate::session::Tracks;
-use crate::tracking::Tracker;
+use crate::session::{Mute, Tracks};
+use crate::tracking::{Tracker, tell_of};
 use std::sync::atomic::Ordering;
+use wire::resp::Protocol;
 
 /// Subcommands of CLIENT.
 pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
@@ -266,14 +267,18 @@ pub(crate) fn before(call: &Call<'_>) {
     }
 }
 
-/// Tells others what a command has changed.
-pub(crate) fn after(call: &mut Call<'_>) {
+/// Tells others what a command has changed, the reply to which begins at `mark`.
+pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
     let is_client = call.is(0, "client");
     if let Some(tracks) = &mut call.session.tracks
         && !is_client
         && call.session.transaction.is_none()
     {
         tracks.caching = None;
+    }
+    if call.session.blocked.is_some() && call.out.mark() == mark {
+        // It waits, and has changed nothing yet.
+        return;
     }
     let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
     for at in command
@@ -282,7 +287,17 @@ pub(crate) fn after(call: &mut Call<'_>) {
     {
         let (id, key) = (call.session.client.id, call.arg(at));
         let max = call.view.settings.tracking_max_keys;
-        call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);
+        let tenant = call.session.owners.of(key);
+        if call.shared.tracking.tell_others(call.shared, id, tenant, key) {
+            // Behind the reply and before that of the next command, unless the reply is part of
+            // another or is not sent.
+            let session = &*call.session;
+            let is_whole = !session.executing && !session.scripted;
+            let is_muted = session.blocked.as_ref().is_some_and(|wait| wait.is_muted);
+            let is_sent = session.mute == Mute::No && !is_muted;
+            let at_once = is_whole && is_sent && session.protocol == Protocol::Resp3;
+            tell_of(call.shared, id, key, at_once.then_some(&mut call.out));
+        }
         removals::note_death(call.shared, max, &call.key(key), call.now);
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
 
 /// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
 pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
-    let tracked = call.shared.tracking.is_active();
+    let (tracked, mark) = (call.shared.tracking.is_active(), call.out.mark());
     if tracked {
         tracking::before(call);
     }
@@ -32,7 +32,7 @@ pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
     let absent = if looks { notify::before(call) } else { vec![] };
     let result = (get(number).run)(call);
     if tracked {
-        tracking::after(call);
+        tracking::after(call, mark);
     }
     if looks {
         notify::after(call, &absent);
@@ -104,7 +104,15 @@ fn is_scripted(call: &Call<'_>, number: u16) -> bool {
     !command.has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
 }
 
-/// A script stays with the slot of its first key.
+/// The slot of the keys that a call names, where this server is one of several.
+pub(crate) fn slot_of_keys(call: &Call<'_>) -> Option<u16> {
+    call.view.cluster.as_ref()?;
+    let command = find(call.arg(0)).map(get)?;
+    let mut places = command.key_places(call.args.len(), |at| call.args.get(at));
+    places.next().and_then(|at| call.args.get(at)).map(slot)
+}
+
+/// A script stays with the slot of its first key, which it need not have declared.
 fn keep_to_slot(call: &Call<'_>, number: u16, known: &mut Option<u16>) -> Result<(), Failure> {
     for at in get(number).key_places(call.args.len(), |at| call.args.get(at)) {
         let own = slot(call.arg(at));

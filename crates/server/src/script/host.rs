@@ -87,6 +87,7 @@ impl<'h, 'a> Host<'h, 'a> {
         (flags, is_readonly): (Flags, bool),
     ) -> Self {
         let is_full = !flags.has(Flags::ALLOW_OOM) && within::is_full(call);
+        let slot = within::slot_of_keys(call);
         Self {
             call,
             running,
@@ -94,7 +95,7 @@ impl<'h, 'a> Host<'h, 'a> {
             is_readonly: is_readonly || flags.has(Flags::NO_WRITES),
             is_full,
             is_three,
-            slot: None,
+            slot,
             buffers,
         }
     }

@@ -2,14 +2,21 @@
 //! said.
 
 use super::{End, Worker};
+use crate::blocked::Awaited;
+use crate::cluster::Cluster;
 use crate::commands::{self, Call};
 use crate::connection::Connection;
+use crate::pubsub::Kind;
 use crate::session::Mute;
+use std::sync::atomic::Ordering;
 use store::Entered;
 use wire::resp::{Decoder, Encoder, Limits};
+use wire::slots::slot;
 
 /// How long a client that may not try now waits until it may, in milliseconds.
 pub(super) const LATER_MS: u64 = 10;
+
+const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 
 impl Worker {
     /// A command of the connection waits from here on, if one does: not for ever, perhaps.
@@ -115,12 +122,61 @@ impl Worker {
         if connection.session.blocked.is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
-                out.error(b"UNBLOCKED client unblocked via CLIENT UNBLOCK");
+                self.shared.stats.error(UNBLOCKED);
+                out.error(UNBLOCKED);
             } else {
                 out.null_array();
             }
         }
         self.keep_unless_served(at, connection);
+    }
+
+    /// Slots have moved: a client that waits for keys of a slot that is not this server's any more
+    /// is sent on, and one that listens to shard channels of it is told that it hears no more.
+    pub(super) fn leave_slots(&mut self) {
+        let Some(cluster) = self.view.cluster.clone() else { return };
+        for at in 0..self.work.connections.len() {
+            self.send_on(at, &cluster);
+            self.leave_channels(at, &cluster);
+        }
+    }
+
+    fn send_on(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &self.work.connections[at] else { return };
+        let session = &connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let Err(elsewhere) = cluster.check(wait.keys.iter().map(Awaited::bytes)) else { return };
+        let failure = commands::redirect(&self.view, &session.client, elsewhere);
+        self.shared.stats.error(failure.text());
+        Encoder::new(&mut self.output, session.protocol).error(failure.text());
+        if let Some(connection) = self.work.connections[at].take() {
+            self.keep_unless_served(at, connection);
+        }
+    }
+
+    fn leave_channels(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &mut self.work.connections[at] else { return };
+        let session = &mut connection.session;
+        let Some(all) = &mut session.subscriptions else { return };
+        let is_gone = |name: &&Vec<u8>| !cluster.is_mine(slot(name));
+        let gone: Vec<_> = all.sharded.iter().filter(is_gone).cloned().collect();
+        let mut out = Encoder::new(&mut self.output, session.protocol);
+        let before = all.sharded.len();
+        all.sharded.retain(|name| cluster.is_mine(slot(name)));
+        for (name, at) in gone.iter().zip(1..) {
+            self.shared.pubsub.unsubscribe(Kind::Sharded, name, session.client.id);
+            out.push(3);
+            out.bulk(b"sunsubscribe");
+            out.bulk(name);
+            out.integer((before - at) as i64);
+        }
+        session.client.sharded.store(all.sharded.len() as u64, Ordering::Relaxed);
+        if all.is_empty() {
+            session.subscriptions = None;
+        }
+        if !gone.is_empty() {
+            self.push(at);
+        }
     }
 
     /// Lets those try that could not when they were told to, and ends the waits that are over.

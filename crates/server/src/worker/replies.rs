@@ -6,7 +6,7 @@ use crate::config::OutputLimit;
 use crate::connection::Connection;
 use crate::listen::Speaks;
 use crate::pubsub::Publication;
-use crate::session::Session;
+use crate::session::{Session, Subscriptions};
 use std::sync::atomic::Ordering;
 use wire::resp::Encoder;
 
@@ -233,7 +233,10 @@ impl Worker {
     pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
         let Some(connection) = &self.work.connections[at] else { return };
         let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
-        if !publication.of.is_none_or(hears) {
+        // It may have been on its way when the client stopped to listen.
+        let listens = |all: &Subscriptions| all.has(publication);
+        let is_there = connection.session.subscriptions.as_deref().is_some_and(listens);
+        if !is_there || !publication.of.is_none_or(hears) {
             return;
         }
         let mut out = Encoder::new(&mut self.output, connection.session.protocol);
@@ -256,6 +259,10 @@ impl Worker {
         let Some(connection) = &mut self.work.connections[at] else { return };
         let waiting = connection.waiting();
         let session = &mut connection.session;
+        if !session.watching {
+            // It was on its way when the client stopped to watch.
+            return;
+        }
         if session.client.speaks == Speaks::Memcached {
             if waiting > WATCHER_MAX {
                 session.skipped += 1;
@@ -271,7 +278,7 @@ impl Worker {
     }
 
     /// Writes what is in `self.output` to a client that did not ask for it just now.
-    fn push(&mut self, at: usize) {
+    pub(super) fn push(&mut self, at: usize) {
         self.with_whoever(at, Self::reply);
     }
 }
