@@ -181,19 +181,7 @@ fn main() -> Result<()> {
         }
         Some("live") => live::run(words),
         Some("race") => race::run(words),
-        Some("soak") => match words.next() {
-            Some(word) if word == "attach" => attach::soak::run(words),
-            seconds => {
-                let seconds = seconds.map_or(Ok(600), |text| text.parse())?;
-                let manner = match words.next() {
-                    None => soak::Manner::Plain,
-                    Some(word) if word == "shift" => soak::Manner::Shift,
-                    Some(word) if word == "rough" => soak::Manner::Rough,
-                    Some(word) => bail!("a soak is plain, `shift` or `rough`, not '{word}'"),
-                };
-                soak::run(seconds, manner)
-            }
-        },
+        Some("soak") => soak::run(words),
         Some("suites") => suites::run(words),
         Some("dist") => ship::dist(words),
         Some("deb") => ship::deb(words),

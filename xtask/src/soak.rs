@@ -19,7 +19,7 @@
 mod rough;
 
 use crate::process::{Process, free_port};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -48,7 +48,7 @@ const RANGES: [u64; 3] = [6, 9, 12];
 
 /// What is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+enum Manner {
     Plain,
     /// The range of sizes changes.
     Shift,
@@ -154,8 +154,24 @@ fn apply(server: &Process, load: &Load, others: &[rough::Other]) -> Result<Peaks
     Ok(peaks)
 }
 
+/// Runs as words say it: for so many seconds, in which manner; or against a server with the module.
+pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let seconds = words.next();
+    if seconds.as_deref() == Some("attach") {
+        return super::attach::soak::run(words);
+    }
+    let seconds = seconds.map_or(Ok(600), |text| text.parse())?;
+    let manner = match words.next().as_deref() {
+        None => Manner::Plain,
+        Some("shift") => Manner::Shift,
+        Some("rough") => Manner::Rough,
+        Some(word) => bail!("a soak is plain, `shift` or `rough`, not '{word}'"),
+    };
+    play(seconds, manner)
+}
+
 /// Runs for `seconds`, prints what was seen, and fails where a bound was passed.
-pub(crate) fn run(seconds: u64, manner: Manner) -> Result<()> {
+fn play(seconds: u64, manner: Manner) -> Result<()> {
     super::built::build(&["larder"])?;
     let (server, shift) = (start()?, manner == Manner::Shift);
     let load = Load::new(seconds, if shift { &RANGES } else { &RANGES[2..] }, shift);

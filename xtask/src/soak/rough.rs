@@ -43,7 +43,7 @@ fn slow_reader(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
                 thread::sleep(Duration::from_millis(50));
             }
         }
-        if next(&mut state) % 2 == 0 {
+        if next(&mut state).is_multiple_of(2) {
             let mut chunk = vec![0; 64 << 10];
             while matches!(stream.read(&mut chunk), Ok(len) if len > 0) {}
         }

@@ -147,7 +147,9 @@ mod tests {
                 };
                 draw(&mut prng, count, look).unwrap();
                 assert_eq!(shown.len(), wanted);
-                shown.iter().for_each(|&at| times[at] += 1);
+                for &at in &shown {
+                    times[at] += 1;
+                }
                 shown.sort_unstable();
                 shown.dedup();
                 assert!(count < 0 || shown.len() == wanted, "{count}: {shown:?}");

@@ -195,11 +195,11 @@ fn hmget(call: &mut Call<'_>) -> Done {
     })
 }
 
-/// Replies with what `show` writes of every field, behind what `begin` writes once it is known how
-/// many fields there are.
+/// Replies with what `show` writes of every field, as a map or as an array: how many there are is
+/// known behind them.
 fn reply_all(
     call: &mut Call<'_>,
-    begin: impl Fn(&mut Encoder<'_>, usize),
+    is_map: bool,
     show: impl Fn(&mut Encoder<'_>, Field<'_>),
 ) -> Done {
     let (mark, mut count) = (call.out.mark(), 0);
@@ -210,27 +210,23 @@ fn reply_all(
             !out.is_over()
         })
     })?;
-    call.out.before(mark, |out| begin(out, count));
+    call.out.before(mark, |out| if is_map { out.map(count) } else { out.array(count) });
     Ok(())
 }
 
 fn hgetall(call: &mut Call<'_>) -> Done {
-    reply_all(
-        call,
-        |out, len| out.map(len),
-        |out, (name, value, _)| {
-            out.bulk(name);
-            out.bulk(value);
-        },
-    )
+    reply_all(call, true, |out, (name, value, _)| {
+        out.bulk(name);
+        out.bulk(value);
+    })
 }
 
 fn hkeys(call: &mut Call<'_>) -> Done {
-    reply_all(call, |out, len| out.array(len), |out, (name, ..)| out.bulk(name))
+    reply_all(call, false, |out, (name, ..)| out.bulk(name))
 }
 
 fn hvals(call: &mut Call<'_>) -> Done {
-    reply_all(call, |out, len| out.array(len), |out, (_, value, _)| out.bulk(value))
+    reply_all(call, false, |out, (_, value, _)| out.bulk(value))
 }
 
 fn hlen(call: &mut Call<'_>) -> Done {

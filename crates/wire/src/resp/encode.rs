@@ -62,8 +62,8 @@ impl<'a> Encoder<'a> {
     }
 
     /// Takes the buffer out, for [`Encoder::put_back`].
-    pub const fn take(&mut self) -> Vec<u8> {
-        std::mem::replace(self.out, Vec::new())
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self.out)
     }
 
     /// An encoder like this one to a buffer that was taken out of it.
