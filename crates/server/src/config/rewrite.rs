@@ -48,9 +48,8 @@ impl Settings {
         )))
     }
 
-    /// The lines of `text`, with the present values in those that set a directive. A directive of
-    /// one value stands where its first line stood; of several lines each stays in its place, so
-    /// that it comes before or behind an include as it did.
+    /// The lines of `text`, with the present values in those that set a directive. Each stays in
+    /// its place, so that it comes before or behind an include as it did.
     fn replaced(&self, text: &str) -> Vec<String> {
         let all = directive::all().map(|known| (known.name, known.file_lines(self)));
         let mut pending: BTreeMap<&str, Vec<String>> = all.collect();
@@ -63,7 +62,7 @@ impl Settings {
             };
             let left = pending.entry(known.name).or_default();
             if !known.has_lines() {
-                out.append(left);
+                out.extend_from_slice(left);
             } else if let Some(at) = left.iter().position(|one| named(one) == named(line)) {
                 out.push(left.remove(at));
             }

@@ -113,6 +113,7 @@ fn every_directive_survives() {
         "70000",
         "'x y'",
         "127.0.0.1",
+        "0.0.0.0",
         "auto",
         "debug",
         "static",
