@@ -18,7 +18,7 @@ use crate::notify;
 use crate::value::{self, LIST, SET, WRONG_TYPE, ZSET};
 use std::cmp::Ordering;
 use store::{Item, TREE};
-use wire::resp::parse_integer;
+use wire::resp::{parse_double, parse_integer};
 use wire::slots::{slot, slot_of_pattern};
 
 /// It may look at any key that a pattern names.
@@ -203,8 +203,8 @@ impl<'a> Asked<'a> {
 /// The number that a weight is.
 fn weight(value: Option<&[u8]>) -> Result<f64, Failure> {
     let Some(value) = value else { return Ok(0.0) };
-    let text = std::str::from_utf8(value).unwrap_or_default().trim_start();
-    let number = text.parse().ok().filter(|number: &f64| !number.is_nan());
+    let number = parse_double(value.trim_ascii_start());
+    let number = number.filter(|number| !number.is_subnormal());
     number.ok_or_else(|| "ERR One or more scores can't be converted into double".into())
 }
 

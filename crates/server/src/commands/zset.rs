@@ -9,7 +9,7 @@ use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number}
 use crate::collection::zset::{self, Zset};
 use crate::collection::{Held, View};
 use crate::notify;
-use wire::resp::{Encoder, Protocol, format_double};
+use wire::resp::{Encoder, Protocol, format_double, parse_double};
 
 pub(super) const GROUP: &str = "sorted-set";
 pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
@@ -58,12 +58,6 @@ const fn reads(
     summary: &'static str,
 ) -> Command {
     Command::new(name, arity, READ | FAST, run).keys(ONE_KEY).doc(GROUP, since, summary)
-}
-
-/// A score as a client writes it; none that is no number.
-pub(super) fn score(text: &[u8]) -> Option<f64> {
-    let text = std::str::from_utf8(text).ok()?;
-    text.parse::<f64>().ok().filter(|score| !score.is_nan())
 }
 
 /// What ZADD is asked beside its scores.
@@ -166,7 +160,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
         return Err("ERR INCR option supports a single increment-element pair".into());
     }
     // All scores are numbers, or nothing is done.
-    let scores = (first..call.args.len()).step_by(2).map(|at| score(call.arg(at)));
+    let scores = (first..call.args.len()).step_by(2).map(|at| parse_double(call.arg(at)));
     let scores: Vec<f64> = scores.collect::<Option<_>>().ok_or(NOT_A_FLOAT)?;
     let (mut added, mut changed, mut last) = (0, 0, None);
     let is_new = |view: View<'_>, at| zset::score(view, call.arg(at + 1)).is_none();
@@ -191,7 +185,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
 }
 
 fn zincrby(call: &mut Call<'_>) -> Done {
-    let (by, member) = (score(call.arg(2)).ok_or(NOT_A_FLOAT)?, call.arg(3));
+    let (by, member) = (parse_double(call.arg(2)).ok_or(NOT_A_FLOAT)?, call.arg(3));
     let options = Options { increments: true, ..Options::default() };
     let key = call.key_at(1);
     let outcome = change::<Zset, _>(call, &key, true, |held| {

@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::elements::{len, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
-use super::zset::{GROUP, Pair, reply_pairs, score};
+use super::zset::{GROUP, Pair, reply_pairs};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
 use crate::collection::set::Set;
 use crate::collection::zset::{self, Zset};
@@ -11,6 +11,7 @@ use crate::notify;
 use crate::value::SET;
 use std::collections::HashMap;
 use store::{Item, TREE};
+use wire::resp::parse_double;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -96,7 +97,7 @@ impl Asked {
             let left = call.args.len() - at - 1;
             if weighs && call.is(at, "weights") && left >= keys {
                 for (number, (_, weight)) in asked.keys.iter_mut().enumerate() {
-                    let given = score(call.arg(at + 1 + number));
+                    let given = parse_double(call.arg(at + 1 + number));
                     *weight = given.ok_or("ERR weight value is not a float")?;
                 }
                 at += keys;

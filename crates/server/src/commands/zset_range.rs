@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::elements::{change, len, look, replace, together, walk};
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::hash_steps::Trace;
-use super::zset::{GROUP, pair, pairs_begin, score};
+use super::zset::{GROUP, pair, pairs_begin};
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
 use crate::collection::View;
 use crate::collection::zset::{self, Edge, Zset};
@@ -107,7 +107,11 @@ impl<'a> Range<'a> {
 /// `5`, `(5`, `-inf`: the lower end of a range, or the upper.
 fn score_edge(text: &[u8], upper: bool) -> Option<Edge<'static>> {
     let (is_open, text) = text.strip_prefix(b"(").map_or((false, text), |rest| (true, rest));
-    let score = score(text)?;
+    // As the servers read it: an end may be beyond all numbers.
+    let score: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    if score.is_nan() {
+        return None;
+    }
     Some(if is_open == upper { Edge::Score(score) } else { Edge::BehindScore(score) })
 }
 

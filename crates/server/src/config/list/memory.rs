@@ -6,6 +6,7 @@ use crate::config::value::{Value, within};
 use crate::config::{OutputLimit, TenantConfig};
 use crate::memory_limit;
 use base::Bytes;
+use wire::resp::parse_double;
 
 pub(super) const ALL: &[Directive] = &[
     number!("databases", Start, databases, 1..=256, "How many databases SELECT may choose from."),
@@ -82,8 +83,8 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         "What each size of chunk is larger by than the last.",
         |settings| settings.slab.factor.show(),
-        Shape::Word(|settings, word| match word.parse::<f64>() {
-            Ok(factor) if factor > 1.0 && factor <= 4.0 => {
+        Shape::Word(|settings, word| match parse_double(word.as_bytes()) {
+            Some(factor) if factor > 1.0 && factor <= 4.0 => {
                 settings.slab.factor = factor;
                 Ok(())
             }
