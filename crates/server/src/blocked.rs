@@ -65,6 +65,8 @@ pub(crate) struct Wait {
     pub(crate) until_ms: u64,
     /// The client does not want its reply.
     pub(crate) is_muted: bool,
+    /// Microseconds that its attempts took.
+    pub(crate) took_us: u64,
 }
 
 impl Awaited {

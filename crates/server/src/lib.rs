@@ -70,6 +70,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use store::Store;
 use worker::{Mailbox, Worker};
 
@@ -236,6 +237,21 @@ impl Handle {
     /// Something that ends the server from elsewhere.
     pub fn stopper(&self) -> Stopper {
         Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
+    }
+
+    /// Waits until somebody ends the server; false if a script then runs for longer than `most`. The
+    /// process can only end without its thread, then, and without its data.
+    #[must_use]
+    pub fn may_end(&self, most: Duration) -> bool {
+        self.shared.wait_for_stop();
+        let asked = Instant::now();
+        while self.shared.gate.script().since_ms().is_some() {
+            if asked.elapsed() > most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
     }
 
     /// Waits until somebody ends the server.

@@ -3,10 +3,15 @@
 use crate::config::directive::{self, When};
 use crate::config::{Error, Level, Settings, ignored};
 use crate::reload::{Sources, reload};
+use crate::shared::Shared;
 use crate::{Handle, background, log, memcached, start_from, warm};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a script may keep the server from ending.
+const SCRIPT_ENDS_IN: Duration = Duration::from_millis(1_500);
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -130,7 +135,12 @@ pub fn run(args: Args) -> Result<(), Error> {
             break;
         }
     });
-    let ended = handle.wait();
+    let shared = handle.shared.clone();
+    let ended = if handle.may_end(SCRIPT_ENDS_IN) {
+        handle.wait()
+    } else {
+        end_without_script(&shared, has_pidfile.then_some(pidfile.as_str()))
+    };
     if has_pidfile {
         let _ = std::fs::remove_file(&pidfile);
     }
@@ -162,6 +172,17 @@ fn write_pidfile(path: &str, sources: &Sources) -> Result<bool, Error> {
             Ok(false)
         }
     }
+}
+
+/// Ends the process, whatever its threads do.
+fn end_without_script(shared: &Shared, pidfile: Option<&str>) -> ! {
+    if let Some(pidfile) = pidfile {
+        let _ = std::fs::remove_file(pidfile);
+    }
+    let is_lost = shared.warm.saves_at_end();
+    let what = if is_lost { ", and its data is not saved" } else { "" };
+    tracing::error!("a script does not end: the server ends without it{what}");
+    std::process::exit(i32::from(is_lost));
 }
 
 /// Tells systemd, where that started it and asked to be told.

@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
 use tune::tenant::{Finders, Origin, Owners};
@@ -202,8 +202,9 @@ pub(crate) struct Shared {
     /// The file it was started with.
     pub(crate) file: Option<PathBuf>,
     pub(crate) started_unix: u64,
-    /// Set when the server is to end.
+    /// Set when the server is to end, and the thread that waits for that.
     stopping: AtomicBool,
+    waiting: OnceLock<Thread>,
     /// Whether resident memory of the process says something of the store.
     pub(crate) owns_process: AtomicBool,
     view: RwLock<Arc<View>>,
@@ -301,6 +302,7 @@ impl Shared {
             file,
             started_unix: unix_us / 1_000_000,
             stopping: AtomicBool::new(false),
+            waiting: OnceLock::new(),
             owns_process: AtomicBool::new(true),
             generation: AtomicU64::new(view.generation),
             view: RwLock::new(Arc::new(view)),
@@ -556,10 +558,21 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Waits until the server is to end.
+    pub(crate) fn wait_for_stop(&self) {
+        self.waiting.get_or_init(std::thread::current);
+        while !self.is_stopping() {
+            std::thread::park();
+        }
+    }
+
     /// Ends the server: every thread is told.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        self.gate.script().kill();
+        if let Some(waiting) = self.waiting.get() {
+            waiting.unpark();
+        }
+        self.gate.script().end_all();
         for mailbox in &self.mailboxes {
             mailbox.wake();
         }

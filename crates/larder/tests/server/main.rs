@@ -43,6 +43,7 @@ mod replays;
 mod replies;
 mod robust;
 mod script_clients;
+mod script_ends;
 mod scripts;
 mod settings;
 #[cfg(all(target_os = "linux", not(debug_assertions)))]

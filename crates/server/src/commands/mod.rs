@@ -449,19 +449,28 @@ pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool
     refuses
 }
 
-/// Carries out a command that may take long, and keeps it in the slow log if it did.
+/// Carries out a command that may take long.
 #[inline(never)]
 fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
+    let (result, micros) = run_timed(call, command);
+    call.session.timed_alone_us += micros;
+    call.session.timed_alone += 1;
+    result
+}
+
+/// Carries out a command, and keeps it in the slow log if it took long: one that waits when it ends,
+/// and of EXEC those within. How long it took, in microseconds.
+fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
     let before = call.shared.clock.micros();
     let result = (command.run)(call);
     let micros = call.shared.clock.micros().0 - before.0;
-    call.session.timed_alone_us += micros;
-    call.session.timed_alone += 1;
-    if call.view.settings.is_slow(micros) {
+    if let Some(wait) = &mut call.session.blocked {
+        wait.took_us += micros;
+    } else if call.view.settings.is_slow(micros) && !command.has(flag::ABORTS) {
         let args: Vec<&[u8]> = call.args.iter_from(0).collect();
         note_slow(call.shared, call.view, &call.session.client, &args, micros, 1);
     }
-    result
+    (result, micros)
 }
 
 /// Keeps a command in the slow log if it took long, alone or as the largest of `together`.
@@ -619,13 +628,23 @@ fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
 pub(crate) fn waits(call: &Call<'_>) -> bool {
     let Ok(number) = resolve(call) else { return false };
     let command = get(number);
-    let mut flags = command.flags;
+    let mut flags = paused_flags(call, command);
     if command.has(flag::ABORTS)
         && let Some(transaction) = &call.session.transaction
     {
         flags |= transaction.flags;
     }
     flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
+}
+
+/// The flags of a command, as a pause sees them: a script that says of itself that it does not write
+/// is none that does.
+fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
+    let is_paused = command.has(flag::CARRIES) && command.has(flag::MAY_REPLICATE);
+    if is_paused && call.shared.scripts.writes_nothing(call, command.name) {
+        return command.flags & !flag::PAUSED;
+    }
+    command.flags
 }
 
 /// Whether memory is so full that a command of `len` bytes may be refused: nothing makes room for

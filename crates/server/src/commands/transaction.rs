@@ -61,6 +61,7 @@ pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
     let len = args.iter().map(|arg| arg.len()).sum();
     let is_full = command.has(DENY_OOM) && is_full(call, len);
+    let flags = super::paused_flags(call, command);
     let db = match command.databases {
         Databases::Enters(at) => call.database(at).ok(),
         _ => None,
@@ -74,7 +75,7 @@ pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
         encode_command(&mut transaction.bytes, &args);
         transaction.commands += 1;
     }
-    transaction.flags |= command.flags;
+    transaction.flags |= flags;
     transaction.db = db.or(transaction.db);
     if limit > 0 && transaction.bytes.len() > limit {
         transaction.broken = true;

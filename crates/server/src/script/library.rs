@@ -60,10 +60,6 @@ impl Engine {
         shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
         shared.scripts.running.set_deadline(None);
-        // The hook that ended one would end what runs next.
-        if self.vm.as_ref().is_some_and(|vm| vm.watch(shared).is_err()) {
-            self.vm = None;
-        }
         let (functions, callbacks) = loaded?;
         let is_taken = |of: &&String| self.functions.get(*of).is_some_and(|has| *has != name);
         if let Some(taken) = functions.keys().find(is_taken) {
@@ -86,7 +82,7 @@ impl Engine {
         let Some(vm) = &self.vm else { return };
         for function in functions.keys() {
             let kept = callbacks.raw_get::<Function>(function.as_str());
-            if kept.and_then(|kept| vm.register(function.as_bytes(), Some(kept))).is_err() {
+            if kept.and_then(|kept| vm.register(function.as_bytes(), Some(kept), text)).is_err() {
                 self.vm = None;
                 break;
             }
@@ -156,7 +152,7 @@ impl Engine {
         self.function_bytes -= bytes_of(&library.code);
         for function in library.functions.keys() {
             self.functions.remove(function);
-            let forgotten = self.vm.as_ref().map(|vm| vm.register(function.as_bytes(), None));
+            let forgotten = self.vm.as_ref().map(|vm| vm.register(function.as_bytes(), None, b""));
             if forgotten.is_some_and(|done| done.is_err()) {
                 self.vm = None;
             }

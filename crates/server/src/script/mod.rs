@@ -16,7 +16,9 @@ mod flags;
 mod host;
 mod json;
 mod library;
+mod look;
 mod number;
+mod pattern;
 mod random;
 mod run;
 mod running;
@@ -78,6 +80,20 @@ impl Scripts {
     /// The engine, for one thread at a time.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether what a call of EVAL, EVALSHA or FCALL runs says of itself that it writes nothing; no
+    /// while another script runs.
+    pub(crate) fn writes_nothing(&self, call: &Call<'_>, command: &str) -> bool {
+        let named = call.arg(1);
+        let flags = match command {
+            "eval" => flags::of_script(named).ok().map(|(flags, _)| flags),
+            _ => self.engine.try_lock().ok().and_then(|engine| match command {
+                "evalsha" => engine.flags(&named.to_ascii_lowercase().try_into().ok()?),
+                _ => engine.function(named).map(|function| function.flags),
+            }),
+        };
+        flags.is_some_and(|flags| flags.has(Flags::NO_WRITES))
     }
 }
 

@@ -143,6 +143,11 @@ impl Warm {
         }
     }
 
+    /// Whether the data is saved at the end.
+    pub(crate) fn saves_at_end(&self) -> bool {
+        self.path.is_some() && !self.forget.load(Ordering::Acquire)
+    }
+
     /// Saves nothing at the end.
     pub(crate) fn forget(&self) {
         self.forget.store(true, Ordering::Release);

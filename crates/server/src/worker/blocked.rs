@@ -70,6 +70,9 @@ impl Worker {
             let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = shared.clock.now();
             commands::run_again(&mut Call { args, out, session, shared, view, now });
+            if let Some(wait) = &mut session.blocked {
+                wait.took_us += shared.clock.micros().0 - now.micros.0;
+            }
         }
         shared.gate.leave(self.number);
         if self.output.len() > bound {
@@ -86,6 +89,7 @@ impl Worker {
             self.work.connections[at] = Some(connection);
             return;
         }
+        self.note_waited(&mut connection);
         let overflows = connection.session.overflows();
         let is_muted = self.end_wait(at, &mut connection);
         if overflows {
@@ -101,6 +105,29 @@ impl Worker {
         let result = self.reply(at, &mut connection);
         let result = result.and_then(|()| self.received(at, &mut connection, &[]));
         self.keep(at, connection, result.is_err());
+    }
+
+    /// Keeps a command that has waited in the logs of those that took long or have a large reply.
+    fn note_waited(&mut self, connection: &mut Connection) {
+        let (shared, view, reply) = (&*self.shared, &*self.view, self.output.len());
+        let session = &mut connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let is_large = reply as u64 >= view.settings.large_from();
+        let took_us = wait.took_us;
+        if !view.settings.is_slow(took_us) && !is_large {
+            return;
+        }
+        let (mut decoder, limits) =
+            (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
+        let command = wait.command.clone();
+        let Ok(Some(args)) = decoder.decode(&command, &limits) else { return };
+        let words: Vec<&[u8]> = args.iter_from(0).collect();
+        commands::note_slow(shared, view, &session.client, &words, took_us, 1);
+        if is_large {
+            let out = Encoder::new(&mut self.output, session.protocol);
+            let now = shared.clock.now();
+            commands::note_large(&Call { args, out, session, shared, view, now }, 0, reply);
+        }
     }
 
     /// A connection waits no longer, and the next of those who wait for its keys may try. Whether
