@@ -259,3 +259,26 @@ fn a_client_that_quit_breaks_the_redirection() {
     let broken = format!(">2\r\n$21\r\ntracking-redir-broken\r\n:{id}\r\n");
     assert_eq!(told(&mut reader), broken);
 }
+
+/// Each prefix is compared with those that are near it, however many there are.
+#[test]
+fn many_prefixes_take_a_moment() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("HELLO 3");
+    let prefixes: String = (0..10_000).map(|at| format!(" PREFIX p:{at}:")).collect();
+    let began = std::time::Instant::now();
+    assert_eq!(client.ask(&format!("CLIENT TRACKING ON BCAST{prefixes}")), "+OK\r\n");
+    // A debug build on a busy machine; comparing all pairs takes minutes.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    for (more, what) in [
+        ("PREFIX p:77:x", "'p:77:x' overlaps with an existing prefix 'p:77:'"),
+        ("PREFIX p:7", "overlaps with an existing prefix 'p:7"),
+        ("PREFIX a PREFIX b PREFIX ab", "'a' overlaps with another provided prefix 'ab'"),
+        ("PREFIX ab PREFIX b PREFIX a", "'ab' overlaps with another provided prefix 'a'"),
+        ("PREFIX q PREFIX q", "'q' overlaps with another provided prefix 'q'"),
+    ] {
+        let told = client.ask(&format!("CLIENT TRACKING ON BCAST {more}"));
+        assert!(told.contains(what), "{more}: {told}");
+    }
+}

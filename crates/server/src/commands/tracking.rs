@@ -6,6 +6,8 @@ use super::{Call, Command, Done, Failure, SYNTAX, find, get};
 use crate::removals;
 use crate::session::{Mute, Tracks};
 use crate::tracking::{Tracker, tell_of};
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::atomic::Ordering;
 use wire::resp::Protocol;
 
@@ -107,9 +109,15 @@ impl Options {
     /// The prefixes of before and now, none of which may begin with another.
     fn prefixes(&self, old: Option<&Tracks>) -> Result<Vec<Vec<u8>>, Failure> {
         let mut all = old.and_then(|old| old.prefixes.clone()).unwrap_or_default();
-        let before = all.len();
-        for (at, new) in self.prefixes.iter().enumerate() {
-            let overlaps = |known: &&Vec<u8>| known.starts_with(new) || new.starts_with(known);
+        let before: BTreeSet<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        // Of each prefix, the one behind it that it overlaps with.
+        let mut behind = BTreeSet::new();
+        let mut others = vec![None; self.prefixes.len()];
+        for (at, new) in self.prefixes.iter().enumerate().rev() {
+            others[at] = overlap(&behind, new);
+            behind.insert(new.as_slice());
+        }
+        for (new, other) in self.prefixes.iter().zip(others) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let clash = |what: &str, known: &[u8]| {
                 let (new, known) = (text(new), text(known));
@@ -118,10 +126,10 @@ impl Options {
                      client must not overlap."
                 ))
             };
-            if let Some(known) = all[..before].iter().find(overlaps) {
+            if let Some(known) = overlap(&before, new) {
                 return Err(clash("an existing", known));
             }
-            if let Some(known) = self.prefixes[at + 1..].iter().find(overlaps) {
+            if let Some(known) = other {
                 return Err(clash("another provided", known));
             }
         }
@@ -131,6 +139,14 @@ impl Options {
         }
         Ok(all)
     }
+}
+
+/// One of these that begins with the prefix, or that the prefix begins with.
+fn overlap<'a>(known: &BTreeSet<&'a [u8]>, prefix: &[u8]) -> Option<&'a [u8]> {
+    let from = (Bound::Included(prefix), Bound::Unbounded);
+    let longer = known.range::<[u8], _>(from).next().copied();
+    let shorter = || (0..prefix.len()).rev().find_map(|len| known.get(&prefix[..len]).copied());
+    longer.filter(|longer| longer.starts_with(prefix)).or_else(shorter)
 }
 
 fn tracking(call: &mut Call<'_>) -> Done {
