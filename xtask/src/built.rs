@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Builds these packages, some with features: `larder`, or `lab --features lab/databases`.
 pub(crate) fn build(packages: &[&str]) -> Result<()> {
-    let packages = packages.iter().map(|package| format!(" -p {package}")).collect::<String>();
+    let packages =
+        packages.iter().map(|package| format!(" -p {package}")).collect::<Vec<_>>().concat();
     run_line(&format!("cargo build --profile dist --quiet{packages}"), &[])
 }
 

@@ -217,7 +217,7 @@ async fn answer<S: Source>(
 
 /// Whether a request names a host that no stranger can have.
 fn is_at_home<S: Source>(source: &S, request: &Request<Incoming>) -> bool {
-    let of_uri = request.uri().authority().map(|authority| authority.as_str());
+    let of_uri = request.uri().authority().map(hyper::http::uri::Authority::as_str);
     let of_header = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
     // Browsers always name one.
     let mut named = of_uri.into_iter().chain(of_header);

@@ -34,7 +34,7 @@ enum Command {
     Serve(server::Args),
     Ping(server::PingArgs),
     Demo(demo::Args),
-    Replay(load::Args),
+    Replay(Box<load::Args>),
 }
 
 fn main() -> ExitCode {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Command::Replay(args) if args.asks_elsewhere() => {
             Err(programs::become_lab(words, env!("CARGO_PKG_VERSION")))
         }
-        Command::Replay(args) => load::run(args, &[]),
+        Command::Replay(args) => load::run(*args, &[]),
     })
 }
 

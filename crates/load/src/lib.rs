@@ -41,7 +41,9 @@ pub mod value;
 mod wait;
 mod worker;
 
-pub use backend::{Backend, Connection, Database, Distribution, ELSEWHERE, Filled, Filler, Kind};
+pub use backend::{
+    Backend, Connection, Database, Distribution, ELSEWHERE, Filled, Filler, KEY_MAX, Kind,
+};
 pub use backend::{Open, Origin, Reader, Values, seed_if, value_of};
 pub use compare::median;
 pub use latency::Latency;

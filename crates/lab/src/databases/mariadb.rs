@@ -96,7 +96,7 @@ impl Database for MariaDb {
                 connection.query_drop(format!(
                     "CREATE TABLE {table} (`key` VARBINARY({}) PRIMARY KEY, \
                      value LONGBLOB NOT NULL) ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
-                    super::KEY_MAX
+                    load::KEY_MAX
                 ))
             })
             .and_then(|()| connection.query_drop("START TRANSACTION"))

@@ -20,13 +20,13 @@ pub(super) const KIND: Kind =
 const RECENT: usize = 1 << 16;
 
 /// A database in a file.
-pub struct Sqlite {
+pub(super) struct Sqlite {
     path: PathBuf,
 }
 
 impl Sqlite {
     /// The database in the file at `path`, which need not exist.
-    pub fn new(path: &Path) -> Self {
+    pub(super) fn new(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 

@@ -161,7 +161,7 @@ fn what_a_script_makes_others_allocate_is_its_memory() {
         "cjson.encode_sparse_array(false, 0, 0) return cjson.encode({[1] = 1, [1e9] = 1})",
     ] {
         let reply = eval(&mut client, script);
-        assert!(reply.contains("not enough memory"), "{script}: {:.200}", reply);
+        assert!(reply.contains("not enough memory"), "{script}: {reply:.200}");
         let caught = format!("local ok, wrong = pcall(function() {script} end) return 1");
         assert!(eval(&mut client, &caught).contains(":1\r\n") || reply.starts_with("-ERR"));
         let more = (peak(&server) - before) >> 20;

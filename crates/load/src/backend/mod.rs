@@ -24,8 +24,8 @@ use std::time::Duration;
 
 /// Connections to each database unless stated.
 pub(super) const POOL: usize = 16;
-/// Longer keys fit no index of the database servers.
-const KEY_MAX: usize = 2_048;
+/// Most bytes of a key: longer keys fit no index of the database servers.
+pub const KEY_MAX: usize = 2_048;
 /// Longer values fit no cache that is asked, and hardly a row.
 const VALUE_MAX: u64 = 512 << 20;
 

@@ -170,7 +170,9 @@ fn included(path: &Path, named: &str) -> Vec<PathBuf> {
     for part in named.components() {
         let pattern = part.as_os_str().to_string_lossy();
         if !is_pattern(&pattern) {
-            found.iter_mut().for_each(|path| path.push(part));
+            for path in &mut found {
+                path.push(part);
+            }
             continue;
         }
         found = found.iter().flat_map(|folder| matching(folder, &pattern)).collect();
