@@ -114,6 +114,8 @@ fn every_directive_survives() {
         "'x y'",
         "127.0.0.1",
         "0.0.0.0",
+        "64",
+        "96",
         "auto",
         "debug",
         "static",
