@@ -103,7 +103,8 @@ impl Aside {
         self.file.as_file()
     }
 
-    /// It is whole: waits until it is on the disk and gives it its name. Says how many bytes it has.
+    /// It is whole: waits until it is on the disk and gives it its name. Says how many bytes it
+    /// has.
     ///
     /// # Errors
     /// What the machine said; the name stands for what it did before.

@@ -1,3 +1,5 @@
+//! A file is made anew, readable by its owner alone, or nothing changes.
+
 use super::*;
 use std::os::unix::fs::symlink;
 

@@ -17,8 +17,8 @@ pub fn print(value: &impl Serialize) -> anyhow::Result<()> {
     writeln!(out).context("standard output is closed")
 }
 
-/// Reads what a server told. A document may hold any character in disguise (`\u001b`), and its texts
-/// are printed: control characters come out escaped.
+/// Reads what a server told. A document may hold any character in disguise (`\u001b`), and its
+/// texts are printed: control characters come out escaped.
 ///
 /// # Errors
 /// It is no such document.

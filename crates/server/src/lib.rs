@@ -239,8 +239,8 @@ impl Handle {
         Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
     }
 
-    /// Waits until somebody ends the server; false if a script then runs for longer than `most`. The
-    /// process can only end without its thread, then, and without its data.
+    /// Waits until somebody ends the server; false if a script then runs for longer than `most`.
+    /// The process can only end without its thread, then, and without its data.
     #[must_use]
     pub fn may_end(&self, most: Duration) -> bool {
         self.shared.wait_for_stop();

@@ -23,8 +23,9 @@ Examples:
 FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
 and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
 With a warm-restart-file the data outlives a restart: SIGTERM saves it, SIGUSR1 saves a copy and \
-serves on. SIGHUP reads settings, users, tenants and certificates anew. With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by \
--h), and only its protocol is spoken; SIGUSR1 ends the server then.";
+serves on. SIGHUP reads settings, users, tenants and certificates anew. With --memcached the \
+flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by -h), and only \
+its protocol is spoken; SIGUSR1 ends the server then.";
 
 /// Serve clients that speak the protocol of Redis.
 #[derive(Debug, clap::Args)]

@@ -59,8 +59,8 @@ pub(crate) struct Transaction {
     pub(crate) db: Option<u8>,
 }
 
-/// The keys that EXEC depends on, each with its database, and a hash of what each held; `None` where
-/// there was nothing.
+/// The keys that EXEC depends on, each with its database, and a hash of what each held; `None`
+/// where there was nothing.
 pub(crate) type Watched = HashMap<(u8, Vec<u8>), Option<u64>>;
 
 /// Where a client listens.

@@ -246,8 +246,8 @@ impl Store {
 }
 
 impl Shard {
-    /// The word of the item that one of so many bytes takes the place of: it stays until then, where
-    /// there can be room for both; 0 for none.
+    /// The word of the item that one of so many bytes takes the place of: it stays until then,
+    /// where there can be room for both; 0 for none.
     fn replaced(
         &mut self,
         store: &Store,

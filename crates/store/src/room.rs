@@ -34,8 +34,8 @@ impl Shard {
         self.paused(now, |shard| shard.evict_for(store, want, tenant, need))
     }
 
-    /// Reserves `need` bytes in a tenant's account alone, for what another tenant is charged so far:
-    /// the store's memory is not asked for more.
+    /// Reserves `need` bytes in a tenant's account alone, for what another tenant is charged so
+    /// far: the store's memory is not asked for more.
     pub(crate) fn make_room_within(
         &mut self,
         store: &Store,

@@ -1,7 +1,7 @@
 //! Words and numbers for operations.
 //!
-//! A word is known by itself (`format::op`). A number is not: in one published trace 0 is a read, in
-//! another a write. So the user says it: `--ops 0=get,1=set`.
+//! A word is known by itself (`format::op`). A number is not: in one published trace 0 is a read,
+//! in another a write. So the user says it: `--ops 0=get,1=set`.
 
 use crate::format::op;
 use crate::{Op, Options};

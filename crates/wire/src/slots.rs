@@ -34,8 +34,8 @@ pub fn slot(key: &[u8]) -> u16 {
     sum % SLOTS
 }
 
-/// The one slot of all keys that a pattern matches: the pattern begins with no wildcard before a tag
-/// in braces ends, or has none at all. `None` where they may be in different slots.
+/// The one slot of all keys that a pattern matches: the pattern begins with no wildcard before a
+/// tag in braces ends, or has none at all. `None` where they may be in different slots.
 pub fn slot_of_pattern(pattern: &[u8]) -> Option<u16> {
     let is_wild = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
     let Some(wild) = pattern.iter().position(is_wild) else { return Some(slot(pattern)) };

@@ -1,10 +1,10 @@
 //! Valkey's suite: its clients and its configurations, our server.
 //!
-//! The suite starts servers as it likes, each with a configuration of its own: a script in the place
-//! of `valkey-server` starts this server with the same file. The suite leaves out by itself what has
-//! the tags below. A case that fails because the server says that it does not have a command is not
-//! offered; one that hangs has failed, and the unit is played again without it. Of the rest a unit
-//! passes with 97 of a hundred cases.
+//! The suite starts servers as it likes, each with a configuration of its own: a script in the
+//! place of `valkey-server` starts this server with the same file. The suite leaves out by itself
+//! what has the tags below. A case that fails because the server says that it does not have a
+//! command is not offered; one that hangs has failed, and the unit is played again without it. Of
+//! the rest a unit passes with 97 of a hundred cases.
 
 use super::{copy, larder, lists, script};
 use anyhow::{Context, Result, ensure};

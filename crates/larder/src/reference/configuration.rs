@@ -6,9 +6,9 @@ use server::config::directive::{self, Directive, When};
 
 const FILE_HEAD: &str = "\
 # Settings of larder, in the manner of redis.conf. What stands here behind a single # is the
-# default: take the # away to set another value. Only maxmemory is set. `larder serve PATH` reads a file,
-# `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is not
-# said to be of the start.
+# default: take the # away to set another value. Only maxmemory is set. `larder serve PATH` reads a
+# file, `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is
+# not said to be of the start.
 ";
 
 const PAGE_HEAD: &str = "\

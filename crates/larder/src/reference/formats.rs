@@ -8,11 +8,11 @@ const HEAD: &str = "\
 # Formats of traces
 
 Made from the code. A format is known by the first bytes behind the compression (zstd or gzip,
-known likewise), or by the ending of the file's name, or is named with `--format`. A reader says which
-units it reads. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm) into blocks: as
-objects of their own, ranges that overlap would have nothing in common. A number that stands for an
-operation needs its meaning, as in `--ops 0=get,1=set`. What xz or bzip2 has packed is unpacked on the
-way: `xz -dc FILE | larder trace stat -`.
+known likewise), or by the ending of the file's name, or is named with `--format`. A reader says
+which units it reads. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm) into
+blocks: as objects of their own, ranges that overlap would have nothing in common. A number that
+stands for an operation needs its meaning, as in `--ops 0=get,1=set`. Files of xz or bzip2 are
+unpacked on the way: `xz -dc FILE | larder trace stat -`.
 
 | format | a record | units | endings | written |
 |---|---|---|---|---|

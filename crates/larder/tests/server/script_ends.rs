@@ -1,5 +1,5 @@
-//! Whatever a script does it can be ended, takes no more memory than it may, and leaves nothing that
-//! the next one sees. (`scripts.rs` has the rest.)
+//! Whatever a script does it can be ended, takes no more memory than it may, and leaves nothing
+//! that the next one sees. (`scripts.rs` has the rest.)
 
 use crate::client::Client;
 use crate::process::{Server, serve};
@@ -178,7 +178,8 @@ fn what_a_script_makes_others_allocate_is_its_memory() {
 /// A script that changes all that it reaches, and one that shows all that it reaches.
 const CHANGES: &str = "
     local seen, type, pcall, pairs, rawset = {}, type, pcall, pairs, rawset
-    local setfenv, getfenv, setmetatable, getmetatable = setfenv, getfenv, setmetatable, getmetatable
+    local setfenv, getfenv = setfenv, getfenv
+    local setmetatable, getmetatable = setmetatable, getmetatable
     local insert, globals, keys, args = table.insert, _G, KEYS, ARGV
     local sub = string.sub
     local function change(value, depth)

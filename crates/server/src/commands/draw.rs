@@ -136,7 +136,7 @@ mod tests {
             let wanted = if count < 0 { -count } else { count.min(len) } as usize;
             let mut times = vec![0; len as usize];
             let mut prng = Prng::new(7);
-            for _ in 0..5_000 {
+            for _ in 0..20_000 {
                 let mut shown = vec![];
                 let look = |look: Draw<'_>| {
                     look(len as u64, &mut |at| {
@@ -154,7 +154,7 @@ mod tests {
                 shown.dedup();
                 assert!(count < 0 || shown.len() == wanted, "{count}: {shown:?}");
             }
-            let even = 5_000 * wanted / len.max(1) as usize;
+            let even = 20_000 * wanted / len.max(1) as usize;
             assert!(times.iter().all(|&n: &usize| n.abs_diff(even) * 10 <= even), "{times:?}");
         }
         assert!(drawn(0, 10).is_empty());

@@ -458,8 +458,8 @@ fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
     result
 }
 
-/// Carries out a command, and keeps it in the slow log if it took long: one that waits when it ends,
-/// and of EXEC those within. How long it took, in microseconds.
+/// Carries out a command, and keeps it in the slow log if it took long: one that waits when it
+/// ends, and of EXEC those within. How long it took, in microseconds.
 fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
     let before = call.shared.clock.micros();
     let result = (command.run)(call);
@@ -637,8 +637,8 @@ pub(crate) fn waits(call: &Call<'_>) -> bool {
     flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
 }
 
-/// The flags of a command, as a pause sees them: a script that says of itself that it does not write
-/// is none that does.
+/// The flags of a command, as a pause sees them: a script that says of itself that it does not
+/// write is none that does.
 fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
     let is_paused = command.has(flag::CARRIES) && command.has(flag::MAY_REPLICATE);
     if is_paused && call.shared.scripts.writes_nothing(call, command.name) {

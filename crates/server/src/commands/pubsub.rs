@@ -150,8 +150,8 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
 }
 
 /// Subscribers of other nodes would miss what is published, and nobody would notice.
-const ONE_NODE: &str = "ERR PUBLISH reaches no other node of this cluster, for they do not speak to \
-    each other: use SPUBLISH and SSUBSCRIBE, which go by slot";
+const ONE_NODE: &str = "ERR PUBLISH reaches no other node of this cluster, for they do not speak \
+    to each other: use SPUBLISH and SSUBSCRIBE, which go by slot";
 
 fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
     if !sharded && call.view.cluster.as_ref().is_some_and(|cluster| cluster.nodes.len() > 1) {

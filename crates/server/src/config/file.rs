@@ -1,12 +1,12 @@
 //! Settings from a file and from the command line.
 //!
 //! A line is a directive and its words, with quotes as on a typed line; `#` begins a comment;
-//! `include PATH` reads another file in place, `include conf.d/*.conf` all files of a pattern in the
-//! order of their names. The command line (`--directive word…`) comes after the file and wins.
+//! `include PATH` reads another file in place, `include conf.d/*.conf` all files of a pattern in
+//! the order of their names. The command line (`--directive word…`) comes after the file and wins.
 //!
-//! A tenant or a user has one line, so that no line is overlooked. Only a file that includes another
-//! may say it anew behind the include: that is how CONFIG REWRITE changes what an included file
-//! says.
+//! A tenant or a user has one line, so that no line is overlooked. Only a file that includes
+//! another may say it anew behind the include: that is how CONFIG REWRITE changes what an included
+//! file says.
 
 use super::directive::{self, Directive};
 use super::{Error, Settings, ignored, words};

@@ -1,9 +1,10 @@
 //! CONFIG REWRITE: the present settings, as a file that says them.
 //!
 //! Lines that set a directive are replaced where they stand, comments and includes stay, and what
-//! neither the file nor a file that it includes says is added at the end. The text is then read as a
-//! start would read it: what an include behind a line would set otherwise is said once more at the
-//! end, where it wins, and a text that would not bring the present settings back is not written.
+//! neither the file nor a file that it includes says is added at the end. The text is then read as
+//! a start would read it: what an include behind a line would set otherwise is said once more at
+//! the end, where it wins, and a text that would not bring the present settings back is not
+//! written.
 
 use super::directive::{self, Directive};
 use super::{Error, Settings, words};

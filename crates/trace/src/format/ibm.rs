@@ -6,9 +6,9 @@
 //! 1232437 REST.GET.OBJECT 93faec5b81d2a4ae 4096 0 1023
 //! ```
 //!
-//! Sizes are those of the whole object; a GET may ask for the bytes from `first` to `last` alone. It
-//! is then a request for the whole object, unless `--block-size` splits it into blocks. HEAD reads,
-//! and asks for no byte that a cache would hold: it is one request, whatever the size.
+//! Sizes are those of the whole object; a GET may ask for the bytes from `first` to `last` alone.
+//! It is then a request for the whole object, unless `--block-size` splits it into blocks. HEAD
+//! reads, and asks for no byte that a cache would hold: it is one request, whatever the size.
 //!
 //! Eytan, Harnik, Ofer, Friedman, Kat. It's time to revisit LRU vs. FIFO. HotStorage '20.
 
@@ -155,7 +155,8 @@ mod tests {
             ]
         );
         let split = read(&Options { block_size: Some(4096), ..Options::default() });
-        let keys: Vec<_> = split.iter().map(|(_, key, op, size)| (key.as_str(), *op, *size)).collect();
+        let keys: Vec<_> =
+            split.iter().map(|(_, key, op, size)| (key.as_str(), *op, *size)).collect();
         assert_eq!(
             keys,
             [

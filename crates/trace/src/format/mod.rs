@@ -136,8 +136,8 @@ pub(crate) fn spoken(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && line[0] != b'#')
 }
 
-/// What a command of memcached, Redis, an object store or a published trace does to a cache; `None` for a word that
-/// is none of theirs. What reads and writes at once is a write.
+/// What a command of memcached, Redis, an object store or a published trace does to a cache; `None`
+/// for a word that is none of theirs. What reads and writes at once is a write.
 #[inline]
 pub(crate) fn op(word: &[u8]) -> Option<Op> {
     match word {

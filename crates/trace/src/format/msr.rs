@@ -135,7 +135,8 @@ mod tests {
         assert_eq!(found, [of("hm.1:8192", 8192, 40), of("hm.1:12000", 1, 41)]);
         assert!(said.unwrap().contains("--block-size"));
         let (found, said) = read(&Options { block_size: Some(4096), ..Options::default() });
-        let blocks = [of("hm.1:8192", 4096, 20), of("hm.1:12288", 4096, 20), of("hm.1:8192", 4096, 41)];
+        let blocks =
+            [of("hm.1:8192", 4096, 20), of("hm.1:12288", 4096, 20), of("hm.1:8192", 4096, 41)];
         assert_eq!((found, said), (blocks.to_vec(), None));
     }
 }

@@ -9,10 +9,10 @@
 //! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr.
 //!
 //! The common format has the same columns, with times in microseconds. What tells them apart is the
-//! pace: of a trace in seconds many requests are of one second, and no clients ask a cache more than
-//! once a microsecond. With times that rise so slowly, and lives, which Twitter's caches always
-//! have, a trace is read as Twitter's; and so is a file under one of the names that Twitter gave
-//! (`cluster052.sort.zst`).
+//! pace: of a trace in seconds many requests are of one second, and no clients ask a cache more
+//! than once a microsecond. With times that rise so slowly, and lives, which Twitter's caches
+//! always have, a trace is read as Twitter's; and so is a file under one of the names that Twitter
+//! gave (`cluster052.sort.zst`).
 //!
 //! Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at Twitter.
 //! OSDI '20.
@@ -141,7 +141,9 @@ mod tests {
         assert_eq!(found("web.twitter.csv", &lines(1_000, 0)), "twitter");
         let backwards = b"9,a,1,1,0,get,5\n8,a,1,1,0,get,5\n".repeat(9);
         assert_eq!(found("web.csv", &backwards), "csv");
-        for name in ["cluster52", "dir/cluster052.sort.zst", "cluster1.000.csv.zst", "Cluster9.gz"] {
+        for name in
+            ["cluster52", "dir/cluster052.sort.zst", "cluster1.000.csv.zst", "Cluster9.gz"]
+        {
             assert_eq!(found(name, &lines(1_000, 0)), "twitter", "{name}");
         }
         for name in ["cluster.csv", "my-cluster5.csv", "cluster5-web.csv"] {

@@ -1,5 +1,5 @@
-//! Numbers with a fraction as text: written as the shortest that reads back as the same number, laid
-//! out as Redis lays it out, and read as Redis reads what a client sends.
+//! Numbers with a fraction as text: written as the shortest that reads back as the same number,
+//! laid out as Redis lays it out, and read as Redis reads what a client sends.
 
 /// Zeros written behind the digits of a whole number before an exponent takes their place.
 const ZEROS_MAX: i32 = 7;

@@ -32,6 +32,9 @@ pub(super) const ALL: &[Directive] = &[
         show_users,
         Shape::Named(|settings, words| {
             let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            if name.contains([' ', '\0']) {
+                return Err("the name of a user has no spaces".into());
+            }
             let mut user = settings.new_user(name);
             user.apply(rest, &settings.acl_pubsub_default).map_err(|error| error.to_string())?;
             settings.set_user(user);

@@ -1,3 +1,5 @@
+//! What CONFIG REWRITE leaves is read back as it was.
+
 use super::*;
 use base::Bytes;
 
