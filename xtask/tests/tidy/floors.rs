@@ -11,7 +11,7 @@ use std::path::Path;
 type Floors = &'static [(u32, &'static str, &'static [&'static str])];
 
 pub(crate) const SERVER: Floors = &[
-    (9, "process", &["lib.rs", "serve.rs", "ping.rs", "files.rs"]),
+    (9, "process", &["lib.rs", "serve.rs", "ping.rs", "files.rs", "background.rs", "reload.rs"]),
     (8, "net", &["worker.rs", "worker/", "connection.rs", "listen.rs", "tls.rs", "http/"]),
     (
         7,
@@ -64,7 +64,7 @@ pub(crate) const SERVER: Floors = &[
     (1, "settings", &["config/", "acl/", "cluster.rs", "memory_limit.rs", "pools.rs"]),
     (1, "facts", &["commands/about.rs", "memcached/count.rs"]),
     (0, "values", &["value.rs", "hash.rs", "hash/", "collection/"]),
-    (0, "text", &["decimal.rs", "glob.rs", "length.rs", "replace.rs", "quiet.rs"]),
+    (0, "text", &["decimal.rs", "glob.rs", "length.rs", "log.rs", "quiet.rs"]),
 ];
 
 pub(crate) const STORE: Floors = &[

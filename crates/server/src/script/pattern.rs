@@ -601,7 +601,8 @@ mod tests {
         local function shown(ok, ...)
           local words = {tostring(ok)}
           for at = 1, select('#', ...) do
-            words[#words + 1] = tostring((select(at, ...))):match('^[^\\n]*')
+            local word = tostring((select(at, ...))):match('^[^\\n]*')
+            words[#words + 1] = word:gsub('^runtime error: ', '')
           end
           return (table.concat(words, '|'):gsub('[^|]-:%d+: ', ''))
         end
