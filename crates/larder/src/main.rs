@@ -47,11 +47,6 @@ fn main() -> ExitCode {
         Ok(cli) => cli.command,
         Err(error) => error.exit(),
     };
-    // A reader that has seen enough, as `head` does, ends a command that only prints; a server and
-    // what speaks to one outlive theirs.
-    if matches!(command, Command::Ping(_)) {
-        sigpipe::reset();
-    }
     ended(match command {
         Command::Serve(args) => server::run(args).map_err(Into::into),
         Command::Ping(args) => server::ping(&args).map_err(Into::into),
