@@ -27,7 +27,7 @@ const LOADS: [f64; 2] = [0.5, 0.8];
 /// Plays so many requests to a server at `url`; what was measured.
 fn replay(url: &str, requests: f64, more: &[&str]) -> Result<Value> {
     let output = Command::new("taskset")
-        .args(["-c", "1", &binary(), "replay", &format!("{TRACE}{requests:.0}:size={VALUE}")])
+        .args(["-c", "1", &binary()?, "replay", &format!("{TRACE}{requests:.0}:size={VALUE}")])
         .args(["--to", url, "--json"])
         .args(more)
         .stderr(Stdio::null())
@@ -72,7 +72,7 @@ fn tails_in(folder: &str, other: &str) -> Result<()> {
     let mut as_redis = AS_REDIS;
     as_redis[1] = MEMORY;
     let theirs: Vec<&str> = [other].into_iter().chain(as_redis).chain(["--dir", folder]).collect();
-    let ours = binary();
+    let ours = binary()?;
     let serve = |driver| {
         let words = ["serve", "--maxmemory", MEMORY, "--io-threads", "1", "--http-port", "0"];
         let mut all = vec![ours.as_str()];
@@ -128,7 +128,7 @@ fn tails_in(folder: &str, other: &str) -> Result<()> {
 /// keys that are many.
 pub(crate) fn threads(other: &str, memcached: &str) -> Result<()> {
     prepare()?;
-    let ours = binary();
+    let ours = binary()?;
     println!("µs of server CPU a request, depth 16, 50 connections, medians of {ROUNDS}\n");
     println!("keys      server          1 thread  2 threads   throughput with idle cores, 2 by 1");
     for (name, keys) in [("hot", "keys=100"), ("many", "keys=1m")] {

@@ -189,16 +189,15 @@ pub(crate) const AS_REDIS: [&str; 6] =
     ["--maxmemory", "2gb", "--maxmemory-policy", "allkeys-lru", "--save", ""];
 
 /// The binary that is measured.
-pub(crate) fn binary() -> String {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    format!("{target}/release/larder")
+pub(crate) fn binary() -> Result<String> {
+    Ok(super::built::path("larder")?.display().to_string())
 }
 
 /// A Larder of one thread that has room for every key, with its tables grown.
 fn larder(name: &str, more: &str) -> Result<Server> {
     let words = format!(
         "{} serve --maxmemory 2gb --io-threads 1 --http-port 0 --recipe static {more}",
-        binary()
+        binary()?
     );
     let server = Server::start(name, "0", &words.split_whitespace().collect::<Vec<_>>())?;
     server.warm_up()?;
@@ -257,7 +256,7 @@ fn the_loop() -> Result<()> {
 
 /// Builds what is measured; two cores are needed.
 pub(crate) fn prepare() -> Result<()> {
-    super::run("cargo build --release --quiet", &[])?;
+    super::built::build(&["larder"])?;
     if thread::available_parallelism()?.get() < 2 {
         bail!("two cores are needed: one for the server, one for its clients");
     }

@@ -100,7 +100,7 @@ fn klru(k: u64, pool: bool) -> String {
 
 /// Runs all on the traces in `folder`, on the first `limit` requests of each, and prints tables.
 pub(crate) fn run(folder: &Path, limit: u64) -> Result<()> {
-    super::run("cargo build --release --quiet -p larder", &[])?;
+    super::built::build(&["larder", "lab"])?;
     let start = Instant::now();
     let mut rows = vec![];
     for name in TRACES.iter().chain(&APART) {
@@ -132,8 +132,7 @@ pub(crate) fn run(folder: &Path, limit: u64) -> Result<()> {
 }
 
 fn larder(trace: &Path, limit: u64, flags: &str) -> Result<Vec<Value>> {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let output = Command::new(format!("{target}/release/larder"))
+    let output = Command::new(super::built::path("larder")?)
         .arg("curve")
         .arg(trace)
         .args(flags.split_whitespace())

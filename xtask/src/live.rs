@@ -28,7 +28,7 @@ const ALL: [&str; 7] = ["dlru", "kredis", "predis", "periodic", "lama", "rankcac
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
     let name = words.next().context(FORM)?;
     let more: Vec<_> = words.collect();
-    crate::run("cargo build --release -p larder", &[])?;
+    crate::built::build(&["larder", "lab --features lab/databases"])?;
     let (near, far) = (Postgres::start()?, MariaDb::start()?);
     let mut arguments = vec!["--live".to_owned()];
     match &near {
@@ -52,8 +52,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         }
     }
     arguments.extend(more);
-    let larder = env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let larder = PathBuf::from(larder).join("release/larder");
+    let larder = crate::built::path("larder")?;
     for name in if name == "all" { ALL.to_vec() } else { vec![name.as_str()] } {
         println!("> larder experiment {name} {}", arguments.join(" "));
         let status = Command::new(&larder).args(["experiment", name]).args(&arguments).status();

@@ -7,6 +7,8 @@
 mod attach;
 mod bench_network;
 mod bench_server;
+mod built;
+mod checked;
 mod curves;
 mod live;
 mod process;
@@ -19,13 +21,19 @@ mod tree;
 mod walks;
 
 use anyhow::{Context, Result, bail};
+use checked::Tests;
 use std::process::Command;
 
 const HELP: &str = "\
 Usage: cargo x <chore>
 
-  ci       everything CI runs: format, lints, tests, documentation, loom, Miri, licences
-  golden   write the golden files anew; then look at the diff
+  ci [JOB…]
+           the jobs of CI, all without a name: form, test, clients-epoll, clients-uring, python,
+           loom, miri, fuzz, walks, speed; ALLOW_MISSING names tools that may be absent
+  golden   write the golden files anew, of policies' misses and of the store's victims; then look
+           at the diff
+  ratchet  writes down the numbers of xtask/ratchets.toml that fell; `anew` writes those that
+           rose, too, for a change whose rise was decided
   bench    processor time a request, beside redis-server, with the loop on and off
   bench redis [SERVER]
            the first of these alone, beside redis-server or SERVER, which may be a valkey-server
@@ -60,9 +68,10 @@ Usage: cargo x <chore>
            valkey-server and memcached of the PATH; minutes a round with --quick
   race [TRACE] [--libcachesim PATH]
            requests a second of the simulator's policies, beside libCacheSim's `cachesim` at PATH
-  soak [S] [shift]
+  soak [S] [shift|rough]
            S seconds (600) of mixed writes at three times maxmemory, its bounds checked; `shift`
-           changes the sizes every 20 seconds and compares hits with those of fresh servers
+           changes the sizes every 20 seconds and compares hits with those of fresh servers;
+           `rough` adds slow readers, writes that are refused, and scripts that are killed
   soak attach SERVER [S] [plain]
            random commands to that server with the module under valgrind, S seconds (1800): nothing
            is found, and what is resident does not grow; `plain` without valgrind
@@ -74,13 +83,14 @@ Usage: cargo x <chore>
            (1800) of processor time
   crowd    10 000 idle and 1 000 busy connections (after `ulimit -n 20000`), a value of 512 MB
   dist [--musl]
-           the binary that is shipped, its symbols apart, asked for a PONG; --musl: static
+           the binaries that are shipped, their symbols apart, asked for a PONG, with manual pages
+           and completions; --musl: static
            (rustup target add x86_64-unknown-linux-musl, apt-get install musl-tools)
   deb [try]
            the Debian package (cargo install cargo-deb); `try` installs, starts, upgrades and purges
            it in a clean Debian (debootstrap, as root)
-  image [BINARY]
-           an OCI archive of the static binary, made without a daemon
+  image [FOLDER]
+           an OCI archive of the static binaries, or those of a folder, made without a daemon
   walks    follows the walks of CONTRIBUTING in a copy of the tree, each checked by Cargo; minutes
   publish [verify]
            what would go to crates.io, under names that are free there, packed and not sent;
@@ -95,8 +105,12 @@ Usage: cargo x <chore>
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     match words.next().as_deref() {
-        Some("ci") => ci(),
-        Some("golden") => run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")]),
+        Some("ci") => ci(words),
+        Some("golden") => golden(),
+        Some("ratchet") => {
+            let mode = if words.next().as_deref() == Some("anew") { "anew" } else { "1" };
+            run("cargo test -p xtask --test tidy ratchets", &[("LARDER_WRITE", mode)])
+        }
         Some("miri") => miri(),
         Some("deny") => deny(),
         Some("parsers") => {
@@ -143,7 +157,7 @@ fn main() -> Result<()> {
             }
             Some("memcached") => {
                 let seconds = words.next().unwrap_or_else(|| "600".to_owned());
-                let test = "cargo test --release -p larder --test server attach::beside";
+                let test = "cargo test --profile dist -p larder --test server attach::beside";
                 run(&format!("{test} -- --nocapture"), &[("ATTACH_SECONDS", &seconds)])
             }
             Some(what @ ("lhd" | "victims")) => {
@@ -167,13 +181,7 @@ fn main() -> Result<()> {
         }
         Some("live") => live::run(words),
         Some("race") => race::run(words),
-        Some("soak") => match words.next() {
-            Some(word) if word == "attach" => attach::soak::run(words),
-            seconds => {
-                let seconds = seconds.map_or(Ok(600), |text| text.parse())?;
-                soak::run(seconds, words.next().is_some_and(|word| word == "shift"))
-            }
-        },
+        Some("soak") => soak::run(words),
         Some("suites") => suites::run(words),
         Some("dist") => ship::dist(words),
         Some("deb") => ship::deb(words),
@@ -188,47 +196,40 @@ fn main() -> Result<()> {
     }
 }
 
-/// In the order of how soon each speaks.
-fn ci() -> Result<()> {
-    run("cargo fmt --all --check", &[])?;
-    run("cargo clippy --workspace --all-targets --quiet -- -D warnings", &[])?;
-    run("cargo test --workspace", &[])?;
-    run("cargo doc --workspace --no-deps --quiet", &[("RUSTDOCFLAGS", "-D warnings")])?;
-    loom()?;
-    if answers("cargo +nightly miri --version") {
-        miri()?;
-    } else {
-        eprintln!("skipped: Miri is not installed ({MIRI})");
-    }
-    if answers("cargo deny --version") {
-        deny()?;
-    } else {
-        eprintln!("skipped: cargo deny is not installed (cargo install cargo-deny --locked)");
-    }
-    Ok(())
+/// The policies' misses, and who leaves the store.
+fn golden() -> Result<()> {
+    run("cargo test -p policy --test golden", &[("UPDATE_GOLDEN", "1")])?;
+    run("cargo test -p live --test victims", &[("UPDATE_GOLDEN", "1")])
 }
 
-/// How Miri is installed.
-const MIRI: &str = "rustup toolchain install nightly -c miri,rust-src";
+/// Jobs of CI: those named, or all.
+fn ci(jobs: impl Iterator<Item = String>) -> Result<()> {
+    let words = std::iter::once("bash .ci/run".to_owned()).chain(jobs);
+    run(&words.collect::<Vec<_>>().join(" "), &[])
+}
+
+/// Parts of the store that hold unsafe code.
+const UNSAFE: &[&str] = &["item", "table", "slab", "segments", "wheel", "big_reader"];
 
 fn miri() -> Result<()> {
-    let miri = "cargo +nightly miri test -p store";
-    run(&format!("{miri} --lib -- item table slab segments wheel big_reader"), &[])?;
-    run(&format!("{miri} --test forget"), &[])
+    let miri = |line, names| Tests { line, names, environment: &[] }.run();
+    miri("cargo +nightly miri test -p store --lib", UNSAFE)?;
+    miri("cargo +nightly miri test -p store --test forget", &[])
 }
 
 /// In a folder of its own: loom's flag would make Cargo build everything anew, and again after it.
 /// Quickly built, as to build takes far longer than to play all orders.
 fn loom() -> Result<()> {
-    let loom = [
+    let environment = &[
         ("RUSTFLAGS", "--cfg loom"),
         ("CARGO_TARGET_DIR", "target/loom"),
         ("CARGO_PROFILE_RELEASE_LTO", "off"),
         ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
         ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
     ];
-    run("cargo test --release -p store --lib -- big_reader", &loom)?;
-    run("cargo test --release -p store --test loom", &loom)
+    let loom = |line, names| Tests { line, names, environment }.run();
+    loom("cargo test --release -p store --lib", &["big_reader"])?;
+    loom("cargo test --release -p store --test loom", &[])
 }
 
 /// Known faults are asked for where their list can be fetched, which is no registry of packages.

@@ -69,7 +69,7 @@ impl Asked {
 /// Runs all and prints the table.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<()> {
     let asked = Asked::parse(words)?;
-    super::run("cargo build --release --quiet -p larder", &[])?;
+    super::built::build(&["larder", "lab"])?;
     let folder = std::env::temp_dir().join(format!("larder-race-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let result = race(&asked, &folder);
@@ -81,7 +81,7 @@ fn race(asked: &Asked, folder: &Path) -> Result<()> {
     let file = folder.join("trace.oracleGeneral");
     let limit = REQUESTS.to_string();
     let convert = ["trace", "convert", &asked.trace, path(&file)?, "--limit", &limit];
-    output(Command::new(larder()).args(convert))?;
+    output(Command::new(larder()?).args(convert))?;
     let runs = ours(&file, "lru", SIZES)?;
     let sizes: Vec<u64> = runs.iter().filter_map(|run| run["size_bytes"].as_u64()).collect();
     println!("{}, values charged, one thread, medians of {ROUNDS} rounds", asked.trace);
@@ -175,7 +175,7 @@ fn our_lap(file: &Path, policy: &str, size: u64) -> Result<Lap> {
 
 fn ours(file: &Path, policy: &str, sizes: &str) -> Result<Vec<Value>> {
     let words = ["--policy", policy, "--size", sizes, "--threads", "1", "--json"];
-    let output = output(Command::new(larder()).arg("simulate").arg(file).args(words))?;
+    let output = output(Command::new(larder()?).arg("simulate").arg(file).args(words))?;
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
@@ -219,9 +219,8 @@ fn output(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-fn larder() -> PathBuf {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    Path::new(&target).join("release/larder")
+fn larder() -> Result<PathBuf> {
+    super::built::path("larder")
 }
 
 fn path(path: &Path) -> Result<&str> {

@@ -112,26 +112,40 @@ fn page(root: &Path) -> Result<Vec<Walk>> {
 }
 
 pub(crate) fn run() -> Result<()> {
-    let root = crate::ship::root();
-    let tree = crate::ship::target()?.join("walks");
+    let (root, target) = (crate::ship::root(), crate::ship::target()?);
+    let tree = target.join("walks");
+    crate::tree::copy(root, &tree)?;
     for walk in page(root)? {
         eprintln!("→ {}", walk.title);
-        crate::tree::copy(root, &tree)?;
-        let read = |name: &str| Ok(fs::read_to_string(tree.join(name))?);
-        let files = changed(&walk, read).with_context(|| walk.title.clone())?;
-        for (name, text) in files {
-            fs::write(tree.join(name), text)?;
-        }
-        for name in &walk.crates {
-            let status = Command::new("cargo")
-                .args(["check", "--quiet", "--all-targets", "-p", name])
-                .env("CARGO_TARGET_DIR", crate::ship::target()?.join("walked"))
-                .current_dir(&tree)
-                .status()?;
-            ensure!(status.success(), "{}: {name} does not compile", walk.title);
-        }
+        follow(&walk, &tree, &target)?;
     }
     fs::remove_dir_all(&tree)?;
+    Ok(())
+}
+
+/// Makes a walk's changes in the copy, has Cargo check them, and takes them back: crates that no
+/// walk touches are compiled once. Dependencies are those of the tree itself, in the same folder.
+fn follow(walk: &Walk, tree: &Path, target: &Path) -> Result<()> {
+    let read = |name: &str| Ok(fs::read_to_string(tree.join(name))?);
+    let files = changed(walk, read).with_context(|| walk.title.clone())?;
+    let before: Vec<_> = files.keys().map(|name| (tree.join(name), read(name).ok())).collect();
+    for (name, text) in files {
+        fs::write(tree.join(name), text)?;
+    }
+    for name in &walk.crates {
+        let status = Command::new("cargo")
+            .args(["check", "--quiet", "--all-targets", "-p", name])
+            .env("CARGO_TARGET_DIR", target)
+            .current_dir(tree)
+            .status()?;
+        ensure!(status.success(), "{}: {name} does not compile", walk.title);
+    }
+    for (path, text) in before {
+        match text {
+            Some(text) => fs::write(path, text)?,
+            None => fs::remove_file(path)?,
+        }
+    }
     Ok(())
 }
 

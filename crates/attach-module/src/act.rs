@@ -59,6 +59,10 @@ pub(crate) struct Hand {
     pub(crate) spared: Cell<u64>,
     /// The longest tick, in microseconds of processor time.
     pub(crate) longest_us: Cell<u64>,
+    /// Ticks that had work to do.
+    pub(crate) ticks: Cell<u64>,
+    /// Processor time of all of these, in microseconds.
+    pub(crate) ticks_us: Cell<u64>,
 }
 
 /// A tenant that holds more than it may.
@@ -82,6 +86,8 @@ impl Hand {
             evicted: Cell::new(0),
             spared: Cell::new(0),
             longest_us: Cell::new(0),
+            ticks: Cell::new(0),
+            ticks_us: Cell::new(0),
         }
     }
 
@@ -184,7 +190,10 @@ impl Hand {
                 }
             }
         }
-        self.longest_us.set(self.longest_us.get().max(took_us()));
+        let took_us = took_us();
+        self.longest_us.set(self.longest_us.get().max(took_us));
+        self.ticks.set(self.ticks.get() + 1);
+        self.ticks_us.set(self.ticks_us.get() + took_us);
         self.arm(module, context);
     }
 

@@ -46,6 +46,8 @@ pub(crate) unsafe extern "C" fn on_info(ctx: *mut InfoCtx, is_crash: c_int) {
         number(c"evicted_keys", module.hand.evicted.get());
         number(c"evictions_put_off", module.hand.spared.get());
         number(c"longest_tick_us", module.hand.longest_us.get());
+        number(c"ticks", module.hand.ticks.get());
+        number(c"ticks_us", module.hand.ticks_us.get());
         for tenant in module.tenants.borrow().reading() {
             let name = CString::new(format!("tenant_{}", tenant.name)).unwrap_or_default();
             let evicted = module.tenants.borrow().all[usize::from(tenant.id)].evicted;

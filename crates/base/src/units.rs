@@ -112,6 +112,18 @@ impl Bytes {
     }
 }
 
+impl Bytes {
+    /// As people write it, and exactly: `41mb`, `1536kb`, `1000`.
+    pub fn written(self) -> String {
+        let units = [(40, "tb"), (30, "gb"), (20, "mb"), (10, "kb")];
+        let whole = |(shift, _): &(u32, &str)| self.0 > 0 && self.0.trailing_zeros() >= *shift;
+        match units.into_iter().find(whole) {
+            Some((shift, unit)) => format!("{}{unit}", self.0 >> shift),
+            None => self.0.to_string(),
+        }
+    }
+}
+
 fn size_error(text: &str) -> String {
     format!("'{text}' is not a size: write a number and a unit, such as 512mb, 1.5gb or 4GiB")
 }
@@ -200,6 +212,20 @@ impl fmt::Display for MissRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_is_written_as_it_is_read() {
+        for (bytes, text) in [
+            (0, "0"),
+            (1_000, "1000"),
+            (41 << 20, "41mb"),
+            (1_536 << 10, "1536kb"),
+            (1 << 40, "1tb"),
+        ] {
+            assert_eq!(Bytes(bytes).written(), text);
+            assert_eq!(Bytes::parse(text), Ok(Bytes(bytes)));
+        }
+    }
 
     #[test]
     fn sizes_are_read_as_redis_reads_them() {

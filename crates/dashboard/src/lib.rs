@@ -16,6 +16,7 @@
 //! status and one word.
 #![forbid(unsafe_code)]
 
+mod hosts;
 pub mod metrics;
 mod pages;
 mod places;
@@ -26,8 +27,8 @@ pub use source::{Refused, Source};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST,
+    REFERRER_POLICY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -193,6 +194,13 @@ async fn answer<S: Source>(
     }
     let authorization = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     match source.admit(authorization, peer).await {
+        // A browser sends no password by itself: where one came, no other site asks.
+        Ok(()) if authorization.is_none() && !is_at_home(&**source, request) => page(
+            StatusCode::MISDIRECTED_REQUEST,
+            TEXT,
+            "this name is not known here: ask by the address, name it in http-hosts, or set a \
+             password\n",
+        ),
         Ok(()) => admitted(source, latest, place, path, request.uri().query().unwrap_or_default()),
         Err(Refused::Unknown) => page(
             StatusCode::UNAUTHORIZED,
@@ -205,6 +213,15 @@ async fn answer<S: Source>(
             format!("user {user} may not call INFO: ACL SETUSER {user} +info\n"),
         ),
     }
+}
+
+/// Whether a request names a host that no stranger can have.
+fn is_at_home<S: Source>(source: &S, request: &Request<Incoming>) -> bool {
+    let of_uri = request.uri().authority().map(hyper::http::uri::Authority::as_str);
+    let of_header = request.headers().get(HOST).map(|host| host.to_str().unwrap_or_default());
+    // Browsers always name one.
+    let mut named = of_uri.into_iter().chain(of_header);
+    named.all(|host| hosts::is_private(host) || source.is_named(hosts::without_port(host)))
 }
 
 /// Answers whoever may see everything.

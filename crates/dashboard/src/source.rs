@@ -30,6 +30,11 @@ pub trait Source: Send + Sync + 'static {
         authorization: Option<&str>,
         peer: SocketAddr,
     ) -> impl Future<Output = Result<(), Refused>> + Send;
+    /// Whether this is a name of the cache that `hosts.rs` does not know by itself.
+    fn is_named(&self, host: &str) -> bool {
+        let _ = host;
+        false
+    }
     /// A connection could not be accepted.
     fn note_unaccepted(&self, error: &io::Error);
 }

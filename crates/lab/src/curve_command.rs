@@ -11,12 +11,12 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-use crate::open::{Options, open};
 use crate::whole_file;
 use anyhow::{anyhow, bail, ensure};
 use base::hash::mix;
 use base::{Access, Bytes, MissRatio};
 use curve::{Bands, Choice, MissRatioCurve, Model, Params, Part, Spec};
+use load::open::{Options, open};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,18 +1,20 @@
-//! Everything offline, and the load client: what reads files and clocks, and is not the server.
+//! Everything offline: simulation, curves, plans, experiments, traces, and what watches servers of
+//! others. The program `larder-lab` is its command line.
 #![forbid(unsafe_code)]
 
 pub mod advise_command;
 pub mod attach_command;
 pub mod capture_command;
+pub mod cli;
 pub mod curve_command;
+#[cfg(feature = "databases")]
+pub mod databases;
 pub mod experiment;
 mod interrupt;
-pub mod open;
 mod output;
 pub mod plan_command;
 pub mod plant;
 mod product;
-pub mod replay;
 pub mod report;
 mod requests;
 pub mod simulate;

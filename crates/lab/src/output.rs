@@ -62,8 +62,10 @@ pub(crate) fn create(
     let create = spec.create.ok_or_else(|| anyhow!("{} is only read", spec.name))?;
     let closed = Arc::new(Mutex::new(None));
     let ending = Path::new(name).extension().unwrap_or_default().to_ascii_lowercase();
-    if ending == "gz" {
-        bail!("gzip is only read: let the name of '{name}' end with .zst");
+    if let Some(packer) =
+        [("gz", "gzip"), ("xz", "xz"), ("bz2", "bzip2")].iter().find(|(end, _)| ending == *end)
+    {
+        bail!("{} is not written: let the name of '{name}' end with .zst", packer.1);
     }
     let (file, raw): (_, Box<dyn Write + Send>) = if name == "-" {
         whole_file::check_stdout(inputs)?;

@@ -4,9 +4,9 @@
 //! each other, and tenants that do not meet do not compete: so each can be stretched to the span of
 //! the longest.
 
-use crate::open::{Options, open};
 use anyhow::{Context, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
+use load::open::{Options, open};
 use std::collections::HashMap;
 use trace::Source;
 use trace::join::Merge;

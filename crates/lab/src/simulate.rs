@@ -27,10 +27,10 @@ mod show;
 mod size;
 mod spool;
 
-use crate::open::Options;
 use crate::report::json;
 use crate::whole_file;
 use anyhow::{Context, Result, anyhow, ensure};
+use load::open::Options;
 use outcome::Outcome;
 use policy::Choice;
 use size::Size;

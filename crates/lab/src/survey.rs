@@ -4,10 +4,10 @@
 //! Several traces run side by side: each is stretched to the span of the longest, for their clocks
 //! have nothing to do with each other, and tenants that do not meet do not compete.
 
-use crate::open::Options;
 use crate::requests::{Footprint, Requests, duration};
 use anyhow::{Result, ensure};
 use base::{Access, Bytes, Micros, Op};
+use load::open::Options;
 use std::collections::BTreeMap;
 
 /// The cost of a miss where neither the trace nor the command line tells.

@@ -1,19 +1,19 @@
 //! Files that a command writes.
 //!
 //! A file is written aside, in the folder of its name, and gets the name only when it is whole: a
-//! command that fails leaves what was there before, and nothing beside it. A link is followed, so
-//! that it stays a link; mode and owner of a file that is replaced stay. A device or a pipe has
-//! nothing to keep and is written as it is.
+//! command that fails leaves what was there before, and nothing beside it (the crate `files`). A
+//! link is followed, so that it stays a link; mode and owner of a file that is replaced stay. A
+//! device or a pipe has nothing to keep and is written as it is.
 //!
 //! An output that is one of the inputs is refused, whatever name it goes by: two names are one file
 //! where device and inode are the same.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use std::fs::{self, File, Metadata, Permissions};
+use files::Aside;
+use std::fs::{self, File, Metadata};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A file on its way to its name. Dropped before [`WholeFile::keep`], it was never there.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct WholeFile {
 
 #[derive(Debug)]
 enum Place {
-    Aside { file: NamedTempFile, target: PathBuf },
+    Aside(Aside),
     Device(File),
 }
 
@@ -35,30 +35,19 @@ impl WholeFile {
     /// # Errors
     /// It is one of the inputs, or it cannot be written.
     pub(crate) fn begin(name: &Path, inputs: &[String]) -> Result<Self> {
-        let (target, there) = target(name, inputs)?;
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
-            let device = File::options().write(true).open(name).with_context(|| cannot(name))?;
-            return Ok(Self { name: name.to_owned(), place: Place::Device(device) });
-        }
-        let file_name = target.file_name().unwrap_or_default().to_string_lossy();
-        let file = tempfile::Builder::new()
-            .prefix(&format!(".{file_name}."))
-            .suffix(".part")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(&target))
-            .with_context(|| cannot(name))?;
-        if let Some(there) = there {
-            // Only root may give a file away; for others it is their own already.
-            let _ = fchown(file.as_file(), Some(there.uid()), Some(there.gid()));
-            file.as_file().set_permissions(there.permissions()).with_context(|| cannot(name))?;
-        }
-        Ok(Self { name: name.to_owned(), place: Place::Aside { file, target } })
+        let there = target(name, inputs)?;
+        let place = if there.is_some_and(|there| !there.is_file()) {
+            Place::Device(File::options().write(true).open(name).with_context(|| cannot(name))?)
+        } else {
+            Place::Aside(Aside::begin(name, files::OWN).with_context(|| cannot(name))?)
+        };
+        Ok(Self { name: name.to_owned(), place })
     }
 
     /// Where its bytes go.
     pub(crate) fn writer(&self) -> Result<File> {
         let file = match &self.place {
-            Place::Aside { file, .. } => file.as_file(),
+            Place::Aside(aside) => aside.file(),
             Place::Device(file) => file,
         };
         file.try_clone().with_context(|| cannot(&self.name))
@@ -71,13 +60,7 @@ impl WholeFile {
     pub(crate) fn keep(self) -> Result<u64> {
         match self.place {
             Place::Device(_) => Ok(0),
-            Place::Aside { file, target } => {
-                // Or a crash could leave the name on a file without bytes.
-                file.as_file().sync_all().with_context(|| cannot(&self.name))?;
-                let file = file.persist(target).map_err(|error| error.error);
-                let file = file.with_context(|| cannot(&self.name))?;
-                Ok(file.metadata().map_or(0, |there| there.len()))
-            }
+            Place::Aside(aside) => aside.keep().with_context(|| cannot(&self.name)),
         }
     }
 }
@@ -87,10 +70,11 @@ impl WholeFile {
 /// # Errors
 /// As [`WholeFile::begin`].
 pub(crate) fn check(name: &Path, inputs: &[String]) -> Result<()> {
-    let (target, there) = target(name, inputs)?;
+    let there = target(name, inputs)?;
     if there.is_none_or(|there| there.is_file()) {
+        let target = fs::canonicalize(name).unwrap_or_else(|_| name.to_owned());
         // It has no name, so that nothing stays even where the command is killed.
-        tempfile::tempfile_in(folder(&target)).with_context(|| cannot(name))?;
+        files::nameless(files::folder(&target)).with_context(|| cannot(name))?;
     }
     Ok(())
 }
@@ -113,14 +97,14 @@ pub(crate) fn check_stdout(inputs: &[String]) -> Result<()> {
 const STDIN: &str = "/dev/stdin";
 const STDOUT: &str = "/dev/stdout";
 
-/// The file that `name` leads to, and what is there now.
-fn target(name: &Path, inputs: &[String]) -> Result<(PathBuf, Option<Metadata>)> {
+/// The file that `name` leads to now.
+fn target(name: &Path, inputs: &[String]) -> Result<Option<Metadata>> {
     let shown = name.display();
     ensure!(name.file_name().is_some(), "cannot write '{shown}': name a file");
     let Ok(there) = fs::metadata(name) else {
         let is_link = fs::symlink_metadata(name).is_ok();
         ensure!(!is_link, "cannot write '{shown}': it is a link to nothing, name what it leads to");
-        return Ok((name.to_owned(), None));
+        return Ok(None);
     };
     if there.is_dir() {
         bail!("cannot write '{shown}': it is a directory, name a file in it");
@@ -134,7 +118,7 @@ fn target(name: &Path, inputs: &[String]) -> Result<(PathBuf, Option<Metadata>)>
         // The folder may be replaced in even where the file may not be written.
         File::options().write(true).open(name).with_context(|| cannot(name))?;
     }
-    Ok((fs::canonicalize(name).with_context(|| cannot(name))?, Some(there)))
+    Ok(Some(there))
 }
 
 fn refuse_input(output: &str, identity: Option<(u64, u64)>, inputs: &[String]) -> Result<()> {
@@ -156,13 +140,6 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((there.dev(), there.ino()))
 }
 
-fn folder(target: &Path) -> &Path {
-    match target.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
-
 fn cannot(name: &Path) -> String {
     format!("cannot write '{}': name a file in a folder that can be written", name.display())
 }
@@ -170,7 +147,8 @@ fn cannot(name: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
@@ -222,7 +200,10 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(folder.path().join("link")).unwrap().is_symlink());
         check(&path, &[]).unwrap();
-        assert_eq!(names(folder.path()), ["link", "page.html"]);
+        write(&folder.path().join("new"), &[], "page").unwrap();
+        let mode = fs::metadata(folder.path().join("new")).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o600, "a trace or a page holds keys of others");
+        assert_eq!(names(folder.path()), ["link", "new", "page.html"]);
     }
 
     #[test]

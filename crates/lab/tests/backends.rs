@@ -4,7 +4,8 @@ mod databases;
 
 use clap::{Args as _, FromArgMatches};
 use databases::{MariaDb, Postgres};
-use lab::replay::{Args, Backend, Origin};
+use lab::databases::KINDS;
+use load::{Args, Backend, Origin};
 use mysql::prelude::Queryable;
 use std::thread;
 
@@ -13,7 +14,7 @@ const TRACE: &str = "synth:zipf:keys=300:skew=0.8:requests=2000:size=const/100:s
 fn replay(words: &[&str]) -> anyhow::Result<()> {
     let command = Args::augment_args(clap::Command::new("replay"));
     let words = ["replay", TRACE].into_iter().chain(words.iter().copied());
-    lab::replay::run(Args::from_arg_matches(&command.try_get_matches_from(words)?)?)
+    load::run(Args::from_arg_matches(&command.try_get_matches_from(words)?)?, KINDS)
 }
 
 /// What must hold for each kind. `spoil` overwrites the value of key `k2` of tenant `odd "`name``,
@@ -21,7 +22,7 @@ fn replay(words: &[&str]) -> anyhow::Result<()> {
 fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
     let error = format!(
         "{:#}",
-        Backend::parse(&url.replace("s3cret", "no"))
+        Backend::parse(&url.replace("s3cret", "no"), KINDS)
             .unwrap()
             .connect("t1", 1)
             .map(|_| ())
@@ -37,7 +38,7 @@ fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
     let error = format!("{:#}", replay(&to).unwrap_err());
     assert!(error.contains("127.0.0.1:1"), "now only the server is missing: {error}");
 
-    let backends = Backend::parse_all(&[url.to_owned(), format!("{url}+1ms")], 2).unwrap();
+    let backends = Backend::parse_all(&[url.to_owned(), format!("{url}+1ms")], 2, KINDS).unwrap();
     let database = backends[0].database.as_ref().unwrap();
     let tenant = "odd \"`name``";
     let origin = Origin { trace: "a.csv".into(), requests: 9 };
@@ -93,7 +94,7 @@ fn holds(url: &str, spoil: impl Fn(), cut: impl Fn()) {
 #[test]
 fn postgres() {
     let Some(server) = Postgres::start().unwrap() else {
-        eprintln!("skipped: no postgres is installed");
+        skip::skip("postgres", "apt-get install postgresql");
         return;
     };
     let client = postgres::Client::connect(&server.url(), postgres::NoTls).unwrap();
@@ -112,7 +113,7 @@ fn postgres() {
 #[test]
 fn mariadb() {
     let Some(server) = MariaDb::start().unwrap() else {
-        eprintln!("skipped: no mariadbd is installed");
+        skip::skip("mariadbd", "apt-get install mariadb-server");
         return;
     };
     let client = std::cell::RefCell::new(mysql::Conn::new(server.url().as_str()).unwrap());

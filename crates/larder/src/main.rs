@@ -1,10 +1,13 @@
-//! One binary, a subcommand for each thing an operator or a researcher does.
+//! One command, a subcommand for each thing an operator or a researcher does.
+//!
+//! Those that serve, and those that load a server, are in this program; the others are in
+//! `larder-lab`, which this program becomes when one of them is asked for (`elsewhere.rs`).
 #![forbid(unsafe_code)]
 
 mod demo;
+mod elsewhere;
 #[cfg(test)]
 mod reference;
-mod tenants;
 
 /// Values of mixed sizes that come and go leave other allocators with half-used pages: measured
 /// under such writes, resident memory was 1.1 times what was asked for, and 1.2 to 1.9 times with
@@ -12,7 +15,9 @@ mod tenants;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use load::programs;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// A key-value cache that measures its own workload and spends every byte of memory where it
@@ -29,53 +34,35 @@ enum Command {
     Serve(server::Args),
     Ping(server::PingArgs),
     Demo(demo::Args),
-    Replay(lab::replay::Args),
-    Simulate(lab::simulate::Args),
-    Curve(lab::curve_command::Args),
-    Plan(lab::plan_command::Args),
-    Experiment(lab::experiment::Args),
-    Top(lab::top_command::Args),
-    Trace(lab::trace_command::Args),
-    Capture(lab::capture_command::Args),
-    Advise(lab::advise_command::Args),
-    Attach(lab::attach_command::Args),
+    Replay(Box<load::Args>),
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    // A reader that has seen enough, as `head` does, ends a command that only prints; a server and
-    // what speaks to one outlive theirs.
-    let speaks = matches!(
-        command,
-        Command::Serve(_)
-            | Command::Demo(_)
-            | Command::Replay(_)
-            | Command::Capture(_)
-            | Command::Advise(_)
-            | Command::Attach(_)
-    );
-    if !speaks {
-        sigpipe::reset();
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if elsewhere::is_asked(&words) {
+        return ended(Err(programs::become_lab(words, env!("CARGO_PKG_VERSION"))));
     }
-    let result = match command {
+    let command = elsewhere::listed(Cli::command()).get_matches();
+    let command = match Cli::from_arg_matches(&command) {
+        Ok(cli) => cli.command,
+        Err(error) => error.exit(),
+    };
+    ended(match command {
         Command::Serve(args) => server::run(args).map_err(Into::into),
         Command::Ping(args) => server::ping(&args).map_err(Into::into),
         Command::Demo(args) => demo::run(args),
-        Command::Replay(args) => lab::replay::run(args),
-        Command::Simulate(args) => lab::simulate::run(args),
-        Command::Curve(args) => lab::curve_command::run(args),
-        Command::Plan(args) => lab::plan_command::run(args),
-        Command::Experiment(args) => lab::experiment::run(args),
-        Command::Top(args) => lab::top_command::run(&args),
-        Command::Trace(args) => lab::trace_command::run(args),
-        Command::Capture(args) => lab::capture_command::run(args, tenants::rules),
-        Command::Advise(args) => lab::advise_command::run(args, tenants::rules),
-        Command::Attach(args) => lab::attach_command::run(args),
-    };
+        Command::Replay(args) if args.asks_elsewhere() => {
+            Err(programs::become_lab(words, env!("CARGO_PKG_VERSION")))
+        }
+        Command::Replay(args) => load::run(*args, &[]),
+    })
+}
+
+fn ended(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("larder: {error:#}");
+            programs::complain(&error);
             ExitCode::FAILURE
         }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Accesses(Mutex<Vec<Note>>);
 
 fn accesses(shared: &Shared) -> u64 {
     let counters = shared.counters();
-    counters.gets() + counters.sets
+    counters.gets() + counters.sets + counters.touched
 }
 
 impl Accesses {

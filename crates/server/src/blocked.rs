@@ -65,11 +65,18 @@ pub(crate) struct Wait {
     pub(crate) until_ms: u64,
     /// The client does not want its reply.
     pub(crate) is_muted: bool,
+    /// Microseconds that its attempts took.
+    pub(crate) took_us: u64,
 }
 
 impl Awaited {
     pub(crate) fn new(key: &Key<'_>) -> Self {
         Self { tenant: key.tenant, db: key.db, bytes: key.bytes.to_vec() }
+    }
+
+    /// The key's name.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The key in a store.

@@ -192,7 +192,12 @@ impl Connection {
 
     /// Bytes of replies that wait for the socket to take more.
     pub(crate) fn waiting(&self) -> usize {
-        if self.is_gathered { 0 } else { self.output.len() - self.written + self.stream.pending() }
+        if self.is_gathered { 0 } else { self.backlog() }
+    }
+
+    /// Bytes of replies that are not sent yet, gathered or waiting.
+    pub(crate) fn backlog(&self) -> usize {
+        self.output.len() - self.written + self.stream.pending()
     }
 
     /// Gathers `replies` behind those that are, and leaves `spare` in their place.

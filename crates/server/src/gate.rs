@@ -16,7 +16,7 @@
 use crate::commands::{Call, Failure};
 use crate::shared::{Shared, View};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use store::{Alone, Entered};
 
 /// What clients are told while a script has the gate.
@@ -35,8 +35,16 @@ pub(crate) struct Gate {
 pub(crate) struct Script {
     /// One more than when it began, in milliseconds of the server's clock; 0 while there is none.
     began: AtomicU64,
-    killed: AtomicBool,
+    /// What was asked of it, and what it has done: bits of the three below.
+    fate: AtomicU8,
 }
+
+/// A client asked it to end.
+const KILLED: u8 = 1;
+/// It has written: no client may end it any more.
+const WRITTEN: u8 = 2;
+/// The server ends, and every script with it.
+const OVER: u8 = 4;
 
 impl Gate {
     pub(crate) fn new(workers: usize) -> Self {
@@ -64,7 +72,7 @@ impl Gate {
 impl Script {
     /// A script begins, in a worker that is alone.
     pub(crate) fn begin(&self, now_ms: u64) {
-        self.killed.store(false, Ordering::Relaxed);
+        self.fate.fetch_and(OVER, Ordering::AcqRel);
         self.began.store(now_ms + 1, Ordering::Relaxed);
     }
 
@@ -78,14 +86,31 @@ impl Script {
         self.began.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Asks it to end.
-    pub(crate) fn kill(&self) {
-        self.killed.store(true, Ordering::Relaxed);
+    /// Asks it to end; false if it has written, and goes on.
+    pub(crate) fn kill(&self) -> bool {
+        let killed = |fate: u8| (fate & WRITTEN == 0).then_some(fate | KILLED);
+        self.fate.fetch_update(Ordering::AcqRel, Ordering::Acquire, killed).is_ok()
     }
 
-    /// Whether it was asked to.
+    /// Ends it whatever it has done, and every one that begins later.
+    pub(crate) fn end_all(&self) {
+        self.fate.fetch_or(OVER, Ordering::AcqRel);
+    }
+
+    /// It carries out a command that may write; false if it may not, for it was asked to end.
+    pub(crate) fn writes(&self) -> bool {
+        let written = |fate: u8| (fate & (KILLED | OVER) == 0).then_some(fate | WRITTEN);
+        self.fate.fetch_update(Ordering::AcqRel, Ordering::Acquire, written).is_ok()
+    }
+
+    /// Whether it has written.
+    pub(crate) fn has_written(&self) -> bool {
+        self.fate.load(Ordering::Acquire) & WRITTEN != 0
+    }
+
+    /// Whether it was asked to end.
     pub(crate) fn is_killed(&self) -> bool {
-        self.killed.load(Ordering::Relaxed)
+        self.fate.load(Ordering::Relaxed) & (KILLED | OVER) != 0
     }
 }
 
@@ -144,11 +169,17 @@ mod tests {
         assert_eq!(script.since_ms(), None);
         script.begin(0);
         assert_eq!(script.since_ms(), Some(0));
-        script.kill();
-        assert!(script.is_killed());
+        assert!(script.kill() && script.kill(), "asked twice");
+        assert!(script.is_killed() && !script.writes(), "it writes no more");
         script.end();
         script.begin(7);
         assert_eq!((script.since_ms(), script.is_killed()), (Some(7), false));
+        assert!(script.writes() && script.has_written());
+        assert!(!script.kill() && !script.is_killed(), "what has written goes on");
+        script.end_all();
+        assert!(script.is_killed(), "but not when the server ends");
+        script.begin(8);
+        assert!(script.is_killed(), "which holds for what follows as well");
     }
 
     fn connect(handle: &Handle) -> TcpStream {

@@ -9,6 +9,7 @@
 mod acl;
 mod ages;
 mod attempts;
+mod background;
 mod blocked;
 mod clients;
 mod clock;
@@ -28,6 +29,7 @@ mod housekeeping;
 mod http;
 mod length;
 mod listen;
+mod log;
 mod memcached;
 mod memory_limit;
 mod monitors;
@@ -39,8 +41,8 @@ mod pools;
 mod pubsub;
 mod quiet;
 mod recorder;
+mod reload;
 mod removals;
-mod replace;
 mod report;
 mod resident;
 mod room;
@@ -50,7 +52,6 @@ mod session;
 mod shared;
 mod slowlog;
 mod stats;
-mod tenant_rules;
 mod tls;
 mod tracking;
 mod transfer;
@@ -62,7 +63,6 @@ pub use commands::{About, about};
 pub use config::{Error, Settings};
 pub use ping::{PingArgs, ping};
 pub use serve::{Args, run};
-pub use tenant_rules::TenantRules;
 
 use listen::{Acceptor, Bell};
 use shared::Shared;
@@ -70,6 +70,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use store::Store;
 use worker::{Mailbox, Worker};
 
@@ -102,6 +103,7 @@ pub fn start(settings: Settings) -> Result<Handle, Error> {
 fn start_from(mut settings: Settings, file: Option<PathBuf>) -> Result<Handle, Error> {
     let failed = |error: std::io::Error| Error(format!("cannot start: {error}"));
     settings.check()?;
+    settings.check_start()?;
     settings.read_users()?;
     files::fit(&mut settings)?;
     let listeners = listen::open(&settings)?;
@@ -237,9 +239,27 @@ impl Handle {
         Stopper { shared: self.shared.clone(), bell: self.bell.clone() }
     }
 
+    /// Waits until somebody ends the server; false if a script then runs for longer than `most`.
+    /// The process can only end without its thread, then, and without its data.
+    #[must_use]
+    pub fn may_end(&self, most: Duration) -> bool {
+        self.shared.wait_for_stop();
+        let asked = Instant::now();
+        while self.shared.gate.script().since_ms().is_some() {
+            if asked.elapsed() > most {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        true
+    }
+
     /// Waits until somebody ends the server.
-    pub fn wait(mut self) {
-        self.join();
+    ///
+    /// # Errors
+    /// The data should have been saved and were not.
+    pub fn wait(mut self) -> Result<(), Error> {
+        self.join()
     }
 
     /// Ends the server and waits for its threads.
@@ -247,7 +267,7 @@ impl Handle {
         drop(self);
     }
 
-    fn join(&mut self) {
+    fn join(&mut self) -> Result<(), Error> {
         let was_running = !self.threads.is_empty();
         for thread in self.threads.drain(..) {
             // Housekeeping sleeps between its rounds.
@@ -259,38 +279,19 @@ impl Handle {
             // The workers come first: once they have ended, the rest is told.
             let _ = self.bell.wake();
         }
-        if was_running {
-            warm::save(&self.shared);
-        }
+        if was_running { warm::save(&self.shared) } else { Ok(()) }
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
         self.stopper().stop();
-        self.join();
+        // The log has the reason.
+        let _ = self.join();
     }
 }
 
 impl Stopper {
-    /// Reads certificates and slots anew, where there are any.
-    fn reload(&self) {
-        let view = self.shared.view();
-        let what = match (view.tls.is_some(), view.cluster.is_some()) {
-            (true, true) => "certificates and slots",
-            (true, false) => "certificates",
-            (false, true) => "slots",
-            (false, false) => {
-                tracing::info!("there is nothing to read anew");
-                return;
-            }
-        };
-        match self.shared.reload_files() {
-            Ok(()) => tracing::info!("{what} were read anew"),
-            Err(error) => tracing::warn!("{what} stay as they are: {error}"),
-        }
-    }
-
     /// Ends the server.
     pub fn stop(&self) {
         self.shared.stop();

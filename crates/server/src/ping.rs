@@ -1,34 +1,51 @@
 //! `larder ping`: whether a server answers, for probes in containers without a shell.
 
-use crate::config::Error;
+use crate::config::{DEFAULT_USER, Error};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wire::address::Address;
 use wire::resp::{Reply, encode_command};
+
+/// Bytes of an answer, at most.
+const ANSWER_MAX: usize = 64 << 10;
+
+const EXAMPLES: &str = "\
+Examples:
+  larder ping
+  larder ping -p 7000
+  larder ping redis://user:password@cache:6379";
 
 /// Ask a server whether it is there; fails unless it answers PONG.
 #[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true, after_help = EXAMPLES)]
 pub struct PingArgs {
-    /// Its host.
-    #[arg(long, default_value = "127.0.0.1")]
+    /// Where it is: redis://[user:password@]host[:port], instead of the flags
+    #[arg(conflicts_with_all = ["host", "port", "socket"])]
+    url: Option<String>,
+    /// Its host
+    #[arg(short = 'h', long, default_value = "127.0.0.1")]
     host: String,
-    /// Its port.
-    #[arg(long, default_value_t = 6379)]
+    /// Its port
+    #[arg(short, long, default_value_t = 6379)]
     port: u16,
-    /// Its Unix socket, instead of host and port.
-    #[arg(long, value_name = "PATH")]
+    /// Its Unix socket, instead of host and port
+    #[arg(short, long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// The user's name, if a password is given.
-    #[arg(long, default_value = "default")]
-    user: String,
-    /// The user's password; else what the environment has as LARDER_PASSWORD.
+    /// The user's name, if a password is given
     #[arg(long)]
+    user: Option<String>,
+    /// The user's password; else the URL's, or what the environment has as LARDER_PASSWORD
+    #[arg(short = 'a', long)]
     password: Option<String>,
-    /// Seconds to wait for each step.
+    /// Seconds to wait for each step
     #[arg(long, default_value_t = 5)]
     timeout: u64,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::Help)]
+    help: Option<bool>,
 }
 
 trait Stream: Read + Write {}
@@ -40,10 +57,26 @@ impl<T: Read + Write> Stream for T {}
 /// Why there was no answer, or what was answered instead of PONG.
 pub fn ping(args: &PingArgs) -> Result<(), Error> {
     let wait = Duration::from_secs(args.timeout.max(1));
-    let mut stream = connect(args, wait).map_err(|error| Error(format!("no answer: {error}")))?;
-    let password = args.password.clone().or_else(|| std::env::var("LARDER_PASSWORD").ok());
+    let to = match &args.url {
+        // Whichever of its names the server goes by.
+        Some(url) => {
+            let rest =
+                ["valkey://", "larder://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+            let url = rest.map_or_else(|| url.clone(), |rest| format!("redis://{rest}"));
+            Address::parse(&url).map_err(|error| Error(error.to_string()))?
+        }
+        None => Address { host: args.host.clone(), ..Address::loopback(args.port) },
+    };
+    let failed = |error| Error(format!("no answer: {error}"));
+    let mut stream = connect(args.socket.as_deref(), &to, wait).map_err(failed)?;
+    let (user, word) = to.login.unwrap_or_default();
+    let of_url = Some(word).filter(|word| !word.is_empty());
+    let password =
+        args.password.clone().or(of_url).or_else(|| std::env::var("LARDER_PASSWORD").ok());
     if let Some(password) = &password {
-        let reply = ask(&mut *stream, &["AUTH", &args.user, password])?;
+        let user = args.user.clone().unwrap_or(user);
+        let user = if user.is_empty() { DEFAULT_USER } else { &user };
+        let reply = ask(&mut *stream, &["AUTH", user, password])?;
         if reply != "OK" {
             return Err(Error(reply));
         }
@@ -56,14 +89,18 @@ pub fn ping(args: &PingArgs) -> Result<(), Error> {
     Ok(())
 }
 
-fn connect(args: &PingArgs, wait: Duration) -> std::io::Result<Box<dyn Stream>> {
-    if let Some(path) = &args.socket {
+fn connect(
+    socket: Option<&Path>,
+    to: &Address,
+    wait: Duration,
+) -> std::io::Result<Box<dyn Stream>> {
+    if let Some(path) = socket {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(wait))?;
         return Ok(Box::new(stream));
     }
     let mut last = std::io::Error::other("the host has no address");
-    for address in (args.host.as_str(), args.port).to_socket_addrs()? {
+    for address in (to.host.as_str(), to.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, wait) {
             Ok(stream) => {
                 stream.set_read_timeout(Some(wait))?;
@@ -82,7 +119,8 @@ fn ask(stream: &mut dyn Stream, words: &[&str]) -> Result<String, Error> {
     encode_command(&mut bytes, words);
     stream.write_all(&bytes).map_err(failed)?;
     let (mut answer, mut chunk) = (vec![], [0; 512]);
-    loop {
+    // The server may be anything: an answer that does not end is none.
+    while answer.len() < ANSWER_MAX {
         match Reply::decode(&answer) {
             Ok(Some((reply, _))) => {
                 let text = reply.as_bytes().unwrap_or(match reply {
@@ -99,4 +137,5 @@ fn ask(stream: &mut dyn Stream, words: &[&str]) -> Result<String, Error> {
             n => answer.extend_from_slice(&chunk[..n]),
         }
     }
+    Err(Error("its answer does not end".into()))
 }

@@ -46,6 +46,11 @@ impl Room {
         Self { value_max, item_max, left: item_max.saturating_sub(kept), free }
     }
 
+    /// Bytes that an item may have, whatever is evicted for it.
+    pub(crate) const fn item_max(&self) -> u64 {
+        self.item_max
+    }
+
     /// Refuses a value of `len` bytes that cannot be stored in the place of one of `old`.
     pub(crate) fn check(&self, old: usize, len: usize) -> Result<(), Error> {
         if len as u64 > self.value_max {
@@ -55,7 +60,11 @@ impl Room {
         if len <= SMALL.max(old) {
             return Ok(());
         }
-        let need = store::charge(0, len, false);
+        self.check_growth(store::charge(0, len, false))
+    }
+
+    /// Refuses an item that becomes so many bytes larger, and can never have as many.
+    pub(crate) fn check_growth(&self, need: u64) -> Result<(), Error> {
         if need > self.item_max {
             return Err(Error::TooLarge { need: Bytes(need), limit: Bytes(self.item_max) });
         }

@@ -2,12 +2,16 @@
 
 use crate::config::directive::{self, When};
 use crate::config::{Error, Level, Settings, ignored};
-use crate::replace::replace_readable;
-use crate::{Handle, memcached, start_from, warm};
+use crate::reload::{Sources, reload};
+use crate::shared::Shared;
+use crate::{Handle, background, log, memcached, start_from, warm};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use tracing_subscriber::filter::LevelFilter;
+use std::time::Duration;
+
+/// How long a script may keep the server from ending.
+const SCRIPT_ENDS_IN: Duration = Duration::from_millis(1_500);
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -19,8 +23,9 @@ Examples:
 FILE has the form of redis.conf. A directive may follow as --directive value, as often as needed, \
 and wins over the file. In between come environment variables such as LARDER_CONFIG_MAXMEMORY=1gb. \
 With a warm-restart-file the data outlives a restart: SIGTERM saves it, SIGUSR1 saves a copy and \
-serves on. With --memcached the flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by \
--h), and only its protocol is spoken; SIGUSR1 ends the server then.";
+serves on. SIGHUP reads settings, users, tenants and certificates anew. With --memcached the \
+flags are those of memcached (-p -m -c -t -I -l -A -Y ..., all by -h), and only \
+its protocol is spoken; SIGUSR1 ends the server then.";
 
 /// Serve clients that speak the protocol of Redis.
 #[derive(Debug, clap::Args)]
@@ -59,15 +64,12 @@ pub fn run(args: Args) -> Result<(), Error> {
         print_directives(json);
         return Ok(());
     }
-    let mut settings = Settings::default();
     let file = match rest.first() {
         Some(first) if !first.starts_with('-') => Some(PathBuf::from(rest.remove(0))),
         _ => None,
     };
-    if let Some(file) = &file {
-        settings.read(file)?;
-    }
-    settings.read_environment(std::env::vars())?;
+    // Before another folder may be the present one.
+    let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
     let mut asked = memcached::flags::Serve { directives: rest, ..Default::default() };
     if as_memcached {
         asked = match memcached::flags::translate(&asked.directives)? {
@@ -79,22 +81,29 @@ pub fn run(args: Args) -> Result<(), Error> {
             }
         };
     }
-    settings.read_arguments(&asked.directives)?;
-    let talks = json || settings.loglevel == Level::Debug;
-    asked.process.carry_out(talks)?;
-    start_log(&settings)?;
+    let sources = Sources::new(file, asked.directives);
+    let settings = sources.read()?;
+    let in_background = asked.process.daemon || settings.daemonize && !is_supervised();
+    if in_background && !background::is_child() {
+        return background::start();
+    }
+    asked.process.carry_out()?;
+    if in_background {
+        background::leave_session()?;
+    }
+    log::start(settings.loglevel, &settings.logfile)?;
     for note in &asked.notes {
         tracing::warn!("{note}");
     }
-    let pidfile = settings.pidfile.clone();
-    let file = file.map(|file| std::fs::canonicalize(&file).unwrap_or(file));
-    let handle = start_from(settings, file)?;
-    if !pidfile.is_empty() {
-        let line = format!("{}\n", std::process::id());
-        replace_readable(Path::new(&pidfile), line.as_bytes()).map_err(|error| {
-            Error(format!("cannot write pidfile {pidfile}: {error}: name another file"))
-        })?;
+    if settings.daemonize && !in_background {
+        tracing::warn!("daemonize yes is left out: systemd watches this process");
     }
+    let talks = json || settings.loglevel == Level::Debug;
+    let pidfile = settings.pidfile.clone();
+    let mut configured = settings.clone();
+    configured.read_users()?;
+    let handle = start_from(settings, sources.file.clone())?;
+    let has_pidfile = write_pidfile(&pidfile, &sources)?;
     // Before anybody is told that it is there.
     let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1];
     let mut signals = signal_hook::iterator::Signals::new(signals)
@@ -104,12 +113,15 @@ pub fn run(args: Args) -> Result<(), Error> {
     }
     memcached::write_ports(&handle.shared.sockets)?;
     notify(sd_notify::NotifyState::Ready);
+    if in_background {
+        background::ready(talks)?;
+    }
     let stopper = handle.stopper();
     let shared = handle.shared.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP {
-                stopper.reload();
+                reload(&shared, &sources, &mut configured);
                 continue;
             }
             // memcached's graceful end.
@@ -124,12 +136,54 @@ pub fn run(args: Args) -> Result<(), Error> {
             break;
         }
     });
-    handle.wait();
-    if !pidfile.is_empty() {
+    let shared = handle.shared.clone();
+    let ended = if handle.may_end(SCRIPT_ENDS_IN) {
+        handle.wait()
+    } else {
+        end_without_script(&shared, has_pidfile.then_some(pidfile.as_str()))
+    };
+    if has_pidfile {
         let _ = std::fs::remove_file(&pidfile);
     }
     tracing::info!("ended");
-    Ok(())
+    ended
+}
+
+/// Whether systemd started this process and waits for a word of it.
+fn is_supervised() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some()
+}
+
+/// Writes the number of this process; whether there is a file now. As with Redis, a path of a file
+/// of settings that cannot be written is only a warning: the folder may be one of another machine.
+/// A path on the command line was meant.
+fn write_pidfile(path: &str, sources: &Sources) -> Result<bool, Error> {
+    if path.is_empty() {
+        return Ok(false);
+    }
+    let (file, line) = (Path::new(path), format!("{}\n", std::process::id()));
+    match files::replace(file, line.as_bytes(), files::PUBLIC) {
+        Ok(()) => Ok(true),
+        Err(error) => {
+            let text = format!("cannot write pidfile {path}: {error}: name another file");
+            if sources.asks_for("pidfile") {
+                return Err(Error(text));
+            }
+            tracing::warn!("{text}");
+            Ok(false)
+        }
+    }
+}
+
+/// Ends the process, whatever its threads do.
+fn end_without_script(shared: &Shared, pidfile: Option<&str>) -> ! {
+    if let Some(pidfile) = pidfile {
+        let _ = std::fs::remove_file(pidfile);
+    }
+    let is_lost = shared.warm.saves_at_end();
+    let what = if is_lost { ", and its data is not saved" } else { "" };
+    tracing::error!("a script does not end: the server ends without it{what}");
+    std::process::exit(i32::from(is_lost));
 }
 
 /// Tells systemd, where that started it and asked to be told.
@@ -137,28 +191,6 @@ fn notify(state: sd_notify::NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!("systemd cannot be told: {error}");
     }
-}
-
-/// Logs to where the settings say.
-fn start_log(settings: &Settings) -> Result<(), Error> {
-    let level = match settings.loglevel {
-        Level::Debug | Level::Verbose => LevelFilter::DEBUG,
-        Level::Notice => LevelFilter::INFO,
-        Level::Warning => LevelFilter::WARN,
-        Level::Nothing => LevelFilter::OFF,
-    };
-    // Whoever reads the log may be gone: to tell that would fail as well, and end the thread.
-    let log = tracing_subscriber::fmt().with_max_level(level).with_target(false);
-    let log = log.log_internal_errors(false);
-    if settings.logfile.is_empty() {
-        log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
-    } else {
-        let path = &settings.logfile;
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|error| Error(format!("cannot write logfile {path}: {error}")))?;
-        log.with_ansi(false).with_writer(file).init();
-    }
-    Ok(())
 }
 
 fn print_json(handle: &Handle) {

@@ -4,10 +4,10 @@ use crate::acl::{Denied, User};
 use crate::blocked::Wait;
 use crate::clients::Client;
 use crate::listen::Speaks;
-use crate::pubsub::Kind;
+use crate::pubsub::{Kind, Publication};
 use crate::shared::{Shared, View};
 use base::TenantId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tune::tenant::{Origin, Owners};
@@ -59,13 +59,9 @@ pub(crate) struct Transaction {
     pub(crate) db: Option<u8>,
 }
 
-/// A key that EXEC depends on, and what it looked like.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    pub(crate) db: u8,
-    pub(crate) key: Vec<u8>,
-    pub(crate) seen: Option<u64>,
-}
+/// The keys that EXEC depends on, each with its database, and a hash of what each held; `None`
+/// where there was nothing.
+pub(crate) type Watched = HashMap<(u8, Vec<u8>), Option<u64>>;
 
 /// Where a client listens.
 #[derive(Debug, Default)]
@@ -81,6 +77,16 @@ impl Subscriptions {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
             Kind::Sharded => &mut self.sharded,
+        }
+    }
+
+    /// Whether what is published is for one of these.
+    pub(crate) fn has(&self, publication: &Publication) -> bool {
+        let channel = &publication.channel[..];
+        match &publication.pattern {
+            Some(pattern) => self.patterns.contains(&pattern[..]),
+            None if publication.sharded => self.sharded.contains(channel),
+            None => self.channels.contains(channel),
         }
     }
 
@@ -118,8 +124,10 @@ const LOOKS_AGAIN: u64 = u64::MAX - 1;
 const HELD_BACK: u64 = u64::MAX - 2;
 /// The batch ends here, for another worker is to be alone; the rest is another batch.
 const TURNED_AWAY: u64 = u64::MAX - 3;
+/// The reply to a command is above what its client may make the server hold.
+const OVERFLOWS: u64 = u64::MAX - 4;
 /// A command waits for what others write.
-const BLOCKED: u64 = u64::MAX - 4;
+const BLOCKED: u64 = u64::MAX - 5;
 
 /// A connection as commands see it.
 #[derive(Debug)]
@@ -154,7 +162,7 @@ pub(crate) struct Session {
     pub(crate) executing: bool,
     /// A script carries out commands.
     pub(crate) scripted: bool,
-    pub(crate) watched: Vec<Watched>,
+    pub(crate) watched: Watched,
     /// The command that waits.
     pub(crate) blocked: Option<Box<Wait>>,
     pub(crate) subscriptions: Option<Box<Subscriptions>>,
@@ -164,8 +172,6 @@ pub(crate) struct Session {
     /// Commands that were timed alone since the last look, and their microseconds.
     pub(crate) timed_alone: usize,
     pub(crate) timed_alone_us: u64,
-    /// Where a reply is put together whose length is said before it.
-    pub(crate) scratch: Vec<u8>,
     needs_token: bool,
     /// It tried a wrong password: until then, in milliseconds of the server's clock, it is neither
     /// answered nor read.
@@ -184,7 +190,6 @@ impl Session {
             limited: true,
             rights: None,
             owners: Owners::default(),
-            scratch: vec![],
             generation: 0,
             closing: false,
             ending: "normal",
@@ -195,7 +200,7 @@ impl Session {
             transaction: None,
             executing: false,
             scripted: false,
-            watched: vec![],
+            watched: Watched::new(),
             blocked: None,
             subscriptions: None,
             tracks: None,
@@ -273,10 +278,17 @@ impl Session {
         }
     }
 
+    /// Whether the user may call this command, and read any key.
+    pub(crate) fn reads_all(&self, args: &[&[u8]]) -> bool {
+        let number = args.first().and_then(|name| crate::commands::find(name));
+        let may = |user: &Arc<User>| number.is_some_and(|it| user.reads_all(it, args, self.db));
+        !self.limited || self.rights.as_ref().is_some_and(may)
+    }
+
     /// Whether its user is still there, and may listen wherever it does.
-    pub(crate) fn may_stay(&self, view: &View, shared: &Shared) -> bool {
+    pub(crate) fn may_stay(&self, view: &View) -> bool {
         let Some(name) = &self.user else { return true };
-        let Some(user) = view.settings.user(name) else { return shared.tokens.knows(name) };
+        let Some(user) = view.settings.user(name) else { return view.tokens.knows(name) };
         self.subscriptions.as_ref().is_none_or(|heard| {
             let mut channels = heard.channels.iter().chain(&heard.sharded);
             channels.all(|name| user.allows_channel(name, false))
@@ -318,6 +330,17 @@ impl Session {
 
     pub(crate) const fn is_held_back(&self) -> bool {
         self.waits_until_ms == HELD_BACK
+    }
+
+    /// The reply to a command is above what may wait for the client, which ends for that.
+    #[cold]
+    pub(crate) const fn overflow(&mut self) {
+        self.waits_until_ms = OVERFLOWS;
+    }
+
+    /// Whether a command said so.
+    pub(crate) const fn overflows(&self) -> bool {
+        self.waits_until_ms == OVERFLOWS
     }
 
     /// The next command waits for the end of a pause.
@@ -388,7 +411,7 @@ impl Session {
     /// Ends MULTI and WATCH.
     pub(crate) fn discard(&mut self) {
         self.transaction = None;
-        self.watched = vec![];
+        self.watched = Watched::new();
         self.client.watched.store(0, Ordering::Relaxed);
         self.client.queued.store(-1, Ordering::Relaxed);
     }

@@ -15,6 +15,7 @@ use crate::config::{self, DEFAULT, DEFAULT_NAME, Settings, TenantConfig};
 use crate::files;
 use crate::gate::Gate;
 use crate::hotkeys::HotKeys;
+use crate::log;
 use crate::memcached;
 use crate::monitors::Monitors;
 use crate::pause::Pause;
@@ -37,7 +38,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 use store::{Bounds, Evictable, Key, Now, Scope, Store, TREE};
 use tune::tenant::{Finders, Origin, Owners};
@@ -54,6 +55,8 @@ pub(crate) struct View {
     pub(crate) cluster: Option<Arc<Cluster>>,
     /// Certificates, where a port speaks TLS.
     pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    /// Passwords of memcached's protocol.
+    pub(crate) tokens: Arc<memcached::Tokens>,
     /// Counts changes.
     pub(crate) generation: u64,
 }
@@ -171,8 +174,6 @@ pub(crate) struct Shared {
     pub(crate) binary: memcached::Binary,
     /// Connections that the machine refused.
     unaccepted: Quiet,
-    /// Passwords of memcached's protocol.
-    pub(crate) tokens: memcached::Tokens,
     /// Flushes that memcached's clients want later: when, and of which tenant.
     flushes: Mutex<Vec<(u64, Vec<TenantId>)>>,
     /// The last number given to a written value (memcached's cas).
@@ -201,8 +202,9 @@ pub(crate) struct Shared {
     /// The file it was started with.
     pub(crate) file: Option<PathBuf>,
     pub(crate) started_unix: u64,
-    /// Set when the server is to end.
+    /// Set when the server is to end, and the thread that waits for that.
     stopping: AtomicBool,
+    waiting: OnceLock<Thread>,
     /// Whether resident memory of the process says something of the store.
     pub(crate) owns_process: AtomicBool,
     view: RwLock<Arc<View>>,
@@ -233,6 +235,7 @@ impl Shared {
         let mut view = View {
             cluster: Cluster::load(&settings.cluster_config, &settings.cluster_node)?,
             tls: tls::load(&settings)?,
+            tokens: Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?),
             settings,
             names: vec![DEFAULT_NAME.into()],
             numbers: HashMap::from([(DEFAULT_NAME.into(), DEFAULT)]),
@@ -240,7 +243,6 @@ impl Shared {
         };
         view.name_tenants();
         let settings = &view.settings;
-        let tokens = memcached::Tokens::read(&settings.memcached_auth_file)?;
         let shards = (settings.io_threads * SHARDS_PER_THREAD).next_power_of_two().clamp(1, 256);
         let store = Store::new(store::Config {
             maxmemory: settings.maxmemory,
@@ -284,7 +286,6 @@ impl Shared {
             accesses: Accesses::default(),
             binary: memcached::Binary::default(),
             unaccepted: Quiet::default(),
-            tokens,
             flushes: Mutex::default(),
             cas: AtomicU64::new(0),
             warm: Warm::new(&settings.warm_restart_file),
@@ -301,6 +302,7 @@ impl Shared {
             file,
             started_unix: unix_us / 1_000_000,
             stopping: AtomicBool::new(false),
+            waiting: OnceLock::new(),
             owns_process: AtomicBool::new(true),
             generation: AtomicU64::new(view.generation),
             view: RwLock::new(Arc::new(view)),
@@ -326,14 +328,6 @@ impl Shared {
         (self.generation.load(Ordering::Acquire) != known.generation).then(|| self.view())
     }
 
-    /// Reads certificates and slots anew. Connections that are there keep their certificates.
-    pub(crate) fn reload_files(&self) -> Result<(), config::Error> {
-        self.change(|settings| {
-            settings.files_generation += 1;
-            Ok(())
-        })
-    }
-
     /// While this is held no setting changes.
     pub(crate) fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
@@ -353,6 +347,7 @@ impl Shared {
             let settings = &new.settings;
             new.cluster = Cluster::load(&settings.cluster_config, &settings.cluster_node)?;
             new.tls = tls::load(&new.settings)?;
+            new.tokens = Arc::new(memcached::Tokens::read(&settings.memcached_auth_file)?);
             if let Some(wrong) = new.settings.unreadable_tls() {
                 return Err(config::Error(wrong).into());
             }
@@ -398,10 +393,13 @@ impl Shared {
         let new = Arc::new(new);
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = new.clone();
         self.generation.store(new.generation, Ordering::Release);
+        if new.settings.loglevel != old.settings.loglevel {
+            log::set(new.settings.loglevel);
+        }
         if new.settings.notify != old.settings.notify {
             removals::tell(self);
         }
-        if new.settings.users != old.settings.users {
+        if new.settings.users != old.settings.users || new.tokens != old.tokens {
             for mailbox in &self.mailboxes {
                 mailbox.send(Message::Users);
             }
@@ -410,6 +408,8 @@ impl Shared {
             self.forget_unfindable(&new);
         }
         if slots_changed {
+            // Clients that wait for keys of slots which are gone are sent on.
+            self.mailboxes.iter().for_each(Mailbox::wake);
             self.tracking.forget_all(self, None);
             *self.emptying() = new.cluster.clone().map(|cluster| {
                 let (store, now) = (self.store.clone(), self.clock.now());
@@ -558,10 +558,21 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Waits until the server is to end.
+    pub(crate) fn wait_for_stop(&self) {
+        self.waiting.get_or_init(std::thread::current);
+        while !self.is_stopping() {
+            std::thread::park();
+        }
+    }
+
     /// Ends the server: every thread is told.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
-        self.gate.script().kill();
+        if let Some(waiting) = self.waiting.get() {
+            waiting.unpark();
+        }
+        self.gate.script().end_all();
         for mailbox in &self.mailboxes {
             mailbox.wake();
         }

@@ -133,7 +133,21 @@ impl Tracking {
     /// Tells that a key has changed, by the client `by` or by itself (0). Clients of BCAST hear of
     /// it with [`Self::tell_pending`].
     pub(crate) fn changed(&self, shared: &Shared, by: u64, tenant: TenantId, key: &[u8]) {
-        let mut inner = self.lock();
+        if self.tell_others(shared, by, tenant, key) {
+            tell(shared, by, 0, Some(&[key]));
+        }
+    }
+
+    /// The same, without telling the client that did it: whether that is to be told as well, which
+    /// its worker does with [`tell_of`].
+    pub(crate) fn tell_others(
+        &self,
+        shared: &Shared,
+        by: u64,
+        tenant: TenantId,
+        key: &[u8],
+    ) -> bool {
+        let (mut inner, mut tells_itself) = (self.lock(), false);
         let Inner { trackers, readers, pending, .. } = &mut *inner;
         let readers = readers.remove(&(tenant, key.to_vec())).unwrap_or_default();
         for (&id, tracker) in &*trackers {
@@ -141,7 +155,9 @@ impl Tracking {
                 continue;
             }
             match &tracker.prefixes {
-                None if readers.contains(&id) => tell(shared, id, tracker.redirect, Some(&[key])),
+                None if !readers.contains(&id) => {}
+                None if id == by && tracker.redirect == 0 => tells_itself = true,
+                None => tell(shared, id, tracker.redirect, Some(&[key])),
                 Some(prefixes) if tracker.tenants.contains(&tenant) => {
                     let begins = prefixes.iter().position(|prefix| key.starts_with(prefix));
                     if let Some(at) = begins {
@@ -149,9 +165,10 @@ impl Tracking {
                         self.pending.store(true, Ordering::Relaxed);
                     }
                 }
-                _ => {}
+                Some(_) => {}
             }
         }
+        tells_itself
     }
 
     /// Tells clients of BCAST what has changed since the last time: a message for each prefix.
@@ -263,6 +280,34 @@ impl Inner {
     }
 }
 
+/// Tells a client of one key that it has changed itself: at once in `out`, where its replies go and
+/// what is told may stand, else by its mailbox.
+pub(crate) fn tell_of(shared: &Shared, id: u64, key: &[u8], out: Option<&mut Encoder<'_>>) {
+    match out {
+        Some(out) => invalidate(out, Some(&[key])),
+        None => tell(shared, id, 0, Some(&[key])),
+    }
+}
+
+/// The message of version 3 that keys changed, or that all did.
+fn invalidate(out: &mut Encoder<'_>, keys: Option<&[&[u8]]>) {
+    out.push(2);
+    out.bulk(b"invalidate");
+    name(out, keys);
+}
+
+fn name(out: &mut Encoder<'_>, keys: Option<&[&[u8]]>) {
+    match keys {
+        Some(keys) => {
+            out.array(keys.len());
+            for key in keys {
+                out.bulk(key);
+            }
+        }
+        None => out.null(),
+    }
+}
+
 /// Sends the client with this id, or the one it names instead, that keys changed, or that all did.
 fn tell(shared: &Shared, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
     let heard_by = if redirect > 0 { redirect } else { id };
@@ -283,28 +328,19 @@ fn tell(shared: &Shared, id: u64, redirect: u64, keys: Option<&[&[u8]]>) {
     let protocol = client.protocol();
     let mut out = Encoder::new(&mut bytes, protocol);
     if protocol == Protocol::Resp3 {
-        out.push(2);
-        out.bulk(b"invalidate");
+        invalidate(&mut out, keys);
     } else if redirect > 0 && client.channels.load(Ordering::Relaxed) > 0 {
         out.array(3);
         out.bulk(b"message");
         out.bulk(CHANNEL);
+        name(&mut out, keys);
     } else {
         return;
-    }
-    match keys {
-        Some(keys) => {
-            out.array(keys.len());
-            for key in keys {
-                out.bulk(key);
-            }
-        }
-        None => out.null(),
     }
     send(shared, &client, bytes);
 }
 
 fn send(shared: &Shared, client: &crate::clients::Client, bytes: Vec<u8>) {
     let place = client.place;
-    shared.mailboxes[place.worker].send(Message::Line(place.at, client.id, bytes));
+    shared.mailboxes[place.worker].send(Message::Told(place.at, client.id, bytes));
 }

@@ -158,12 +158,17 @@ impl Worker {
     /// Waits for events once, and sees to all that there are.
     fn turn(&mut self) -> io::Result<()> {
         let is_idle = self.work.again.is_empty() && self.work.events.is_empty();
+        // A connection that closes does so once its last replies are sent, which is now.
+        let is_idle = is_idle && self.work.ending.is_empty();
         let wait = if is_idle { self.wait_ms() } else { 0 };
         self.gather();
         self.wait(Duration::from_millis(wait))?;
         self.counters().polls.add(1);
         if let Some(view) = self.shared.newer(&self.view) {
-            self.view = view;
+            let before = std::mem::replace(&mut self.view, view);
+            if before.cluster != self.view.cluster {
+                self.leave_slots();
+            }
         }
         let is_quiet = self.work.events.is_empty();
         // What comes meanwhile is for the next turn.
@@ -250,6 +255,12 @@ impl Worker {
                         self.watched(at, &line);
                     }
                 }
+                Message::Told(at, id, bytes) => {
+                    if self.is(at, id) {
+                        self.output.extend_from_slice(&bytes);
+                        self.push(at);
+                    }
+                }
             }
         }
     }
@@ -260,7 +271,7 @@ impl Worker {
             let Some(connection) = &mut self.work.connections[at] else { continue };
             let session = &mut connection.session;
             session.follow(&self.view);
-            if !session.may_stay(&self.view, &self.shared) {
+            if !session.may_stay(&self.view) {
                 self.close(at);
             }
         }
@@ -324,7 +335,7 @@ impl Worker {
         if self.work.vacant.pop().is_none() {
             self.work.connections.push(None);
         }
-        let needs_token = speaks == Speaks::Memcached && !self.shared.tokens.is_empty();
+        let needs_token = speaks == Speaks::Memcached && !self.view.tokens.is_empty();
         let session = Session::new(client, &self.view, needs_token);
         memcached::show_connection(&self.shared, &session.client, None);
         let mut connection = Connection::new(stream, session);

@@ -95,6 +95,13 @@ impl Edit<'_, '_> {
         Ok(())
     }
 
+    /// Refuses what would make the item `growth` bytes larger, if it can never be so large: to be
+    /// asked before the first of several steps.
+    pub fn check_growth(&self, growth: u64) -> Result<(), Error> {
+        let held = self.item().map_or(0, |item| item.charge().0);
+        self.shard.check_item(self.store, self.key.tenant, held, growth)
+    }
+
     /// Changes what is noted beside the number, and the expiry.
     pub fn note(&mut self, note: &[u8], expires: Option<u64>) -> Result<(), Error> {
         let Some(item) = self.item() else { return Ok(()) };
@@ -136,7 +143,9 @@ impl Edit<'_, '_> {
             return Err(Error::TooLong { need: Bytes(len as u64), limit: Bytes(limit) });
         }
         let Some((class, number, word)) = self.collection() else { return Ok(None) };
-        let Some(need) = self.tree().map(|tree| tree.put_cost(len)) else { return Ok(None) };
+        let Some(tree) = self.tree() else { return Ok(None) };
+        let need = tree.put_cost(len);
+        self.shard.check_item(store, key.tenant, tree.bytes(), need)?;
         self.shard.note_change(&key);
         self.shard.make_room(store, key.tenant, need, word, now)?;
         let tenant = &mut self.shard.tenants[usize::from(key.tenant)];

@@ -128,6 +128,7 @@ impl Shard {
         let tenant = &mut self.tenants[usize::from(at)];
         let bytes = bytes + tenant.pages.free(item);
         tenant.account.give(bytes);
+        self.sweeper.has_idle |= tenant.pages.has_idle();
         bytes
     }
 
@@ -147,7 +148,13 @@ impl Shard {
         contents: u64,
         now: Now,
     ) -> Result<Place, Error> {
-        let word = self.tenants[usize::from(key.tenant)].table.word(place);
+        let tenant = &self.tenants[usize::from(key.tenant)];
+        let (word, item) = (tenant.table.word(place), tenant.table.get(place));
+        if !self.has_chunk(key.tenant, contents) {
+            // The item stays until the new one is written.
+            let (held, need) = (tenant.charge_of(item), tenant.pages.classes().charge(contents));
+            self.check_item(store, key.tenant, held, need)?;
+        }
         self.chunk_room(store, key.tenant, contents, word, now)?;
         let place = self.tenants[usize::from(key.tenant)].table.find_word(key.hash, word);
         Ok(place.expect("an item that is spared stays"))

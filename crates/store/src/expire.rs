@@ -56,6 +56,8 @@ pub(crate) struct Sweeper {
     first: usize,
     /// Whether items left without an access since the last walk ended.
     pub(crate) emptied: bool,
+    /// Whether a tenant may have pages without items.
+    pub(crate) has_idle: bool,
     /// How often [`LOOKS`] entries were looked at, and then something alive may have been evicted.
     #[cfg(test)]
     pub(crate) gave_up: u64,
@@ -290,6 +292,7 @@ impl Shard {
     /// end of the last table.
     pub(crate) fn sweep(&mut self, memory: &Memory, now: Now, budget: usize) -> Swept {
         let mut swept = self.sweep_wheels(memory, now, budget);
+        self.release_idle(memory);
         if !self.walks() {
             return swept;
         }
@@ -328,6 +331,22 @@ impl Shard {
         swept
     }
 
+    /// Gives the pages back that the last item of a class has left since this was last done.
+    /// Returns their bytes.
+    pub(crate) fn release_idle(&mut self, memory: &Memory) -> u64 {
+        if !std::mem::take(&mut self.sweeper.has_idle) {
+            return 0;
+        }
+        let mut freed = 0;
+        for tenant in &mut self.tenants {
+            let bytes = tenant.pages.release_idle();
+            tenant.account.give(bytes);
+            freed += bytes;
+        }
+        memory.give(freed);
+        freed
+    }
+
     /// Whether a walk goes on, or a new one may find something to do.
     fn walks(&self) -> bool {
         let Sweeper { tenant, position, begun, for_stamps, emptied, .. } = self.sweeper;
@@ -340,7 +359,9 @@ impl Shard {
         let stamped = if for_stamps { begun } else { stamped };
         let for_stamps = self.tick - stamped >= STAMPS_EVERY;
         let begun = self.tick;
-        self.sweeper = Sweeper { begun, for_stamps, stamped, first, ..Sweeper::default() };
+        let has_idle = self.sweeper.has_idle;
+        self.sweeper =
+            Sweeper { begun, for_stamps, stamped, first, has_idle, ..Sweeper::default() };
     }
 
     /// Evicts a page if the store has more than it may, or `above` is a tenant that has. Whether it

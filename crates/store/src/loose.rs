@@ -41,12 +41,28 @@ impl Loose<'_> {
         self.store.memory.give(bytes);
     }
 
-    /// Reserves bytes in the account of a key's tenant, a step at a time.
-    fn reserve(store: &Store, key: &Key<'_>, bytes: u64, now: Now) -> Result<(), (u64, Error)> {
+    /// Reserves bytes in the account of a key's tenant, a step at a time, for a tree of which it
+    /// has `held` already: nothing is evicted for one that is too large. `is_charged` where another
+    /// account has them so far.
+    fn reserve(
+        store: &Store,
+        key: &Key<'_>,
+        (held, bytes): (u64, u64),
+        is_charged: bool,
+        now: Now,
+    ) -> Result<(), (u64, Error)> {
         let mut reserved = 0;
         while reserved < bytes {
             let step = STEP.min(bytes - reserved);
-            let room = store.shard(key).make_room(store, key.tenant, step, 0, now);
+            let mut shard = store.shard(key);
+            let spare = shard.replaced(store, key, held + bytes, now);
+            let room = spare.and_then(|spare| {
+                if is_charged {
+                    shard.make_room_within(store, key.tenant, step, spare, now)
+                } else {
+                    shard.make_room(store, key.tenant, step, spare, now)
+                }
+            });
             room.map_err(|error| (reserved, error))?;
             reserved += step;
         }
@@ -82,7 +98,7 @@ impl Loose<'_> {
         let need = tree.bytes() + tree.put_cost(len);
         if need > self.charged {
             let more = (need - self.charged).max(STEP);
-            let room = Self::reserve(self.store, key, more, now);
+            let room = Self::reserve(self.store, key, (self.charged, more), false, now);
             self.charged += room.map_or_else(|(reserved, _)| reserved, |()| more);
             room.map_err(|(_, error)| error)?;
         }
@@ -90,21 +106,19 @@ impl Loose<'_> {
         Ok(())
     }
 
-    /// Charges another tenant for it: that of a key.
+    /// Charges another tenant for it: that of a key. The store has its bytes already.
     fn go_to(&mut self, key: &Key<'_>, now: Now) -> Result<(), Error> {
         let account = self.store.account_of(key);
         if Arc::ptr_eq(&account, &self.account) {
             return Ok(());
         }
         let bytes = self.tree().map_or(0, Tree::bytes);
-        let room = Self::reserve(self.store, key, bytes, now);
-        let reserved = room.map_or_else(|(reserved, _)| reserved, |()| bytes);
-        if let Err((_, error)) = room {
+        if let Err((reserved, error)) = Self::reserve(self.store, key, (0, bytes), true, now) {
             account.give(reserved);
-            self.store.memory.give(reserved);
             return Err(error);
         }
-        self.give(self.charged);
+        self.account.give(self.charged);
+        self.store.memory.give(self.charged - bytes);
         (self.account, self.charged) = (account, bytes);
         Ok(())
     }
@@ -127,6 +141,18 @@ impl Store {
     pub fn loose(&self, key: &Key<'_>) -> Loose<'_> {
         let account = self.account_of(key);
         Loose { store: self, account, tree: Some(Box::default()), charged: 0 }
+    }
+
+    /// A tree that is made, for this key: charged whole, or refused before anything is evicted for
+    /// it.
+    pub fn pay_for(&self, key: &Key<'_>, tree: Tree, now: Now) -> Result<Loose<'_>, Error> {
+        let mut loose = self.loose(key);
+        let bytes = tree.bytes();
+        let room = Loose::reserve(self, key, (0, bytes), false, now);
+        loose.charged = room.map_or_else(|(reserved, _)| reserved, |()| bytes);
+        room.map_err(|(_, error)| error)?;
+        loose.tree = Some(Box::new(tree));
+        Ok(loose)
     }
 
     /// Removes an item that is a collection, if it is wanted, and hands its tree out.
@@ -220,6 +246,23 @@ impl Store {
 }
 
 impl Shard {
+    /// The word of the item that one of so many bytes takes the place of: it stays until then,
+    /// where there can be room for both; 0 for none.
+    fn replaced(
+        &mut self,
+        store: &Store,
+        key: &Key<'_>,
+        bytes: u64,
+        now: Now,
+    ) -> Result<usize, Error> {
+        self.check_item(store, key.tenant, 0, bytes)?;
+        let Some(place) = self.find(key, now, &store.memory) else { return Ok(0) };
+        let tenant = &self.tenants[usize::from(key.tenant)];
+        let held = tenant.charge_of(tenant.table.get(place));
+        let fits = self.check_item(store, key.tenant, held, bytes).is_ok();
+        Ok(if fits { tenant.table.word(place) } else { 0 })
+    }
+
     /// [`Shard::bring_back`] of a collection.
     fn bring_tree_back(
         &mut self,

@@ -34,6 +34,59 @@ impl Shard {
         self.paused(now, |shard| shard.evict_for(store, want, tenant, need))
     }
 
+    /// Reserves `need` bytes in a tenant's account alone, for what another tenant is charged so
+    /// far: the store's memory is not asked for more.
+    pub(crate) fn make_room_within(
+        &mut self,
+        store: &Store,
+        tenant: TenantId,
+        need: u64,
+        spare: usize,
+        now: Now,
+    ) -> Result<(), Error> {
+        if self.tenants[tenant as usize].account.try_take(need) {
+            return Ok(());
+        }
+        let own = Want { tenant: Some(tenant), own: true, spare, now };
+        let freed = self.paused(now, |shard| shard.evict_own(store, &own, tenant, need))?;
+        store.memory.give(freed);
+        Ok(())
+    }
+
+    /// Refuses a write of an item of which `held` bytes stay and `need` more come, if it can never
+    /// have so many: before anything is evicted for any step of it.
+    pub(crate) fn check_item(
+        &self,
+        store: &Store,
+        tenant: TenantId,
+        held: u64,
+        need: u64,
+    ) -> Result<(), Error> {
+        self.check_fit(store, tenant, held.saturating_add(need))
+    }
+
+    /// Reserves `need` bytes in a tenant's account, making its own items leave. Returns the bytes
+    /// that are free now, which stay reserved in the store's memory.
+    fn evict_own(
+        &mut self,
+        store: &Store,
+        own: &Want,
+        tenant: TenantId,
+        need: u64,
+    ) -> Result<u64, Error> {
+        let mut credit = 0;
+        while !self.tenants[tenant as usize].account.try_take(need) {
+            match self.evict_anywhere(store, own) {
+                0 => {
+                    store.memory.give(credit);
+                    return Err(Error::Full);
+                }
+                freed => credit += freed,
+            }
+        }
+        Ok(credit)
+    }
+
     #[cold]
     fn evict_for(
         &mut self,
@@ -44,18 +97,15 @@ impl Shard {
     ) -> Result<(), Error> {
         let memory = &store.memory;
         self.check_fit(store, tenant, need)?;
-        // What is evicted stays reserved, so that nobody else can take it before this write does.
-        let mut credit = 0;
-        let own = Want { own: true, ..want };
-        while !self.tenants[tenant as usize].account.try_take(need) {
-            match self.evict_anywhere(store, &own) {
-                0 => {
-                    memory.give(credit);
-                    return Err(Error::Full);
-                }
-                freed => credit += freed,
+        if self.release_idle(memory) > 0 && memory.try_take(need) {
+            // Before any item leaves, pages do that have none.
+            if self.tenants[tenant as usize].account.try_take(need) {
+                return Ok(());
             }
+            memory.give(need);
         }
+        // What is evicted stays reserved, so that nobody else can take it before this write does.
+        let mut credit = self.evict_own(store, &Want { own: true, ..want }, tenant, need)?;
         while credit < need && !memory.try_take(need - credit) {
             match self.evict_anywhere(store, &want) {
                 0 => {

@@ -324,6 +324,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let item = tenant.pages.write(parts, stamps);
         let bytes = tenant.exchange(place, key.hash, item);
+        self.sweeper.has_idle |= tenant.pages.has_idle();
         tenant.expiry_changes(key.db, had_expiry, DIES);
         self.give(&store.memory, key.tenant, bytes);
         Ok(())
@@ -344,13 +345,19 @@ impl Shard {
         let mut reserved = 0;
         // Evictions may change what the table needs, and those for the table take chunks away.
         let made = loop {
+            let need = self.tenants[at].table.insert_cost(key.hash);
+            if need < reserved {
+                // So much has left that the table need not grow, and this may be wanted for a page.
+                self.give(&store.memory, key.tenant, reserved - need);
+                reserved = need;
+            }
             if !self.has_chunk(key.tenant, parts.contents())
                 && let Err(error) = self.chunk_room(store, key.tenant, parts.contents(), 0, now)
             {
                 break Err(error);
             }
-            let need = self.tenants[at].table.insert_cost(key.hash).max(reserved);
-            if need == reserved {
+            let need = self.tenants[at].table.insert_cost(key.hash);
+            if need <= reserved {
                 break Ok(());
             }
             if let Err(error) = self.make_room(store, key.tenant, need - reserved, 0, now) {
@@ -458,6 +465,7 @@ impl Shard {
         let tenant = &mut self.tenants[key.tenant as usize];
         let copy = tenant.copy(place, more, expires);
         let bytes = tenant.exchange(place, key.hash, copy);
+        self.sweeper.has_idle |= tenant.pages.has_idle();
         self.give(&store.memory, key.tenant, bytes);
         Ok(contents)
     }

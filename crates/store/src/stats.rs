@@ -12,6 +12,8 @@ pub struct Counters {
     pub misses: u64,
     /// Of those, the reads that found their item dead.
     pub misses_expired: u64,
+    /// Items refreshed by [`Store::touch`](crate::Store::touch), which is no read.
+    pub touched: u64,
     /// Writes of a value.
     pub sets: u64,
     /// Removals on request that removed something.
@@ -40,6 +42,7 @@ impl AddAssign for Counters {
         self.hits += other.hits;
         self.misses += other.misses;
         self.misses_expired += other.misses_expired;
+        self.touched += other.touched;
         self.sets += other.sets;
         self.deletes += other.deletes;
         self.expired += other.expired;

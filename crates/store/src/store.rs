@@ -284,12 +284,14 @@ impl Store {
         Some(read(&shard.view(key, place)))
     }
 
-    /// Refreshes an item as a read does, uncounted and untapped. Whether there is one.
+    /// Refreshes an item as a read does, and counts it as none. Whether there is one.
     pub fn touch(&self, key: &Key, now: Now) -> bool {
         let mut shard = self.shard(key);
         shard.tick += 1;
-        let place = shard.find(key, now, &self.memory);
-        place.map(|place| shard.hit(key, place)).is_some()
+        let Some(place) = shard.find(key, now, &self.memory) else { return false };
+        shard.hit(key, place);
+        shard.tenants[key.tenant as usize].counters.touched += 1;
+        true
     }
 
     /// Starts the stopwatch of a key as a read that misses does: somebody goes and fetches it anew,

@@ -80,7 +80,8 @@ impl Error {
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const MOST: usize = 60;
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MOST)]);
-    let mut short: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    let mut short: String = text.chars().take(MOST).collect();
+    short = base::printable(&short).into_owned();
     if text.chars().count() > MOST {
         short.push('…');
     }

@@ -74,9 +74,26 @@ fn bytes(name: &str) -> io::Result<Box<dyn Read + Send>> {
             decoder.window_log_max(31)?;
             Box::new(Unpacked(decoder))
         }
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => return Err(packed(name, "xz")),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, ..] => return Err(packed(name, "bzip2")),
+        [b'P', b'K', 3, 4, ..] => return Err(packed(name, "zip")),
         [0x1f, 0x8b, ..] => Box::new(Unpacked(flate2::read::MultiGzDecoder::new(whole))),
         _ => Box::new(whole),
     })
+}
+
+/// What to do with a compression that is not undone here.
+fn packed(name: &str, packer: &str) -> io::Error {
+    let unpack = match packer {
+        "xz" => "xz -dc",
+        "bzip2" => "bzip2 -dc",
+        _ => "unzip -p",
+    };
+    let file = if name == "-" { "FILE" } else { name };
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("it is packed by {packer}: unpack it on the way, `{unpack} {file} | larder … -`"),
+    )
 }
 
 /// What is behind a compression. An error that is not the machine's is damage of the data.

@@ -20,6 +20,8 @@ pub mod format;
 pub mod join;
 mod lines;
 mod object;
+mod ops;
+mod ranges;
 mod records;
 mod skip_bad;
 pub mod synth;
@@ -232,6 +234,10 @@ pub struct Options {
     pub separator: Option<u8>,
     /// Bytes of a value where the format does not say.
     pub value_size: Option<u64>,
+    /// Bytes of a block, where requests for ranges are to be split into blocks.
+    pub block_size: Option<u64>,
+    /// The meaning of words and numbers for operations, as `0=get,1=set`.
+    pub ops: Option<String>,
 }
 
 impl Options {

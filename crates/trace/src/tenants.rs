@@ -49,7 +49,7 @@ impl Tenants {
     fn name(&mut self, text: &[u8]) -> TenantId {
         let Ok(number) = TenantId::try_from(self.next) else { return TenantId::MAX };
         self.next += 1;
-        self.names.insert(number, String::from_utf8_lossy(text).into_owned());
+        self.names.insert(number, base::printable(&String::from_utf8_lossy(text)).into_owned());
         number
     }
 

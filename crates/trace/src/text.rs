@@ -229,14 +229,18 @@ pub(crate) fn scaled(text: &[u8], scale: u64) -> Option<u64> {
     whole.checked_add(fraction)
 }
 
-/// The size of a value.
+/// The size of a value; tools that count in floating point write `10.0`.
 pub(crate) fn size(text: &[u8]) -> Option<u64> {
-    crate::lines::whole_number(text).filter(|size| *size <= SIZE_MAX)
+    let whole = match memchr::memchr(b'.', text) {
+        Some(point) if text[point + 1..].iter().all(|digit| *digit == b'0') => &text[..point],
+        _ => text,
+    };
+    crate::lines::whole_number(whole).filter(|size| *size <= SIZE_MAX)
 }
 
 /// The size of a key: below 4 GiB.
 pub(crate) fn key_size(text: &[u8]) -> Option<u32> {
-    crate::lines::whole_number(text).and_then(|size| u32::try_from(size).ok())
+    size(text).and_then(|size| u32::try_from(size).ok())
 }
 
 /// No value is larger than a tebibyte: sums over a whole trace stay within 64 bits.
@@ -290,6 +294,16 @@ mod tests {
         assert_eq!(scaled(b"0.9999999999", 1_000_000), Some(999_999));
         for wrong in [&b""[..], b".5", b"1.2.3", b"1e3", b"-1", b"18446744073709551615"] {
             assert_eq!(scaled(wrong, 1_000_000), None);
+        }
+    }
+
+    #[test]
+    fn a_size_may_have_a_fraction_of_nothing() {
+        for (text, bytes) in [("10", 10), ("10.0", 10), ("10.", 10), ("0.00", 0)] {
+            assert_eq!(size(text.as_bytes()), Some(bytes), "{text}");
+        }
+        for wrong in ["10.5", ".0", "", "1.0.0", "-1", "2000000000000"] {
+            assert_eq!(size(wrong.as_bytes()), None, "{wrong}");
         }
     }
 

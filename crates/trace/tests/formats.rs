@@ -95,6 +95,11 @@ fn sample(spec: &Spec) -> (Vec<u8>, usize) {
              128166372016382155,hm,1,Write,2822144,4096,127\n\
              128166372026382245,hm,0,Read,383496192,32768,30000\n"
         }
+        "ibm" => {
+            "1219008 REST.PUT.OBJECT 8d4fcda3d675bac9 1056\n\
+             1221974 REST.HEAD.OBJECT 39d177fb735ac5df 528\n\
+             1232437 REST.GET.OBJECT 93faec5b81d2a4ae 4096 0 1023\n"
+        }
         "vscsi" => return (vscsi(1), 3),
         "vscsi-csv" => {
             "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633898,28,6656,40409911\n\

@@ -479,7 +479,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(10);
 
     fn ring() -> Option<Ring> {
-        Ring::new().inspect_err(|error| eprintln!("skipped: no io_uring here: {error}")).ok()
+        let ring = Ring::new();
+        ring.inspect_err(|why| skip::skip("io_uring", &format!("the kernel says: {why}"))).ok()
     }
 
     fn wait(ring: &mut Ring, most: Duration) -> Vec<Completion> {

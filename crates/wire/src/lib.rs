@@ -5,6 +5,7 @@
 //! server and the load client alike, and is tested by splitting every input at every byte.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod memcached;
 pub mod resp;
 pub mod slots;

@@ -34,6 +34,17 @@ pub fn slot(key: &[u8]) -> u16 {
     sum % SLOTS
 }
 
+/// The one slot of all keys that a pattern matches: the pattern begins with no wildcard before a
+/// tag in braces ends, or has none at all. `None` where they may be in different slots.
+pub fn slot_of_pattern(pattern: &[u8]) -> Option<u16> {
+    let is_wild = |byte: &u8| matches!(byte, b'*' | b'?' | b'[' | b'\\');
+    let Some(wild) = pattern.iter().position(is_wild) else { return Some(slot(pattern)) };
+    let plain = &pattern[..wild];
+    let open = plain.iter().position(|&byte| byte == b'{')?;
+    let len = plain[open + 1..].iter().position(|&byte| byte == b'}')?;
+    (len > 0).then(|| slot(plain))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +63,15 @@ mod tests {
         assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
         assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
         assert_ne!(slot(b"foo{}{bar}"), slot(b"bar"));
+    }
+
+    #[test]
+    fn a_pattern_has_a_slot_where_its_tag_is_plain() {
+        for pattern in [&b"{bar}*"[..], b"x{bar}:*->y", b"bar"] {
+            assert_eq!(slot_of_pattern(pattern), Some(slot(b"bar")));
+        }
+        for pattern in [&b"*"[..], b"*{bar}", b"{b*r}", b"{}*", b"{bar*}", b"[a]{bar}", b"\\x"] {
+            assert_eq!(slot_of_pattern(pattern), None);
+        }
     }
 }

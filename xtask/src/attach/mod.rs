@@ -9,10 +9,10 @@ mod mix;
 pub(crate) mod soak;
 mod traces;
 
+use crate::built::path as built;
 use crate::process::{Process, free_port};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the words behind `cargo x bench attach` may be.
@@ -31,14 +31,6 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         Some("dlru") => traces::dlru(words),
         _ => bail!(FORM),
     }
-}
-
-/// What Cargo built for release.
-fn built(name: &str) -> Result<PathBuf> {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
-    let path = Path::new(&target).join("release").join(name);
-    let fix = "cargo build --release -p larder -p attach-module";
-    fs::canonicalize(&path).with_context(|| format!("there is no {}: {fix}", path.display()))
 }
 
 /// Starts `words` with these settings, each of a line: the last word is the server's program.

@@ -4,7 +4,7 @@
 //! the package in it (`packaging/debian/try` has the steps). The root is kept for the next time; it
 //! is a copy that is tried in.
 
-use super::{dist, root, target};
+use super::{dist, pages, root, target};
 use crate::answers;
 use crate::process::free_port;
 use crate::run as run_line;
@@ -27,6 +27,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         return Ok(());
     }
     dist::build(false)?;
+    pages()?;
     let package = package("1")?;
     println!("{}: {:.1} MB", package.display(), fs::metadata(&package)?.len() as f64 / 1e6);
     if !is_tried {

@@ -1,9 +1,11 @@
-//! `cargo x dist [--musl]`: the binary that is shipped, its symbols in a file beside it.
+//! `cargo x dist [--musl]`: the binaries that are shipped, their symbols in files beside them, and
+//! the manual pages and completions.
 //!
-//! Built with line tables, which then go to `larder.debug`: gdb, perf and addr2line find them there
-//! by the binary's own link. What was built is asked for its version and for a PONG.
+//! Built with line tables, which then go to `larder.debug` and `larder-lab.debug`: gdb, perf and
+//! addr2line find them there by the binary's own link. What was built is asked for its version, for
+//! a PONG, and for a command of the lab.
 
-use super::{root, target};
+use super::{pages, root, target};
 use crate::process::{Process, free_port};
 use crate::run as run_line;
 use anyhow::{Context, Result, bail, ensure};
@@ -11,10 +13,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// No larger than this is what is shipped. 12 MB are wanted: what the client of MariaDB brings
-/// along (regular expressions with their tables, names of hosts in every script) is 1.2 of it, and
-/// 1.6 are tables for unwinding, which keeps a server whose pilot fails.
-const BYTES_MAX: u64 = 13_500_000;
+/// Programs that are shipped: package, features, name, and no more bytes than this.
+///
+/// The client of MariaDB (regular expressions with their tables, names of hosts in every script) is
+/// 1.2 MB of the lab. Both have tables for unwinding, which keep a server whose pilot fails.
+const PROGRAMS: [(&str, &str, &str, u64); 2] = [
+    ("larder", "", "larder", 13_500_000),
+    ("lab", " --features databases", "larder-lab", 13_500_000),
+];
 
 /// The profile with its symbols: what takes them out comes after. And of zstd no way to pack that
 /// levels above 3 alone would take: traces are packed at that.
@@ -45,19 +51,29 @@ pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
         Some("--musl") => true,
         Some(other) => bail!("'{other}' is not built: say --musl or nothing"),
     };
-    let built = build(is_static)?;
     let folder = target()?.join("shipped").join(if is_static { "musl" } else { "gnu" });
-    let binary = part(&built, &folder)?;
-    asked(&binary)?;
-    let bytes = fs::metadata(&binary)?.len();
-    println!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);
-    ensure!(bytes <= BYTES_MAX, "{bytes} bytes are more than the {BYTES_MAX} that may be shipped");
+    let binaries = parted(&build(is_static)?, &folder)?;
+    asked(&binaries[0])?;
+    for (binary, (.., most)) in binaries.iter().zip(PROGRAMS) {
+        let bytes = fs::metadata(binary)?.len();
+        println!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);
+        ensure!(bytes <= most, "{bytes} bytes are more than the {most} that may be shipped");
+    }
+    println!("{}: manual pages and completions", pages()?.display());
     Ok(())
 }
 
-/// Builds it with its symbols in it, and says where it lies.
+/// Builds the programs with their symbols in them, and says in which folder they lie.
 pub(super) fn build(is_static: bool) -> Result<PathBuf> {
-    let line = "cargo rustc -p larder --bin larder --profile dist";
+    for (package, features, name, _) in PROGRAMS {
+        let line = format!("cargo rustc -p {package} --bin {name} --profile dist{features}");
+        build_one(&line, is_static)?;
+    }
+    let folder = if is_static { target()?.join(MUSL) } else { target()? };
+    Ok(folder.join("dist"))
+}
+
+fn build_one(line: &str, is_static: bool) -> Result<()> {
     if is_static {
         let linked = format!("{PACKED} {} {FOLDED}", own_linker()?);
         run_line(&format!("{line} --target {MUSL} -- {linked}"), WHOLE).with_context(|| {
@@ -68,8 +84,7 @@ pub(super) fn build(is_static: bool) -> Result<PathBuf> {
     } else {
         run_line(line, WHOLE)?;
     }
-    let folder = if is_static { target()?.join(MUSL) } else { target()? };
-    Ok(folder.join("dist/larder"))
+    Ok(())
 }
 
 /// What has the C compiler link with Rust's own linker where that is not the default.
@@ -84,10 +99,16 @@ fn own_linker() -> Result<String> {
     Ok(format!("-C link-arg=-B{} -C link-arg=-fuse-ld=lld", folder.display()))
 }
 
-/// Takes the symbols out of a binary: both files then lie in `folder`. Says where the binary is.
-pub(super) fn part(built: &Path, folder: &Path) -> Result<PathBuf> {
+/// Takes the symbols out of what was built in a folder: both files of each program then lie in
+/// `folder`. Says where the programs are, the server first.
+pub(super) fn parted(built: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
+    PROGRAMS.iter().map(|(_, _, name, _)| part(&built.join(name), folder, name)).collect()
+}
+
+fn part(built: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
     fs::create_dir_all(folder)?;
-    let (binary, symbols) = (folder.join("larder"), folder.join("larder.debug"));
+    let symbols = folder.join(name).with_extension("debug");
+    let binary = folder.join(name);
     let objcopy = |args: &[&str], files: &[&Path]| -> Result<()> {
         // A link to the symbols names them alone, without a folder.
         let mut command = Command::new("objcopy");
@@ -97,7 +118,8 @@ pub(super) fn part(built: &Path, folder: &Path) -> Result<PathBuf> {
     };
     let built = root().join(built);
     objcopy(&["--only-keep-debug"], &[&built, &symbols])?;
-    objcopy(&["--strip-all", "--add-gnu-debuglink=larder.debug"], &[&built, &binary])?;
+    let link = format!("--add-gnu-debuglink={name}.debug");
+    objcopy(&["--strip-all", &link], &[&built, &binary])?;
     Ok(binary)
 }
 
@@ -106,6 +128,8 @@ fn asked(binary: &Path) -> Result<()> {
     let told = Command::new(binary).arg("--version").output()?;
     print!("{}", String::from_utf8_lossy(&told.stdout));
     ensure!(told.status.success(), "{} --version: {}", binary.display(), told.status);
+    let lab = Command::new(binary).args(["simulate", "synth:zipf", "--size", "10%"]).output()?;
+    ensure!(lab.status.success(), "larder simulate: {}", String::from_utf8_lossy(&lab.stderr));
     let port = free_port()?;
     let text = port.to_string();
     let mut serve = Command::new(binary);

@@ -1,8 +1,8 @@
-//! `cargo x image [BINARY]`: an OCI archive of the static binary, made without a daemon.
+//! `cargo x image [FOLDER]`: an OCI archive of the static binaries, made without a daemon.
 //!
-//! One layer: the binary and its settings. What else the image says (its user, ports, health) is
-//! read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every file
-//! has the same owner and no time: the same binary gives the same digest.
+//! One layer: the two binaries and the settings. What else the image says (its user, ports, health)
+//! is read from the last stage of `packaging/Dockerfile`, so that both make the same image. Every
+//! file has the same owner and no time: the same binaries give the same digest.
 //!
 //! `podman load -i`, `skopeo copy oci-archive:` and `docker load` take the archive.
 
@@ -27,24 +27,29 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 pub(crate) fn run(mut words: impl Iterator<Item = String>) -> Result<()> {
-    let binary = match words.next() {
+    let folder = target()?.join("shipped/musl");
+    let folder = match words.next() {
         Some(path) => PathBuf::from(path),
-        None => dist::part(&dist::build(true)?, &target()?.join("shipped/musl"))?,
+        None => dist::parted(&dist::build(true)?, &folder).map(|_| folder)?,
     };
     let archive = target()?.join("shipped/larder-oci.tar");
     fs::create_dir_all(target()?.join("shipped"))?;
-    write(&binary, fs::File::create(&archive)?)?;
+    write(&folder, fs::File::create(&archive)?)?;
     println!("{}: {:.1} MB", archive.display(), fs::metadata(&archive)?.len() as f64 / 1e6);
     Ok(())
 }
 
-/// Writes the archive of an image with this binary.
-fn write(binary: &Path, out: impl Write) -> Result<()> {
+/// Writes the archive of an image with the binaries of a folder.
+fn write(folder: &Path, out: impl Write) -> Result<()> {
     let stage = Stage::read(&fs::read_to_string(root().join("packaging/Dockerfile"))?)?;
-    let binary = fs::read(binary).with_context(|| format!("no binary at {}", binary.display()))?;
+    let read = |name| {
+        fs::read(folder.join(name)).with_context(|| format!("no {name} in {}", folder.display()))
+    };
+    let (larder, lab) = (read("larder")?, read("larder-lab")?);
     let settings = fs::read(root().join("packaging/image/larder.conf"))?;
     let tar = tarred(&[
-        ("usr/local/bin/larder", &binary, 0o755),
+        ("usr/local/bin/larder", &larder, 0o755),
+        ("usr/local/bin/larder-lab", &lab, 0o755),
         ("etc/larder/larder.conf", &settings, 0o644),
     ])?;
     let mut layer = GzEncoder::new(vec![], Compression::best());

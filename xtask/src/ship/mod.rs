@@ -8,9 +8,21 @@ pub(crate) use deb::run as deb;
 pub(crate) use dist::run as dist;
 pub(crate) use image::run as image;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Makes the manual pages and completions, and says in which folder they lie.
+pub(crate) fn pages() -> Result<PathBuf> {
+    let folder = root().join("target/pages");
+    // A command that is no more has no page.
+    let _ = fs::remove_dir_all(&folder);
+    let made = folder.to_str().context("a folder that is no text")?;
+    crate::run("cargo test --quiet -p larder --bin larder manual", &[("LARDER_PAGES", made)])?;
+    ensure!(folder.join("man/larder.1").is_file(), "no manual page was made");
+    Ok(folder)
+}
 
 /// The project's root.
 pub(crate) fn root() -> &'static Path {

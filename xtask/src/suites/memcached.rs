@@ -2,8 +2,8 @@
 //!
 //! Each file starts servers by itself, through a program `memcached-debug` beside it: here a script
 //! that starts either. A file is as it should be where both pass and fail the same cases in the
-//! same order, but for those that the list leaves out. The checkout is to be of the installed
-//! memcached's version.
+//! same order, but for those that the list leaves out. The original is the one that was built in
+//! the checkout, or the installed one, which is to be of the checkout's version.
 
 use super::{Lists, copy, larder, lists, script};
 use anyhow::{Context, Result, ensure};
@@ -22,13 +22,13 @@ words=()
 while [ $# -gt 0 ]; do
     case "$1 $2" in
         "-h "*)
-            memcached -h | grep -v 'ext_path\|sasl\|proxy_config\|drop_privileges'
+            ORIGINAL -h | grep -v 'ext_path\|sasl\|proxy_config\|drop_privileges'
             exit ;;
         "-o relaxed_privileges") shift 2 ;;
         *) words+=("$1"); shift ;;
     esac
 done
-exec memcached "${words[@]}"
+exec ORIGINAL "${words[@]}"
 "#;
 /// This server, without the port of UDP that the test library adds.
 const OURS: &str = r#"#!/bin/bash
@@ -50,8 +50,12 @@ type Cases = Vec<(bool, String)>;
 
 pub(super) fn run(checkout: &Path, folder: &Path, files: &[String]) -> Result<()> {
     let lists = lists(LIST);
+    let built = checkout.join("memcached");
+    let original = if built.is_file() { fs::canonicalize(built)? } else { "memcached".into() };
+    let original =
+        ORIGINAL.replace("ORIGINAL", original.to_str().context("a path that is no text")?);
     let ours = OURS.replace("LARDER", larder()?.to_str().context("a path that is no text")?);
-    for (name, text) in [("original", ORIGINAL), ("ours", &ours)] {
+    for (name, text) in [("original", &original), ("ours", &ours)] {
         let folder = folder.join(name);
         copy(&checkout.join("t"), &folder.join("t"))?;
         script(&folder.join("memcached-debug"), text)?;

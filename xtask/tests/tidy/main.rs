@@ -1,7 +1,12 @@
 //! The form of the repository, checked: what a reviewer should not have to look for.
 
+mod counts;
+mod flaky;
+mod floors;
+mod imports;
 mod links;
 mod modules;
+mod ratchets;
 
 use modules::Modules;
 use std::fs;

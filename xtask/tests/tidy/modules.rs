@@ -128,7 +128,7 @@ fn targets(manifest: &Path) -> Vec<PathBuf> {
 }
 
 /// The name of a macro that declares the modules it is given.
-fn declares_modules(item: &Item) -> Option<String> {
+pub(crate) fn declares_modules(item: &Item) -> Option<String> {
     match item {
         Item::Macro(ItemMacro { ident: Some(name), mac, .. }) if says_mod(mac.tokens.clone()) => {
             Some(name.to_string())
@@ -149,7 +149,7 @@ fn says_mod(tokens: TokenStream) -> bool {
 }
 
 /// The text of `#[path = "…"]`.
-fn path_of(attribute: &Attribute) -> Option<String> {
+pub(crate) fn path_of(attribute: &Attribute) -> Option<String> {
     match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
             Expr::Lit(literal) => match &literal.lit {

@@ -22,7 +22,7 @@ pub(crate) fn all() -> Vec<String> {
 pub(crate) fn installed() -> Option<String> {
     let found = all().into_iter().next();
     if found.is_none() {
-        println!("skipped: there is no redis-server");
+        skip::skip("redis-server", "apt-get install redis-server");
     }
     found
 }

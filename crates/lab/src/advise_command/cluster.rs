@@ -1,13 +1,17 @@
 //! Of all servers of a cluster: each is asked, and their reports are read as one.
 
 use crate::capture_command::redis::Control;
-use crate::replay::{Address, Place};
 use crate::report::json;
 use ::report::nodes::{self, Node};
 use ::report::{Report, say};
 use anyhow::{Context, bail, ensure};
+use base::printable;
+use load::{Address, Place};
 use serde::Serialize;
 use wire::slots::slot;
+
+/// Nodes that are asked at most: a server may list what it likes.
+const NODES_MAX: usize = 1_000;
 
 /// All nodes, as one document.
 #[derive(Serialize)]
@@ -50,8 +54,11 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
         )
     })?;
     let mut all = vec![];
-    for line in listed.lines() {
-        let Some((host, port, slots)) = node(line) else { continue };
+    for (host, port, slots) in listed.lines().filter_map(node) {
+        ensure!(
+            all.len() < NODES_MAX,
+            "the cluster has more than {NODES_MAX} nodes: ask one by one"
+        );
         // A node that knows no address of its own says none.
         let host = if host.is_empty() { first.host.clone() } else { host };
         let address = Address { host, port, ..first.clone() };
@@ -63,7 +70,7 @@ fn ask(first: &Address) -> anyhow::Result<Vec<Node>> {
             "node {name} is no Larder: `larder advise redis://{name}` says what it can"
         );
         let text = server.text(&["LARDER", "REPORT", "JSON"])?;
-        let report: Report = serde_json::from_str(&text)
+        let report: Report = json::told(&text)
             .with_context(|| format!("the report of {name} is of another version"))?;
         all.push(Node { name, slots, report });
     }
@@ -86,7 +93,7 @@ fn node(line: &str) -> Option<(String, u16, u32)> {
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         Some((last + 1).saturating_sub(first))
     });
-    Some((host.to_owned(), port.parse().ok()?, slots.sum()))
+    Some((printable(host).into_owned(), port.parse().ok()?, slots.sum()))
 }
 
 #[cfg(test)]

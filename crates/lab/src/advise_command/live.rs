@@ -1,8 +1,9 @@
 //! Of a running Larder, or of a Redis or Valkey with its module: they say it themselves.
 
 use crate::capture_command::redis::Control;
-use crate::replay::Place;
-use anyhow::bail;
+use crate::report::json;
+use anyhow::{Context, bail};
+use load::Place;
 
 /// The document in which the server at `url` advises, of all tenants or of one.
 ///
@@ -34,13 +35,12 @@ pub fn ask(url: &str, tenant: Option<&str>) -> anyhow::Result<String> {
 }
 
 /// Prints it.
-pub(super) fn run(url: &str, tenant: Option<&str>, json: bool) -> anyhow::Result<()> {
-    let document = ask(url, tenant)?;
-    if json {
-        println!("{document}");
-        return Ok(());
+pub(super) fn run(url: &str, tenant: Option<&str>, as_json: bool) -> anyhow::Result<()> {
+    let document: serde_json::Value = json::told(&ask(url, tenant)?)
+        .with_context(|| format!("the advice of {url} is of another version"))?;
+    if as_json {
+        return json::print(&document);
     }
-    let document: serde_json::Value = serde_json::from_str(&document)?;
     for line in document["says"].as_array().into_iter().flatten() {
         println!("{}", line.as_str().unwrap_or_default());
     }

@@ -10,8 +10,6 @@ mod offline;
 
 pub use live::ask;
 
-use crate::capture_command::ReadRules;
-
 /// Say what would make the clients of a cache wait less: another size, a division, or Larder.
 #[derive(clap::Args, Debug)]
 #[command(after_help = offline::EXAMPLES)]
@@ -35,7 +33,7 @@ pub struct Args {
 /// # Errors
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
-pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
+pub fn run(args: Args) -> anyhow::Result<()> {
     if let Some(url) = &args.cluster {
         return cluster::run(url, args.offline.json);
     }
@@ -45,6 +43,6 @@ pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
             "advise on what? `larder advise redis://localhost` asks a Larder; `larder advise \
              --from redis://localhost` watches another server, and --from FILE reads a trace"
         ),
-        None => offline::run(&args.offline, rules),
+        None => offline::run(&args.offline),
     }
 }

@@ -7,9 +7,9 @@
 
 use super::plant::Heard;
 use crate::capture_command::memcached;
-use crate::replay::Address;
 use anyhow::{Context, bail};
 use base::{Filter, Micros, Sample, Sighting, hash};
+use load::{Address, Bounds};
 use std::collections::{HashMap, HashSet};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -63,7 +63,7 @@ impl Burst {
         begun: Micros,
         length: Micros,
     ) -> anyhow::Result<Self> {
-        let (stream, arrived, _) = memcached::open(to)?;
+        let (stream, arrived, _) = memcached::open(to, Bounds::STRANGER)?;
         stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
         let heard = Heard::default();
         let listener =

@@ -16,8 +16,8 @@ use super::told::Told;
 use crate::capture_command::cost::Cost;
 use crate::capture_command::memcached::Control;
 use crate::interrupt::Interrupt;
-use crate::replay::Address;
 use anyhow::{Context, ensure};
+use load::Address;
 use std::time::{Duration, Instant};
 use tune::Pilot;
 

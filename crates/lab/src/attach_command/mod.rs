@@ -27,10 +27,10 @@ mod say;
 pub(crate) mod told;
 
 use crate::capture_command::windows::time;
-use crate::replay::Place;
 use anyhow::bail;
 use base::Micros;
 use board::Board;
+use load::Place;
 use say::Say;
 use std::net::SocketAddr;
 use tune::Recipe;

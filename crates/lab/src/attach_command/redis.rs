@@ -12,9 +12,9 @@ use super::{Args, Rhythm};
 use crate::capture_command::cost::Cost;
 use crate::capture_command::redis::{self, Control};
 use crate::interrupt::Interrupt;
-use crate::replay::Address;
 use ::report::words::{count, percent, size};
 use anyhow::{Context, bail, ensure};
+use load::{Address, Bounds};
 use serde_json::json;
 use std::io::{ErrorKind, Read};
 use std::time::{Duration, Instant};
@@ -137,7 +137,7 @@ fn setting(control: &mut Control, name: &str) -> anyhow::Result<Option<String>> 
     control.link.reply(|reply| match reply {
         wire::resp::Reply::Array(pair) => {
             let value = pair.get(1).and_then(wire::resp::Reply::as_bytes);
-            value.map(|value| String::from_utf8_lossy(value).into_owned())
+            value.map(|value| base::printable(&String::from_utf8_lossy(value)).into_owned())
         }
         _ => None,
     })
@@ -254,7 +254,7 @@ impl Session {
 
     /// Listens for a window. Not to its end where the run is over before.
     fn burst(&mut self, run: &Run<'_>) -> anyhow::Result<bool> {
-        let (mut stream, arrived) = redis::open(run.to, false)?;
+        let (mut stream, arrived) = redis::open(run.to, false, Bounds::STRANGER)?;
         stream.set_read_timeout(Some(LOOK)).context("cannot set a time for reading")?;
         let (mut parser, mut buffer) = (Monitor::default(), vec![0; CHUNK]);
         let ends = Instant::now() + Duration::from_micros(run.rhythm.window.0);

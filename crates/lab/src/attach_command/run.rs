@@ -7,8 +7,8 @@ use super::{Args, Rhythm};
 use crate::capture_command::cost::Cost;
 use crate::capture_command::memcached::Control;
 use crate::interrupt::Interrupt;
-use crate::replay::Address;
 use anyhow::ensure;
+use load::Address;
 use std::time::{Duration, Instant};
 use tune::Recipe;
 

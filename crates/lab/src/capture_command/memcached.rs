@@ -2,57 +2,68 @@
 
 use super::cost::Reading;
 use super::summary::Server;
-use crate::replay::{Address, login};
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
+use base::printable;
+use load::{Address, Bounds, Pipe, login};
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A server that says nothing for so long is taken for dead.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Bytes of a line, and of a table.
+const LINE_MAX: usize = 64 << 10;
+const TABLE_MAX: usize = 4 << 20;
 
 /// A connection by which the server is asked.
 #[derive(Debug)]
 pub(crate) struct Control {
-    lines: Lines,
+    pipe: Pipe,
     began: Instant,
 }
 
-type Lines = BufReader<TcpStream>;
-
-fn connect(to: &Address) -> anyhow::Result<Lines> {
-    let place = format!("{}:{}", to.host, to.port);
-    let stream = TcpStream::connect((to.host.as_str(), to.port))
-        .with_context(|| format!("cannot connect to {place}: is a memcached running there?"))?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(SILENCE_MAX))?;
-    let mut lines = BufReader::new(stream);
+fn connect(to: &Address, bounds: Bounds) -> anyhow::Result<Pipe> {
+    let mut pipe = Pipe::connect(to, Bounds { bytes: LINE_MAX, ..bounds })?;
     if let Some((user, password)) = &to.login {
-        let text = login(user, password);
-        lines.get_mut().write_all(text.as_bytes())?;
-        ensure!(answer(&mut lines)? == "STORED", "{place} refuses user and password of the URL");
+        let stored = ask(&mut pipe, &login(user, password))?;
+        ensure!(stored == "STORED", "{} refuses user and password of the URL", pipe.place());
     }
-    Ok(lines)
+    Ok(pipe)
+}
+
+/// Sends a request; the line that is answered.
+fn ask(pipe: &mut Pipe, request: &str) -> anyhow::Result<String> {
+    pipe.outgoing.extend_from_slice(request.as_bytes());
+    pipe.flush()?;
+    answer(pipe)
 }
 
 /// The next line.
-fn answer(lines: &mut Lines) -> anyhow::Result<String> {
-    let mut line = vec![];
-    let got = lines.by_ref().take(1 << 16).read_until(b'\n', &mut line)?;
-    ensure!(got > 0, "the server closed the connection");
-    Ok(String::from_utf8_lossy(&line).trim_end().to_owned())
+fn answer(pipe: &mut Pipe) -> anyhow::Result<String> {
+    loop {
+        let arrived = pipe.arrived();
+        if let Some(end) = arrived.iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&arrived[..end]);
+            let line = printable(line.trim_end()).into_owned();
+            pipe.consume(end + 1);
+            return Ok(line);
+        }
+        pipe.fill()?;
+    }
 }
 
 impl Control {
+    /// Connects, to a server of which nothing is known.
     pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
-        Ok(Self { lines: connect(to)?, began: Instant::now() })
+        Self::within(to, Bounds::STRANGER)
+    }
+
+    /// The same, with other bounds.
+    pub(super) fn within(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
+        Ok(Self { pipe: connect(to, bounds)?, began: Instant::now() })
     }
 
     /// Says a line, and tells the line that is answered.
     pub(crate) fn say(&mut self, line: &str) -> anyhow::Result<String> {
-        self.lines.get_mut().write_all(format!("{line}\r\n").as_bytes())?;
-        answer(&mut self.lines)
+        ask(&mut self.pipe, &format!("{line}\r\n"))
     }
 
     /// What `stats` tells.
@@ -62,10 +73,12 @@ impl Control {
 
     /// What a form of `stats` tells: `stats slabs`, `stats items`, `stats settings`.
     pub(crate) fn table(&mut self, form: &str) -> anyhow::Result<HashMap<String, String>> {
-        self.lines.get_mut().write_all(format!("{form}\r\n").as_bytes())?;
         let mut stats = HashMap::new();
+        let mut line = self.say(form)?;
+        let mut bytes = 0;
         loop {
-            let line = answer(&mut self.lines)?;
+            bytes += line.len();
+            ensure!(bytes < TABLE_MAX, "the server's answer to {form} does not end");
             let mut words = line.split(' ');
             match (words.next(), words.next(), words.next()) {
                 (Some("END"), ..) => return Ok(stats),
@@ -74,6 +87,7 @@ impl Control {
                 }
                 _ => bail!("the server refuses {form} ({line}): is it a memcached?"),
             }
+            line = answer(&mut self.pipe)?;
         }
     }
 
@@ -105,21 +119,17 @@ impl Control {
 }
 
 /// Begins to watch: the connection, what has arrived on it already, and whether removals are told.
-pub(crate) fn open(to: &Address) -> anyhow::Result<(TcpStream, Vec<u8>, bool)> {
-    let mut lines = connect(to)?;
-    let mut ask = |what: &[u8]| {
-        lines.get_mut().write_all(what)?;
-        answer(&mut lines)
-    };
+pub(crate) fn open(to: &Address, bounds: Bounds) -> anyhow::Result<(TcpStream, Vec<u8>, bool)> {
+    let mut pipe = connect(to, bounds)?;
     // Versions before 1.6.22 do not know the word.
-    let with_deletions = ask(b"watch fetchers mutations deletions\r\n")? == "OK";
+    let with_deletions = ask(&mut pipe, "watch fetchers mutations deletions\r\n")? == "OK";
     if !with_deletions {
-        let refusal = ask(b"watch fetchers mutations\r\n")?;
+        let refusal = ask(&mut pipe, "watch fetchers mutations\r\n")?;
         ensure!(
             refusal == "OK",
             "the server refuses watch ({refusal}): start it without -W, or with a version above 1.5"
         );
     }
-    let arrived = lines.buffer().to_vec();
-    Ok((lines.into_inner(), arrived, with_deletions))
+    let (stream, arrived) = pipe.into_parts()?;
+    Ok((stream, arrived, with_deletions))
 }

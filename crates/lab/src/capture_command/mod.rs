@@ -16,23 +16,20 @@ pub(crate) mod memcached;
 pub(crate) mod redis;
 mod sizes;
 mod summary;
+mod tenant_rules;
 mod watching;
 pub(crate) mod windows;
 mod write;
 
+pub(crate) use tenant_rules::TenantRules;
 pub(crate) use watching::watch;
 
-use crate::replay::Place;
 use crate::report::json;
 use crate::whole_file;
 use base::Micros;
+use load::Place;
 use std::path::Path;
 use windows::time;
-
-/// The tenant of a key in a database, by the rules that were read.
-pub type TenantRules = Box<dyn FnMut(u32, &[u8]) -> String + Send>;
-/// Reads the lines of `--tenant`, for a server at a port.
-pub type ReadRules = fn(&[String], u16) -> Result<TenantRules, String>;
 
 /// Write what is asked of a live Redis, Valkey, memcached or Larder as a trace.
 #[derive(clap::Args, Debug)]
@@ -95,13 +92,13 @@ pub(crate) struct Watch {
 /// # Errors
 /// What went wrong, and what would mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
-pub fn run(args: Args, rules: ReadRules) -> anyhow::Result<()> {
+pub fn run(args: Args) -> anyhow::Result<()> {
     let place = Place::parse(&args.from)?;
     let spec = write::chosen(&args.output, args.to.as_deref())?;
     if args.output != "-" {
         whole_file::check(Path::new(&args.output), &[])?;
     }
-    let captured = watching::watch(&place, &args.watch, rules)?;
+    let captured = watching::watch(&place, &args.watch)?;
     let (mut summary, recorded) = (captured.summary, captured.recorded);
     let written = write::write(&args.output, spec, &recorded)?;
     summary.wrote(&args.output, spec.name, written);

@@ -2,8 +2,9 @@
 
 use super::cost::Reading;
 use super::summary::Server;
-use crate::replay::{Address, Link};
 use anyhow::{Context, bail};
+use base::printable;
+use load::{Address, Bounds, Link};
 use std::collections::HashMap;
 use std::net::TcpStream;
 use std::time::Instant;
@@ -20,8 +21,14 @@ pub(crate) struct Control {
 pub(crate) type Fields = HashMap<String, String>;
 
 impl Control {
+    /// Connects, to a server of which nothing is known.
     pub(crate) fn connect(to: &Address) -> anyhow::Result<Self> {
-        Ok(Self { link: Link::connect(to, 0)?, began: Instant::now() })
+        Self::within(to, Bounds::STRANGER)
+    }
+
+    /// The same, with other bounds.
+    pub(super) fn within(to: &Address, bounds: Bounds) -> anyhow::Result<Self> {
+        Ok(Self { link: Link::within(to, 0, bounds)?, began: Instant::now() })
     }
 
     /// Asks something whose answer is a text.
@@ -29,7 +36,7 @@ impl Control {
         self.link.put(args);
         self.link.flush()?;
         let answer = self.link.reply(|reply| match reply {
-            Reply::Error(text) => Err(String::from_utf8_lossy(text).into_owned()),
+            Reply::Error(text) => Err(printable(&String::from_utf8_lossy(text)).into_owned()),
             reply => Ok(String::from_utf8_lossy(reply.as_bytes().unwrap_or_default()).into_owned()),
         })?;
         match answer {
@@ -43,7 +50,7 @@ impl Control {
         let text = self.text(&["INFO"])?;
         let field = |line: &str| {
             let (name, value) = line.split_once(':')?;
-            Some((name.to_owned(), value.trim().to_owned()))
+            Some((printable(name).into_owned(), printable(value.trim()).into_owned()))
         };
         Ok(text.lines().filter_map(field).collect())
     }
@@ -93,8 +100,12 @@ pub(crate) fn number(info: &Fields, name: &str) -> Option<u64> {
 }
 
 /// Begins to watch: the connection, and what has arrived on it already.
-pub(crate) fn open(to: &Address, trace: bool) -> anyhow::Result<(TcpStream, Vec<u8>)> {
-    let link = Link::connect(to, 0)?;
+pub(crate) fn open(
+    to: &Address,
+    trace: bool,
+    bounds: Bounds,
+) -> anyhow::Result<(TcpStream, Vec<u8>)> {
+    let link = Link::within(to, 0, bounds)?;
     let args: &[&str] = if trace { &["MONITOR", "TRACE"] } else { &["MONITOR"] };
     match link.listen(args)? {
         Ok(listening) => Ok(listening),

@@ -4,14 +4,20 @@
 //! string's length; of anything else MEMORY USAGE tells what it occupies. Both are reads of keys
 //! that clients have just read; where the server knows CLIENT NO-TOUCH they leave no trace.
 
-use crate::replay::Link;
-use std::time::Duration;
+use base::printable;
+use load::Link;
+use std::time::{Duration, Instant};
 use trace::capture::{KeyNumber, Recorder};
 use wire::resp::Reply;
 
 /// Keys asked for at once, and the pause behind them: a thousand a second.
 const BATCH: usize = 20;
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Answers that take longer than so many times the pauses are not worth more waiting.
+const SLOW: u32 = 4;
+/// And at least so long is waited.
+const LEAST: Duration = Duration::from_secs(5);
 
 /// What became of asking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,7 +48,14 @@ pub(super) fn ask(link: &mut Link, recorder: &mut Recorder, most: usize) -> anyh
     link.flush()?;
     link.reply(|_| ())?;
     let mut selected = 0;
+    let batches = u32::try_from(keys.len().div_ceil(BATCH)).unwrap_or(u32::MAX);
+    let (began, most) = (Instant::now(), LEAST + PAUSE.saturating_mul(SLOW * batches.min(1 << 20)));
     for batch in keys.chunks(BATCH) {
+        if began.elapsed() > most {
+            let (keys, seconds) = (asked.keys, most.as_secs());
+            asked.refused = Some(format!("it answered for {keys} keys in {seconds} s"));
+            break;
+        }
         // The keys of a batch of several databases would need a SELECT between them.
         for part in batch.chunk_by(|a, b| a.1 == b.1) {
             if part[0].1 != selected {
@@ -81,7 +94,9 @@ fn lengths<'a>(
             Reply::Integer(0) => Length::Gone,
             Reply::Integer(length) => Length::Is(length.unsigned_abs()),
             Reply::Error(text) if text.starts_with(b"WRONGTYPE") => Length::Other,
-            Reply::Error(text) => Length::Refused(String::from_utf8_lossy(text).into_owned()),
+            Reply::Error(text) => {
+                Length::Refused(printable(&String::from_utf8_lossy(text)).into_owned())
+            }
             _ => Length::Gone,
         })?;
         match length {

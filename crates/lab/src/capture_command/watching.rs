@@ -4,11 +4,12 @@ use super::assumptions::assumptions;
 use super::cost::{Cost, Reading};
 use super::summary::{Server, Summary};
 use super::windows::Windows;
-use super::{ReadRules, TenantRules, Watch, memcached, redis, sizes};
+use super::{TenantRules, Watch, memcached, redis, sizes};
 use crate::interrupt::Interrupt;
-use crate::replay::{Address, Place};
 use anyhow::{Context, anyhow, bail};
+use base::Micros;
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use load::{Address, Bounds, Place};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -16,6 +17,8 @@ use trace::capture::{Event, Monitor, Parser, Recorded, Recorder, TraceLines};
 
 /// For so long the server is looked at before anybody watches, to know what it does then.
 const BEFORE: Duration = Duration::from_secs(2);
+/// For so long an answer is waited for, however short the watch.
+const LEAST: Duration = Duration::from_secs(2);
 /// Time between two looks at the clock and at the keyboard.
 const LOOK: Duration = Duration::from_millis(50);
 /// Bytes read at a time.
@@ -30,23 +33,26 @@ pub(crate) struct Captured {
 
 /// How a server is asked and watched.
 enum Control {
-    Redis { control: redis::Control, to: Address, trace: bool },
-    Memcached { control: memcached::Control, to: Address, deletions: bool },
+    Redis { control: redis::Control, to: Address, bounds: Bounds, trace: bool },
+    Memcached { control: memcached::Control, to: Address, bounds: Bounds, deletions: bool },
 }
 
 impl Control {
-    fn connect(place: &Place) -> anyhow::Result<(Self, Server)> {
+    /// Connects, to a server that is watched for so long: as long is waited for an answer.
+    fn connect(place: &Place, span: Micros) -> anyhow::Result<(Self, Server)> {
+        let span = Duration::from_micros(span.0).max(LEAST);
+        let bounds = Bounds { time: Bounds::STRANGER.time.min(span), ..Bounds::STRANGER };
         match place {
             Place::Redis(to) => {
-                let mut control = redis::Control::connect(to)?;
+                let mut control = redis::Control::within(to, bounds)?;
                 let server = control.server()?;
                 let trace = server.kind == "larder";
-                Ok((Self::Redis { control, to: to.clone(), trace }, server))
+                Ok((Self::Redis { control, to: to.clone(), bounds, trace }, server))
             }
             Place::Memcached(to) => {
-                let mut control = memcached::Control::connect(to)?;
+                let mut control = memcached::Control::within(to, bounds)?;
                 let server = control.server()?;
-                Ok((Self::Memcached { control, to: to.clone(), deletions: false }, server))
+                Ok((Self::Memcached { control, to: to.clone(), bounds, deletions: false }, server))
             }
         }
     }
@@ -68,14 +74,14 @@ impl Control {
 
     fn open(&mut self) -> anyhow::Result<(TcpStream, Vec<u8>, Box<dyn Parser>)> {
         match self {
-            Self::Redis { to, trace, .. } => {
-                let (stream, arrived) = redis::open(to, *trace)?;
+            Self::Redis { to, bounds, trace, .. } => {
+                let (stream, arrived) = redis::open(to, *trace, *bounds)?;
                 let parser: Box<dyn Parser> =
                     if *trace { Box::<TraceLines>::default() } else { Box::<Monitor>::default() };
                 Ok((stream, arrived, parser))
             }
-            Self::Memcached { to, deletions, .. } => {
-                let (stream, arrived, with_deletions) = memcached::open(to)?;
+            Self::Memcached { to, bounds, deletions, .. } => {
+                let (stream, arrived, with_deletions) = memcached::open(to, *bounds)?;
                 *deletions = with_deletions;
                 Ok((stream, arrived, Box::<trace::capture::Watch>::default()))
             }
@@ -96,14 +102,17 @@ enum End {
 ///
 /// # Errors
 /// Nobody is there, the server refuses, or nothing was asked of it.
-pub(crate) fn watch(place: &Place, wanted: &Watch, rules: ReadRules) -> anyhow::Result<Captured> {
+pub(crate) fn watch(place: &Place, wanted: &Watch) -> anyhow::Result<Captured> {
     let windows = Windows::of(wanted.span, &wanted.window, wanted.every)?;
     let rules = if wanted.tenant.is_empty() {
         None
     } else {
-        Some(rules(&wanted.tenant, place.address().port).map_err(|error| anyhow!(error))?)
+        Some(
+            TenantRules::parse(&wanted.tenant, place.address().port)
+                .map_err(|error| anyhow!(error))?,
+        )
     };
-    let (mut control, server) = Control::connect(place)?;
+    let (mut control, server) = Control::connect(place, wanted.span)?;
     let interrupt = Interrupt::listen()?;
     let mut capture = Capture {
         recorder: Recorder::new(owner(rules), wanted.requests as usize),
@@ -188,8 +197,8 @@ pub(crate) fn watch(place: &Place, wanted: &Watch, rules: ReadRules) -> anyhow::
 /// By the rules, or what the server says, or by database.
 fn owner(mut rules: Option<TenantRules>) -> trace::capture::Owner {
     Box::new(move |event: &Event<'_>| match (&mut rules, event.tenant) {
-        (Some(rules), _) => rules(event.db, event.key),
-        (None, Some(name)) => name.to_owned(),
+        (Some(rules), _) => rules.owner(event.db, event.key).to_owned(),
+        (None, Some(name)) => base::printable(name).into_owned(),
         (None, None) => format!("db{}", event.db),
     })
 }

@@ -1,9 +1,9 @@
 //! What a trace touches: requests, keys, bytes.
 
-use crate::open::{Options, open};
 use base::hash::KeyMap;
 use base::{Access, Bytes, Filter, Op, Size};
 use indicatif::{ProgressBar, ProgressStyle};
+use load::open::{Options, open};
 use serde::{Deserialize, Serialize};
 use trace::Passed;
 

@@ -1,7 +1,7 @@
 //! What an experiment found: cells, their means, and what follows from them.
 
-use crate::replay::median;
 use crate::report::{Page, Table, sign};
+use load::median;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,6 +1,5 @@
 //! Workloads of experiments, and what a recipe or a policy makes of them.
 
-use crate::open::{Options, open};
 use crate::plant::{Bounds, Counts};
 use crate::requests::Requests;
 use crate::simulation::{Simulation, Store};
@@ -8,6 +7,7 @@ use crate::slab_plant::{SlabPlant, Slabs};
 use anyhow::{Context, Result, anyhow, ensure};
 use base::{Access, Bytes, Filter, Micros, Op, Size, TenantId};
 use curve::{MissRatioCurve, Params, Spec};
+use load::open::{Options, open};
 use policy::Cache;
 use std::collections::HashMap;
 use std::path::Path;

@@ -17,13 +17,13 @@ mod wishes;
 pub(crate) use learned::Learned;
 pub(crate) use replayed::Replayed;
 
-use crate::open::Options;
 use crate::plant::Bounds;
 use crate::requests::Requests;
 use crate::survey::Survey;
 use crate::whole_file;
 use answer::Answer;
 use anyhow::{anyhow, ensure};
+use load::open::Options;
 use std::path::PathBuf;
 use tune::{Objective, Recipe, planner, recipe};
 use wishes::Wishes;

@@ -1,8 +1,8 @@
 //! Plans of made tenants: that they pay, and that their forecasts are true.
 
 use super::*;
-use crate::open::open;
 use clap::Parser;
+use load::open::open;
 use std::collections::HashMap;
 use trace::Source;
 

@@ -2,12 +2,12 @@
 //! plays along: the product itself, on recorded traces to whose keys lives and removals were given.
 
 use super::annotator::{Annotator, Cause};
-use crate::open::{Options, open};
 use crate::plant::Bounds;
 use crate::product::Steered;
 use crate::simulation::Store as _;
 use base::hash::mix;
 use base::{Access, Bytes, Micros};
+use load::open::{Options, open};
 use policy::Outcome;
 use std::path::Path;
 use tune::{Pilot, recipe};
@@ -94,7 +94,7 @@ fn the_pilot_tells_why_reads_miss() {
     ] {
         let path = traces.join(format!("{name}.csv.zst"));
         if !path.exists() {
-            println!("skipped: {} is not here", path.display());
+            skip::skip("traces", "shared/traces beside the repository");
             continue;
         }
         let [oracle, told] = shares(&requests(&path), Bytes(memory));

@@ -8,8 +8,8 @@
 //! elsewhere. This draws that way, with hashes of its own.
 
 use super::feed::Feed;
-use crate::open::Options;
 use base::{Access, Bytes, Prng, hash};
+use load::open::Options;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -103,7 +103,7 @@ fn check(trace: &str, ignore_size: bool, size: u64, k: u32, (theirs, seeds): (f6
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let path = folder.join(format!("{trace}.csv.zst"));
     if !path.exists() {
-        eprintln!("skipped: {trace} is not at hand");
+        skip::skip("traces", "shared/traces beside the repository");
         return;
     }
     let options = Options { ignore_size, limit: Some(1_000_000), ..Options::default() };

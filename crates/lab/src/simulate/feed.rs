@@ -2,11 +2,11 @@
 
 use super::annotator::{Annotator, Cause};
 use super::spool::Spool;
-use crate::open::{Options, open, tenant_names};
 use anyhow::{Context, Result, bail};
 use base::hash::KeyMap;
 use base::{Access, TenantId, Tick};
 use indicatif::{ProgressBar, ProgressStyle};
+use load::open::{Options, open, tenant_names};
 use std::collections::BTreeMap;
 
 /// Requests handed on at a time: 128 KiB, which the cache of a core holds.

@@ -9,7 +9,7 @@ use super::ReadSize;
 use super::feed::Feed;
 use super::play::{Plan, all};
 use super::size::Size;
-use crate::open::Options;
+use load::open::Options;
 use std::path::Path;
 
 const FIGURES: &str = include_str!("../../../../testdata/libcachesim.csv");
@@ -59,7 +59,7 @@ fn compare(comparison: &str, fits: impl Fn(f64, f64) -> bool) {
         let &Figure { trace, requests: limit, ignore_size, .. } = &alike[0];
         let path = folder.join(format!("{trace}.csv.zst"));
         if !path.exists() {
-            eprintln!("skipped: {trace} is not at hand");
+            skip::skip("traces", "shared/traces beside the repository");
             continue;
         }
         let options = Options { ignore_size, limit, ..Options::default() };

@@ -55,8 +55,8 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::Options;
     use crate::simulate::feed::{Chunk, Feed};
+    use load::open::Options;
 
     const TRACES: [&str; 2] = [
         "synth:zipf:keys=30000:skew=0.9:size=const/1000:requests=300000",

@@ -54,7 +54,7 @@ impl Spool {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile().with_context(too_long)?),
+            none => none.insert(files::nameless(&std::env::temp_dir()).with_context(too_long)?),
         };
         file.write_all(&self.packed).with_context(too_long)
     }

@@ -2,6 +2,7 @@
 
 use super::{Look, Row, Source};
 use crate::capture_command::redis::Control;
+use crate::report::json;
 use ::report::words::clock;
 use ::report::{Report, say};
 use anyhow::Context;
@@ -14,7 +15,7 @@ pub(super) struct Larder(pub(super) Control);
 impl Source for Larder {
     fn look(&mut self) -> anyhow::Result<Look> {
         let text = self.0.text(&["LARDER", "REPORT", "JSON"])?;
-        let report = serde_json::from_str(&text);
+        let report = json::told(&text);
         let report: Report = report.context("this Larder's report is of another version")?;
         Ok(look(&report))
     }

@@ -11,8 +11,8 @@ mod redis;
 mod screen;
 
 use crate::capture_command::{memcached as stock, redis::Control};
-use crate::replay::Place;
 use anyhow::Context;
+use load::Place;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use screen::Screen;
 use serde::Serialize;

@@ -3,6 +3,7 @@
 
 use super::{Look, Source, larder};
 use crate::capture_command::redis::{Control, Fields, number};
+use crate::report::json;
 use ::report::{Change, Recent, Report, Server, Tenant};
 use anyhow::Context;
 use serde::Deserialize;
@@ -45,7 +46,7 @@ impl Source for Module {
 impl Module {
     fn ask<T: DeserializeOwned>(&mut self, words: &[&str]) -> anyhow::Result<T> {
         let text = self.0.text(words)?;
-        let answer = serde_json::from_str(&text);
+        let answer = json::told(&text);
         answer.with_context(|| format!("{} answers as another version's module", words[0]))
     }
 }

@@ -1,7 +1,7 @@
 //! `larder trace convert`.
 
 use super::copy::{Target, copy};
-use crate::open::Options;
+use load::open::Options;
 
 /// Write a trace in another format
 ///

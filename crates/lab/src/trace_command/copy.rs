@@ -3,12 +3,12 @@
 use super::print_line;
 use super::progress::Progress;
 use crate::interrupt::Interrupt;
-use crate::open::{self, Options};
 use crate::output;
 use crate::report;
 use crate::whole_file;
 use anyhow::{Context, ensure};
 use base::{TenantId, Tick};
+use load::open::{self, Options};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;

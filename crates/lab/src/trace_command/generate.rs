@@ -3,8 +3,8 @@
 //! Both come from the list of generators, so a new one needs no word here.
 
 use super::copy::{Target, copy};
-use crate::open::Options;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+use load::open::Options;
 use trace::synth::{self, Param};
 
 /// Write a made trace

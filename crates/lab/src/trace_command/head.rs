@@ -2,11 +2,11 @@
 
 use super::copy::in_trace;
 use super::print_line;
-use crate::open::{self, Options};
 use crate::report;
 use crate::report::table::Table;
 use anyhow::Context;
-use base::{Access, Op, Tick};
+use base::{Access, Op, Tick, printable};
+use load::open::{self, Options};
 use serde::Serialize;
 use trace::Source;
 
@@ -87,10 +87,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     for row in &rows {
         table.row([
             row.time_us.to_string(),
-            row.key.escape_debug().to_string(),
+            printable(&row.key).into_owned(),
             row.key_size.to_string(),
             row.value_size.to_string(),
-            row.tenant_name.clone().unwrap_or_else(|| row.tenant.to_string()),
+            row.tenant_name
+                .as_ref()
+                .map_or_else(|| row.tenant.to_string(), |name| printable(name).into_owned()),
             row.op.to_owned(),
             row.ttl_us.to_string(),
             row.penalty_us.to_string(),

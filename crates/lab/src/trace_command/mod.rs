@@ -31,7 +31,7 @@ enum Command {
 }
 
 fn long_help() -> String {
-    format!("{}\n\nExample: larder trace stat web.csv.zst", crate::open::formats_help())
+    format!("{}\n\nExample: larder trace stat web.csv.zst", load::open::formats_help())
 }
 
 /// Runs the command.
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 /// Writes a sample of a trace, for tests of who reads it.
 #[cfg(test)]
 pub(crate) fn sample_for_tests(trace: &str, output: &str, rate: f64) {
-    sample::take(trace, &crate::open::Options::default(), output, trace::Sample { rate, seed: 1 })
+    sample::take(trace, &load::open::Options::default(), output, trace::Sample { rate, seed: 1 })
         .unwrap();
 }
 

@@ -7,12 +7,12 @@ use super::copy::in_trace;
 use super::print_line;
 use super::progress::Progress;
 use crate::interrupt::Interrupt;
-use crate::open::{self, Options};
 use crate::output;
 use crate::report;
 use anyhow::{Context, bail, ensure};
 use base::Filter;
 use base::hash::mix;
+use load::open::{self, Options};
 use serde::Serialize;
 use trace::{Access, Sample, Sought, Totals};
 

@@ -3,7 +3,7 @@
 
 use super::copy::{Target, copy};
 use super::stat::{Stat, Survey};
-use crate::open::{Options, open};
+use load::open::{Options, open};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,7 @@ const REAL: [(&str, u64, u64, f64, f64); 15] = [
 fn real_traces_hold_what_their_description_says() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     if !folder.exists() {
-        println!("skipped: no real traces at {}", folder.display());
+        skip::skip("traces", "shared/traces beside the repository");
         return;
     }
     for (name, requests, keys, kilobytes, once) in REAL {

@@ -4,7 +4,7 @@ use super::result::Holding;
 use super::workload::DemoTenant;
 use anyhow::{Context, anyhow};
 use base::Bytes;
-use lab::replay::{Address, Link};
+use load::{Address, Link};
 use serde_json::Value;
 use server::config::{Match, Settings};
 

@@ -4,8 +4,8 @@
 //! memory. One follows recipe `static`, which is what Redis does: one shared pool, five candidates
 //! an eviction and sixteen kept. The other follows `auto`: one pool too, in which the item
 //! leaves whose bytes save the least waiting, by what was learnt of reuse and measured of misses.
-//! The load is a cache-aside application: a miss asks an embedded SQLite database, which is as far
-//! away as the tenant's penalty says, and writes the answer to the cache.
+//! The load is a cache-aside application: a miss reads the object from a file, waits as long as the
+//! tenant's penalty says, as for a database that far away, and writes the answer to the cache.
 //!
 //! **Both run at the same time**, each with clients of its own. One after the other they would meet
 //! two machines: where something else takes a core for some seconds of one run, its requests wait
@@ -29,17 +29,16 @@ mod workload;
 use anyhow::{Context, bail};
 use base::Bytes;
 use cache::Cache;
-use lab::replay::{self, Pace, run_replay};
-use lab::report::json;
+use load::{Pace, Values, json, run_replay};
 use result::{Answer, Run, wrapped};
 use screen::Screen;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use workload::Workload;
 
-/// Requests a second of each run: clients, database and servers together keep less than half of
+/// Requests a second of each run: clients and servers together keep less than half of
 /// two cores busy, so what is timed is waiting and not work.
 const RATE: f64 = 6_000.0;
 /// Requests of a tenant that come at once, over one connection: one at a time costs several times
@@ -90,8 +89,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let requests = args.requests()?;
     let mut screen = Screen::new(args.json);
-    let folder = tempfile::tempdir().context("the demo needs a folder for its database")?;
-    let database = folder.path().join("objects.db");
+    let folder = tempfile::tempdir().context("the demo needs a folder for its objects")?;
+    let objects = Arc::new(values(folder.path()));
     let mut workload = if args.traces.is_empty() {
         Workload::built_in(requests, args.seed)
     } else {
@@ -100,7 +99,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if args.traces.iter().any(|trace| trace == "-") {
         bail!("the demo reads its traces several times: name a file instead of -");
     }
-    workload.prepare(&database)?;
+    workload.prepare(&objects)?;
     let least = Bytes::MIB;
     let share = Bytes((workload.footprint.as_f64() * workload.memory_share) as u64);
     let memory = args.memory.unwrap_or_else(|| share.max(least));
@@ -108,7 +107,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         bail!("a memory of {memory} holds next to nothing: give it at least {least}");
     }
     screen.say(&introduction(&workload, memory));
-    let [plain, tuned] = serve_both(&workload, &database, memory, args.seed, screen)?;
+    let [plain, tuned] = serve_both(&workload, &objects, memory, args.seed, screen)?;
     let answer = Answer { seed: args.seed, r#static: plain, auto: tuned };
     if args.json {
         return json::print(&answer);
@@ -127,6 +126,11 @@ impl Args {
     }
 }
 
+/// The files of objects in a folder.
+fn values(folder: &Path) -> Values {
+    Values::new(&folder.join("objects").to_string_lossy())
+}
+
 /// What is going to happen, in a few lines.
 fn introduction(workload: &Workload, memory: Bytes) -> String {
     let tenants: Vec<String> = workload
@@ -137,7 +141,7 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
     let [plain, tuned] = RECIPES;
     let text = format!(
         "{} requests of {} tenants, who wait for a miss as long as it says: {}. \
-         A cache of {memory} for {} of objects, over SQLite: plain (recipe {plain}), and tuned \
+         A cache of {memory} for {} of objects, over a file: plain (recipe {plain}), and tuned \
          beside it (recipe {tuned}). The first {:.0} % of each run warm up and are not counted.",
         workload.requests,
         workload.tenants.len(),
@@ -151,13 +155,13 @@ fn introduction(workload: &Workload, memory: Bytes) -> String {
 /// Serves all requests with both recipes at the same time.
 fn serve_both(
     workload: &Workload,
-    database: &Path,
+    objects: &Arc<Values>,
     memory: Bytes,
     seed: u64,
     screen: Screen,
 ) -> anyhow::Result<[Run; 2]> {
     let screen = Mutex::new(screen);
-    let serve = |at| serve(at, workload, database, memory, seed, &screen);
+    let serve = |at| serve(at, workload, objects, memory, seed, &screen);
     thread::scope(|scope| {
         let plain = scope.spawn(|| serve(0));
         let tuned = serve(1);
@@ -170,7 +174,7 @@ fn serve_both(
 fn serve(
     at: usize,
     workload: &Workload,
-    database: &Path,
+    objects: &Arc<Values>,
     memory: Bytes,
     seed: u64,
     screen: &Mutex<Screen>,
@@ -178,15 +182,15 @@ fn serve(
     let recipe = RECIPES[at];
     let mut cache = Cache::start(recipe, memory, &workload.tenants)?;
     let names: Vec<String> = workload.tenants.iter().map(|tenant| tenant.name.clone()).collect();
-    let tenants = workload.tenants.iter().map(|tenant| replay::ReplayTenant {
+    let tenants = workload.tenants.iter().map(|tenant| load::ReplayTenant {
         name: tenant.name.clone(),
         prefix: tenant.prefix(),
         db: 0,
-        backend: tenant.backend(database),
+        backend: tenant.backend(objects),
     });
     let shown = || screen.lock().unwrap_or_else(PoisonError::into_inner);
-    let options = replay::Options {
-        to: replay::Place::Redis(cache.address()),
+    let options = load::Options {
+        to: load::Place::Redis(cache.address()),
         tenants: tenants.collect(),
         order: workload.order(BURST as u64)?,
         requests: Some(workload.requests),
@@ -226,11 +230,11 @@ mod tests {
     #[test]
     fn both_recipes_serve_the_same_requests() {
         let folder = tempfile::tempdir().unwrap();
-        let database = folder.path().join("objects.db");
+        let objects = Arc::new(values(folder.path()));
         let mut workload = Workload::built_in(6_000, 1);
-        workload.prepare(&database).unwrap();
+        workload.prepare(&objects).unwrap();
         let memory = Bytes(workload.footprint.0 / 2);
-        let runs = serve_both(&workload, &database, memory, 1, Screen::new(true)).unwrap();
+        let runs = serve_both(&workload, &objects, memory, 1, Screen::new(true)).unwrap();
         let [plain, tuned] = runs.map(|run| serde_json::to_value(run).unwrap());
         for run in [&plain, &tuned] {
             assert_eq!(run["requests"], 3_600);

@@ -5,8 +5,8 @@
 //! they cannot change who missed what. What was *timed* stands beside it.
 
 use super::workload::DemoTenant;
-use lab::replay::{Latency, Report};
-use lab::report::Format;
+use load::{Latency, Report};
+use report::draw::Format;
 use serde::Serialize;
 use std::fmt;
 use std::fmt::Write as _;

@@ -2,8 +2,8 @@
 //! written every few seconds where there is none.
 
 use super::result::Holding;
-use lab::replay::Progress;
-use lab::report::Format;
+use load::Progress;
+use report::draw::Format;
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -123,7 +123,7 @@ fn line(recipe: &str, names: &[String], progress: &Progress) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::replay::Recent;
+    use load::Recent;
 
     #[test]
     fn every_tenant_has_its_line() {

@@ -28,10 +28,9 @@
 
 use anyhow::{Context, bail};
 use base::Bytes;
-use lab::open;
-use lab::replay::{Backend, Database, Distribution, Lane, Merge, Order, Origin, Owner, Sqlite};
+use load::open;
+use load::{Backend, Database, Distribution, Lane, Merge, Order, Origin, Owner, Values};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use trace::{Op, Source};
@@ -58,7 +57,7 @@ const BUILT_IN: [(&str, u64, u64, &str); 5] = [
 pub(super) struct DemoTenant {
     /// Its name, and the prefix of its keys.
     pub(super) name: String,
-    /// What its misses cost on top of the query.
+    /// Time that each of its misses takes on top of the read.
     pub(super) penalty: Duration,
     /// Where its requests come from.
     trace: String,
@@ -114,11 +113,11 @@ impl Workload {
     }
 
     /// Reads all requests once: counts them, adds up what is asked for, and puts every object into
-    /// the database.
-    pub(super) fn prepare(&mut self, database: &Path) -> anyhow::Result<()> {
+    /// the file of its tenant.
+    pub(super) fn prepare(&mut self, objects: &Values) -> anyhow::Result<()> {
         for tenant in &mut self.tenants {
             let origin = Origin { trace: tenant.trace.clone(), requests: tenant.requests };
-            let mut filler = Sqlite::new(database).filler(&tenant.name, &origin)?;
+            let mut filler = objects.filler(&tenant.name, &origin)?;
             let mut source = tenant.source()?;
             let (mut requests, mut sizes) = (0, HashMap::new());
             while let Some(access) = source.next() {
@@ -161,10 +160,10 @@ impl DemoTenant {
         format!("{}:", self.name)
     }
 
-    /// What its misses ask: the query, and the way to the database.
-    pub(super) fn backend(&self, database: &Path) -> Backend {
+    /// Backend of its misses: a read of the file, and the way to where it is said to lie.
+    pub(super) fn backend(&self, objects: &Arc<Values>) -> Backend {
         let delays = vec![Distribution::Fixed(self.penalty)];
-        Backend { database: Some(Arc::new(Sqlite::new(database))), delays }
+        Backend { database: Some(objects.clone()), delays }
     }
 
     fn source(&self) -> anyhow::Result<Box<dyn Source>> {
@@ -207,12 +206,13 @@ mod tests {
         assert_eq!(keys(7).len(), 1_000);
     }
 
-    /// The text of the demo says what its database holds and its memory is a share of.
+    /// The text of the demo says what its files hold and its memory is a share of.
     #[test]
-    fn every_object_is_in_the_database_and_in_the_footprint() {
+    fn every_object_is_in_a_file_and_in_the_footprint() {
         let folder = tempfile::tempdir().unwrap();
         let mut workload = Workload::built_in(2_000, 1);
-        workload.prepare(&folder.path().join("objects.db")).unwrap();
+        let path = folder.path().join("objects");
+        workload.prepare(&Values::new(path.to_str().unwrap())).unwrap();
         assert_eq!(workload.requests, 2_000);
         let mut sizes = HashMap::new();
         for request in workload.order(4).unwrap().map(Result::unwrap) {

@@ -6,9 +6,9 @@ use server::config::directive::{self, Directive, When};
 
 const FILE_HEAD: &str = "\
 # Settings of larder, in the manner of redis.conf. What stands here behind a single # is the
-# default: take the # away to set another value. `larder serve PATH` reads a file,
-# `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is not
-# said to be of the start.
+# default: take the # away to set another value. Only maxmemory is set. `larder serve PATH` reads a
+# file, `--NAME VALUE` and LARDER_CONFIG_NAME set one, and CONFIG SET changes while it runs what is
+# not said to be of the start.
 ";
 
 const PAGE_HEAD: &str = "\
@@ -17,6 +17,12 @@ const PAGE_HEAD: &str = "\
 Made from the code. They stand in a file (`larder serve PATH`), on the command line (`--maxmemory
 1gb`), in the environment (`LARDER_CONFIG_MAXMEMORY=1gb`), and are changed by `CONFIG SET` unless
 they are of the start.
+";
+
+/// The one line that is in force: a package must not start a cache that fills the machine.
+const MEMORY: &str = "\
+## A service starts with a limit: 80% of what the machine or the container has.
+maxmemory auto
 ";
 
 /// Defaults that the machine decides, in words.
@@ -49,6 +55,9 @@ fn file() -> String {
         for line in lines {
             text.extend(["# ", directive.name, " ", line, "\n"]);
         }
+        if directive.name == "maxmemory" {
+            text.push_str(MEMORY);
+        }
     }
     text
 }
@@ -66,6 +75,21 @@ fn text() -> String {
         text.push_str(&wrapped(directive.doc, "", 98));
     }
     text
+}
+
+/// A service that was only installed evicts before the machine is full.
+#[test]
+fn the_file_sets_a_memory_limit_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("larder.conf");
+    std::fs::write(&path, file()).unwrap();
+    let mut settings = Settings::default();
+    settings.read(&path).unwrap();
+    let share = settings.maxmemory_share;
+    assert!(share == Some(0.8) && settings.maxmemory.0 > 0, "{share:?}");
+    settings.apply("maxmemory", &["0".into()]).unwrap();
+    let defaults = Settings::default();
+    assert!(directive::all().all(|one| one.show(&settings) == one.show(&defaults)));
 }
 
 /// Who takes the # away sets what is set anyway.

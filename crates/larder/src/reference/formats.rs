@@ -8,10 +8,14 @@ const HEAD: &str = "\
 # Formats of traces
 
 Made from the code. A format is known by the first bytes behind the compression (zstd or gzip,
-known likewise), or by the ending of the file's name, or is named with `--format`.
+known likewise), or by the ending of the file's name, or is named with `--format`. A reader says
+which units it reads. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm) into
+blocks: as objects of their own, ranges that overlap would have nothing in common. A number that
+stands for an operation needs its meaning, as in `--ops 0=get,1=set`. Files of xz or bzip2 are
+unpacked on the way: `xz -dc FILE | larder trace stat -`.
 
-| format | a record | endings | written |
-|---|---|---|---|
+| format | a record | units | endings | written |
+|---|---|---|---|---|
 ";
 
 const GENERATORS: &str = "
@@ -35,7 +39,13 @@ fn text() -> Result<String, std::fmt::Error> {
             }
         };
         let about = spec.about.replace('|', "\\|");
-        writeln!(text, "| {} | {about} | {} | {written} |", spec.name, spec.extensions.join(", "))?;
+        let units = if spec.units.is_empty() { "named in the trace" } else { spec.units };
+        writeln!(
+            text,
+            "| {} | {about} | {units} | {} | {written} |",
+            spec.name,
+            spec.extensions.join(", ")
+        )?;
     }
     text.push_str(GENERATORS);
     parameters(&mut text, synth::COMMON)?;

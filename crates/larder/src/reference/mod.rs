@@ -15,8 +15,7 @@ use std::path::{Path, PathBuf};
 type Page = (PathBuf, String);
 
 /// What makes pages.
-const MAKERS: &[fn() -> Vec<Page>] =
-    &[commands::pages, configuration::pages, formats::pages, manual::pages];
+const MAKERS: &[fn() -> Vec<Page>] = &[commands::pages, configuration::pages, formats::pages];
 
 fn page(path: &str, text: impl Into<String>) -> Page {
     (path.into(), text.into())

@@ -5,6 +5,8 @@
 //! block that cannot run says why on the line before: `<!-- not run: REASON -->`.
 
 mod block;
+#[path = "../programs/mod.rs"]
+mod programs;
 
 use block::{Block, blocks};
 use std::fs;
@@ -117,6 +119,7 @@ fn run(blocks: &[Block]) -> Result<(), String> {
         let told = format!("echo '→ line {}' >&2\n", block.line);
         script.extend([told.as_str(), text.as_str(), "\n"]);
     }
+    programs::build_lab();
     let built = Path::new(env!("CARGO_BIN_EXE_larder")).parent().unwrap();
     let path = std::env::join_paths(
         [built.to_owned()]
@@ -173,7 +176,7 @@ fn check(page: &Path) -> Option<String> {
     let needs = ["redis-cli", "curl"];
     let needed = needs.iter().filter(|tool| run.iter().any(|block| block.text.contains(**tool)));
     if let Some(absent) = needed.into_iter().find(|tool| !is_installed(tool)) {
-        println!("skipped: {}: {absent} is not installed", page.display());
+        skip::skip(absent, "apt-get install redis-tools curl");
         return None;
     }
     if run.is_empty() {

@@ -145,7 +145,7 @@ fn databases_are_entered_as_allowed() {
     admin.ask("SET a 0");
     admin.ask("ACL SETUSER alice on >pw ~* +@all db=1,2");
     let mut alice = enter(&server, "alice");
-    let refused = "-NOPERM No permissions to access the database\r\n";
+    let refused = "-NOPERM No permissions to access database\r\n";
     for line in ["GET a", "SET a 1", "DBSIZE", "SCAN 0", "FLUSHDB", "FLUSHALL", "SELECT 3"] {
         assert_eq!(alice.ask(line), refused, "{line}");
     }
@@ -353,7 +353,7 @@ fn every_database_of_a_command_is_looked_at() {
     admin.ask("ACL SETUSER alice on >pw ~* +@all db=0,1 db=0,2");
     assert!(admin.ask("ACL LIST").contains("db=0,2 "), "the last rule wins");
     let mut alice = enter(&server, "alice");
-    let refused = "-NOPERM No permissions to access the database\r\n";
+    let refused = "-NOPERM No permissions to access database\r\n";
     assert_eq!(alice.ask("COPY a b DB 2 DB 1"), refused, "the last option is what counts");
     assert_eq!(alice.ask("COPY a b DB 1 DB 2"), ":1\r\n");
     assert_eq!(alice.ask("MOVE a 1"), refused);
@@ -382,9 +382,19 @@ fn every_database_of_a_command_is_looked_at() {
     alice.ask("SELECT 5");
     let log = admin.ask("ACL LOG");
     assert!(log.contains("object\r\n$1\r\n5\r\n"), "{log}");
+    // Of commands about the client's own database, their names: each is an entry of its own.
+    admin.ask("ACL LOG RESET");
+    admin.ask("ACL SETUSER alice db=3");
+    for line in ["GET a", "SET a 1", "GET b", "COPY a b DB 2", "COPY a b DB 5"] {
+        assert_eq!(alice.ask(line), refused, "{line}");
+    }
+    let log = admin.ask("ACL LOG");
+    let object = |line: &&str| matches!(*line, "get" | "set" | "copy");
+    let objects: Vec<_> = log.lines().filter(object).collect();
+    assert_eq!(objects, ["copy", "get", "set"], "{log}");
     assert_eq!(
         admin.value("ACL DRYRUN alice select 7"),
-        "User alice has no permissions to access the '7' database"
+        "User alice has no permissions to access database 7"
     );
     assert!(admin.info("acl_access_denied_db").parse::<u64>().unwrap() >= 4);
 }
@@ -430,4 +440,51 @@ fn rights_follow_from_the_arguments() {
     }
     assert_eq!(alice.ask("BITFIELD ro SET u8 0 1"), KEY);
     assert_eq!(alice.ask("SET wo 1 GET"), KEY);
+}
+
+/// `reset` and selectors begin with the channels that `acl-pubsub-default` says, as new users do.
+#[test]
+fn what_begins_anew_has_the_channels_that_were_chosen() {
+    let server = serve("--acl-pubsub-default allchannels");
+    let mut admin = Client::new(server.addr());
+    admin.ask("ACL SETUSER alice on resetchannels &a ~a +get reset (~b +get)");
+    let all = admin.ask("ACL LIST");
+    assert!(all.contains("user alice off &* -@all (~b &* -@all +get)"), "{all}");
+}
+
+/// A relative path begins in `dir`, when it is read and when it is written.
+#[test]
+fn a_relative_aclfile_is_sought_in_dir() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("users.acl");
+    std::fs::write(&path, "user default on nopass ~* &* +@all\nuser bob on nopass\n").unwrap();
+    let server = serve(&format!("--dir {} --aclfile users.acl", dir.path().display()));
+    let mut admin = Client::new(server.addr());
+    assert_eq!(admin.ask("ACL USERS"), "*2\r\n$3\r\nbob\r\n$7\r\ndefault\r\n");
+    admin.ask("ACL SETUSER carol");
+    assert_eq!(admin.ask("ACL SAVE"), "+OK\r\n");
+    assert!(std::fs::read_to_string(&path).unwrap().contains("user carol"));
+    admin.ask("ACL DELUSER carol");
+    assert_eq!(admin.ask("ACL LOAD"), "+OK\r\n");
+    assert!(admin.ask("ACL LIST").contains("user carol"));
+}
+
+/// SORT's patterns may name any key: whoever may read all of them may use them.
+#[test]
+fn sort_by_a_pattern_needs_the_right_to_read_all_keys() {
+    let server = serve("");
+    let mut admin = Client::new(server.addr());
+    admin.ask("RPUSH l 1 2");
+    let denied = |option: &str| {
+        format!("-ERR {option} option of SORT denied due to insufficient ACL permissions.\r\n")
+    };
+    for (keys, may) in [("~l", false), ("%W~* %R~l", false), ("%R~*", true), ("~*", true)] {
+        admin.ask(&format!("ACL SETUSER alice reset on >pw {keys} +sort_ro"));
+        let mut alice = enter(&server, "alice");
+        let by = alice.ask("SORT_RO l BY w_* DESC");
+        let get = alice.ask("SORT_RO l GET w_*");
+        let expected = [(by, "BY"), (get, "GET")];
+        assert!(expected.iter().all(|(told, option)| (*told != denied(option)) == may), "{keys}");
+        assert!(alice.ask("SORT_RO l GET #").starts_with("*2"), "{keys}");
+    }
 }

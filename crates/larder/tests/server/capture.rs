@@ -38,7 +38,7 @@ impl Stranger {
         let mut command = Command::new(program);
         command.args(words.split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
         let Ok(child) = command.current_dir("/tmp").spawn() else {
-            println!("skipped: {program} is not installed");
+            skip::skip(program, "apt-get install redis-server memcached");
             return None;
         };
         let server = Self { child, port };

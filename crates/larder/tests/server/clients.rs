@@ -12,7 +12,7 @@ fn run(program: &str, args: &[&str]) -> Option<Output> {
 #[test]
 fn redis_cli() {
     if run("redis-cli", &["--version"]).is_none() {
-        println!("skipped: redis-cli is not installed");
+        skip::skip("redis-cli", "apt-get install redis-tools");
         return;
     }
     let server = serve("--maxmemory 100mb");
@@ -36,7 +36,7 @@ fn redis_cli() {
 fn redis_py() {
     let has_it = run("python3", &["-c", "import redis"]).is_some_and(|out| out.status.success());
     if !has_it {
-        println!("skipped: python3 with redis is not installed");
+        skip::skip("redis-py", "pip install redis");
         return;
     }
     let server = serve("--user 'bob on >pw ~* &* +@all' --tenant t match user bob");
@@ -58,7 +58,7 @@ pub(crate) fn python_has(module: &str) -> bool {
     let import = format!("import {module}");
     let found = run("python3", &["-c", &import]).is_some_and(|out| out.status.success());
     if !found {
-        println!("skipped: python3 with {module} is not installed");
+        skip::skip(module, &format!("pip install {module}"));
     }
     found
 }
@@ -101,7 +101,7 @@ fn pymemcache_over_several_servers() {
 pub(crate) fn built(name: &str) -> Option<String> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(name);
     if !target.exists() {
-        println!("skipped: {} is not built, as .ci/run would", target.display());
+        skip::skip(name, "bash .ci/run tools");
         return None;
     }
     Some(target.to_str().unwrap().to_owned())

@@ -80,9 +80,16 @@ fn a_client_is_sent_to_who_has_the_slot() {
     assert_eq!(first.ask("SPUBLISH foo x"), moved);
     assert_eq!(first.ask("SSUBSCRIBE foo"), moved);
     // What is about no key is served by everybody.
-    for line in ["PING", "DBSIZE", "PUBLISH foo x", "ASKING", "READONLY", "READWRITE"] {
+    for line in
+        ["PING", "DBSIZE", "SUBSCRIBE foo", "UNSUBSCRIBE", "ASKING", "READONLY", "READWRITE"]
+    {
         assert!(!first.ask(line).starts_with('-'), "{line}");
     }
+    // What subscribers of other nodes would miss is refused.
+    let refused = first.ask("PUBLISH foo x");
+    assert!(refused.starts_with("-ERR PUBLISH reaches no other node"), "{refused}");
+    assert!(refused.contains("use SPUBLISH"), "{refused}");
+    assert_eq!(second.ask("SPUBLISH foo x"), ":0\r\n");
     // Refused between MULTI and EXEC it ends the transaction.
     assert_eq!(first.ask("MULTI"), "+OK\r\n");
     assert_eq!(first.ask("SET foo 1"), moved);
@@ -101,6 +108,11 @@ fn a_client_is_sent_to_who_has_the_slot() {
     let id = second.value("CLUSTER MYID");
     let line = format!("{id} 127.0.0.1:{}@", cluster.ports[1]);
     assert!(first.ask("CLUSTER NODES").contains(&line));
+    for line in ["CLUSTER REPLICAS", "CLUSTER SLAVES"] {
+        assert_eq!(first.ask(&format!("{line} {id}")), "*0\r\n");
+        assert_eq!(first.ask(&format!("{line} x")), "-ERR Unknown node x\r\n");
+    }
+    assert_eq!(first.ask(&format!("CLUSTER COUNT-FAILURE-REPORTS {id}")), ":0\r\n");
     assert!(first.ask("CLUSTER SLOTS").contains(&id) && first.ask("CLUSTER SHARDS").contains(&id));
 }
 
@@ -256,7 +268,7 @@ fn tools_know_the_cluster() {
         Some(text)
     };
     if run("redis-cli", &["--version"]).is_none() {
-        println!("skipped: redis-cli is not installed");
+        skip::skip("redis-cli", "apt-get install redis-tools");
         return;
     }
     let cluster = Cluster::of(2, "");
@@ -304,4 +316,68 @@ fn what_other_clients_send_is_answered() {
         let answer = client.ask(line);
         assert!(answer.contains(what), "{line}: {answer}");
     }
+}
+
+/// SORT's patterns and the commands of a script stay in the slot of the keys that are named.
+#[test]
+fn keys_that_are_not_named_are_refused() {
+    let cluster = Cluster::of(2, "");
+    let mut client = cluster.client(0);
+    client.ask("RPUSH {bar}l 2 1");
+    for (options, option) in [("BY w_*", "BY"), ("GET *", "GET"), ("BY {b*r} GET {foo}*", "BY")] {
+        let told = client.ask(&format!("SORT {{bar}}l {options}"));
+        let why = "in Cluster mode when keys formed by the pattern may be in different slots.";
+        assert_eq!(told, format!("-ERR {option} option of SORT denied {why}\r\n"), "{options}");
+    }
+    let sorted = "*2\r\n$1\r\n1\r\n$1\r\n2\r\n";
+    assert_eq!(client.ask("SORT_RO {bar}l BY {bar}w* GET #"), sorted);
+    let script = |flags: &str, key: &str| {
+        format!("EVAL \"#!lua{flags}\nreturn redis.call('GET', '{key}')\" 1 {{bar}}a")
+    };
+    let mine =
+        (0..10_000).map(|at| format!("k{at}")).find(|key| wire::slots::slot(key.as_bytes()) < 8192);
+    let mine = mine.unwrap();
+    for (flags, key, told) in [
+        ("", "{bar}b", "$-1"),
+        ("", &mine, "do not hash to the same slot"),
+        (" flags=allow-cross-slot-keys", &mine, "$-1"),
+        (" flags=allow-cross-slot-keys", "foo", "a non local key in a cluster node"),
+    ] {
+        let reply = client.ask(&script(flags, key));
+        assert!(reply.contains(told), "{flags} {key}: {reply}");
+    }
+}
+
+/// A client that waits for a key of a slot that goes is sent where it went, and a subscriber of its
+/// shard channels is told that it hears no more.
+#[test]
+fn who_waits_is_sent_on_when_a_slot_moves() {
+    let cluster = Cluster::of(2, "");
+    let mut admin = cluster.client(1);
+    let [mut waits, mut stays, mut listens] = [(); 3].map(|()| cluster.client(1));
+    waits.send(b"BLPOP foo 0\r\n");
+    let slot = |key: &String| wire::slots::slot(key.as_bytes());
+    let mut keys = (0..).map(|at| format!("k{at}"));
+    let own = keys.find(|key| slot(key) > 8_192 && slot(key) != 12_182).unwrap();
+    stays.send(format!("BLPOP {own} 0\r\n").as_bytes());
+    listens.ask("SSUBSCRIBE foo");
+    listens.ask(&format!("SSUBSCRIBE {own}"));
+    while admin.info("blocked_clients") != "2" {}
+    cluster.write(&["0-8191 12182".to_owned(), "8192-12181 12183-16383".to_owned()]);
+    cluster.tell(0);
+    cluster.tell(1);
+    let moved = format!("-MOVED 12182 127.0.0.1:{}\r\n", cluster.ports[0]);
+    assert_eq!(String::from_utf8(waits.reply()).unwrap(), moved);
+    assert_eq!(listens.reply(), b"*3\r\n$12\r\nsunsubscribe\r\n$3\r\nfoo\r\n:1\r\n");
+    assert_eq!(admin.ask(&format!("SPUBLISH {own} x")), ":1\r\n");
+    assert!(String::from_utf8(listens.reply()).unwrap().contains("smessage"));
+    admin.ask(&format!("RPUSH {own} x"));
+    assert!(String::from_utf8(stays.reply()).unwrap().contains(&own));
+    assert_eq!(waits.ask("PING"), "+PONG\r\n");
+    // Where nobody has the slot, that is said.
+    waits.send(format!("BLPOP {own} 0\r\n").as_bytes());
+    while admin.info("blocked_clients") != "1" {}
+    cluster.write(&["0-8191".to_owned(), "8192".to_owned()]);
+    cluster.tell(1);
+    assert_eq!(waits.reply(), b"-CLUSTERDOWN Hash slot not served\r\n");
 }

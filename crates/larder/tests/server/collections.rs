@@ -235,3 +235,46 @@ fn collections_are_watched() {
         client.ask("FLUSHALL");
     }
 }
+
+/// Numbers beyond what 64 bits hold, as redis-server 7.0 and Valkey 9.1 read them.
+#[test]
+fn numbers_beyond_all_are_refused() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("ZADD zset 1e-310 a 1.7976931348623157e308 b inf c");
+    let (float, weight) = ("-ERR value is not a valid float", "-ERR weight value is not a float");
+    let sort = "-ERR One or more scores can't be converted into double";
+    client.ask("RPUSH numbers 1e400 3");
+    client.ask("RPUSH small 1e-400 3");
+    client.ask("MSET weight_1 1e400 weight_2 2 float 1");
+    client.ask("RPUSH keys 1 2");
+    client.ask("HSET hash field 1");
+    for (line, starts) in [
+        ("ZADD zset 1e400 x", float),
+        ("ZADD zset -1e400 x", float),
+        ("ZADD zset 1e-400 x", float),
+        ("ZADD zset 1 x 1.8e308 y", float),
+        ("ZADD zset INCR 1e400 x", float),
+        ("ZINCRBY zset 1e400 x", float),
+        ("ZINCRBY zset 1e-400 x", float),
+        ("ZUNIONSTORE to 1 zset WEIGHTS 1e400", weight),
+        ("ZINTER 1 zset WEIGHTS 1e-400", weight),
+        ("EVAL \"return redis.call('zadd', 'zset', '1e400', 'x')\" 0", float),
+        ("SORT numbers", sort),
+        ("SORT small", sort),
+        ("SORT keys BY weight_*", sort),
+        // These read 80 bits.
+        ("INCRBYFLOAT float 1e5000", float),
+        ("HINCRBYFLOAT hash field 1e5000", float),
+        // Ends of ranges may be beyond all, and a time that is too short for a number is not 0.
+        ("ZCOUNT zset -1e400 1e400", ":3"),
+        ("ZRANGEBYSCORE zset (1e400 +inf", "*0"),
+        ("BLPOP none 1e-400", "*-1"),
+        ("BZPOPMIN none 1e-400", "*-1"),
+        ("BLPOP none 1e400", "-ERR timeout is out of range"),
+        ("ZCARD zset", ":3"),
+    ] {
+        let reply = client.ask(line);
+        assert!(reply.starts_with(starts), "{line}: {reply}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::process::serve;
+use std::time::{Duration, Instant};
 
 /// The names of the connections that a filter chooses, in the order they came.
 fn listed(client: &mut Client, filter: &str) -> Vec<String> {
@@ -120,4 +121,20 @@ fn a_line_shows_what_a_client_is_in_the_middle_of() {
     for word in ["flags=P", "watch=0", "redir=-1"] {
         assert!(line.contains(&format!(" {word} ")), "{word}: {line}");
     }
+}
+
+/// A client that leaves is not kept until something else happens.
+#[test]
+fn quit_closes_at_once() {
+    let server = serve("");
+    let took = (0..5).map(|_| {
+        let mut client = Client::new(server.addr());
+        client.ask("PING");
+        let began = Instant::now();
+        assert_eq!(client.ask("QUIT"), "+OK\r\n");
+        assert_eq!(client.reply(), b"", "the server closes");
+        began.elapsed()
+    });
+    let least = took.min().unwrap();
+    assert!(least < Duration::from_millis(300), "{least:?}");
 }

@@ -78,12 +78,12 @@ fn a_browser_shows_what_the_report_says() {
         Command::new("python3").args(["-c", code]).output().is_ok_and(|out| out.status.success())
     };
     if !python("import playwright, redis") {
-        println!("skipped: python3 with playwright and redis is not installed");
+        skip::skip("playwright", "pip install playwright redis");
         return;
     }
     let browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let Some(browser) = browsers.into_iter().find(|path| Path::new(path).exists()) else {
-        println!("skipped: chromium is not installed");
+        skip::skip("chromium", "apt-get install chromium");
         return;
     };
     let lines: Vec<_> =

@@ -34,7 +34,7 @@ fn start(programs: &[&str], args: &[&str]) -> Option<Running> {
     };
     let found = programs.iter().find_map(quiet).map(Running);
     if found.is_none() {
-        println!("skipped: {} is not installed", programs[0]);
+        skip::skip(programs[0], "bash .ci/run tools");
     }
     found
 }

@@ -50,7 +50,7 @@ fn unaccepted_connections_are_told_once() {
     let pid = server.pid().to_string();
     let lowered = Command::new("prlimit").args(["--pid", &pid, "--nofile=16:16"]).status();
     if !lowered.is_ok_and(|status| status.success()) {
-        println!("skipped: prlimit is not here");
+        skip::skip("prlimit", "apt-get install util-linux");
         return;
     }
     let waiting: Vec<_> = (0..8).map(|_| TcpStream::connect(server.addr()).unwrap()).collect();

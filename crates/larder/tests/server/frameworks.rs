@@ -150,7 +150,7 @@ impl Redis {
         let mut command = Command::new("redis-server");
         command.args(["--port", &port.to_string(), "--save", ""]);
         let Ok(child) = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-            println!("skipped: redis-server is not installed");
+            skip::skip("redis-server", "apt-get install redis-server");
             return None;
         };
         let redis = Self(child, SocketAddr::from(([127, 0, 0, 1], port)));

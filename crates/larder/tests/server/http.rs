@@ -273,3 +273,33 @@ fn requests_are_bounded_and_connections_stay() {
     assert!(body.starts_with("HTTP/1.1 405 ") && heads(&body) == 1, "{body}");
     assert!(body.contains("allow: GET, HEAD"), "{body}");
 }
+
+/// A page of another site, whose name was given this machine's address, reads nothing.
+#[test]
+fn a_name_that_anybody_can_register_is_refused() {
+    let server = serve(&format!("--http-port {} --http-hosts cache.example.org", free_port()));
+    let address = server.http_addr();
+    let ask = |path: &str, host: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\n{host}Connection: close\r\n\r\n").unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        all.lines().next().unwrap_or_default().to_owned()
+    };
+    let port = address.port();
+    for path in ["/", "/metrics", "/report.json", "/events?page=/"] {
+        let status = ask(path, &format!("Host: rebound.example.com:{port}\r\n"));
+        assert_eq!(status, "HTTP/1.1 421 Misdirected Request", "{path}");
+    }
+    for host in ["127.0.0.1", "localhost", "[::1]", "larder", "cache.example.org", "x.svc"] {
+        let status = ask("/metrics", &format!("Host: {host}:{port}\r\n"));
+        assert_eq!(status, "HTTP/1.1 200 OK", "{host}");
+    }
+    let away = "Host: rebound.example.com\r\n";
+    assert_eq!(ask("/healthz", away), "HTTP/1.1 200 OK", "a probe says one word");
+    // A name and a password are not a browser's to send unasked.
+    Client::new(server.addr()).ask("CONFIG SET requirepass sesame");
+    let login = "Authorization: Basic ZGVmYXVsdDpzZXNhbWU=\r\n";
+    assert_eq!(ask("/metrics", &format!("{away}{login}")), "HTTP/1.1 200 OK");
+    assert_eq!(ask("/metrics", away), "HTTP/1.1 401 Unauthorized");
+}

@@ -231,7 +231,7 @@ fn own_address() -> Option<std::net::IpAddr> {
 #[test]
 fn without_a_password_only_the_same_machine_is_served() {
     let Some(own) = own_address() else {
-        println!("skipped: this machine has no address but its loopback");
+        skip::skip("address", "an address of this machine beside its loopback");
         return;
     };
     let (server, memcached) = serve_both("--bind 0.0.0.0");

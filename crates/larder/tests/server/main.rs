@@ -5,6 +5,7 @@ mod acl;
 mod atomic;
 mod attach;
 mod blocking;
+mod bounds;
 mod capture;
 mod client;
 mod clients;
@@ -18,6 +19,7 @@ mod files;
 mod findings;
 mod frameworks;
 mod hashes;
+mod hostile;
 mod http;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(debug_assertions)))]
 mod instructions;
@@ -33,18 +35,22 @@ mod observe;
 mod operator;
 mod pause;
 mod process;
+#[path = "../programs/mod.rs"]
+mod programs;
 mod protocol;
 mod recipes;
 mod replays;
 mod replies;
 mod robust;
 mod script_clients;
+mod script_ends;
 mod scripts;
 mod settings;
 #[cfg(all(target_os = "linux", not(debug_assertions)))]
 mod shifts;
 mod signals;
 mod sockets;
+mod starting;
 mod strangers;
 mod systemd;
 mod tenants;

@@ -91,3 +91,21 @@ fn a_trace_tells_tenant_life_and_penalty() {
     // A class of penalties spans a factor of two.
     assert!((15_000..400_000).contains(&penalty.parse::<u64>().unwrap()), "{penalty} µs");
 }
+
+/// RESET makes a connection as it was when it began: it watches nothing, and is shown with no flag.
+#[test]
+fn reset_ends_monitor() {
+    let server = serve("");
+    let (mut watcher, mut client) = (Client::new(server.addr()), Client::new(server.addr()));
+    watcher.ask("CLIENT SETNAME watcher");
+    for line in ["CLIENT NO-TOUCH ON", "CLIENT NO-EVICT ON", "MONITOR"] {
+        assert_eq!(watcher.ask(line), "+OK\r\n", "{line}");
+    }
+    assert!(client.ask("CLIENT LIST NAME watcher").contains("flags=OeT "));
+    client.ask("SET a 1");
+    watcher.send(b"RESET\r\n");
+    while watcher.reply() != b"+RESET\r\n" {}
+    client.ask("SET a 2");
+    assert_eq!(watcher.ask("ECHO end"), "$3\r\nend\r\n");
+    assert!(watcher.ask("CLIENT INFO").contains("flags=N "));
+}

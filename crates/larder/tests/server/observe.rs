@@ -45,6 +45,67 @@ fn no_slow_command_is_missed() {
     assert!(!entries.contains("GET\r\n$1\r\na\r\n"), "{entries}");
 }
 
+/// A command that waits is kept when it ends, whether it was served or its time was over, and with
+/// the time that it worked.
+#[test]
+fn a_command_that_waits_is_kept_when_it_ends() {
+    let server = serve("--slowlog-log-slower-than 0 --commandlog-reply-larger-than 5000");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    for (waits, wakes, key) in [
+        ("BLPOP list 0", "RPUSH list 1", "list"),
+        ("BZPOPMIN zset 0", "ZADD zset 1 a", "zset"),
+        ("BLMOVE from to LEFT LEFT 0", "RPUSH from 1", "from"),
+        ("BLPOP none 0.01", "PING", "none"),
+    ] {
+        one.ask("SLOWLOG RESET");
+        let name = waits.split(' ').next().unwrap();
+        let kept = format!("{name}\r\n${}\r\n{key}\r\n", key.len());
+        two.send(format!("{waits}\r\n").as_bytes());
+        if wakes != "PING" {
+            while one.info("blocked_clients") != "1" {}
+            assert!(!one.ask("SLOWLOG GET").contains(&kept), "{waits}: it has not ended");
+            one.ask(wakes);
+        }
+        two.reply();
+        assert_eq!(one.ask("SLOWLOG GET").matches(&kept).count(), 1, "{waits}");
+    }
+    one.ask("CONFIG SET slowlog-log-slower-than 500000");
+    one.ask("SLOWLOG RESET");
+    two.send(b"BLPOP list 0\r\n");
+    std::thread::sleep(Duration::from_millis(600));
+    one.ask(&format!("RPUSH list {}", "x".repeat(6_000)));
+    two.reply();
+    assert_eq!(one.ask("SLOWLOG LEN"), ":0\r\n", "to wait is no work");
+    let large = one.ask("COMMANDLOG GET 10 large-reply");
+    assert_eq!(large.matches("BLPOP").count(), 1, "{large}");
+}
+
+/// Commands of a script and of a transaction are kept each for itself, and EXEC is not.
+#[test]
+fn commands_within_are_kept() {
+    let server = serve("--slowlog-log-slower-than 0");
+    let mut client = Client::new(server.addr());
+    client.ask("SLOWLOG RESET");
+    client.ask(
+        "EVAL \"redis.call('set','a','1') redis.pcall('nosuch') return redis.call('get','a')\" 0",
+    );
+    for line in ["MULTI", "SET b 2", "SORT none", "EXEC"] {
+        client.ask(line);
+    }
+    let entries = client.ask("SLOWLOG GET 100");
+    for (words, count) in [
+        ("*3\r\n$3\r\nset\r\n$1\r\na\r\n", 1),
+        ("*2\r\n$3\r\nget\r\n$1\r\na\r\n", 1),
+        ("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n", 1),
+        ("SORT\r\n$4\r\nnone\r\n", 1),
+        ("EVAL\r\n", 1),
+        ("$4\r\nEXEC\r\n", 0),
+        ("$6\r\nnosuch\r\n", 0),
+    ] {
+        assert_eq!(entries.matches(words).count(), count, "{words}: {entries}");
+    }
+}
+
 /// A GET that copies much is slow on any machine.
 #[test]
 fn a_slow_get_is_kept() {

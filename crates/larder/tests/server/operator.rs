@@ -71,7 +71,7 @@ fn memcacheds_own_flags() {
 #[test]
 fn memcacheds_user_is_obeyed() {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-        println!("skipped: only root can become another user");
+        skip::skip("root", "only root can become another user");
         return;
     }
     let flags = format!("serve --json --memcached -p {} -l 127.0.0.1 -vu", free_port());
@@ -200,7 +200,7 @@ fn maxmemory_follows_the_container() {
         inside
     };
     if !inside(&Command::new("true")).status().is_ok_and(|status| status.success()) {
-        println!("skipped: nothing may be mounted here");
+        skip::skip("mounts", "root in a place that may mount");
         return;
     }
     let server = start(&mut inside(&serve_command("--maxmemory 75%")));
@@ -244,6 +244,12 @@ fn questions_of_tools() {
     let error = client.ask("CLIENT MAINT_NOTIFICATIONS ON moving-endpoint-type internal-ip");
     assert!(error.starts_with("-ERR unknown subcommand 'MAINT_NOTIFICATIONS'"), "{error}");
     assert_eq!(client.ask("COMMAND GETKEYS MSET a 1 b 2"), "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+    // Counts that cannot be.
+    for call in ["LMPOP 0 a LEFT", "LMPOP 5 a LEFT", "SINTERCARD x a", "ZUNIONSTORE a -1 b"] {
+        let told = client.ask(&format!("COMMAND GETKEYS {call}"));
+        assert_eq!(told, "-ERR Invalid arguments specified for command\r\n", "{call}");
+    }
+    assert_eq!(client.ask("COMMAND GETKEYS EVAL x 0"), "*0\r\n", "a script may have no key");
     let sentinel = client.ask("SENTINEL MASTERS");
     assert!(sentinel.starts_with("-ERR unknown command 'SENTINEL'"), "as redis-server: {sentinel}");
     for _ in 0..200 {
@@ -267,4 +273,24 @@ fn questions_of_tools() {
     assert!(client.ask("SSUBSCRIBE news").starts_with(">3\r\n$10\r\nssubscribe\r\n"));
     assert_eq!(Client::new(server.addr()).ask("SPUBLISH news 1"), ":1\r\n");
     assert!(client.reply().starts_with(b">3\r\n$8\r\nsmessage\r\n"));
+}
+
+/// TOUCH is a use of the key, as a read is, though it counts as neither hit nor miss.
+#[test]
+fn touch_ends_the_time_that_a_key_was_idle() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("SET a 1");
+    let idle = |client: &mut Client| client.value("OBJECT IDLETIME a").parse::<u64>().unwrap();
+    let began = std::time::Instant::now();
+    while idle(&mut client) < 2 {
+        assert!(began.elapsed().as_secs() < 20, "it is never idle");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(client.ask("TOUCH a nothing"), ":1\r\n");
+    assert_eq!(idle(&mut client), 0);
+    assert_eq!(
+        (client.info("keyspace_hits"), client.info("keyspace_misses")),
+        ("0".into(), "0".into())
+    );
 }

@@ -78,6 +78,42 @@ fn who_waits_for_writes() {
     }
 }
 
+/// Nor does a script wait that says of itself that it writes nothing.
+#[test]
+fn scripts_that_write_nothing_do_not_wait() {
+    let server = serve("");
+    let (mut one, mut two) = (Client::new(server.addr()), Client::new(server.addr()));
+    let library = "#!lua name=lib\\nredis.register_function{function_name='f', callback=function() \
+                   return 1 end, flags={'no-writes'}} redis.register_function('g', function() \
+                   return 2 end)";
+    assert_eq!(one.ask(&format!("FUNCTION LOAD \"{library}\"")), "$3\r\nlib\r\n");
+    let quiet = "\"#!lua flags=no-writes\\nreturn 1\" 0";
+    let digest = one.value(&format!("SCRIPT LOAD {}", quiet.trim_end_matches(" 0")));
+    one.ask("CLIENT PAUSE 60000 WRITE");
+    for line in [
+        &format!("EVAL {quiet}"),
+        &format!("EVALSHA {digest} 0"),
+        &format!("EVALSHA {} 0", digest.to_uppercase()),
+        "FCALL f 0",
+        "FCALL F 0",
+        "FCALL_RO f 0",
+        "EVAL_RO \"return 1\" 0",
+    ] {
+        assert_eq!(two.ask(line), ":1\r\n", "{line}");
+    }
+    two.ask("MULTI");
+    assert_eq!(two.ask(&format!("EVAL {quiet}")), "+QUEUED\r\n");
+    assert_eq!(two.ask("EXEC"), "*1\r\n:1\r\n");
+    for line in ["EVAL \"return 2\" 0", "EVAL \"#!lua\\nreturn 2\" 0", "FCALL g 0"] {
+        let mut waiting = Client::new(server.addr());
+        waiting.send(format!("{line}\r\n").as_bytes());
+        while one.info("blocked_clients") != "1" {}
+        one.ask("CLIENT UNPAUSE");
+        assert_eq!(waiting.reply(), b":2\r\n", "{line}");
+        one.ask("CLIENT PAUSE 60000 WRITE");
+    }
+}
+
 #[test]
 fn all_wait_and_it_ends_by_itself() {
     let server = serve("");

@@ -1,5 +1,6 @@
 //! A server as its users have it: the binary, as a process of its own, on a free port.
 
+use crate::programs;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
@@ -16,11 +17,19 @@ pub(crate) struct Server {
     log: tempfile::NamedTempFile,
 }
 
-/// The binary, with words as one types them.
+/// Words behind `larder` that it does by itself.
+const OWN: [&str; 4] = ["serve", "ping", "demo", "replay"];
+
+/// The binary, with words as one types them; the lab is built before a command that needs it.
 pub(crate) fn larder(words: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
     let words = split_line(words.as_bytes()).unwrap();
-    command.args(words.into_iter().map(|word| String::from_utf8(word).unwrap()));
+    let words: Vec<String> =
+        words.into_iter().map(|word| String::from_utf8(word).unwrap()).collect();
+    if words.first().is_some_and(|word| !OWN.contains(&word.as_str())) {
+        programs::build_lab();
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_larder"));
+    command.args(words);
     command
 }
 

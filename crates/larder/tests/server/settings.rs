@@ -324,12 +324,12 @@ fn stock_files_start_the_server() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("stock.conf");
         // Where it writes is not for a test to choose.
-        let is_path = |line: &&str| {
-            !["pidfile", "logfile", "dir", "port"].iter().any(|word| line.starts_with(word))
-        };
+        let is_path =
+            |line: &&str| !["logfile", "dir", "port"].iter().any(|word| line.starts_with(word));
         let lines: Vec<&str> = text.lines().filter(is_path).collect();
         std::fs::write(&file, lines.join("\n") + "\nenable-debug-command no\n").unwrap();
-        let arguments = "--json --port 0 --http-port 0 --io-threads 1";
+        // As the unit of Debian has it.
+        let arguments = "--json --port 0 --http-port 0 --io-threads 1 --daemonize no --pidfile ''";
         let server = start(&mut larder(&format!("serve {} {arguments}", file.display())));
         let mut client = Client::new(server.addr());
         assert_eq!(client.ask("PING"), "+PONG\r\n");

@@ -1,9 +1,9 @@
 //! Unix sockets, for both protocols.
 
 use crate::client::Client;
-use crate::process::serve;
+use crate::process::{refuses, serve};
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -47,4 +47,26 @@ fn what_threads_wait_with_is_told() {
         assert_eq!(api(&server), "io_uring");
         assert!(!server.log().contains("io_uring"), "{}", server.log());
     }
+}
+
+/// The group of the sockets is as it is named, for both protocols.
+#[test]
+fn the_sockets_have_the_group_that_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("redis");
+    let groups = std::fs::read_to_string("/etc/group").unwrap();
+    let own = std::fs::metadata(folder.path()).unwrap().gid().to_string();
+    let name = groups.lines().find_map(|line| {
+        let mut words = line.split(':');
+        let (name, number) = (words.next()?, words.nth(1)?);
+        (number == own).then(|| name.to_owned())
+    });
+    let start = format!("--port 0 --unixsocket {}", path.display());
+    if let Some(name) = name {
+        let server = serve(&format!("{start} --unixsocketgroup {name}"));
+        assert_eq!(std::fs::metadata(&path).unwrap().gid().to_string(), own);
+        server.stop();
+    }
+    let said = refuses(&format!("{start} --unixsocketgroup no-such-group"));
+    assert!(said.contains("unixsocketgroup no-such-group is no group of this machine"), "{said}");
 }

@@ -79,7 +79,7 @@ fn rules_change_while_it_runs() {
     assert_eq!(keys(&mut client, "a"), "1");
     assert_eq!(client.value("GET z"), "1");
     let shown = client.ask("CONFIG GET tenant");
-    assert!(shown.contains("a match prefix a: min 1048576 max 8388608 weight 2"), "{shown}");
+    assert!(shown.contains("a match prefix a: min 1mb max 8mb weight 2"), "{shown}");
     for (line, part) in [
         ("a", "matches nothing"),
         ("a match prefix a: min 9mb max 8mb", "below its min"),

@@ -267,7 +267,7 @@ fn redis_cli_connects() {
     );
     let output = std::process::Command::new("redis-cli").args(arguments.split(' ')).output();
     let Ok(output) = output else {
-        println!("skipped: redis-cli is not installed");
+        skip::skip("redis-cli", "apt-get install redis-tools");
         return;
     };
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -11,7 +11,7 @@ use std::time::Duration;
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        println!("skipped: {program} is not installed");
+        skip::skip(program, "apt-get install redis-tools");
     }
     found
 }
@@ -132,7 +132,7 @@ const MEMCACHED_TOOL: &str = "/usr/share/memcached/scripts/memcached-tool";
 #[test]
 fn memcached_tool() {
     if !std::path::Path::new(MEMCACHED_TOOL).exists() {
-        println!("skipped: memcached-tool is not installed");
+        skip::skip("memcached-tool", "apt-get install memcached");
         return;
     }
     let (_server, port) = serve_both("");

@@ -137,7 +137,7 @@ fn by_another_connection() {
 fn of_the_dead_and_the_evicted() {
     let server = serve("--maxmemory 1mb --io-threads 1");
     let mut writer = Client::new(server.addr());
-    writer.ask("SET short x PX 300");
+    writer.ask("SET short x PX 2000");
     let value = "x".repeat(1_000);
     writer.ask(&format!("SET key:old {value}"));
     let mut reader = tracks(&server, "");
@@ -225,4 +225,60 @@ fn the_table_is_bounded_and_counted() {
     reader.ask("GET one:more");
     assert!(told(&mut reader).contains("invalidate"), "room is made for it, or it has none");
     assert_eq!(admin.info("tracking_total_keys"), "40");
+}
+
+/// What a client changes itself it is told behind the reply to that, and before the next reply.
+#[test]
+fn of_its_own_writes_in_their_order() {
+    let server = serve("");
+    let mut client = tracks(&server, "");
+    client.send(b"GET a\r\nSET a 1\r\nGET a\r\nMULTI\r\nSET a 2\r\nEXEC\r\n");
+    let all: Vec<String> = (0..8).map(|_| told(&mut client)).collect();
+    let expected = ["_\r\n", "+OK\r\n", &invalid("a"), "$1\r\n1\r\n", "+OK\r\n", "+QUEUED\r\n"];
+    assert_eq!(all[..6], expected);
+    assert_eq!(all[6..], ["*1\r\n+OK\r\n".to_owned(), invalid("a")]);
+    // With no replies it is told all the same.
+    client.send(b"GET a\r\nCLIENT REPLY OFF\r\nSET a 3\r\nCLIENT REPLY ON\r\n");
+    let mut all: Vec<String> = (0..3).map(|_| told(&mut client)).collect();
+    all.sort();
+    assert_eq!(all, ["$1\r\n2\r\n".to_owned(), "+OK\r\n".to_owned(), invalid("a")]);
+}
+
+/// A client that has left is nobody to tell, though its side of the connection stays open.
+#[test]
+fn a_client_that_quit_breaks_the_redirection() {
+    let server = serve("");
+    let (mut other, mut target) = (Client::new(server.addr()), Client::new(server.addr()));
+    let id = target.value("CLIENT ID");
+    target.ask("SUBSCRIBE __redis__:invalidate");
+    let mut reader = tracks(&server, &format!("REDIRECT {id}"));
+    reader.ask("GET a");
+    assert_eq!(target.ask("QUIT"), "+OK\r\n");
+    assert_eq!(target.reply(), b"");
+    other.ask("SET a 1");
+    let broken = format!(">2\r\n$21\r\ntracking-redir-broken\r\n:{id}\r\n");
+    assert_eq!(told(&mut reader), broken);
+}
+
+/// Each prefix is compared with those that are near it, however many there are.
+#[test]
+fn many_prefixes_take_a_moment() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    client.ask("HELLO 3");
+    let prefixes = (0..10_000).map(|at| format!(" PREFIX p:{at}:")).collect::<Vec<_>>().concat();
+    let began = std::time::Instant::now();
+    assert_eq!(client.ask(&format!("CLIENT TRACKING ON BCAST{prefixes}")), "+OK\r\n");
+    // A debug build on a busy machine; comparing all pairs takes minutes.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    for (more, what) in [
+        ("PREFIX p:77:x", "'p:77:x' overlaps with an existing prefix 'p:77:'"),
+        ("PREFIX p:7", "overlaps with an existing prefix 'p:7"),
+        ("PREFIX a PREFIX b PREFIX ab", "'a' overlaps with another provided prefix 'ab'"),
+        ("PREFIX ab PREFIX b PREFIX a", "'ab' overlaps with another provided prefix 'a'"),
+        ("PREFIX q PREFIX q", "'q' overlaps with another provided prefix 'q'"),
+    ] {
+        let told = client.ask(&format!("CLIENT TRACKING ON BCAST {more}"));
+        assert!(told.contains(what), "{more}: {told}");
+    }
 }

@@ -99,3 +99,21 @@ fn a_watched_field_that_dies_is_seen() {
     all(&mut client, &["WATCH h", "MULTI", "HGET h b"]);
     assert_eq!(client.ask("EXEC"), "*1\r\n$1\r\n2\r\n");
 }
+
+/// Each key of WATCH is found at once, however many there are.
+#[test]
+fn watching_many_keys_takes_a_moment() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    let keys: Vec<String> = (0..20_000).map(|at| format!("key:{at}")).collect();
+    let line = format!("WATCH {}", keys.join(" "));
+    let began = std::time::Instant::now();
+    for _ in 0..4 {
+        assert_eq!(client.ask(&line), "+OK\r\n");
+    }
+    // A debug build on a busy machine; one look through all keys for each of them takes minutes.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    assert!(client.ask("CLIENT INFO").contains(" watch=20000 "));
+    Client::new(server.addr()).ask("SET key:19999 1");
+    assert_eq!(all(&mut client, &["MULTI", "PING", "EXEC"])[2], "*-1\r\n");
+}

@@ -631,3 +631,92 @@ fn killed_at_a_hundred_points_it_never_serves_a_wrong_value() {
     println!("{restored} restored, {torn} torn saves, {refused} files refused");
     assert!(restored > 10 && torn > 0 && refused > 3, "{restored} {torn} {refused}");
 }
+
+/// What lies where a file will be is not followed, and its mode is not kept.
+#[test]
+fn planted_files_decide_nothing() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("victim"), "kept").unwrap();
+    let server = warm(folder.path(), &[]);
+    Client::new(server.addr()).ask("SET a 1");
+    for name in ["warm.part", "warm.copy.part", "warm.copy"] {
+        symlink("victim", at(name)).unwrap();
+    }
+    std::fs::write(at("warm"), "planted").unwrap();
+    std::fs::set_permissions(at("warm"), std::fs::Permissions::from_mode(0o666)).unwrap();
+    server.signal("-USR1");
+    server.logged("saved 1 items");
+    server.stop();
+    assert_eq!(std::fs::read_to_string(at("victim")).unwrap(), "kept");
+    for name in ["warm", "warm.copy"] {
+        let there = std::fs::symlink_metadata(at(name)).unwrap();
+        assert!(there.is_file(), "{name} is a file of the server's own");
+        assert_eq!(there.permissions().mode() & 0o777, 0o600, "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "no part is left");
+}
+
+/// A file whose items are damaged leaves no function behind either.
+#[test]
+fn a_file_that_is_refused_is_refused_whole() {
+    let folder = folder();
+    let server = warm(folder.path(), &[]);
+    let mut client = Client::new(server.addr());
+    let library = |name: &str, value: u8| {
+        format!(
+            "FUNCTION LOAD REPLACE \"#!lua name={name}\nredis.register_function('{name}', \
+             function() return {value} end)\""
+        )
+    };
+    for name in ["one", "two"] {
+        client.ask(&library(name, 1));
+    }
+    client.ask_all((0..1_000).map(|at| format!("SET key:{at} {at}")));
+    server.stop();
+    let path = folder.path().join("warm");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let near_end = bytes.len() - 1_000;
+    bytes[near_end] ^= 4;
+    std::fs::write(&path, bytes).unwrap();
+    let server = warm(folder.path(), &[]);
+    server.logged("is not restored");
+    let mut client = Client::new(server.addr());
+    let begun = Instant::now();
+    while client.ask("FUNCTION LIST") != "*0\r\n" {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", client.ask("FUNCTION LIST"));
+    }
+    assert_eq!(client.ask("DBSIZE"), ":0\r\n");
+}
+
+/// A save that fails is seen by whoever looks: at INFO, at the metrics, at the exit status.
+#[test]
+fn a_failed_save_is_told() {
+    let outer = folder();
+    let inner = outer.path().join("state");
+    std::fs::create_dir(&inner).unwrap();
+    let file = inner.join("warm");
+    let mut command = crate::process::larder("serve --json --port 0 --io-threads 1");
+    let port = free_port().to_string();
+    let server = start(command.arg("--warm-restart-file").arg(&file).args(["--http-port", &port]));
+    let mut client = Client::new(server.addr());
+    client.ask("SET a 1");
+    let metric = || crate::http::fetch(server.http_addr(), "GET /metrics").1;
+    assert_eq!(client.info("rdb_last_bgsave_status"), "ok");
+    assert!(metric().contains("larder_save_failing 0"));
+    std::fs::remove_dir_all(&inner).unwrap();
+    server.signal("-USR1");
+    server.logged("nothing is saved to");
+    assert_eq!(client.info("rdb_last_bgsave_status"), "err");
+    assert!(metric().contains("larder_save_failing 1"));
+    assert!(metric().contains("larder_saves_total{result=\"failed\"} 1"));
+    std::fs::create_dir(&inner).unwrap();
+    server.signal("-USR1");
+    server.logged("saved 1 items");
+    assert_eq!(client.info("rdb_last_bgsave_status"), "ok");
+    std::fs::remove_dir_all(&inner).unwrap();
+    server.signal("-TERM");
+    let status = server.wait();
+    assert_eq!(status.code(), Some(1), "nobody is told that data are safe");
+}

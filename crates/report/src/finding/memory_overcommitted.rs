@@ -43,7 +43,9 @@ pub(super) fn find(report: &Report, found: &mut Vec<Finding>) {
                 size(server.maxmemory)
             ),
             evidence: "Most of the rest are buffers of clients that read slowly.".to_owned(),
-            todo: "CLIENT LIST shows them (qbuf, omem); maxmemory-clients bounds them.".to_owned(),
+            todo: "CLIENT LIST shows them (qbuf, omem); client-query-buffer-limit and \
+                   client-output-buffer-limit bound each of them."
+                .to_owned(),
             ..Finding::default()
         });
     }

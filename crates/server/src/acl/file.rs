@@ -2,19 +2,27 @@
 
 use super::{DEFAULT, User};
 use crate::config::{Error, Settings, words};
+use std::path::{Path, PathBuf};
+
+/// Where the aclfile is: a relative path begins in `dir`.
+pub(crate) fn path(settings: &Settings) -> PathBuf {
+    Path::new(&settings.dir).join(&settings.aclfile)
+}
 
 /// The users of the aclfile: lines of `user NAME words`.
 pub(crate) fn read(settings: &Settings) -> Result<Vec<User>, Error> {
-    let path = &settings.aclfile;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error(format!("cannot read aclfile {path}: {error}")))?;
+    let path = path(settings);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Error(format!("cannot read aclfile {}: {error}", path.display())))?;
     let mut users: Vec<User> = vec![];
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |why: String| Error(format!("line {} of aclfile {path}: {why}", number + 1));
+        let wrong = |why: String| {
+            Error(format!("line {} of aclfile {}: {why}", number + 1, path.display()))
+        };
         let words = words(line).ok_or_else(|| wrong("a quote is not closed".into()))?;
         let [first, name, rules @ ..] = words.as_slice() else {
             return Err(wrong("should begin with user and a name".into()));
@@ -26,7 +34,8 @@ pub(crate) fn read(settings: &Settings) -> Result<Vec<User>, Error> {
             return Err(wrong(format!("user {name} is there twice")));
         }
         let mut user = settings.new_user(name);
-        user.apply(rules).map_err(|error| wrong(error.to_string()))?;
+        user.apply(rules, &settings.acl_pubsub_default)
+            .map_err(|error| wrong(error.to_string()))?;
         users.push(user);
     }
     if !users.iter().any(|user| user.name == DEFAULT) {

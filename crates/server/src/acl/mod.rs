@@ -13,7 +13,7 @@ mod file;
 mod log;
 mod selector;
 
-pub(crate) use file::read;
+pub(crate) use file::{path, read};
 pub(crate) use log::{Log, What};
 pub(crate) use selector::{Denied, Rules};
 
@@ -128,18 +128,20 @@ impl User {
         Self { enabled: true, nopass: true, root, ..Self::new(DEFAULT) }
     }
 
-    /// Reads the words behind `user NAME`, which change what is known of the user.
+    /// Reads the words behind `user NAME`, which change what is known of the user. `first` is the
+    /// word that every new set of permissions begins with (`acl-pubsub-default`): that of a user
+    /// after `reset`, and that of a selector.
     ///
     /// # Errors
     /// The word that cannot be heeded, and why. The user may have changed up to there.
-    pub fn apply(&mut self, words: &[String]) -> Result<(), WordError> {
+    pub fn apply(&mut self, words: &[String], first: &str) -> Result<(), WordError> {
         for word in joined(words)? {
-            self.apply_word(&word).map_err(|why| WordError { word, why: why.into() })?;
+            self.apply_word(&word, first).map_err(|why| WordError { word, why: why.into() })?;
         }
         Ok(())
     }
 
-    fn apply_word(&mut self, word: &str) -> Result<(), &'static str> {
+    fn apply_word(&mut self, word: &str, first: &str) -> Result<(), &'static str> {
         match word.to_ascii_lowercase().as_str() {
             "on" => self.enabled = true,
             "off" => self.enabled = false,
@@ -151,7 +153,10 @@ impl User {
                 self.nopass = false;
                 self.passwords.clear();
             }
-            "reset" => *self = Self::new(&self.name),
+            "reset" => {
+                *self = Self::new(&self.name);
+                self.root.apply(first)?;
+            }
             "clearselectors" => self.more.clear(),
             // About RESTORE, which is not there.
             "sanitize-payload" | "skip-sanitize-payload" => {}
@@ -162,6 +167,7 @@ impl User {
                 Some(("!", text)) => self.forget(&unhex(text)?)?,
                 Some(("(", inner)) => {
                     let mut selector = Selector::nothing();
+                    selector.apply(first)?;
                     for word in inner.trim_end_matches(')').split_whitespace() {
                         selector.apply(word)?;
                     }
@@ -238,14 +244,19 @@ impl User {
     /// Whether the command with this number may be called with these arguments, its name the
     /// first, in a database.
     pub(crate) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
-        let mut worst = Denied::Command;
+        let mut worst = None;
         for selector in self.selectors() {
             match selector.check(number, args, db) {
                 Ok(()) => return Ok(()),
-                Err(denied) => worst = worst.max(denied),
+                Err(denied) => worst = worst.max(Some(denied)),
             }
         }
-        Err(worst)
+        Err(worst.unwrap_or(Denied::Command))
+    }
+
+    /// Whether the command may be called as [`Self::check`] says, and any key be read with it.
+    pub(crate) fn reads_all(&self, number: u16, args: &[&[u8]], db: u8) -> bool {
+        self.selectors().any(|it| it.reads_all() && it.check(number, args, db).is_ok())
     }
 
     /// Whether a key may be read.
@@ -300,6 +311,9 @@ impl fmt::Display for User {
 mod tests {
     use super::*;
 
+    /// The word that new permissions begin with.
+    const NONE: &str = "resetchannels";
+
     fn words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
     }
@@ -308,16 +322,16 @@ mod tests {
     fn only_the_right_password_of_an_enabled_user_opens() {
         let mut user = User::new("alice");
         assert!(!user.admits(b""));
-        user.apply(&words(">secret ~*")).unwrap();
+        user.apply(&words(">secret ~*"), NONE).unwrap();
         assert!(!user.admits(b"secret"), "off until it is on");
-        user.apply(&words("on")).unwrap();
+        user.apply(&words("on"), NONE).unwrap();
         assert!(user.admits(b"secret"));
         for wrong in [&b""[..], b"secre", b"secrets", b"Secret", b"secret\xff"] {
             assert!(!user.admits(wrong));
         }
-        user.apply(&words("nopass")).unwrap();
+        user.apply(&words("nopass"), NONE).unwrap();
         assert!(user.admits(b"anything"));
-        user.apply(&words("resetpass")).unwrap();
+        user.apply(&words("resetpass"), NONE).unwrap();
         assert!(!user.admits(b"anything"));
     }
 
@@ -330,7 +344,7 @@ mod tests {
             "alice on ~a resetchannels -@all +get (~b resetchannels resetdbs -@all +set)",
         ] {
             let mut user = User::new("alice");
-            user.apply(&words(line)[1..]).unwrap();
+            user.apply(&words(line)[1..], NONE).unwrap();
             assert_eq!(user.to_string(), line);
         }
     }
@@ -339,7 +353,7 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_refused() {
         for word in ["+nosuch", "+@nosuch", "news", "#0123", "", "%~a", "%X~a", "(+get", "db=x"] {
-            assert!(User::new("alice").apply(&[word.into()]).is_err(), "{word}");
+            assert!(User::new("alice").apply(&[word.into()], NONE).is_err(), "{word}");
         }
     }
 
@@ -347,7 +361,7 @@ mod tests {
     #[test]
     fn selectors_allow_each_for_itself() {
         let mut user = User::new("alice");
-        user.apply(&words("on ~a* +get (~b* +set)")).unwrap();
+        user.apply(&words("on ~a* +get (~b* +set)"), NONE).unwrap();
         let check = |line: &str| {
             let args: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
             user.check(crate::commands::find(args[0]).unwrap(), &args, 0)
@@ -358,7 +372,17 @@ mod tests {
         assert_eq!(check("set a1 x"), Err(Denied::Key(1)));
         assert_eq!(check("incr a1"), Err(Denied::Command));
         assert!(!user.is_unlimited());
-        user.apply(&words("(+@all ~* &*)")).unwrap();
+        user.apply(&words("(+@all ~* &*)"), NONE).unwrap();
         assert!(user.is_unlimited());
+    }
+
+    /// What `acl-pubsub-default` says holds wherever permissions begin anew.
+    #[test]
+    fn new_permissions_begin_with_the_channels_that_were_chosen() {
+        let mut user = User::new("alice");
+        user.apply(&words("on +@all &a reset (~b* +get)"), "allchannels").unwrap();
+        assert_eq!(user.to_string(), "alice off &* -@all (~b* &* -@all +get)");
+        user.apply(&words("clearselectors reset (+get)"), NONE).unwrap();
+        assert_eq!(user.to_string(), "alice off resetchannels -@all (resetchannels -@all +get)");
     }
 }

@@ -20,10 +20,10 @@ struct Pattern {
 /// Why a command is refused: the later ones say more, so of several the last is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Denied {
-    /// It may not be called.
-    Command,
     /// Not in this database.
     Database(u32),
+    /// It may not be called.
+    Command,
     /// Not with the key at this place.
     Key(usize),
     /// Not with the channel at this place.
@@ -58,6 +58,8 @@ pub(super) struct Selector {
 
 const SYNTAX: &str = "Syntax error";
 const UNKNOWN: &str = "Unknown command or category name in ACL";
+const NO_DATABASE: &str = "The provided database ID is out of range";
+const FIRST_ARG: &str = "Allowing first-arg of a subcommand is not supported";
 const AFTER_ALL_KEYS: &str = "Adding a pattern after the * pattern (or the 'allkeys' flag) is not \
     valid and does not have any effect. Try 'resetkeys' to start with an empty list of patterns";
 const AFTER_ALL_CHANNELS: &str = "Adding a pattern after the * pattern (or the 'allchannels' \
@@ -124,9 +126,14 @@ impl Selector {
 
     fn apply_part(&mut self, word: &str) -> Result<(), &'static str> {
         if let Some(numbers) = word.strip_prefix("db=") {
-            let numbers: Result<Vec<u32>, _> = numbers.split(',').map(str::parse).collect();
+            let number = |text: &str| {
+                let is_number = text.trim_start_matches('-').bytes().all(|c| c.is_ascii_digit());
+                let wrong = if is_number && !text.is_empty() { NO_DATABASE } else { SYNTAX };
+                text.parse::<i32>().ok().and_then(|db| u32::try_from(db).ok()).ok_or(wrong)
+            };
+            let numbers: Result<Vec<u32>, _> = numbers.split(',').map(number).collect();
             // The last such rule wins, as in Valkey.
-            let mut known = numbers.map_err(|_| SYNTAX)?;
+            let mut known = numbers?;
             known.sort_unstable();
             known.dedup();
             self.databases = Some(known);
@@ -135,12 +142,14 @@ impl Selector {
         match word.split_at_checked(1) {
             Some(("~", text)) => self.add_keys(text, true, true),
             Some(("%", rest)) => {
-                let (access, text) = rest.split_once('~').ok_or(SYNTAX)?;
-                let access = access.to_ascii_uppercase();
-                let (read, write) = (access.contains('R'), access.contains('W'));
-                if access.is_empty() || !access.chars().all(|c| matches!(c, 'R' | 'W')) {
-                    return Err(SYNTAX);
-                }
+                // Without a pattern it is about the key that is empty, as in Redis.
+                let (access, text) = rest.split_once('~').unwrap_or((rest, ""));
+                let (read, write) = match access.to_ascii_uppercase().as_str() {
+                    "R" => (true, false),
+                    "W" => (false, true),
+                    "RW" | "WR" => (true, true),
+                    _ => return Err(SYNTAX),
+                };
                 self.add_keys(text, read, write)
             }
             Some(("&", text)) if self.all_channels => {
@@ -207,6 +216,9 @@ impl Selector {
             let (command, argument) = name.split_once('|').ok_or(UNKNOWN)?;
             let number = commands::find(command.as_bytes()).ok_or(UNKNOWN)?;
             let has_subcommands = !commands::get(number).subcommands.is_empty();
+            if has_subcommands && argument.contains('|') {
+                return Err(FIRST_ARG);
+            }
             if !on || has_subcommands || argument.is_empty() || argument.contains('|') {
                 return Err(UNKNOWN);
             }
@@ -226,15 +238,15 @@ impl Selector {
     /// Whether the command may be called with these arguments, its name the first, in a database.
     pub(super) fn check(&self, number: u16, args: &[&[u8]], db: u8) -> Result<(), Denied> {
         let command = commands::get(number);
-        let allowed = self.allowed[usize::from(number) / 64] & (1 << (number % 64)) != 0;
-        if !allowed && !command.has(flag::NO_AUTH) && !self.allows_first(number, args) {
-            return Err(Denied::Command);
-        }
         if let Some(known) = &self.databases {
             let outside = databases(command, args, db).into_iter().find(|db| !known.contains(db));
             if let Some(db) = outside {
                 return Err(Denied::Database(db));
             }
+        }
+        let allowed = self.allowed[usize::from(number) / 64] & (1 << (number % 64)) != 0;
+        if !allowed && !command.has(flag::NO_AUTH) && !self.allows_first(number, args) {
+            return Err(Denied::Command);
         }
         if !self.all_keys {
             for at in command.key_places(args.len(), |at| args.get(at).copied()) {
@@ -252,6 +264,11 @@ impl Selector {
             }
         }
         Ok(())
+    }
+
+    /// Whether any key may be read.
+    pub(super) fn reads_all(&self) -> bool {
+        self.all_keys || self.keys.iter().any(|pattern| pattern.read && pattern.text == "*")
     }
 
     /// Whether a key may be read, written or both.

@@ -51,6 +51,8 @@ pub(crate) enum View<'a> {
 pub(crate) trait Shape {
     /// The kind of an item that is one, in one piece.
     const KIND: u8;
+    /// How often a tree holds a body.
+    const COPIES: usize = 1;
 
     /// Writes a body behind all others, which came in the order of the collection.
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error>;
@@ -245,6 +247,14 @@ impl Held<'_, '_, '_> {
         match self {
             Self::Flat(flat) => View::Flat(flat.bytes()),
             Self::Tree(edit) => edit.tree().map_or(View::EMPTY, View::Tree),
+        }
+    }
+
+    /// Refuses to become so many bytes larger, if it can never be so large.
+    pub(crate) fn check_growth(&self, growth: u64) -> Result<(), Error> {
+        match self {
+            Self::Flat(_) => Ok(()),
+            Self::Tree(edit) => edit.check_growth(growth),
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) enum Zset {}
 
 impl Shape for Zset {
     const KIND: u8 = ZSET;
+    /// In the order of members, and in that of scores.
+    const COPIES: usize = 2;
 
     fn add(to: &mut dyn Grows, body: &[u8]) -> Result<(), Error> {
         by_score(body, |probe| to.put(probe, body))?;

@@ -1,13 +1,14 @@
 //! ACL: users, what they may do, and what was refused to them.
 
 use super::flag::{ADMIN, NO_SCRIPT, SECRET};
-use super::{Call, Command, Done, Failure, Refused, find, find_subcommand, get, wrong_number};
+use super::{
+    Call, Command, Databases, Done, Failure, Refused, find, find_subcommand, get, wrong_arguments,
+    wrong_number,
+};
 use crate::acl::{self, Denied, Rules, What, WordError, category};
 use crate::clock::Clock;
 use crate::config::DEFAULT_USER;
-use crate::replace::replace;
 use ring::rand::{SecureRandom, SystemRandom};
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use wire::resp::{Encoder, parse_integer};
 
@@ -47,7 +48,7 @@ impl Denied {
     fn object(self, number: u16, args: &[&[u8]]) -> Vec<u8> {
         match self {
             Self::Command => get(number).name.into(),
-            Self::Database(db) => db.to_string().into(),
+            Self::Database(db) => named_database(number, args, db),
             Self::Key(at) | Self::Channel(at) => args[at].to_vec(),
         }
     }
@@ -58,11 +59,24 @@ impl Denied {
             Self::Command => {
                 format!("User {user} has no permissions to run the '{}' command", get(number).name)
             }
-            Self::Database(_) => "No permissions to access the database".into(),
+            Self::Database(_) => "No permissions to access database".into(),
             Self::Key(_) => "No permissions to access a key".into(),
             Self::Channel(_) => "No permissions to access a channel".into(),
         }
     }
+}
+
+/// The argument that names a database which was refused, or the name of a command that is about the
+/// client's own.
+fn named_database(number: u16, args: &[&[u8]], db: u32) -> Vec<u8> {
+    let place = match get(number).databases {
+        Databases::Enters(at) => Some(at),
+        Databases::Also(find) => find(args),
+        _ => None,
+    };
+    let named = place.and_then(|at| args.get(at)).copied();
+    let is_it = |arg: &&[u8]| parse_integer(arg) == Some(i64::from(db));
+    named.filter(is_it).unwrap_or(get(number).name.as_bytes()).to_vec()
 }
 
 /// Lets a command through that the client's user may call. Only asked for limited clients.
@@ -128,7 +142,7 @@ fn cat(call: &mut Call<'_>) -> Done {
                 call.out.bulk(command.name.as_bytes());
             }
         }
-        _ => return Err(wrong_number("acl|cat")),
+        _ => return Err(wrong_arguments(call)),
     }
     Ok(())
 }
@@ -227,7 +241,7 @@ fn setuser(call: &mut Call<'_>) -> Done {
     let rules = rules?;
     call.shared.change(|settings| {
         let mut user = settings.user_or_new(&name);
-        user.apply(&rules).map_err(|error| wrong_word(&error))?;
+        user.apply(&rules, &settings.acl_pubsub_default).map_err(|error| wrong_word(&error))?;
         settings.set_user(user);
         Ok::<_, Failure>(())
     })?;
@@ -266,6 +280,11 @@ fn dryrun(call: &mut Call<'_>) -> Done {
         return Err(wrong_number(get(number).name));
     }
     let Err(denied) = user.check(number, &args, call.session.db) else { return call.ok() };
+    if let Denied::Database(db) = denied {
+        let text = format!("User {} has no permissions to access database {db}", user.name);
+        call.out.bulk(text.as_bytes());
+        return Ok(());
+    }
     let object = denied.object(number, &args);
     let what = match denied {
         Denied::Command => "run the",
@@ -282,7 +301,7 @@ fn genpass(call: &mut Call<'_>) -> Done {
     let bits = match call.args.len() {
         2 => 256,
         3 => call.integer(2)?,
-        _ => return Err(wrong_number("acl|genpass")),
+        _ => return Err(wrong_arguments(call)),
     };
     if !(1..=4096).contains(&bits) {
         return Err(
@@ -309,7 +328,7 @@ fn log(call: &mut Call<'_>) -> Done {
             return call.ok();
         }
         3 => parse_integer(call.arg(2)).ok_or(super::NOT_AN_INTEGER)?.max(0) as usize,
-        _ => return Err(wrong_number("acl|log")),
+        _ => return Err(wrong_arguments(call)),
     };
     let entries = call.shared.acl_log.newest(count);
     let unix_ms = Clock::unix_us() / 1_000;
@@ -361,14 +380,16 @@ fn load(call: &mut Call<'_>) -> Done {
 }
 
 fn save(call: &mut Call<'_>) -> Done {
-    let path = &call.view.settings.aclfile;
-    if path.is_empty() {
+    if call.view.settings.aclfile.is_empty() {
         return Err(NO_FILE.into());
     }
+    let path = acl::path(&call.view.settings);
     let users = call.view.settings.users.iter();
     let lines: Vec<String> = users.map(|user| format!("user {}\n", user.line())).collect();
-    let written = replace(Path::new(path), lines.concat().as_bytes());
-    written.map_err(|error| Failure::err(&format!("cannot write aclfile {path}: {error}")))?;
+    let written = files::replace(&path, lines.concat().as_bytes(), files::OWN);
+    written.map_err(|error| {
+        Failure::err(&format!("cannot write aclfile {}: {error}", path.display()))
+    })?;
     call.ok()
 }
 

@@ -45,6 +45,9 @@ fn wait(call: &mut Call<'_>) -> Done {
         if number < 0 && at == 2 {
             return Err("ERR timeout is negative".into());
         }
+        if at == 2 && number.checked_add(call.now.unix_ms as i64).is_none() {
+            return Err("ERR timeout is out of range".into());
+        }
     }
     call.out.integer(0);
     Ok(())

@@ -50,16 +50,21 @@ fn offset_at(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     bit_offset(call, offset)
 }
 
-/// Looks at the bytes of a string, none where there is no key; a read like any other.
-fn read<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+/// Looks at the bytes of a string, if there is such a key; a read like any other.
+fn look<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
     let mut f = Some(f);
-    let show = |item: &Item<'_>| string(item).map(|value| f.take().map(|f| f(value)));
+    let show = |item: &Item<'_>| string(item).map(|value| f.take().map(|f| f(Some(value))));
     let found = call.shared.store.get(&call.key(key), call.now, show).transpose()?.flatten();
     match (found, f) {
         (Some(result), _) => Ok(result),
-        (None, Some(f)) => Ok(f(b"")),
+        (None, Some(f)) => Ok(f(None)),
         (None, None) => Err(SYNTAX.into()),
     }
+}
+
+/// Looks at the bytes of a string, none where there is no key.
+fn read<R>(call: &Call<'_>, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<R, Failure> {
+    look(call, key, |value| f(value.unwrap_or_default()))
 }
 
 fn setbit(call: &mut Call<'_>) -> Done {
@@ -155,9 +160,11 @@ fn bitpos(call: &mut Call<'_>) -> Done {
     }
     let start = if call.args.len() > 3 { call.integer(3)? } else { 0 };
     let end = if call.args.len() > 4 { Some(call.integer(4)?) } else { None };
-    let found = read(call, call.arg(1), |value| {
+    let found = look(call, call.arg(1), |value| {
+        // What is not there is zeros without end; a string without a byte has neither bit.
+        let Some(value) = value else { return if wanted { -1 } else { 0 } };
         if value.is_empty() {
-            return if wanted { -1 } else { 0 };
+            return -1;
         }
         let len = value.len() as i64 * if bits { 8 } else { 1 };
         let Some((first, last)) = range(start, end.unwrap_or(-1), len) else { return -1 };

@@ -16,7 +16,7 @@ use crate::blocked::{Awaited, Wait};
 use crate::value::{LIST, ZSET};
 use std::ops::Range;
 use store::TREE;
-use wire::resp::encode_command;
+use wire::resp::{encode_command, parse_double};
 
 /// All but the last argument, which is the time.
 const KEYS: Keys = Keys::new(1, -2, 1);
@@ -72,8 +72,14 @@ fn until(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
         Some(digits) => u64::from_str_radix(digits, 16).ok().map(|number| number as f64),
         None => text.parse().ok(),
     };
-    let seconds = std::str::from_utf8(call.arg(at)).ok().and_then(number);
+    let text = call.arg(at);
+    let seconds = std::str::from_utf8(text).ok().and_then(number);
     let seconds = seconds.filter(|seconds| !seconds.is_nan());
+    // What is too small for a number is some time all the same: 0 would be for ever.
+    let seconds = seconds.map(|seconds| match parse_double(text) {
+        None if seconds == 0.0 && !text.starts_with(b"0x") => f64::MIN_POSITIVE,
+        _ => seconds,
+    });
     let ms = (seconds.ok_or("ERR timeout is not a float or out of range")? * 1_000.0).ceil();
     let now_ms = call.now.micros.0 / 1_000;
     if ms < 0.0 {
@@ -118,7 +124,7 @@ impl Call<'_> {
         if let Ok(false) = taken {
             let (mut command, args) = (vec![], self.args.iter_from(0).collect::<Vec<_>>());
             encode_command(&mut command, &args);
-            let wait = Wait { command, keys, until_ms: what.until_ms, is_muted: false };
+            let wait = Wait { command, keys, until_ms: what.until_ms, is_muted: false, took_us: 0 };
             self.session.block(wait);
             return Ok(());
         }
@@ -147,7 +153,7 @@ pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
     let done = super::resolve(call)
         .map_err(|refused| refused.tell(call))
-        .and_then(|number| within::carry_out(call, number));
+        .and_then(|number| within::carry_out(call, number, |call, command| (command.run)(call)));
     if let Err(failure) = done {
         super::fail(call, mark, &failure);
     }
@@ -178,7 +184,10 @@ fn pop_any(
 fn pop(call: &mut Call<'_>, end: End) -> Done {
     pop_any(call, LIST, |call, at| {
         let mut element = None;
-        list::take(call, &call.key_at(at), (end, 1), |taken| element = Some(taken.to_vec()))?;
+        list::take(call, &call.key_at(at), (end, 1), |taken| {
+            element = Some(taken.to_vec());
+            true
+        })?;
         if let Some(element) = &element {
             call.out.array(2);
             call.out.bulk(call.arg(at));
@@ -190,14 +199,17 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
 
 fn zpop(call: &mut Call<'_>, end: zset_pop::End) -> Done {
     pop_any(call, ZSET, |call, at| {
-        let taken = zset_pop::take(call, &call.key_at(at), end, 1)?.pop();
-        if let Some((member, score)) = &taken {
-            call.out.array(3);
-            call.out.bulk(call.arg(at));
-            call.out.bulk(member);
-            call.out.double(*score);
-        }
-        Ok(taken.is_some())
+        let (key, name) = (call.key_at(at), call.arg(at));
+        let taken = call.write(|call, out| {
+            zset_pop::take(call, &key, (end, 1), |member, score| {
+                out.array(3);
+                out.bulk(name);
+                out.bulk(member);
+                out.double(score);
+                true
+            })
+        })?;
+        Ok(taken > 0)
     })
 }
 
@@ -208,7 +220,7 @@ fn move_one(call: &mut Call<'_>, from: End, to: End, until_ms: u64) -> Done {
         &what,
         |call| call.out.null(),
         |call| {
-            let element = carry(call, from, to)?;
+            let element = call.alone(|call| carry(call, from, to))?;
             if let Some(element) = &element {
                 call.out.bulk(element);
             }

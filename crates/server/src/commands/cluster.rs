@@ -1,9 +1,12 @@
 //! CLUSTER and its kin: who has which slots, as the file says, and where a key is to be asked for.
 
-use super::flag::{FAST, SLOTTED};
+use super::budget::Budget;
+use super::flag::{ADMIN, FAST, SLOTTED};
 use super::scan::{scope, sees};
 use super::{Call, Command, Done, Failure, Refused, get};
+use crate::clients::Client;
 use crate::cluster::{Cluster, Elsewhere, Node};
+use crate::shared::View;
 use std::fmt::Write;
 use std::sync::Arc;
 use wire::slots::{SLOTS, slot};
@@ -40,6 +43,21 @@ const SUBCOMMANDS: &[Command] = &[
     Command::new("cluster|myid", 2, 0, myid).doc("cluster", "3.0.0", "The id of this node."),
     Command::new("cluster|myshardid", 2, 0, myid).doc("cluster", "7.2.0", "The id of this node."),
     Command::new("cluster|links", 2, 0, links).doc("cluster", "7.0.0", "Nodes speak to nobody."),
+    Command::new("cluster|replicas", 3, ADMIN, replicas).doc(
+        "cluster",
+        "5.0.0",
+        "The replicas of a node: none.",
+    ),
+    Command::new("cluster|slaves", 3, ADMIN, replicas).doc(
+        "cluster",
+        "3.0.0",
+        "The replicas of a node: none.",
+    ),
+    Command::new("cluster|count-failure-reports", 3, ADMIN, count_failures).doc(
+        "cluster",
+        "3.0.0",
+        "How many nodes say that a node failed: none.",
+    ),
     Command::new("cluster|keyslot", 3, 0, keyslot).doc("cluster", "3.0.0", "The slot of a key."),
     Command::new("cluster|countkeysinslot", 3, 0, count_keys).doc(
         "cluster",
@@ -77,21 +95,40 @@ pub(super) fn permit(cluster: &Cluster, call: &Call<'_>, number: u16) -> Result<
 }
 
 /// Where the client is sent.
-pub(super) fn redirect(call: &Call<'_>, elsewhere: Elsewhere) -> Failure {
-    let owner = |slot| call.view.cluster.as_ref()?.owner(slot);
+pub(crate) fn redirect(view: &View, client: &Client, elsewhere: Elsewhere) -> Failure {
+    let owner = |slot| view.cluster.as_ref()?.owner(slot);
     match elsewhere {
         Elsewhere::Cross => "CROSSSLOT Keys in request don't hash to the same slot".into(),
         Elsewhere::Moved(slot) if let Some(node) = owner(slot) => {
-            format!("MOVED {slot} {}:{}", node.host, port(call, node)).into_bytes().into()
+            format!("MOVED {slot} {}:{}", node.host, port(view, client, node)).into_bytes().into()
         }
         _ => "CLUSTERDOWN Hash slot not served".into(),
     }
 }
 
 /// The port of a node for this client.
-fn port(call: &Call<'_>, node: &Node) -> u16 {
-    let tls_port = call.view.settings.tls_port;
-    node.port_for(tls_port > 0 && call.session.client.listener == tls_port)
+fn port(view: &View, client: &Client, node: &Node) -> u16 {
+    let tls_port = view.settings.tls_port;
+    node.port_for(tls_port > 0 && client.listener == tls_port)
+}
+
+/// Whether a cluster has the node that argument 2 names.
+fn check_node(call: &Call<'_>) -> Done {
+    let (cluster, name) = (cluster(call)?, call.text(2));
+    let is_known = cluster.nodes.iter().any(|node| node.id == name);
+    if is_known { Ok(()) } else { Err(Failure::err(&format!("Unknown node {name}"))) }
+}
+
+fn replicas(call: &mut Call<'_>) -> Done {
+    check_node(call)?;
+    call.out.array(0);
+    Ok(())
+}
+
+fn count_failures(call: &mut Call<'_>) -> Done {
+    check_node(call)?;
+    call.out.integer(0);
+    Ok(())
 }
 
 fn accept(call: &mut Call<'_>) -> Done {
@@ -103,7 +140,7 @@ fn slots(call: &mut Call<'_>) -> Done {
     let cluster = cluster(call)?;
     call.out.array(cluster.nodes.iter().map(|node| node.slots.len()).sum());
     for node in &cluster.nodes {
-        let port = port(call, node);
+        let port = port(call.view, &call.session.client, node);
         for range in &node.slots {
             call.out.array(3);
             call.out.integer((*range.start()).into());
@@ -157,7 +194,7 @@ fn nodes(call: &mut Call<'_>) -> Done {
     let cluster = cluster(call)?;
     let mut text = String::new();
     for (node, epoch) in cluster.nodes.iter().zip(1..) {
-        let port = port(call, node);
+        let port = port(call.view, &call.session.client, node);
         let bus = (u32::from(port) + BUS) % 65_536;
         let flags = if node == cluster.me() { "myself,master" } else { "master" };
         // Writing to a String does not fail.
@@ -226,13 +263,15 @@ fn keys_of_slot(call: &Call<'_>, most: usize) -> Result<Vec<Vec<u8>>, Failure> {
     if !(0..i64::from(SLOTS)).contains(&wanted) {
         return Err("ERR Invalid slot".into());
     }
-    let (mut found, mut cursor) = (vec![], 0);
+    let (mut found, mut cursor, mut budget) = (vec![], 0, Budget::reply(call));
     loop {
         cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
-            if sees(call, item) && i64::from(slot(item.key)) == wanted && found.len() < most {
+            let is_it = sees(call, item) && i64::from(slot(item.key)) == wanted;
+            if is_it && found.len() < most && budget.takes(item.key.len()) {
                 found.push(item.key.to_vec());
             }
         });
+        budget.check()?;
         if cursor == 0 || found.len() >= most {
             return Ok(found);
         }
@@ -258,6 +297,8 @@ fn get_keys(call: &mut Call<'_>) -> Done {
 fn help(call: &mut Call<'_>) -> Done {
     call.help(&[
         "CLUSTER <subcommand> [<arg> ...]. Subcommands are:",
+        "COUNT-FAILURE-REPORTS <node-id>",
+        "    0: nodes speak to nobody.",
         "COUNTKEYSINSLOT <slot>",
         "    Count the keys of a slot.",
         "GETKEYSINSLOT <slot> <count>",
@@ -274,6 +315,8 @@ fn help(call: &mut Call<'_>) -> Done {
         "    The id of this node.",
         "NODES",
         "    Nodes, a line each.",
+        "REPLICAS <node-id> | SLAVES <node-id>",
+        "    Empty: there are no replicas.",
         "SHARDS",
         "    Nodes with their slots.",
         "SLOTS",

@@ -348,7 +348,7 @@ impl Command {
 
     /// Whether it is timed only in a sample.
     pub(crate) const fn is_brief(&self) -> bool {
-        self.flags & (flag::FAST | flag::BRIEF) != 0
+        self.flags & (flag::FAST | flag::BRIEF) != 0 && self.flags & flag::BLOCKING == 0
     }
 
     /// Where the keys of a call stand that has so many arguments, which `arg` shows.

@@ -5,7 +5,6 @@ use super::{Call, Command, Done, Failure, wrong_number};
 use crate::config::directive::{Directive, When, all};
 use crate::config::{self, ignored};
 use crate::glob;
-use crate::replace::replace;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -88,8 +87,13 @@ fn set(call: &mut Call<'_>) -> Done {
     call.shared.change(|settings| {
         for (name, directive, value) in changes {
             let Some(directive) = directive else {
+                let kept = ignored::kept_as(&name);
+                let before = settings.ignored.get(&kept).map(String::as_str);
+                if let Some(why) = ignored::refusal(&name, &value, before) {
+                    return Err(failed(&name, &why));
+                }
                 tracing::warn!("'{name}' means nothing here and is ignored");
-                settings.ignored.insert(ignored::kept_as(&name), value);
+                settings.ignored.insert(kept, value);
                 continue;
             };
             let applied = directive.apply_text(settings, &value);
@@ -116,7 +120,9 @@ fn rewrite(call: &mut Call<'_>) -> Done {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             old => old.unwrap_or_default(),
         };
-        replace(path, call.shared.view().settings.rewrite(&old).as_bytes())
+        let settings = &call.shared.view().settings;
+        let text = settings.rewrite(path, &old).map_err(std::io::Error::other)?;
+        files::replace(path, text.as_bytes(), files::OWN)
     };
     if let Err(error) = write() {
         return Err(Failure::err(&format!("Rewriting config file: {error}")));

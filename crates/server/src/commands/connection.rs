@@ -4,6 +4,7 @@ use super::flag::{ALLOW_BUSY, FAST, LISTENING, NO_AUTH, NO_SCRIPT, SECRET, UNQUE
 use super::{Call, Command, Databases, Done, Failure, SYNTAX, wrong_number};
 use crate::config::DEFAULT_USER;
 use crate::session::Mute;
+use std::sync::atomic::Ordering;
 use wire::resp::{Protocol, parse_integer};
 
 /// This family.
@@ -182,9 +183,13 @@ fn reset(call: &mut Call<'_>) -> Done {
     call.session.discard();
     call.session.unsubscribe_all(call.shared);
     super::tracking::stop(call);
+    super::monitor::stop(call);
     call.session.mute = Mute::No;
     call.session.no_touch = false;
-    call.session.client.labels().name.clear();
+    let client = &call.session.client;
+    client.no_touch.store(false, Ordering::Relaxed);
+    client.no_evict.store(false, Ordering::Relaxed);
+    client.labels().name.clear();
     call.session.set_protocol(Protocol::Resp2);
     call.out.set_protocol(Protocol::Resp2);
     call.session.set_db(0, call.view);

@@ -1,4 +1,7 @@
 //! Elements drawn at random: HRANDFIELD, SRANDMEMBER, ZRANDMEMBER.
+//!
+//! Each is shown as it is drawn, and none is kept: a reply of a million draws costs no more than
+//! its bytes, and ends at its bound.
 
 use super::{Call, Done, Failure};
 use crate::hash::STEP_FIELDS;
@@ -7,9 +10,13 @@ use std::collections::HashSet;
 
 /// Most elements that one command draws with repetition.
 const DRAWS_MAX: i64 = 1 << 20;
+/// Most places that are remembered, so that none is drawn twice.
+const PLACES_MAX: u64 = 1 << 20;
 
-/// Shows how many elements there are, and each by how many are before it.
-pub(super) type Show<'f, T> = &'f mut dyn FnMut(u64, &dyn Fn(u64) -> Option<T>);
+/// Shows the element behind so many, where there is one; whether more are wanted.
+pub(super) type Show<'f> = &'f mut dyn FnMut(u64) -> Option<bool>;
+/// Takes how many elements there are, and shows some of them.
+pub(super) type Draw<'f> = &'f mut dyn FnMut(u64, Show<'_>);
 
 /// A source of chance for one call.
 pub(super) fn prng(call: &Call<'_>) -> Prng {
@@ -18,11 +25,11 @@ pub(super) fn prng(call: &Call<'_>) -> Prng {
 
 /// Draws elements of what `look` shows: for a negative count so many, one maybe more than once;
 /// else each once at most.
-pub(super) fn draw<T>(
+pub(super) fn draw(
     prng: &mut Prng,
     count: i64,
-    look: impl FnMut(Show<'_, T>) -> Done,
-) -> Result<Vec<T>, Failure> {
+    look: impl FnMut(Draw<'_>) -> Done,
+) -> Result<(), Failure> {
     if count < -DRAWS_MAX {
         return Err(Failure::err(&format!("value is out of range: at most {DRAWS_MAX} draws")));
     }
@@ -33,56 +40,139 @@ pub(super) fn draw<T>(
     }
 }
 
-fn draw_again<T>(
-    prng: &mut Prng,
-    count: u64,
-    mut look: impl FnMut(Show<'_, T>) -> Done,
-) -> Result<Vec<T>, Failure> {
-    let mut drawn = vec![];
-    while (drawn.len() as u64) < count {
-        let before = drawn.len();
-        look(&mut |len, at| {
-            let step = (count - before as u64).min(STEP_FIELDS as u64);
-            if len > 0 {
-                drawn.extend((0..step).filter_map(|_| at(prng.below(len))));
+fn draw_again(prng: &mut Prng, count: u64, mut look: impl FnMut(Draw<'_>) -> Done) -> Done {
+    let (mut drawn, mut goes_on) = (0, true);
+    while drawn < count && goes_on {
+        let before = drawn;
+        look(&mut |len, show| {
+            for _ in 0..(count - before).min(STEP_FIELDS as u64) {
+                if len == 0 || !goes_on {
+                    break;
+                }
+                if let Some(wants_more) = show(prng.below(len)) {
+                    (drawn, goes_on) = (drawn + 1, wants_more);
+                }
             }
         })?;
-        if drawn.len() == before {
+        if drawn == before {
             break;
         }
     }
-    Ok(drawn)
+    Ok(())
 }
 
-fn draw_apart<T>(
-    prng: &mut Prng,
-    count: u64,
-    mut look: impl FnMut(Show<'_, T>) -> Done,
-) -> Result<Vec<T>, Failure> {
+fn draw_apart(prng: &mut Prng, count: u64, mut look: impl FnMut(Draw<'_>) -> Done) -> Done {
     let mut len = 0;
     look(&mut |all, _| len = all)?;
-    let (wanted, is_few) = (count.min(len), len > 2 * count.min(len));
-    let mut places: Vec<u64> = vec![];
-    if is_few {
-        // Few of many: their places are drawn, until so many differ.
-        let mut seen = HashSet::new();
-        while (places.len() as u64) < wanted {
-            let at = prng.below(len);
-            if seen.insert(at) {
-                places.push(at);
-            }
-        }
-    } else {
-        places.extend(0..len);
-        for at in 0..wanted {
-            let other = at + prng.below(len - at);
-            places.swap(at as usize, other as usize);
-        }
-        places.truncate(wanted as usize);
+    let wanted = count.min(len);
+    if wanted > PLACES_MAX || len <= 2 * wanted {
+        return draw_in_order(prng, wanted, len, look);
     }
-    let mut drawn = vec![];
+    // Few of many: their places are drawn, until so many differ.
+    let (mut places, mut seen) = (vec![], HashSet::new());
+    while (places.len() as u64) < wanted {
+        let at = prng.below(len);
+        if seen.insert(at) {
+            places.push(at);
+        }
+    }
+    let mut goes_on = true;
     for step in places.chunks(STEP_FIELDS) {
-        look(&mut |_, at| drawn.extend(step.iter().filter_map(|&place| at(place))))?;
+        look(&mut |_, show| {
+            for &place in step {
+                if goes_on {
+                    goes_on = show(place).unwrap_or(true);
+                }
+            }
+        })?;
     }
-    Ok(drawn)
+    Ok(())
+}
+
+/// Goes through all places, and takes each as likely as places are wanted among those left.
+fn draw_in_order(
+    prng: &mut Prng,
+    wanted: u64,
+    len: u64,
+    mut look: impl FnMut(Draw<'_>) -> Done,
+) -> Done {
+    let (mut at, mut left, mut goes_on) = (0, wanted, true);
+    while left > 0 && at < len && goes_on {
+        look(&mut |_, show| {
+            let mut shown = 0;
+            while left > 0 && at < len && shown < STEP_FIELDS && goes_on {
+                if prng.below(len - at) < left {
+                    goes_on = show(at).unwrap_or(true);
+                    (left, shown) = (left - 1, shown + 1);
+                }
+                at += 1;
+            }
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(count: i64, len: u64) -> Vec<u64> {
+        let mut shown = vec![];
+        draw(&mut Prng::new(7), count, |look| {
+            look(len, &mut |at| {
+                shown.push(at);
+                Some(true)
+            });
+            Ok(())
+        })
+        .unwrap();
+        shown
+    }
+
+    /// Each place is as likely as every other, few or many of them, and comes once.
+    #[test]
+    fn draws_are_even() {
+        for (count, len) in [(1, 10), (3, 10), (6, 10), (10, 10), (99, 10), (-7, 10), (2, 0)] {
+            let wanted = if count < 0 { -count } else { count.min(len) } as usize;
+            let mut times = vec![0; len as usize];
+            let mut prng = Prng::new(7);
+            for _ in 0..20_000 {
+                let mut shown = vec![];
+                let look = |look: Draw<'_>| {
+                    look(len as u64, &mut |at| {
+                        shown.push(at as usize);
+                        Some(true)
+                    });
+                    Ok(())
+                };
+                draw(&mut prng, count, look).unwrap();
+                assert_eq!(shown.len(), wanted);
+                for &at in &shown {
+                    times[at] += 1;
+                }
+                shown.sort_unstable();
+                shown.dedup();
+                assert!(count < 0 || shown.len() == wanted, "{count}: {shown:?}");
+            }
+            let even = 20_000 * wanted / len.max(1) as usize;
+            assert!(times.iter().all(|&n: &usize| n.abs_diff(even) * 10 <= even), "{times:?}");
+        }
+        assert!(drawn(0, 10).is_empty());
+    }
+
+    #[test]
+    fn draws_end_where_no_more_are_wanted() {
+        for count in [-1_000_000, 3, 9_000] {
+            let mut shown = 0;
+            draw(&mut Prng::new(7), count, |look| {
+                look(10_000, &mut |_| {
+                    shown += 1;
+                    Some(shown < 3)
+                });
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(shown, 3);
+        }
+    }
 }

@@ -6,13 +6,14 @@
 //! others may then see half of it. One about several keys is carried out alone, unless it is about
 //! more than [`TOGETHER_MAX`] elements, which would keep all others waiting.
 
+use super::budget::{Budget, Growth};
 use super::hash_steps::{Trace, step_end};
 use super::string::room;
 use super::{Call, Done, Failure};
-use crate::collection::{self, FLAT_MAX, Held, OnItsWay, STEP_ELEMENTS, Shape, View, flat};
+use crate::collection::{self, FLAT_MAX, Held, STEP_ELEMENTS, Shape, View, flat};
 use crate::notify;
 use crate::value::WRONG_TYPE;
-use store::{Change, Item, Key};
+use store::{Change, Item, Key, Tree};
 
 /// Shows the collection of a key to `f`, an empty one where there is no key.
 pub(super) fn look<S: Shape, R>(
@@ -71,20 +72,28 @@ pub(super) fn change<S: Shape, R>(
     Ok(result)
 }
 
+/// Whether an element at an argument makes a collection larger.
+pub(super) type IsNew<'c> = &'c dyn Fn(View<'_>, usize) -> bool;
+
 /// Lets `f` change the collection at argument 1 for each of the elements from argument `first` on,
-/// each so many; it says whether it did. Between steps of some elements others may come.
+/// each so many; it says whether it did. Between steps of some elements others may come. Where
+/// `is_new` tells which elements come to the others, all of them fit, or nothing is done.
 pub(super) fn change_each<S: Shape>(
     call: &Call<'_>,
     first: usize,
     each: usize,
+    is_new: Option<IsNew<'_>>,
     mut f: impl FnMut(&mut Held<'_, '_, '_>, usize) -> Result<bool, Failure>,
 ) -> Done {
     let (mut at, key) = (first, call.key_at(1));
+    let growth = is_new.map(|is_new| (Growth::of(call, &key, first, each, S::COPIES), is_new));
     while at < call.args.len() {
         let end = step_end(call, at, each);
-        let bytes = (at..end).map(|at| call.arg(at).len()).sum();
-        room(call, &key, bytes).check(0, bytes)?;
         change::<S, ()>(call, &key, at == first, |held| {
+            if let Some((growth, is_new)) = growth.as_ref().filter(|_| at == first) {
+                let counts = |at| is_new(held.view(), at);
+                growth.check(call, counts, |growth| held.check_growth(growth))?;
+            }
             let mut changed = false;
             for at in (at..end).step_by(each) {
                 changed |= f(held, at)?;
@@ -104,7 +113,7 @@ pub(super) fn remove_each<S: Shape>(
     remove: impl Fn(&mut Held<'_, '_, '_>, &[u8]) -> bool,
 ) -> Done {
     let mut removed = 0;
-    change_each::<S>(call, 2, 1, |held, at| {
+    change_each::<S>(call, 2, 1, None, |held, at| {
         let is_removed = remove(held, call.arg(at));
         removed += i64::from(is_removed);
         Ok(is_removed)
@@ -141,19 +150,19 @@ pub(super) fn reply_len<S: Shape>(call: &mut Call<'_>) -> Done {
 }
 
 /// Shows so many bodies of a key's collection behind so many, step by step, backwards from there if
-/// that is wanted.
+/// that is wanted, until `visit` has seen enough.
 pub(super) fn walk<S: Shape>(
     call: &Call<'_>,
     key: &Key<'_>,
     (from, count, back): (u64, u64, bool),
-    mut visit: impl FnMut(&[u8]),
+    mut visit: impl FnMut(&[u8]) -> bool,
 ) -> Done {
-    let (mut at, mut left, mut trace) = (from, count, Trace::Read);
+    let (mut at, mut left, mut trace, mut goes_on) = (from, count, Trace::Read, true);
     loop {
         let most = left.min(STEP_ELEMENTS as u64);
         let mut show = |body: &[u8]| {
-            visit(body);
-            true
+            goes_on = visit(body);
+            goes_on
         };
         let shown = look::<S, _>(call, key, trace, |view| {
             if back {
@@ -163,7 +172,7 @@ pub(super) fn walk<S: Shape>(
             }
         })?;
         left -= shown;
-        if shown == 0 || left == 0 || back && at < shown {
+        if shown == 0 || left == 0 || back && at < shown || !goes_on {
             return Ok(());
         }
         at = if back { at - shown } else { at + shown };
@@ -171,10 +180,21 @@ pub(super) fn walk<S: Shape>(
     }
 }
 
-/// Every body of a key's collection.
-pub(super) fn all<S: Shape>(call: &Call<'_>, key: &Key<'_>) -> Result<Vec<Vec<u8>>, Failure> {
+/// Every body of a key's collection, as far as the budget reaches.
+pub(super) fn all<S: Shape>(
+    call: &Call<'_>,
+    key: &Key<'_>,
+    budget: &mut Budget,
+) -> Result<Vec<Vec<u8>>, Failure> {
     let mut bodies = vec![];
-    walk::<S>(call, key, (0, u64::MAX, false), |body| bodies.push(body.to_vec()))?;
+    walk::<S>(call, key, (0, u64::MAX, false), |body| {
+        let takes = budget.takes(body.len());
+        if takes {
+            bodies.push(body.to_vec());
+        }
+        takes
+    })?;
+    budget.check()?;
     Ok(bodies)
 }
 
@@ -203,9 +223,10 @@ pub(super) fn replace<S: Shape>(
         let change = Change::Set { value: value.into(), kind: S::KIND, expires: None };
         store.update(&key, call.now, |_| (change, ()))?;
     } else {
-        let mut loose = store.loose(&key);
-        let mut grows = OnItsWay { loose: &mut loose, key: &key, now: call.now };
-        bodies.iter().try_for_each(|body| S::add(&mut grows, body))?;
+        // Once it is made it is known what it takes: what will be refused makes nobody leave.
+        let mut tree = Tree::default();
+        bodies.iter().try_for_each(|body| S::add(&mut tree, body))?;
+        let mut loose = store.pay_for(&key, tree, call.now)?;
         store.attach(&key, &mut loose, (S::KIND, &[], None), true, call.now)?;
     }
     call.signal_ready(&key);

@@ -5,7 +5,7 @@ use super::flag::{
     ALLOW_BUSY, CARRIES, DENY_OOM, MAY_REPLICATE, NO_SCRIPT, READ, UNPAUSED, UNTRACED, WRITE,
 };
 use super::script::count_of_keys;
-use super::{Call, Command, Databases, Done, Failure};
+use super::{Call, Command, Databases, Done, Failure, wrong_arguments};
 use crate::glob;
 use crate::script::Library;
 
@@ -108,9 +108,7 @@ fn delete(call: &mut Call<'_>) -> Done {
 
 fn flush(call: &mut Call<'_>) -> Done {
     if call.args.len() > 3 {
-        return Err(Failure::err(
-            "unknown subcommand or wrong number of arguments for 'FLUSH'. Try FUNCTION HELP.",
-        ));
+        return Err(wrong_arguments(call));
     }
     if call.args.len() == 3 && !call.is(2, "sync") && !call.is(2, "async") {
         return Err(Failure::err("FUNCTION FLUSH only supports SYNC|ASYNC option"));
@@ -252,10 +250,13 @@ fn read_dump(bytes: &[u8]) -> Option<Vec<&[u8]>> {
 
 /// `FUNCTION RESTORE dump [FLUSH|APPEND|REPLACE]`.
 fn restore(call: &mut Call<'_>) -> Done {
+    if call.args.len() > 4 {
+        return Err(wrong_arguments(call));
+    }
     let libraries = read_dump(call.arg(2)).ok_or(BAD_DUMP)?;
     let replaces = call.is(3, "replace");
     let is_known = replaces || call.is(3, "append") || call.is(3, "flush");
-    if call.args.len() > 4 || call.args.len() == 4 && !is_known {
+    if call.args.len() == 4 && !is_known {
         return Err(Failure::err(
             "Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.",
         ));

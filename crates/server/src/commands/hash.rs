@@ -7,7 +7,7 @@ use super::hash_steps::{Trace, change, change_each, look, look_each, walk};
 use super::scan_options::ScanOptions;
 use super::{Call, Command, Done, Failure, ONE_KEY, access, wrong_number};
 use crate::decimal::Decimal;
-use crate::hash::{Field, STEP_FIELDS};
+use crate::hash::Field;
 use crate::notify;
 use wire::resp::{Encoder, parse_integer};
 
@@ -185,53 +185,48 @@ fn hget(call: &mut Call<'_>) -> Done {
 }
 
 fn hmget(call: &mut Call<'_>) -> Done {
-    let (now_ms, mut values) = (call.now.unix_ms, vec![]);
-    let mut out = Encoder::new(&mut values, call.out.protocol());
-    look_each(call, Trace::Read, 2, 1, |hash, at| match hash.find(call.arg(at), now_ms) {
-        Some((value, _)) => out.bulk(value),
-        None => out.null(),
-    })?;
+    let now_ms = call.now.unix_ms;
     call.out.array(call.args.len() - 2);
-    call.out.raw(&values);
-    Ok(())
+    call.write(|call, out| {
+        look_each(call, Trace::Read, 2, 1, |hash, at| match hash.find(call.arg(at), now_ms) {
+            Some((value, _)) => out.bulk(value),
+            None => out.null(),
+        })
+    })
 }
 
-/// The replies of `show` to every field one after the other, and how many fields there are.
-fn all(
-    call: &Call<'_>,
+/// Replies with what `show` writes of every field, as a map or as an array: how many there are is
+/// known behind them.
+fn reply_all(
+    call: &mut Call<'_>,
+    is_map: bool,
     show: impl Fn(&mut Encoder<'_>, Field<'_>),
-) -> Result<(Vec<u8>, usize), Failure> {
-    let (mut replies, mut count) = (vec![], 0);
-    let mut out = Encoder::new(&mut replies, call.out.protocol());
-    walk(call, Trace::Read, |field| {
-        count += 1;
-        show(&mut out, field);
+) -> Done {
+    let (mark, mut count) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        walk(call, Trace::Read, |field| {
+            count += 1;
+            show(out, field);
+            !out.is_over()
+        })
     })?;
-    Ok((replies, count))
+    call.out.before(mark, |out| if is_map { out.map(count) } else { out.array(count) });
+    Ok(())
 }
 
 fn hgetall(call: &mut Call<'_>) -> Done {
-    let (replies, count) = all(call, |out, (name, value, _)| {
+    reply_all(call, true, |out, (name, value, _)| {
         out.bulk(name);
         out.bulk(value);
-    })?;
-    call.out.map(count);
-    call.out.raw(&replies);
-    Ok(())
+    })
 }
 
 fn hkeys(call: &mut Call<'_>) -> Done {
-    let (replies, count) = all(call, |out, (name, ..)| out.bulk(name))?;
-    call.out.array(count);
-    call.out.raw(&replies);
-    Ok(())
+    reply_all(call, false, |out, (name, ..)| out.bulk(name))
 }
 
 fn hvals(call: &mut Call<'_>) -> Done {
-    let (replies, count) = all(call, |out, (_, value, _)| out.bulk(value))?;
-    call.out.array(count);
-    call.out.raw(&replies);
-    Ok(())
+    reply_all(call, false, |out, (_, value, _)| out.bulk(value))
 }
 
 fn hlen(call: &mut Call<'_>) -> Done {
@@ -260,28 +255,20 @@ fn hstrlen(call: &mut Call<'_>) -> Done {
 /// Of a hash in one piece all fields in one reply, as Redis does.
 fn hscan(call: &mut Call<'_>) -> Done {
     let options = ScanOptions::of(call, Some("novalues"))?;
-    let (now_ms, mut left) = (call.now.unix_ms, options.count);
-    let (mut replies, mut count) = (vec![], 0);
-    let mut out = Encoder::new(&mut replies, call.out.protocol());
-    let mut next = options.from;
-    while let Some(from) = next.filter(|_| left > 0) {
-        let most = left.min(STEP_FIELDS);
-        next = look(call, Trace::None, |hash| {
+    let now_ms = call.now.unix_ms;
+    options.reply(call, |call, out, from, most, count| {
+        look(call, Trace::None, |hash| {
             hash.walk(from, most, now_ms, |(name, value, _)| {
-                left = left.saturating_sub(1);
+                count.looked += 1;
                 if options.wants(name) {
                     out.bulk(name);
+                    count.shown += 1;
                     if !options.no_values {
                         out.bulk(value);
+                        count.shown += 1;
                     }
-                    count += 1;
                 }
             })
-        })?;
-    }
-    call.out.array(2);
-    call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
-    call.out.array(if options.no_values { count } else { 2 * count });
-    call.out.raw(&replies);
-    Ok(())
+        })
+    })
 }

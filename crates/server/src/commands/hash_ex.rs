@@ -4,8 +4,8 @@
 use super::flag::{DENY_OOM, FAST, WRITE};
 use super::hash_life::first_field;
 use super::hash_steps::{Trace, change, change_each, is_one_step, look, look_each};
-use super::life::{Life, ends};
-use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access};
+use super::life::{Life, check_field, ends};
+use super::{Call, Command, Done, Failure, ONE_KEY, OVERFLOW, SYNTAX, access};
 use crate::hash::Hash;
 use crate::notify;
 
@@ -63,7 +63,10 @@ fn options(call: &Call<'_>, command: &str, keep: (&str, Then)) -> Result<Options
     while !call.is(found.fields_at, "fields") && found.fields_at < call.args.len() {
         let at = found.fields_at;
         let then = match (Life::named(call.arg(at)), call.args.get(at + 1)) {
-            (Some(life), Some(value)) => Some(ends(life, value, call.now.unix_ms, command)?),
+            (Some(life), Some(value)) => {
+                let at = ends(life, value, call.now.unix_ms, command)?;
+                Some(check_field(at as i64, command)? as u64)
+            }
             _ => None,
         };
         let words = [("fnx", Only::IfNone), ("fxx", Only::IfAll)];
@@ -94,22 +97,24 @@ fn read(
     changes: bool,
     then: impl Fn(&mut Hash<'_, '_, '_>, &[u8]) -> Done,
 ) -> Result<bool, Failure> {
-    let mut values = vec![];
-    change_each(call, first, 1, |hash, at| {
-        let value = hash.get(call.arg(at)).map(|(value, _)| value.to_vec());
-        let found = value.is_some();
-        values.push(value);
-        then(hash, call.arg(at))?;
-        Ok(changes && found)
+    call.out.array(call.args.len() - first);
+    let mut any = false;
+    call.write(|call, out| {
+        change_each(call, first, 1, |hash, at| {
+            if out.is_over() {
+                return Err(OVERFLOW.into());
+            }
+            let value = hash.get(call.arg(at)).map(|(value, _)| out.bulk(value));
+            let found = value.is_some();
+            if !found {
+                out.null();
+            }
+            any |= found;
+            then(hash, call.arg(at))?;
+            Ok(changes && found)
+        })
     })?;
-    call.out.array(values.len());
-    for value in &values {
-        match value {
-            Some(value) => call.out.bulk(value),
-            None => call.out.null(),
-        }
-    }
-    Ok(values.iter().any(Option::is_some))
+    Ok(any)
 }
 
 fn hgetdel(call: &mut Call<'_>) -> Done {

@@ -2,7 +2,7 @@
 
 use super::flag::{FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, change_each, look_each};
-use super::life::{Conditions, moment};
+use super::life::{Conditions, check_field, moment};
 use super::{Call, Command, Done, Failure, ONE_KEY, access};
 use crate::notify;
 use wire::resp::parse_integer;
@@ -73,7 +73,7 @@ fn set_lives(call: &mut Call<'_>, scale: i64, relative: bool, name: &str) -> Don
     if number < 0 {
         return Err("ERR invalid expire time, must be >= 0".into());
     }
-    let at = moment(number, scale, relative, now_ms, name)?;
+    let at = check_field(moment(number, scale, relative, now_ms, name)?, name)?;
     let mut conditions = Conditions::default();
     let fields_at = if conditions.add(call.arg(3)) { 4 } else { 3 };
     let first = first_field(call, fields_at, 1)?;

@@ -4,7 +4,7 @@
 //! lets go after [`STEP_FIELDS`] of them or [`STEP_BYTES`]: others may then see half of it, and
 //! what they write meanwhile is overwritten or not as if it had been written before or after.
 
-use super::string::room;
+use super::budget::Growth;
 use super::{Call, Done, Failure};
 use crate::hash::{self, Field, Hash, STEP_BYTES, STEP_FIELDS, View};
 use crate::value::WRONG_TYPE;
@@ -55,7 +55,8 @@ pub(super) fn is_one_step(call: &Call<'_>, first: usize, each: usize) -> bool {
 }
 
 /// Lets `f` change the hash at argument 1 for each of the fields from argument `first` on, each so
-/// many; it says whether it did. Between steps of some fields others may come.
+/// many; it says whether it did. Between steps of some fields others may come. Where fields have
+/// values, as `each` tells, all of them fit, or nothing is done.
 pub(super) fn change_each(
     call: &Call<'_>,
     first: usize,
@@ -63,11 +64,17 @@ pub(super) fn change_each(
     mut f: impl FnMut(&mut Hash<'_, '_, '_>, usize) -> Result<bool, Failure>,
 ) -> Done {
     let mut at = first;
+    let growth = (each > 1).then(|| Growth::of(call, &call.key_at(1), first, each, 1));
     while at < call.args.len() {
         let end = step_end(call, at, each);
-        let bytes = (at..end).map(|at| call.arg(at).len()).sum();
-        room(call, &call.key_at(1), bytes).check(0, bytes)?;
         step(call, at == first, |hash| {
+            if let Some(growth) = growth.as_ref().filter(|_| at == first) {
+                let is_longer = |at| {
+                    let old = hash.get(call.arg(at)).map(|(value, _)| value.len());
+                    old.is_none_or(|old| old < call.arg(at + 1).len())
+                };
+                growth.check(call, is_longer, |growth| hash.check_growth(growth))?;
+            }
             let mut changed = false;
             for at in (at..end).step_by(each) {
                 changed |= f(hash, at)?;
@@ -147,12 +154,19 @@ pub(super) fn look_each(
     Ok(())
 }
 
-/// Shows every field of the hash at argument 1, step by step.
-pub(super) fn walk(call: &Call<'_>, mut trace: Trace, mut visit: impl FnMut(Field<'_>)) -> Done {
-    let mut next = Some(0);
-    while let Some(from) = next {
+/// Shows every field of the hash at argument 1, step by step; after a step in which `visit` has
+/// seen enough none more.
+pub(super) fn walk(
+    call: &Call<'_>,
+    mut trace: Trace,
+    mut visit: impl FnMut(Field<'_>) -> bool,
+) -> Done {
+    let (mut next, mut goes_on) = (Some(0), true);
+    while let Some(from) = next.filter(|_| goes_on) {
         let now_ms = call.now.unix_ms;
-        next = look(call, trace, |view| view.walk(from, STEP_FIELDS, now_ms, &mut visit))?;
+        next = look(call, trace, |view| {
+            view.walk(from, STEP_FIELDS, now_ms, |field| goes_on &= visit(field))
+        })?;
         trace = Trace::None;
     }
     Ok(())

@@ -243,11 +243,12 @@ fn persistence(call: &Call<'_>, out: &mut Fields) {
     out.add("async_loading", u8::from(call.shared.warm.is_restoring()));
     out.add("rdb_changes_since_last_save", 0);
     out.add("rdb_bgsave_in_progress", 0);
-    out.add("rdb_last_save_time", call.shared.started_unix);
-    out.add("rdb_last_bgsave_status", "ok");
+    let warm = &call.shared.warm;
+    out.add("rdb_last_save_time", warm.saved_at().unwrap_or(call.shared.started_unix));
+    out.add("rdb_last_bgsave_status", if warm.is_failing() { "err" } else { "ok" });
     out.add("rdb_last_bgsave_time_sec", -1);
     out.add("rdb_current_bgsave_time_sec", -1);
-    out.add("rdb_last_load_keys_loaded", call.shared.warm.restored());
+    out.add("rdb_last_load_keys_loaded", warm.restored());
     out.add("aof_enabled", 0);
     out.add("aof_rewrite_in_progress", 0);
     out.add("aof_rewrite_scheduled", 0);
@@ -255,9 +256,10 @@ fn persistence(call: &Call<'_>, out: &mut Fields) {
     out.add("aof_last_write_status", "ok");
     out.add("aof_last_rewrite_time_sec", -1);
     out.add("aof_current_rewrite_time_sec", -1);
+    out.add("rdb_saves", warm.saves().0);
     absent(
         out,
-        "aof_rewrites aof_last_cow_size rdb_saves rdb_last_cow_size rdb_last_load_keys_expired \
+        "aof_rewrites aof_last_cow_size rdb_last_cow_size rdb_last_load_keys_expired \
          current_cow_size current_save_keys_processed \
          current_save_keys_total module_fork_in_progress module_fork_last_cow_size",
     );

@@ -1,9 +1,11 @@
 //! Commands that describe the server's commands, and say that it has no modules.
 
+use super::command::Places;
 use super::flag::{self, ADMIN, NO_SCRIPT};
 use super::{Call, Command, Done, Failure, SYNTAX, all, find, get};
 use crate::acl::category;
 use crate::glob;
+use wire::resp::parse_integer;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -234,9 +236,26 @@ fn with_keys<'a>(call: &Call<'a>) -> Result<(&'static Command, Vec<&'a [u8]>), F
     Ok((command, args))
 }
 
+/// Where the keys of a call stand, if its arguments are possible. A script may have none.
+fn places_of(command: &Command, args: &[&[u8]]) -> Result<Places, Failure> {
+    let count = command.keys.count;
+    if count > 0 {
+        let most = args.len().saturating_sub(count + 1) as i64;
+        let told = args.get(count).copied().and_then(parse_integer);
+        let is_possible = told.is_some_and(|told| (1..=most).contains(&told));
+        if !is_possible && !command.has(flag::CARRIES) {
+            return Err("ERR Invalid arguments specified for command".into());
+        }
+        if !is_possible {
+            return Ok(command.key_places(0, |_| None));
+        }
+    }
+    Ok(command.key_places(args.len(), |at| args.get(at).copied()))
+}
+
 fn getkeys(call: &mut Call<'_>) -> Done {
     let (command, args) = with_keys(call)?;
-    let keys = command.key_places(args.len(), |at| args.get(at).copied());
+    let keys = places_of(command, &args)?;
     call.out.array(keys.len());
     for at in keys {
         call.out.bulk(args[at]);
@@ -246,7 +265,7 @@ fn getkeys(call: &mut Call<'_>) -> Done {
 
 fn getkeysandflags(call: &mut Call<'_>) -> Done {
     let (command, args) = with_keys(call)?;
-    let keys = command.key_places(args.len(), |at| args.get(at).copied());
+    let keys = places_of(command, &args)?;
     call.out.array(keys.len());
     for at in keys {
         let access = command.access_at(&args, at);

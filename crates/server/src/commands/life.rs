@@ -54,6 +54,14 @@ pub(super) fn moment(
     at.ok_or_else(|| invalid(command))
 }
 
+/// The last end of a field's life, in Unix milliseconds, as Redis has it.
+const FIELD_ENDS_MAX: i64 = (1 << 46) - 1;
+
+/// Refuses a field's life that ends too late.
+pub(super) fn check_field(ends: i64, command: &str) -> Result<i64, Failure> {
+    if ends <= FIELD_ENDS_MAX { Ok(ends) } else { Err(invalid(command)) }
+}
+
 /// When EXPIRE and its kin may change a life.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a word of the command")]

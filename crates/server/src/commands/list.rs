@@ -1,5 +1,6 @@
 //! Lists: elements put in and taken out at either end, asked for and changed by position.
 
+use super::budget::Growth;
 use super::elements::{change, count_at, len, look, reply_len, walk};
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::{Trace, step_end};
@@ -99,13 +100,15 @@ impl End {
 
 fn push(call: &mut Call<'_>, end: End, makes: bool) -> Done {
     let (key, mut at, mut count) = (call.key_at(1), 2, 0);
+    let growth = Growth::of(call, &key, 2, 1, 1);
     while at < call.args.len() {
         let until = step_end(call, at, 1);
-        let bytes = (at..until).map(|at| call.arg(at).len()).sum();
-        room(call, &key, bytes).check(0, bytes)?;
         count = change::<List, _>(call, &key, at == 2, |held| {
             if !makes && held.view().len::<List>() == 0 {
                 return Ok((false, 0));
+            }
+            if at == 2 {
+                growth.check(call, |_| true, |growth| held.check_growth(growth))?;
             }
             for at in at..until {
                 list::insert(held, end.position(), call.arg(at))?;
@@ -121,26 +124,27 @@ fn push(call: &mut Call<'_>, end: End, makes: bool) -> Done {
     Ok(())
 }
 
-/// Takes so many elements out at an end, a step of them at a time. How many they were.
+/// Takes so many elements out at an end, a step of them at a time, until `visit` has seen enough.
+/// How many they were.
 pub(super) fn take(
     call: &Call<'_>,
     key: &Key<'_>,
     (end, count): (End, u64),
-    mut visit: impl FnMut(&[u8]),
+    mut visit: impl FnMut(&[u8]) -> bool,
 ) -> Result<u64, Failure> {
-    let mut taken = 0;
-    while taken < count {
+    let (mut taken, mut goes_on) = (0, true);
+    while taken < count && goes_on {
         let step = (count - taken).min(STEP_ELEMENTS as u64);
         let these = change::<List, _>(call, key, taken == 0, |held| {
             let len = held.view().len::<List>();
             if step == 1 {
                 let at = if end == End::Left { 0 } else { len.saturating_sub(1) };
-                let is_gone = held.remove_at::<List>(at, &mut visit);
+                let is_gone = held.remove_at::<List>(at, |element| goes_on = visit(element));
                 return Ok((is_gone, u64::from(is_gone)));
             }
             let mut show = |element: &[u8]| {
-                visit(element);
-                true
+                goes_on = visit(element);
+                goes_on
             };
             let view = held.view();
             let these = if end == End::Left {
@@ -166,6 +170,14 @@ pub(super) fn take(
     Ok(taken)
 }
 
+/// Writes each element that is shown, until there are too many for a reply.
+pub(super) fn shows(out: &mut Encoder<'_>) -> impl FnMut(&[u8]) -> bool {
+    |element| {
+        out.bulk(element);
+        !out.is_over()
+    }
+}
+
 fn pop(call: &mut Call<'_>, end: End) -> Done {
     let count = match call.args.len() {
         2 => None,
@@ -182,16 +194,14 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
         }
         return Ok(());
     }
-    let mut replies = call.take_scratch();
-    let mut out = Encoder::new(&mut replies, call.out.protocol());
-    let taken = take(call, &key, (end, count.unwrap_or(1)), |element| out.bulk(element))?;
+    let mark = call.out.mark();
+    let taken = call.write(|call, out| take(call, &key, (end, count.unwrap_or(1)), shows(out)))?;
     match (taken, count) {
         (0, None) => call.out.null(),
         (0, Some(_)) => call.out.null_array(),
         (_, None) => {}
-        (_, Some(_)) => call.out.array(taken as usize),
+        (_, Some(_)) => call.out.before(mark, |out| out.array(taken as usize)),
     }
-    call.reply_scratch(replies);
     Ok(())
 }
 
@@ -231,14 +241,15 @@ fn lindex(call: &mut Call<'_>) -> Done {
 fn lrange(call: &mut Call<'_>) -> Done {
     let (start, stop, key) = (call.integer(2)?, call.integer(3)?, call.key_at(1));
     let (from, count) = range(start, stop, len::<List>(call, &key)?);
-    let (mut replies, mut shown) = (call.take_scratch(), 0);
-    let mut out = Encoder::new(&mut replies, call.out.protocol());
-    walk::<List>(call, &key, (from, count, false), |element| {
-        out.bulk(element);
-        shown += 1;
+    let (mark, mut shown) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        walk::<List>(call, &key, (from, count, false), |element| {
+            out.bulk(element);
+            shown += 1;
+            !out.is_over()
+        })
     })?;
-    call.out.array(shown);
-    call.reply_scratch(replies);
+    call.out.before(mark, |out| out.array(shown));
     Ok(())
 }
 

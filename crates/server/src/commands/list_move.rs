@@ -1,13 +1,14 @@
 //! Lists: elements that go from one to another, and the first of several lists that has any.
 
-use super::elements::{change, key_count, len, together};
+use super::elements::{change, key_count, len, look, together};
 use super::flag::{DENY_OOM, WRITE};
-use super::list::{End, take};
+use super::hash_steps::Trace;
+use super::list::{End, shows, take};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
 use crate::collection::list::{self, List};
 use crate::notify;
 use std::ops::Range;
-use wire::resp::{Encoder, parse_integer};
+use wire::resp::parse_integer;
 
 /// Source and destination.
 pub(super) const TWO_KEYS: Keys = Keys::new(1, 2, 1);
@@ -35,7 +36,7 @@ pub(super) fn move_access(_: &[&[u8]], at: usize) -> Access {
 }
 
 /// Takes an element from an end of the list at argument 1 to an end of that at argument 2; none
-/// where there is none.
+/// where there is none. No other worker may come between.
 pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8>>, Failure> {
     let (source, destination) = (call.key_at(1), call.key_at(2));
     if len::<List>(call, &source)? == 0 {
@@ -44,19 +45,17 @@ pub(super) fn carry(call: &Call<'_>, from: End, to: End) -> Result<Option<Vec<u8
     // Before anything is taken: the destination is a list or nothing.
     len::<List>(call, &destination)?;
     let mut element = None;
-    take(call, &source, (from, 1), |taken| element = Some(taken.to_vec()))?;
+    look::<List, _>(call, &source, Trace::None, |view| {
+        let at = if from == End::Left { 0 } else { view.len::<List>().saturating_sub(1) };
+        element = view.at::<List>(at).map(<[u8]>::to_vec);
+    })?;
     let Some(element) = element else { return Ok(None) };
-    let put = |key, end: End| {
-        change::<List, _>(call, key, true, |held| {
-            list::insert(held, end.position(), &element)?;
-            Ok((true, ()))
-        })
-    };
-    if let Err(failure) = put(&destination, to) {
-        // What finds no room stays where it was.
-        put(&source, from)?;
-        return Err(failure);
-    }
+    // First there, then no more here: what finds no room stays where it was.
+    change::<List, _>(call, &destination, true, |held| {
+        list::insert(held, to.position(), &element)?;
+        Ok((true, ()))
+    })?;
+    take(call, &source, (from, 1), |_| true)?;
     call.event(notify::LIST, to.events().0, call.arg(2));
     Ok(Some(element))
 }
@@ -104,14 +103,15 @@ pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure>
 
 fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
     for place in keys {
-        let mut replies = vec![];
-        let mut out = Encoder::new(&mut replies, call.out.protocol());
-        let taken = take(call, &call.key_at(place), (end, count), |element| out.bulk(element))?;
+        let (mark, name) = (call.out.mark(), call.arg(place));
+        let taken =
+            call.write(|call, out| take(call, &call.key_at(place), (end, count), shows(out)))?;
         if taken > 0 {
-            call.out.array(2);
-            call.out.bulk(call.arg(place));
-            call.out.array(taken as usize);
-            call.out.raw(&replies);
+            call.out.before(mark, |out| {
+                out.array(2);
+                out.bulk(name);
+                out.array(taken as usize);
+            });
             return Ok(true);
         }
     }

@@ -16,6 +16,7 @@ mod admin;
 mod bitfield;
 mod bits;
 mod blocking;
+mod budget;
 mod client;
 mod client_filter;
 mod cluster;
@@ -65,6 +66,7 @@ mod zset_range;
 pub use about::{About, about};
 pub(crate) use absent::is_absent;
 pub(crate) use blocking::run_again;
+pub(crate) use cluster::redirect;
 use command::{ALL_KEYS, Handler, KEY_VALUES, NO_KEY, ONE_KEY};
 pub(crate) use command::{Access, Channels, Command, Databases, Keys, access, flag};
 pub(crate) use info::REDIS_VERSION;
@@ -175,10 +177,9 @@ pub(crate) type Done = Result<(), Failure>;
 pub(crate) const SYNTAX: &str = "ERR syntax error";
 pub(crate) const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 pub(crate) const NO_AUTH: &str = "NOAUTH Authentication required.";
+/// More is put together for a reply than its client may make the server hold: it is ended.
+pub(crate) const OVERFLOW: &str = "ERR the reply is above client-output-buffer-limit";
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
-
-/// Bytes of scratch that a client keeps between commands.
-const SCRATCH_MAX: usize = 4 << 10;
 
 /// A command being carried out.
 #[derive(Debug)]
@@ -240,18 +241,15 @@ impl<'a> Call<'a> {
         self.key(self.arg(at))
     }
 
-    /// Where a reply is put together whose length is said before it.
-    pub(crate) fn take_scratch(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.session.scratch)
-    }
-
-    /// Replies with what was put together, and keeps its place for the next.
-    pub(crate) fn reply_scratch(&mut self, mut scratch: Vec<u8>) {
-        self.out.raw(&scratch);
-        if scratch.capacity() <= SCRATCH_MAX {
-            scratch.clear();
-            self.session.scratch = scratch;
-        }
+    /// Lets `f` write a part of the reply while it looks at the call, which has no reply meanwhile.
+    pub(crate) fn write<R>(
+        &mut self,
+        f: impl FnOnce(&Self, &mut Encoder<'_>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let mut buffer = self.out.take();
+        let result = f(self, &mut self.out.like(&mut buffer));
+        self.out.put_back(buffer);
+        result
     }
 
     /// Replies OK.
@@ -451,19 +449,28 @@ pub(crate) fn refuse_busy(call: &mut Call<'_>, counters: &stats::Worker) -> bool
     refuses
 }
 
-/// Carries out a command that may take long, and keeps it in the slow log if it did.
+/// Carries out a command that may take long.
 #[inline(never)]
 fn run_watched(call: &mut Call<'_>, command: &Command) -> Done {
+    let (result, micros) = run_timed(call, command);
+    call.session.timed_alone_us += micros;
+    call.session.timed_alone += 1;
+    result
+}
+
+/// Carries out a command, and keeps it in the slow log if it took long: one that waits when it
+/// ends, and of EXEC those within. How long it took, in microseconds.
+fn run_timed(call: &mut Call<'_>, command: &Command) -> (Done, u64) {
     let before = call.shared.clock.micros();
     let result = (command.run)(call);
     let micros = call.shared.clock.micros().0 - before.0;
-    call.session.timed_alone_us += micros;
-    call.session.timed_alone += 1;
-    if call.view.settings.is_slow(micros) {
+    if let Some(wait) = &mut call.session.blocked {
+        wait.took_us += micros;
+    } else if call.view.settings.is_slow(micros) && !command.has(flag::ABORTS) {
         let args: Vec<&[u8]> = call.args.iter_from(0).collect();
         note_slow(call.shared, call.view, &call.session.client, &args, micros, 1);
     }
-    result
+    (result, micros)
 }
 
 /// Keeps a command in the slow log if it took long, alone or as the largest of `together`.
@@ -523,6 +530,9 @@ pub(crate) fn note_keys(call: &Call<'_>, counters: &stats::Worker, number: u16) 
 #[cold]
 fn fail(call: &mut Call<'_>, mark: usize, failure: &Failure) {
     call.shared.stats.error(failure.text());
+    if failure.text() == OVERFLOW.as_bytes() {
+        call.session.overflow();
+    }
     call.out.rewind(mark);
     call.out.error(failure.text());
 }
@@ -576,7 +586,9 @@ impl Refused {
             )),
             Self::InMulti(_) => "ERR Command not allowed inside a transaction".into(),
             Self::Busy(_) => BUSY.into(),
-            Self::Elsewhere(_, elsewhere) => cluster::redirect(call, elsewhere),
+            Self::Elsewhere(_, elsewhere) => {
+                cluster::redirect(call.view, &call.session.client, elsewhere)
+            }
         }
     }
 }
@@ -616,13 +628,23 @@ fn resolve(call: &Call<'_>) -> Result<u16, Refused> {
 pub(crate) fn waits(call: &Call<'_>) -> bool {
     let Ok(number) = resolve(call) else { return false };
     let command = get(number);
-    let mut flags = command.flags;
+    let mut flags = paused_flags(call, command);
     if command.has(flag::ABORTS)
         && let Some(transaction) = &call.session.transaction
     {
         flags |= transaction.flags;
     }
     flags & flag::UNPAUSED == 0 && call.shared.pause.holds(flags & flag::PAUSED != 0)
+}
+
+/// The flags of a command, as a pause sees them: a script that says of itself that it does not
+/// write is none that does.
+fn paused_flags(call: &Call<'_>, command: &Command) -> u32 {
+    let is_paused = command.has(flag::CARRIES) && command.has(flag::MAY_REPLICATE);
+    if is_paused && call.shared.scripts.writes_nothing(call, command.name) {
+        return command.flags & !flag::PAUSED;
+    }
+    command.flags
 }
 
 /// Whether memory is so full that a command of `len` bytes may be refused: nothing makes room for
@@ -635,6 +657,14 @@ fn is_full(call: &Call<'_>, len: usize) -> bool {
 
 pub(crate) fn wrong_number(name: &str) -> Failure {
     Failure::err(&format!("wrong number of arguments for '{name}' command"))
+}
+
+/// A subcommand has more arguments than it knows of.
+fn wrong_arguments(call: &Call<'_>) -> Failure {
+    let (name, parent) = (call.text(1), call.text(0).to_ascii_uppercase());
+    Failure::err(&format!(
+        "unknown subcommand or wrong number of arguments for '{name}'. Try {parent} HELP."
+    ))
 }
 
 /// Names and arguments are repeated up to this many bytes.

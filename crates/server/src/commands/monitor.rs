@@ -22,6 +22,7 @@ use base::Filter;
 use base::penalty::of_class;
 use std::io::Write;
 use store::Item;
+use wire::resp::parse_double;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] =
@@ -45,8 +46,7 @@ fn monitor(call: &mut Call<'_>) -> Done {
     while at < call.args.len() {
         let value = call.args.get(at + 1).ok_or(SYNTAX)?;
         if wants == TRACE && call.is(at, "rate") {
-            let rate = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
-            let rate = rate.filter(|rate| *rate > 0.0 && *rate <= 1.0);
+            let rate = parse_double(value).filter(|rate| *rate > 0.0 && *rate <= 1.0);
             filter = Filter::with_rate(rate.ok_or("ERR the rate must be above 0 and up to 1")?);
         } else if !(wants == TRACE && call.is(at, "format") && call.is(at + 1, "csv")) {
             return Err(SYNTAX.into());
@@ -58,6 +58,15 @@ fn monitor(call: &mut Call<'_>) -> Done {
     client.monitors.store(true, std::sync::atomic::Ordering::Relaxed);
     call.session.watching = true;
     call.ok()
+}
+
+/// Shows nothing to the client any more.
+pub(super) fn stop(call: &mut Call<'_>) {
+    if std::mem::take(&mut call.session.watching) {
+        let client = &call.session.client;
+        client.monitors.store(false, std::sync::atomic::Ordering::Relaxed);
+        call.shared.monitors.leave(client.id);
+    }
 }
 
 /// Writes bytes as a quoted string.

@@ -1,7 +1,7 @@
 //! SUBSCRIBE, PUBLISH and their kin.
 
 use super::flag::{FAST, LISTENING, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, PUBSUB, SLOTTED, UNEVEN};
-use super::{Call, Channels, Command, Done, wrong_number};
+use super::{Call, Channels, Command, Done, wrong_arguments};
 use crate::pubsub::Kind;
 use std::sync::atomic::Ordering;
 
@@ -149,7 +149,14 @@ fn unsubscribe(call: &mut Call<'_>, kind: Kind) -> Done {
     Ok(())
 }
 
+/// Subscribers of other nodes would miss what is published, and nobody would notice.
+const ONE_NODE: &str = "ERR PUBLISH reaches no other node of this cluster, for they do not speak \
+    to each other: use SPUBLISH and SSUBSCRIBE, which go by slot";
+
 fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
+    if !sharded && call.view.cluster.as_ref().is_some_and(|cluster| cluster.nodes.len() > 1) {
+        return Err(ONE_NODE.into());
+    }
     let (channel, message) = (call.arg(1), call.arg(2));
     let mailboxes = &call.shared.mailboxes;
     let receivers = call.shared.pubsub.publish(mailboxes, channel, message, sharded, None);
@@ -159,7 +166,7 @@ fn publish(call: &mut Call<'_>, sharded: bool) -> Done {
 
 fn channels(call: &mut Call<'_>, kind: Kind) -> Done {
     if call.args.len() > 3 {
-        return Err(wrong_number("pubsub|channels"));
+        return Err(wrong_arguments(call));
     }
     let found = call.shared.pubsub.channels(kind, call.args.get(2));
     call.out.array(found.len());

@@ -130,7 +130,7 @@ fn copy_tree(
     }
     let known = |item: &Item<'_>| (item.charge().0 as usize, Beside::of(item));
     let Some((bytes, beside)) = store.peek(from, call.now, known) else { return Ok(false) };
-    room(call, to, bytes).check(0, bytes)?;
+    room(call, to, bytes).check_growth(bytes as u64)?;
     match collection::copied(store, from, to, call.now)? {
         Some(mut loose) => put_tree(call, to, &mut loose, &beside, replace),
         None => Ok(false),
@@ -147,6 +147,11 @@ fn move_tree(
     let (store, mut beside) = (&call.shared.store, Beside::default());
     if !replace && store.peek(to, call.now, |_| ()).is_some() {
         return Ok(false);
+    }
+    // Before it is taken: what finds no room stays, and makes nobody leave.
+    let bytes = store.peek(from, call.now, |item| item.charge().0 as usize).unwrap_or(0);
+    if from.tenant != to.tenant {
+        room(call, to, bytes).check_growth(bytes as u64)?;
     }
     let taken = store.detach(from, call.now, |item| {
         beside = Beside::of(item);

@@ -3,6 +3,7 @@
 //! The store walks tables by tenant; what a client sees is what its rules lead it to. Walks leave
 //! no trace on recency or models.
 
+use super::budget::Budget;
 use super::flag::{FAST, READ, WRITE};
 use super::{Call, Command, Databases, Done, Failure, NOT_AN_INTEGER, SYNTAX};
 use crate::{glob, value};
@@ -73,35 +74,39 @@ fn scan(call: &mut Call<'_>) -> Done {
         }
         at += 2;
     }
-    let mut found: Vec<Vec<u8>> = vec![];
+    let (mark, mut found) = (call.out.mark(), 0);
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(1 << 20);
-    let next = call.shared.store.scan(scope(call), cursor, count, call.now, |item| {
-        let fits = pattern.is_none_or(|pattern| glob::matches(pattern, item.key));
-        let name = || value::type_name(&item.item).as_bytes();
-        let is_wanted = kind.as_ref().is_none_or(|kind| kind == name());
-        if is_wanted && fits && sees(call, item) {
-            found.push(item.key.to_vec());
-        }
+    let next = call.write(|call, out| {
+        Ok(call.shared.store.scan(scope(call), cursor, count, call.now, |item| {
+            let fits = pattern.is_none_or(|pattern| glob::matches(pattern, item.key));
+            let name = || value::type_name(&item.item).as_bytes();
+            let is_wanted = kind.as_ref().is_none_or(|kind| kind == name());
+            if is_wanted && fits && sees(call, item) {
+                out.bulk(item.key);
+                found += 1;
+            }
+        }))
+    })?;
+    call.out.before(mark, |out| {
+        out.array(2);
+        out.bulk(next.to_string().as_bytes());
+        out.array(found);
     });
-    call.out.array(2);
-    call.out.bulk(next.to_string().as_bytes());
-    call.out.array(found.len());
-    for key in &found {
-        call.out.bulk(key);
-    }
     Ok(())
 }
 
 fn keys(call: &mut Call<'_>) -> Done {
     let pattern = call.arg(1);
     let mut found: Vec<Vec<u8>> = vec![];
-    let mut cursor = 0;
+    let (mut cursor, mut budget) = (0, Budget::reply(call));
     loop {
         cursor = call.shared.store.scan(scope(call), cursor, STEP, call.now, |item| {
-            if glob::matches(pattern, item.key) && sees(call, item) {
+            let is_found = glob::matches(pattern, item.key) && sees(call, item);
+            if is_found && budget.takes(item.key.len()) {
                 found.push(item.key.to_vec());
             }
         });
+        budget.check()?;
         if cursor == 0 {
             break;
         }

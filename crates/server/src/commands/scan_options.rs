@@ -1,8 +1,9 @@
 //! The options of HSCAN, SSCAN and ZSCAN: a cursor, a pattern, how many to look at.
 
-use super::{Call, Failure, NOT_AN_INTEGER, SYNTAX};
+use super::{Call, Done, Failure, NOT_AN_INTEGER, SYNTAX};
 use crate::glob;
-use wire::resp::parse_integer;
+use crate::hash::STEP_FIELDS;
+use wire::resp::{Encoder, parse_integer};
 
 /// What is looked at where nothing is said.
 const COUNT: usize = 10;
@@ -17,6 +18,13 @@ pub(super) struct ScanOptions<'a> {
     pub(super) pattern: Option<&'a [u8]>,
     /// Whether only names are wanted.
     pub(super) no_values: bool,
+}
+
+/// Elements that a walk has looked at, and replies that it has written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Count {
+    pub(super) looked: usize,
+    pub(super) shown: usize,
 }
 
 impl<'a> ScanOptions<'a> {
@@ -45,6 +53,38 @@ impl<'a> ScanOptions<'a> {
             at += 2;
         }
         Ok(found)
+    }
+
+    /// Walks by `step`, which writes the elements from a place on that are wanted, of so many, and
+    /// returns where to go on; until so many were looked at, or the reply is long enough.
+    pub(super) fn reply<'c>(
+        &self,
+        call: &mut Call<'c>,
+        mut step: impl FnMut(
+            &Call<'c>,
+            &mut Encoder<'_>,
+            u32,
+            usize,
+            &mut Count,
+        ) -> Result<Option<u32>, Failure>,
+    ) -> Done {
+        let (mark, mut next, mut count) = (call.out.mark(), self.from, Count::default());
+        call.write(|call, out| {
+            while let Some(from) = next
+                && count.looked < self.count
+                && !out.is_over()
+            {
+                let most = (self.count - count.looked).min(STEP_FIELDS);
+                next = step(call, out, from, most, &mut count)?;
+            }
+            Ok(())
+        })?;
+        call.out.before(mark, |out| {
+            out.array(2);
+            out.bulk(next.unwrap_or(0).to_string().as_bytes());
+            out.array(count.shown);
+        });
+        Ok(())
     }
 
     /// Whether an element of that name is wanted.

@@ -2,16 +2,16 @@
 
 use super::draw::{draw, prng};
 use super::elements::{
-    all, change, change_each, count_at, len, look, look_each, remove_each, reply_len,
+    change, change_each, count_at, len, look, look_each, remove_each, reply_len, walk,
 };
 use super::flag::{DENY_OOM, FAST, READ, UNTRACED, WRITE};
 use super::hash_steps::Trace;
+use super::list::shows;
 use super::scan_options::ScanOptions;
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access, wrong_number};
-use crate::collection::STEP_ELEMENTS;
 use crate::collection::set::{self, Set};
+use crate::collection::{STEP_ELEMENTS, View};
 use crate::notify;
-use wire::resp::Encoder;
 
 const GROUP: &str = "set";
 
@@ -65,7 +65,8 @@ fn smove_access(_: &[&[u8]], at: usize) -> Access {
 
 fn sadd(call: &mut Call<'_>) -> Done {
     let mut added = 0;
-    change_each::<Set>(call, 2, 1, |held, at| {
+    let is_new = |view: View<'_>, at| !set::contains(view, call.arg(at));
+    change_each::<Set>(call, 2, 1, Some(&is_new), |held, at| {
         let is_new = set::add(held, call.arg(at))?;
         added += i64::from(is_new);
         Ok(is_new)
@@ -114,14 +115,15 @@ fn move_member(call: &Call<'_>, member: &[u8]) -> Result<bool, Failure> {
     Ok(is_there)
 }
 
-/// Takes so many members out that are drawn at random, a step of them at a time.
-fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8])) -> Result<u64, Failure> {
-    let (key, mut chance, mut taken) = (call.key_at(1), prng(call), 0);
-    while taken < count {
+/// Takes so many members out that are drawn at random, a step of them at a time, until `visit` has
+/// seen enough.
+fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8]) -> bool) -> Result<u64, Failure> {
+    let (key, mut chance, mut taken, mut goes_on) = (call.key_at(1), prng(call), 0, true);
+    while taken < count && goes_on {
         let step = (count - taken).min(STEP_ELEMENTS as u64);
         let these = change::<Set, _>(call, &key, taken == 0, |held| {
             let mut these = 0;
-            while these < step {
+            while these < step && goes_on {
                 let (view, len) = (held.view(), held.view().len::<Set>());
                 if len == 0 {
                     break;
@@ -129,7 +131,7 @@ fn take(call: &Call<'_>, count: u64, mut visit: impl FnMut(&[u8])) -> Result<u64
                 let drawn = view.at::<Set>(chance.below(len)).map(<[u8]>::to_vec);
                 let Some(member) = drawn else { break };
                 set::remove(held, &member);
-                visit(&member);
+                goes_on = visit(&member);
                 these += 1;
             }
             Ok((these > 0, these))
@@ -150,15 +152,13 @@ fn spop(call: &mut Call<'_>) -> Done {
         return Err(SYNTAX.into());
     }
     let count = if call.args.len() == 3 { Some(count_at(call, 2)?) } else { None };
-    let mut replies = call.take_scratch();
-    let mut out = Encoder::new(&mut replies, call.out.protocol());
-    let taken = take(call, count.unwrap_or(1), |member| out.bulk(member))?;
+    let mark = call.out.mark();
+    let taken = call.write(|call, out| take(call, count.unwrap_or(1), shows(out)))?;
     match count {
         None if taken == 0 => call.out.null(),
         None => {}
-        Some(_) => call.out.set(taken as usize),
+        Some(_) => call.out.before(mark, |out| out.set(taken as usize)),
     }
-    call.reply_scratch(replies);
     Ok(())
 }
 
@@ -179,11 +179,15 @@ fn smismember(call: &mut Call<'_>) -> Done {
 }
 
 fn smembers(call: &mut Call<'_>) -> Done {
-    let members = all::<Set>(call, &call.key_at(1))?;
-    call.out.set(members.len());
-    for member in members {
-        call.out.bulk(&member);
-    }
+    let (mark, mut shown) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        walk::<Set>(call, &call.key_at(1), (0, u64::MAX, false), |member| {
+            out.bulk(member);
+            shown += 1;
+            !out.is_over()
+        })
+    })?;
+    call.out.before(mark, |out| out.set(shown));
     Ok(())
 }
 
@@ -194,48 +198,44 @@ fn srandmember(call: &mut Call<'_>) -> Done {
         _ => return Err(wrong_number("srandmember")),
     };
     let (key, mut trace) = (call.key_at(1), Trace::Read);
-    let drawn = draw(&mut prng(call), count.unwrap_or(-1), |show| {
-        let shown = look::<Set, _>(call, &key, trace, |view| {
-            show(view.len::<Set>(), &|at| view.at::<Set>(at).map(<[u8]>::to_vec));
-        });
-        trace = Trace::None;
-        shown
+    let (mark, mut drawn) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        draw(&mut prng(call), count.unwrap_or(-1), |draw| {
+            let shown = look::<Set, _>(call, &key, trace, |view| {
+                draw(view.len::<Set>(), &mut |at| {
+                    out.bulk(view.at::<Set>(at)?);
+                    drawn += 1;
+                    Some(!out.is_over())
+                });
+            });
+            trace = Trace::None;
+            shown
+        })
     })?;
     if count.is_some() {
-        call.out.array(drawn.len());
-    } else if drawn.is_empty() {
+        call.out.before(mark, |out| out.array(drawn));
+    } else if drawn == 0 {
         call.out.null();
-    }
-    for member in drawn {
-        call.out.bulk(&member);
     }
     Ok(())
 }
 
 fn sscan(call: &mut Call<'_>) -> Done {
     let options = ScanOptions::of(call, None)?;
-    let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
-    while let Some(from) = next.filter(|_| left > 0) {
-        let most = left.min(STEP_ELEMENTS);
-        next = look::<Set, _>(call, &call.key_at(1), Trace::None, |view| {
+    options.reply(call, |call, out, from, most, count| {
+        look::<Set, _>(call, &call.key_at(1), Trace::None, |view| {
             view.scan(
                 |member| member,
                 from,
                 most,
                 |member| {
-                    left = left.saturating_sub(1);
+                    count.looked += 1;
                     if options.wants(member) {
-                        found.push(member.to_vec());
+                        out.bulk(member);
+                        count.shown += 1;
                     }
                 },
             )
-        })?;
-    }
-    call.out.array(2);
-    call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
-    call.out.array(found.len());
-    for member in found {
-        call.out.bulk(&member);
-    }
-    Ok(())
+        })
+    })
 }

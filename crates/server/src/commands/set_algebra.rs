@@ -1,12 +1,16 @@
 //! Sets of sets: what several have in common, what any has, what the first has alone.
 
-use super::elements::{all, key_count, len, look_each, replace, together};
+use super::budget::Budget;
+use super::elements::{key_count, len, look, look_each, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
+use super::hash_steps::Trace;
 use super::{ALL_KEYS, Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
+use crate::collection::STEP_ELEMENTS;
 use crate::collection::set::{self, Set};
 use crate::notify;
 use std::collections::HashSet;
 use std::ops::Range;
+use store::Key;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -45,55 +49,76 @@ enum Algebra {
     Diff,
 }
 
-/// Leaves of the members those that are in the set of a key, or are not.
-fn keep(
+/// Members of the first set that are in each of the other sets, or are not: some members of the
+/// first at a time, so that only those are kept that are found.
+fn sifted(
     call: &Call<'_>,
-    key: usize,
-    members: &mut Vec<Vec<u8>>,
-    in_it: bool,
-) -> Result<(), Failure> {
-    let key = call.key_at(key);
-    let found = look_each::<Set, _, _>(call, &key, members, set::contains)?;
-    let mut found = found.into_iter();
-    members.retain(|_| found.next() == Some(in_it));
-    Ok(())
+    keys: &[(Key<'_>, bool)],
+    budget: &mut Budget,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let Some(((first, _), others)) = keys.split_first() else { return Ok(vec![]) };
+    let (mut found, mut from, mut trace) = (vec![], 0, Trace::Read);
+    loop {
+        let mut step: Vec<Vec<u8>> = vec![];
+        let looked = look::<Set, _>(call, first, trace, |view| {
+            view.walk::<Set>(from, STEP_ELEMENTS as u64, |member| {
+                step.push(member.to_vec());
+                true
+            })
+        })?;
+        if looked == 0 {
+            return Ok(found);
+        }
+        for (key, in_it) in others {
+            let mut has = look_each::<Set, _, _>(call, key, &step, set::contains)?.into_iter();
+            step.retain(|_| has.next() == Some(*in_it));
+        }
+        if step.iter().any(|member| !budget.takes(member.len())) {
+            budget.check()?;
+        }
+        found.append(&mut step);
+        (from, trace) = (from + looked, Trace::None);
+    }
 }
 
 /// The members that come of the sets at these arguments.
-fn members(call: &Call<'_>, keys: Range<usize>, algebra: Algebra) -> Result<Vec<Vec<u8>>, Failure> {
+fn members(
+    call: &Call<'_>,
+    keys: Range<usize>,
+    algebra: Algebra,
+    mut budget: Budget,
+) -> Result<Vec<Vec<u8>>, Failure> {
     // All of them are sets, or nothing is done.
     let lens: Vec<u64> =
         keys.clone().map(|at| len::<Set>(call, &call.key_at(at))).collect::<Result<_, _>>()?;
     let mut order: Vec<usize> = keys.clone().collect();
     match algebra {
         Algebra::Union => {
-            let (mut seen, mut found) = (HashSet::new(), vec![]);
+            let mut found: HashSet<Vec<u8>> = HashSet::new();
             for at in order {
-                for member in all::<Set>(call, &call.key_at(at))? {
-                    if seen.insert(member.clone()) {
-                        found.push(member);
+                walk::<Set>(call, &call.key_at(at), (0, u64::MAX, false), |member| {
+                    let is_new = !found.contains(member);
+                    let takes = !is_new || budget.takes(member.len());
+                    if is_new && takes {
+                        found.insert(member.to_vec());
                     }
-                }
+                    takes
+                })?;
+                budget.check()?;
             }
-            Ok(found)
+            Ok(found.into_iter().collect())
         }
         Algebra::Inter => {
             if lens.contains(&0) {
                 return Ok(vec![]);
             }
             order.sort_by_key(|at| lens[at - keys.start]);
-            let mut found = all::<Set>(call, &call.key_at(order[0]))?;
-            for &at in &order[1..] {
-                keep(call, at, &mut found, true)?;
-            }
-            Ok(found)
+            let keys: Vec<_> = order.iter().map(|&at| (call.key_at(at), true)).collect();
+            sifted(call, &keys, &mut budget)
         }
         Algebra::Diff => {
-            let mut found = all::<Set>(call, &call.key_at(order[0]))?;
-            for &at in &order[1..] {
-                keep(call, at, &mut found, false)?;
-            }
-            Ok(found)
+            let keys: Vec<_> = order.iter().map(|&at| (call.key_at(at), false)).collect();
+            sifted(call, &keys, &mut budget)
         }
     }
 }
@@ -106,7 +131,8 @@ fn count(call: &Call<'_>, mut keys: Range<usize>) -> Result<u64, Failure> {
 fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let keys = 1..call.args.len();
     let count = count(call, keys.clone())?;
-    let found = together(call, count, |call| members(call, keys, algebra))?;
+    let budget = Budget::reply(call);
+    let found = together(call, count, |call| members(call, keys, algebra, budget))?;
     call.out.set(found.len());
     for member in found {
         call.out.bulk(&member);
@@ -123,7 +149,8 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
         Algebra::Diff => "sdiffstore",
     };
     let stored = together(call, count, |call| {
-        let found = members(call, keys, algebra)?;
+        let budget = Budget::store(call, &call.key_at(1));
+        let found = members(call, keys, algebra, budget)?;
         replace::<Set>(call, call.arg(1), &found, (notify::SET, event))?;
         Ok(found.len())
     })?;
@@ -150,7 +177,8 @@ fn sintercard(call: &mut Call<'_>) -> Done {
     let limit = limit(call, 2 + count)?;
     let keys = 2..2 + count;
     let elements = self::count(call, keys.clone())?;
-    let found = together(call, elements, |call| members(call, keys, Algebra::Inter))?.len();
+    let budget = Budget::reply(call);
+    let found = together(call, elements, |call| members(call, keys, Algebra::Inter, budget))?.len();
     call.out.integer(if limit > 0 { found.min(limit) } else { found } as i64);
     Ok(())
 }

@@ -6,6 +6,7 @@
 //!   SORT ids GET item:*->name           behind an arrow stands the field of a hash
 //! ```
 
+use super::budget::Budget;
 use super::elements::{all, replace, together};
 use super::flag::{DENY_OOM, READ, WRITE};
 use super::{Access, Call, Command, Done, Failure, NOT_AN_INTEGER, ONE_KEY, SYNTAX, access};
@@ -17,7 +18,8 @@ use crate::notify;
 use crate::value::{self, LIST, SET, WRONG_TYPE, ZSET};
 use std::cmp::Ordering;
 use store::{Item, TREE};
-use wire::resp::parse_integer;
+use wire::resp::{parse_double, parse_integer};
+use wire::slots::{slot, slot_of_pattern};
 
 /// It may look at any key that a pattern names.
 const CATEGORIES: &[&str] = &["set", "sortedset", "list", "dangerous"];
@@ -83,18 +85,21 @@ impl<'a> Asked<'a> {
         Ok(asked)
     }
 
-    /// Patterns name keys that no right was asked for.
+    /// Patterns name keys that no right was asked for, and that may be another server's.
     fn check(&self, call: &Call<'_>) -> Done {
-        let denied = |option: &str| {
-            let text =
-                format!("{option} option of SORT denied due to insufficient ACL permissions");
-            Err(Failure::err(&text))
-        };
-        if call.session.limited && self.by.is_some_and(|by| by.contains(&b'*')) {
-            return denied("BY");
-        }
-        if call.session.limited && self.gets.iter().any(|get| *get != b"#") {
-            return denied("GET");
+        let by = self.by.filter(|by| by.contains(&b'*')).map(|by| ("BY", by));
+        let gets = self.gets.iter().filter(|get| **get != b"#").map(|get| ("GET", *get));
+        let args: Vec<&[u8]> = call.args.iter_from(0).collect();
+        let own = slot(call.arg(1));
+        for (option, pattern) in by.into_iter().chain(gets) {
+            let why = if call.view.cluster.is_some() && slot_of_pattern(pattern) != Some(own) {
+                "in Cluster mode when keys formed by the pattern may be in different slots."
+            } else if !call.session.reads_all(&args) {
+                "due to insufficient ACL permissions."
+            } else {
+                continue;
+            };
+            return Err(Failure::err(&format!("{option} option of SORT denied {why}")));
         }
         Ok(())
     }
@@ -104,18 +109,29 @@ impl<'a> Asked<'a> {
         self.by.is_some_and(|by| !by.contains(&b'*'))
     }
 
+    /// What may be gathered for the result.
+    fn budget(&self, call: &Call<'_>) -> Budget {
+        self.store.map_or_else(|| Budget::reply(call), |to| Budget::store(call, &call.key(to)))
+    }
+
     /// The elements that are wanted, in their order.
     fn elements(&self, call: &Call<'_>) -> Result<Vec<Vec<u8>>, Failure> {
         let kind = |item: &Item<'_>| item.kind & !TREE;
         let (key, now) = (call.key_at(1), call.now);
         let kind = call.shared.store.peek(&key, now, kind);
+        // Of elements that are replaced by what GET names the memory counts, not the place to be.
+        let mut budget = if self.gets.is_empty() { self.budget(call) } else { Budget::reply(call) };
         let mut elements = match kind {
             None => vec![],
-            Some(LIST) => all::<List>(call, &key)?,
-            Some(SET) => all::<Set>(call, &key)?,
+            Some(LIST) => all::<List>(call, &key, &mut budget)?,
+            Some(SET) => all::<Set>(call, &key, &mut budget)?,
             Some(ZSET) => {
-                let bodies = all::<Zset>(call, &key)?;
-                bodies.iter().map(|body| zset::pair(body).0.to_vec()).collect()
+                let mut bodies = all::<Zset>(call, &key, &mut budget)?;
+                for body in &mut bodies {
+                    let member = body.len() - zset::pair(body).0.len();
+                    body.drain(..member);
+                }
+                bodies
             }
             Some(_) => return Err(WRONG_TYPE.into()),
         };
@@ -134,63 +150,100 @@ impl<'a> Asked<'a> {
         Ok(elements.drain(from as usize..until as usize).collect())
     }
 
-    fn sorted(&self, call: &Call<'_>, elements: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Failure> {
-        let of = |element: &[u8]| match self.by {
-            Some(by) => value_of(call, by, element),
-            None => Some(element.to_vec()),
-        };
+    /// The elements in the order of their weights. A number is read from a weight where that
+    /// stands, and texts are copied only to be compared.
+    fn sorted(&self, call: &Call<'_>, mut elements: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Failure> {
         let way = |order: Ordering| if self.descending { order.reverse() } else { order };
+        let Some(by) = self.by else {
+            if self.alpha {
+                elements.sort_by(|a, b| way(a.cmp(b)));
+                return Ok(elements);
+            }
+            let weighs = |element: Vec<u8>| Ok((weight(Some(&element))?, element));
+            let weighed = elements.into_iter().map(weighs).collect::<Result<_, Failure>>()?;
+            return Ok(in_order(weighed, |a: &f64, b| a.total_cmp(b), way));
+        };
         if self.alpha {
-            let mut pairs: Vec<_> = elements.into_iter().map(|e| (of(&e), e)).collect();
-            pairs.sort_by(|(a, x), (b, y)| way(a.cmp(b).then_with(|| x.cmp(y))));
-            return Ok(pairs.into_iter().map(|(_, element)| element).collect());
+            let mut budget = Budget::reply(call);
+            let mut weighed = vec![];
+            for element in elements {
+                let text = value_of(call, by, &element, |value| {
+                    value.filter(|value| budget.takes(value.len())).map(<[u8]>::to_vec)
+                });
+                budget.check()?;
+                weighed.push((text, element));
+            }
+            return Ok(in_order(weighed, Ord::cmp, way));
         }
-        let mut pairs = vec![];
-        for element in elements {
-            let score = match of(&element) {
-                None => 0.0,
-                Some(value) => {
-                    let text = std::str::from_utf8(&value).unwrap_or_default().trim_start();
-                    let number = text.parse().ok().filter(|number: &f64| !number.is_nan());
-                    number.ok_or("ERR One or more scores can't be converted into double")?
-                }
-            };
-            pairs.push((score, element));
-        }
-        pairs.sort_by(|(a, x), (b, y)| way(a.total_cmp(b).then_with(|| x.cmp(y))));
-        Ok(pairs.into_iter().map(|(_, element)| element).collect())
+        let weighs = |element: Vec<u8>| Ok((value_of(call, by, &element, weight)?, element));
+        let weighed = elements.into_iter().map(weighs).collect::<Result<_, Failure>>()?;
+        Ok(in_order(weighed, |a: &f64, b| a.total_cmp(b), way))
     }
 
-    /// What is replied of each element, and how many replies they are.
-    fn shown(&self, call: &Call<'_>, elements: Vec<Vec<u8>>) -> Vec<Option<Vec<u8>>> {
-        if self.gets.is_empty() {
-            return elements.into_iter().map(Some).collect();
+    /// Shows what is replied of each element, until `visit` has seen enough.
+    fn each(
+        &self,
+        call: &Call<'_>,
+        elements: &[Vec<u8>],
+        mut visit: impl FnMut(Option<&[u8]>) -> bool,
+    ) {
+        for element in elements {
+            let goes_on = if self.gets.is_empty() {
+                visit(Some(element))
+            } else {
+                self.gets.iter().all(|get| value_of(call, get, element, &mut visit))
+            };
+            if !goes_on {
+                return;
+            }
         }
-        let of = |element: Vec<u8>| {
-            self.gets.iter().map(move |get| value_of(call, get, &element)).collect::<Vec<_>>()
-        };
-        elements.into_iter().flat_map(of).collect()
     }
 }
 
-/// The value that a pattern names of an element.
-fn value_of(call: &Call<'_>, pattern: &[u8], element: &[u8]) -> Option<Vec<u8>> {
+/// The number that a weight is.
+fn weight(value: Option<&[u8]>) -> Result<f64, Failure> {
+    let Some(value) = value else { return Ok(0.0) };
+    let number = parse_double(value.trim_ascii_start());
+    let number = number.filter(|number| !number.is_subnormal());
+    number.ok_or_else(|| "ERR One or more scores can't be converted into double".into())
+}
+
+/// Elements in the order of their weights, and of themselves where those are equal.
+fn in_order<W>(
+    mut weighed: Vec<(W, Vec<u8>)>,
+    compare: impl Fn(&W, &W) -> Ordering,
+    way: impl Fn(Ordering) -> Ordering,
+) -> Vec<Vec<u8>> {
+    weighed.sort_by(|(a, x), (b, y)| way(compare(a, b).then_with(|| x.cmp(y))));
+    weighed.into_iter().map(|(_, element)| element).collect()
+}
+
+/// Shows the value to `f` that a pattern names of an element.
+fn value_of<R>(
+    call: &Call<'_>,
+    pattern: &[u8],
+    element: &[u8],
+    f: impl FnOnce(Option<&[u8]>) -> R,
+) -> R {
     if pattern == b"#" {
-        return Some(element.to_vec());
+        return f(Some(element));
     }
-    let star = pattern.iter().position(|&byte| byte == b'*')?;
+    let Some(star) = pattern.iter().position(|&byte| byte == b'*') else { return f(None) };
     let arrow = pattern.windows(2).rposition(|pair| pair == b"->");
     let arrow = arrow.filter(|&at| at > star && at + 2 < pattern.len());
     let key = &pattern[star + 1..arrow.unwrap_or(pattern.len())];
     let key = [&pattern[..star], element, key].concat();
-    let read = |item: &Item<'_>| match arrow {
+    let mut f = Some(f);
+    let mut show = |value: Option<&[u8]>| f.take().map(|f| f(value));
+    let found = call.shared.store.get(&call.key(&key), call.now, |item| match arrow {
         Some(at) => {
-            let (value, _) = View::of(item)?.find(&pattern[at + 2..], call.now.unix_ms)?;
-            Some(value.to_vec())
+            let field = &pattern[at + 2..];
+            let value = View::of(item).and_then(|hash| hash.find(field, call.now.unix_ms));
+            show(value.map(|(value, _)| value))
         }
-        None => value::string(item).ok().map(<[u8]>::to_vec),
-    };
-    call.shared.store.get(&call.key(&key), call.now, read).flatten()
+        None => show(value::string(item).ok()),
+    });
+    found.flatten().or_else(|| show(None)).expect("it is shown once, found or not")
 }
 
 fn sort(call: &mut Call<'_>, may_store: bool) -> Done {
@@ -200,19 +253,31 @@ fn sort(call: &mut Call<'_>, may_store: bool) -> Done {
     });
     let stored = together(call, count.unwrap_or(0) as u64, |call| {
         let elements = asked.elements(call)?;
-        let shown = asked.shown(call, elements);
         if let Some(to) = asked.store {
-            let bodies: Vec<_> = shown.into_iter().map(Option::unwrap_or_default).collect();
+            let (mut bodies, mut budget) = (vec![], asked.budget(call));
+            asked.each(call, &elements, |value| {
+                let value = value.unwrap_or_default();
+                let takes = budget.takes(value.len());
+                if takes {
+                    bodies.push(value.to_vec());
+                }
+                takes
+            });
+            budget.check()?;
             replace::<List>(call, to, &bodies, (notify::LIST, "sortstore"))?;
             return Ok(Some(bodies.len()));
         }
-        call.out.array(shown.len());
-        for value in shown {
-            match value {
-                Some(value) => call.out.bulk(&value),
-                None => call.out.null(),
-            }
-        }
+        call.out.array(elements.len() * asked.gets.len().max(1));
+        call.write(|call, out| {
+            asked.each(call, &elements, |value| {
+                match value {
+                    Some(value) => out.bulk(value),
+                    None => out.null(),
+                }
+                !out.is_over()
+            });
+            Ok(())
+        })?;
         Ok(None)
     })?;
     if let Some(count) = stored {

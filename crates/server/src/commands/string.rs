@@ -138,6 +138,9 @@ fn get(call: &mut Call<'_>) -> Done {
 fn mget(call: &mut Call<'_>) -> Done {
     call.out.array(call.args.len() - 1);
     for key in call.args.iter_from(1) {
+        if call.out.is_over() {
+            break;
+        }
         if !reply_value(call, key) {
             call.out.null();
         }

@@ -4,9 +4,12 @@
 use super::flag::{CARRIES, READ, WRITE};
 use super::{Call, Command, Done, Failure, SYNTAX, find, get};
 use crate::removals;
-use crate::session::Tracks;
-use crate::tracking::Tracker;
+use crate::session::{Mute, Tracks};
+use crate::tracking::{Tracker, tell_of};
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::atomic::Ordering;
+use wire::resp::Protocol;
 
 /// Subcommands of CLIENT.
 pub(super) const TRACKING: Command = Command::new("client|tracking", -3, 0, tracking).doc(
@@ -106,9 +109,15 @@ impl Options {
     /// The prefixes of before and now, none of which may begin with another.
     fn prefixes(&self, old: Option<&Tracks>) -> Result<Vec<Vec<u8>>, Failure> {
         let mut all = old.and_then(|old| old.prefixes.clone()).unwrap_or_default();
-        let before = all.len();
-        for (at, new) in self.prefixes.iter().enumerate() {
-            let overlaps = |known: &&Vec<u8>| known.starts_with(new) || new.starts_with(known);
+        let before: BTreeSet<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        // Of each prefix, the one behind it that it overlaps with.
+        let mut behind = BTreeSet::new();
+        let mut others = vec![None; self.prefixes.len()];
+        for (at, new) in self.prefixes.iter().enumerate().rev() {
+            others[at] = overlap(&behind, new);
+            behind.insert(new.as_slice());
+        }
+        for (new, other) in self.prefixes.iter().zip(others) {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let clash = |what: &str, known: &[u8]| {
                 let (new, known) = (text(new), text(known));
@@ -117,10 +126,10 @@ impl Options {
                      client must not overlap."
                 ))
             };
-            if let Some(known) = all[..before].iter().find(overlaps) {
+            if let Some(known) = overlap(&before, new) {
                 return Err(clash("an existing", known));
             }
-            if let Some(known) = self.prefixes[at + 1..].iter().find(overlaps) {
+            if let Some(known) = other {
                 return Err(clash("another provided", known));
             }
         }
@@ -130,6 +139,14 @@ impl Options {
         }
         Ok(all)
     }
+}
+
+/// One of these that begins with the prefix, or that the prefix begins with.
+fn overlap<'a>(known: &BTreeSet<&'a [u8]>, prefix: &[u8]) -> Option<&'a [u8]> {
+    let from = (Bound::Included(prefix), Bound::Unbounded);
+    let longer = known.range::<[u8], _>(from).next().copied();
+    let shorter = || (0..prefix.len()).rev().find_map(|len| known.get(&prefix[..len]).copied());
+    longer.filter(|longer| longer.starts_with(prefix)).or_else(shorter)
 }
 
 fn tracking(call: &mut Call<'_>) -> Done {
@@ -266,14 +283,18 @@ pub(crate) fn before(call: &Call<'_>) {
     }
 }
 
-/// Tells others what a command has changed.
-pub(crate) fn after(call: &mut Call<'_>) {
+/// Tells others what a command has changed, the reply to which begins at `mark`.
+pub(crate) fn after(call: &mut Call<'_>, mark: usize) {
     let is_client = call.is(0, "client");
     if let Some(tracks) = &mut call.session.tracks
         && !is_client
         && call.session.transaction.is_none()
     {
         tracks.caching = None;
+    }
+    if call.session.blocked.is_some() && call.out.mark() == mark {
+        // It waits, and has changed nothing yet.
+        return;
     }
     let Some(command) = called(call).filter(|command| command.has(WRITE)) else { return };
     for at in command
@@ -282,7 +303,17 @@ pub(crate) fn after(call: &mut Call<'_>) {
     {
         let (id, key) = (call.session.client.id, call.arg(at));
         let max = call.view.settings.tracking_max_keys;
-        call.shared.tracking.changed(call.shared, id, call.session.owners.of(key), key);
+        let tenant = call.session.owners.of(key);
+        if call.shared.tracking.tell_others(call.shared, id, tenant, key) {
+            // Behind the reply and before that of the next command, unless the reply is part of
+            // another or is not sent.
+            let session = &*call.session;
+            let is_whole = !session.executing && !session.scripted;
+            let is_muted = session.blocked.as_ref().is_some_and(|wait| wait.is_muted);
+            let is_sent = session.mute == Mute::No && !is_muted;
+            let at_once = is_whole && is_sent && session.protocol == Protocol::Resp3;
+            tell_of(call.shared, id, key, at_once.then_some(&mut call.out));
+        }
         removals::note_death(call.shared, max, &call.key(key), call.now);
     }
 }

@@ -61,6 +61,7 @@ pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
     let args: Vec<&[u8]> = call.args.iter_from(0).collect();
     let len = args.iter().map(|arg| arg.len()).sum();
     let is_full = command.has(DENY_OOM) && is_full(call, len);
+    let flags = super::paused_flags(call, command);
     let db = match command.databases {
         Databases::Enters(at) => call.database(at).ok(),
         _ => None,
@@ -74,7 +75,7 @@ pub(super) fn queue(call: &mut Call<'_>, command: &Command) -> Done {
         encode_command(&mut transaction.bytes, &args);
         transaction.commands += 1;
     }
-    transaction.flags |= command.flags;
+    transaction.flags |= flags;
     transaction.db = db.or(transaction.db);
     if limit > 0 && transaction.bytes.len() > limit {
         transaction.broken = true;
@@ -103,11 +104,11 @@ fn exec(call: &mut Call<'_>) -> Done {
 }
 
 /// Carries out the queued commands, unless a watched key has changed.
-fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &[Watched]) -> Done {
-    let unchanged = watched.iter().all(|watched| {
-        let tenant = call.session.owners.of(&watched.key);
-        let key = call.shared.store.key(tenant, watched.db, &watched.key);
-        look(call, &key) == watched.seen
+fn exec_alone(call: &mut Call<'_>, transaction: &Transaction, watched: &Watched) -> Done {
+    let unchanged = watched.iter().all(|((db, bytes), seen)| {
+        let tenant = call.session.owners.of(bytes);
+        let key = call.shared.store.key(tenant, *db, bytes);
+        look(call, &key) == *seen
     });
     if !unchanged {
         call.out.null_array();
@@ -199,19 +200,17 @@ fn watch(call: &mut Call<'_>) -> Done {
     }
     for at in 1..call.args.len() {
         let seen = look(call, &call.key_at(at));
-        let db = call.session.db;
-        let key = call.arg(at).to_vec();
-        let session = &mut *call.session;
-        if session.watched.iter().all(|known| (known.db, &known.key) != (db, &key)) {
-            session.watched.push(Watched { db, key, seen });
-        }
-        session.client.watched.store(session.watched.len() as u64, Ordering::Relaxed);
+        let key = (call.session.db, call.arg(at).to_vec());
+        // A key that is watched already counts as it was then.
+        call.session.watched.entry(key).or_insert(seen);
     }
+    let session = &call.session;
+    session.client.watched.store(session.watched.len() as u64, Ordering::Relaxed);
     call.ok()
 }
 
 fn unwatch(call: &mut Call<'_>) -> Done {
-    call.session.watched = vec![];
+    call.session.watched = Watched::new();
     call.session.client.watched.store(0, Ordering::Relaxed);
     call.ok()
 }

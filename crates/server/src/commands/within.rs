@@ -4,35 +4,50 @@
 //! sent it alone.
 
 use super::flag::{DENY_OOM, MAY_REPLICATE, NO_EXEC, NO_SCRIPT, WRITE};
-use super::{Call, Done, Failure, OUT_OF_MEMORY, Refused, find, get, monitor, tracking};
+use super::{
+    Call, Command, Done, Failure, OUT_OF_MEMORY, Refused, absent, find, get, monitor, run_timed,
+    tracking,
+};
 use crate::monitors::{MONITOR, TRACE};
 use crate::notify;
 use crate::session::Session;
 use wire::resp;
 use wire::slots::slot;
 
+/// Microseconds that a command does not take which takes a step or two: where the slow log keeps
+/// only what takes longer, such a command is not timed.
+const LONG_US: i64 = 1_000;
+
 /// Carries out a command that may be, and counts it.
 pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
     let counters = &call.shared.stats.workers[call.session.client.place.worker];
     counters.commands[number as usize].calls.add(1);
-    let result = carry_out(call, number);
+    let result = carry_out(call, number, |call, command| {
+        let is_long = call.view.settings.slowlog_slower_than >= LONG_US;
+        if command.is_brief() && is_long { (command.run)(call) } else { run_timed(call, command).0 }
+    });
     if result.is_err() {
         counters.commands[number as usize].failed.add(1);
     }
     result
 }
 
-/// Carries out a command beside those of a batch, and tells of it whoever would hear of them.
-pub(super) fn carry_out(call: &mut Call<'_>, number: u16) -> Done {
-    let tracked = call.shared.tracking.is_active();
+/// Carries out a command beside those of a batch, by `run`, and tells of it whoever would hear of
+/// them.
+pub(super) fn carry_out(
+    call: &mut Call<'_>,
+    number: u16,
+    run: impl FnOnce(&mut Call<'_>, &Command) -> Done,
+) -> Done {
+    let (tracked, mark) = (call.shared.tracking.is_active(), call.out.mark());
     if tracked {
         tracking::before(call);
     }
     let looks = notify::looks_for_absent(call.view);
     let absent = if looks { notify::before(call) } else { vec![] };
-    let result = (get(number).run)(call);
+    let result = run(call, get(number));
     if tracked {
-        tracking::after(call);
+        tracking::after(call, mark);
     }
     if looks {
         notify::after(call, &absent);
@@ -51,17 +66,17 @@ pub(crate) struct Rights {
     pub(crate) crosses_slots: bool,
 }
 
-/// Carries out a command of a script; `writes` hears of one that may write before it does. An error
-/// is counted.
+/// Carries out a command of a script; `writes` hears of one that may write before it does, and says
+/// whether it is to be done. An error is counted.
 pub(crate) fn run(
     call: &mut Call<'_>,
     rights: Rights,
     slot: &mut Option<u16>,
-    writes: impl FnOnce(),
+    writes: impl FnOnce() -> bool,
 ) -> Done {
     let result = permit(call, rights, slot).and_then(|number| {
-        if get(number).has(WRITE) {
-            writes();
+        if get(number).has(WRITE) && !writes() {
+            return Ok(());
         }
         if call.shared.monitors.is_wanted(MONITOR | TRACE) {
             monitor::show(call);
@@ -104,7 +119,15 @@ fn is_scripted(call: &Call<'_>, number: u16) -> bool {
     !command.has(NO_SCRIPT | NO_EXEC) && !parent.is_some_and(|parent| parent.has(NO_SCRIPT))
 }
 
-/// A script stays with the slot of its first key.
+/// The slot of the keys that a call names, where this server is one of several.
+pub(crate) fn slot_of_keys(call: &Call<'_>) -> Option<u16> {
+    call.view.cluster.as_ref()?;
+    let command = find(call.arg(0)).map(get)?;
+    let mut places = command.key_places(call.args.len(), |at| call.args.get(at));
+    places.next().and_then(|at| call.args.get(at)).map(slot)
+}
+
+/// A script stays with the slot of its first key, which it need not have declared.
 fn keep_to_slot(call: &Call<'_>, number: u16, known: &mut Option<u16>) -> Result<(), Failure> {
     for at in get(number).key_places(call.args.len(), |at| call.args.get(at)) {
         let own = slot(call.arg(at));
@@ -117,6 +140,8 @@ fn keep_to_slot(call: &Call<'_>, number: u16, known: &mut Option<u16>) -> Result
 
 const CROSS_SLOT: &str = "ERR Script attempted to access keys that do not hash to the same slot";
 
+const UNKNOWN: &str = "Unknown Redis command called from script";
+
 /// What a script is told of a command that is refused.
 #[cold]
 fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
@@ -125,9 +150,12 @@ fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
         counters.commands[number as usize].rejected.add(1);
     }
     match refused {
-        Refused::Unknown | Refused::Subcommand(_) => {
-            "ERR Unknown Redis command called from script".into()
-        }
+        Refused::Unknown | Refused::Subcommand(_) => match absent::why(call.arg(0)) {
+            Some(why) => {
+                Failure::err(&format!("{UNKNOWN}: '{}' is not supported: {why}", call.text(0)))
+            }
+            None => Failure::err(UNKNOWN),
+        },
         Refused::Arity(_) => "ERR Wrong number of args calling Redis command from script".into(),
         Refused::Denied(number, _) | Refused::Stranger(number) if !is_scripted(call, number) => {
             "ERR This Redis command is not allowed from script".into()

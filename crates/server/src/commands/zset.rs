@@ -7,9 +7,9 @@ use super::hash_steps::Trace;
 use super::scan_options::ScanOptions;
 use super::{Call, Command, Done, Failure, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::collection::zset::{self, Zset};
-use crate::collection::{Held, STEP_ELEMENTS};
+use crate::collection::{Held, View};
 use crate::notify;
-use wire::resp::{Protocol, format_double};
+use wire::resp::{Encoder, Protocol, format_double, parse_double};
 
 pub(super) const GROUP: &str = "sorted-set";
 pub(super) const NOT_A_FLOAT: &str = "ERR value is not a valid float";
@@ -58,12 +58,6 @@ const fn reads(
     summary: &'static str,
 ) -> Command {
     Command::new(name, arity, READ | FAST, run).keys(ONE_KEY).doc(GROUP, since, summary)
-}
-
-/// A score as a client writes it; none that is no number.
-pub(super) fn score(text: &[u8]) -> Option<f64> {
-    let text = std::str::from_utf8(text).ok()?;
-    text.parse::<f64>().ok().filter(|score| !score.is_nan())
 }
 
 /// What ZADD is asked beside its scores.
@@ -166,10 +160,11 @@ fn zadd(call: &mut Call<'_>) -> Done {
         return Err("ERR INCR option supports a single increment-element pair".into());
     }
     // All scores are numbers, or nothing is done.
-    let scores = (first..call.args.len()).step_by(2).map(|at| score(call.arg(at)));
+    let scores = (first..call.args.len()).step_by(2).map(|at| parse_double(call.arg(at)));
     let scores: Vec<f64> = scores.collect::<Option<_>>().ok_or(NOT_A_FLOAT)?;
     let (mut added, mut changed, mut last) = (0, 0, None);
-    change_each::<Zset>(call, first, 2, |held, at| {
+    let is_new = |view: View<'_>, at| zset::score(view, call.arg(at + 1)).is_none();
+    change_each::<Zset>(call, first, 2, Some(&is_new), |held, at| {
         let given = scores[(at - first) / 2];
         let outcome = put(held, options, call.arg(at + 1), given)?;
         added += i64::from(outcome.is_new);
@@ -190,7 +185,7 @@ fn zadd(call: &mut Call<'_>) -> Done {
 }
 
 fn zincrby(call: &mut Call<'_>) -> Done {
-    let (by, member) = (score(call.arg(2)).ok_or(NOT_A_FLOAT)?, call.arg(3));
+    let (by, member) = (parse_double(call.arg(2)).ok_or(NOT_A_FLOAT)?, call.arg(3));
     let options = Options { increments: true, ..Options::default() };
     let key = call.key_at(1);
     let outcome = change::<Zset, _>(call, &key, true, |held| {
@@ -261,17 +256,26 @@ pub(super) type Pair = (Vec<u8>, f64);
 
 /// Replies with members and, if they are wanted, their scores: pairs for a client of version 3.
 pub(super) fn reply_pairs(call: &mut Call<'_>, pairs: &[Pair], with_scores: bool) {
-    let nested = with_scores && call.out.protocol() == Protocol::Resp3;
-    let flat = with_scores && !nested;
-    call.out.array(if flat { 2 * pairs.len() } else { pairs.len() });
+    pairs_begin(&mut call.out, pairs.len(), with_scores);
     for (member, score) in pairs {
-        if nested {
-            call.out.array(2);
-        }
-        call.out.bulk(member);
-        if with_scores {
-            call.out.double(*score);
-        }
+        pair(&mut call.out, member, *score, with_scores);
+    }
+}
+
+/// The start of such a reply.
+pub(super) fn pairs_begin(out: &mut Encoder<'_>, len: usize, with_scores: bool) {
+    let is_flat = with_scores && out.protocol() == Protocol::Resp2;
+    out.array(if is_flat { 2 * len } else { len });
+}
+
+/// One member of such a reply.
+pub(super) fn pair(out: &mut Encoder<'_>, member: &[u8], score: f64, with_scores: bool) {
+    if with_scores && out.protocol() == Protocol::Resp3 {
+        out.array(2);
+    }
+    out.bulk(member);
+    if with_scores {
+        out.double(score);
     }
 }
 
@@ -283,52 +287,50 @@ fn zrandmember(call: &mut Call<'_>) -> Done {
     };
     let count = if call.args.len() > 2 { Some(call.integer(2)?) } else { None };
     let (key, mut trace) = (call.key_at(1), Trace::Read);
-    let drawn = draw(&mut prng(call), count.unwrap_or(-1), |show| {
-        let shown = look::<Zset, _>(call, &key, trace, |view| {
-            let pair = |at| view.at::<Zset>(at).map(zset::pair);
-            show(view.len::<Zset>(), &|at| {
-                pair(at).map(|(member, score)| (member.to_vec(), score))
+    let (mark, mut drawn) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        draw(&mut prng(call), count.unwrap_or(-1), |draw| {
+            let shown = look::<Zset, _>(call, &key, trace, |view| {
+                draw(view.len::<Zset>(), &mut |at| {
+                    let (member, score) = view.at::<Zset>(at).map(zset::pair)?;
+                    pair(out, member, score, with_scores);
+                    drawn += 1;
+                    Some(!out.is_over())
+                });
             });
-        });
-        trace = Trace::None;
-        shown
+            trace = Trace::None;
+            shown
+        })
     })?;
-    match (count, drawn.first()) {
-        (Some(_), _) => reply_pairs(call, &drawn, with_scores),
-        (None, Some((member, _))) => call.out.bulk(member),
-        (None, None) => call.out.null(),
+    if count.is_some() {
+        call.out.before(mark, |out| pairs_begin(out, drawn, with_scores));
+    } else if drawn == 0 {
+        call.out.null();
     }
     Ok(())
 }
 
 fn zscan(call: &mut Call<'_>) -> Done {
     let options = ScanOptions::of(call, Some("noscores"))?;
-    let (mut next, mut left, mut found) = (options.from, options.count, vec![]);
-    while let Some(from) = next.filter(|_| left > 0) {
-        let most = left.min(STEP_ELEMENTS);
-        next = look::<Zset, _>(call, &call.key_at(1), Trace::None, |view| {
+    options.reply(call, |call, out, from, most, count| {
+        look::<Zset, _>(call, &call.key_at(1), Trace::None, |view| {
             view.scan(
                 |body| zset::pair(body).0,
                 from,
                 most,
                 |body| {
-                    left = left.saturating_sub(1);
+                    count.looked += 1;
                     let (member, score) = zset::pair(body);
                     if options.wants(member) {
-                        found.push((member.to_vec(), score));
+                        out.bulk(member);
+                        count.shown += 1;
+                        if !options.no_values {
+                            out.bulk(format_double(score).as_bytes());
+                            count.shown += 1;
+                        }
                     }
                 },
             )
-        })?;
-    }
-    call.out.array(2);
-    call.out.bulk(next.unwrap_or(0).to_string().as_bytes());
-    call.out.array(if options.no_values { found.len() } else { 2 * found.len() });
-    for (member, score) in found {
-        call.out.bulk(&member);
-        if !options.no_values {
-            call.out.bulk(format_double(score).as_bytes());
-        }
-    }
-    Ok(())
+        })
+    })
 }

@@ -1,8 +1,9 @@
 //! Sorted sets of sorted sets: unions, intersections and differences, with weights.
 
+use super::budget::Budget;
 use super::elements::{len, replace, together, walk};
 use super::flag::{DENY_OOM, READ, WRITE};
-use super::zset::{GROUP, Pair, reply_pairs, score};
+use super::zset::{GROUP, Pair, reply_pairs};
 use super::{Access, Call, Command, Done, Failure, Keys, NO_KEY, SYNTAX, access};
 use crate::collection::set::Set;
 use crate::collection::zset::{self, Zset};
@@ -10,6 +11,7 @@ use crate::notify;
 use crate::value::SET;
 use std::collections::HashMap;
 use store::{Item, TREE};
+use wire::resp::parse_double;
 
 /// This family.
 pub(super) const COMMANDS: &[Command] = &[
@@ -95,7 +97,7 @@ impl Asked {
             let left = call.args.len() - at - 1;
             if weighs && call.is(at, "weights") && left >= keys {
                 for (number, (_, weight)) in asked.keys.iter_mut().enumerate() {
-                    let given = score(call.arg(at + 1 + number));
+                    let given = parse_double(call.arg(at + 1 + number));
                     *weight = given.ok_or("ERR weight value is not a float")?;
                 }
                 at += keys;
@@ -126,7 +128,12 @@ impl Asked {
     }
 
     /// What comes of it, in the order of scores.
-    fn pairs(&self, call: &Call<'_>, algebra: Algebra) -> Result<Vec<Pair>, Failure> {
+    fn pairs(
+        &self,
+        call: &Call<'_>,
+        algebra: Algebra,
+        mut budget: Budget,
+    ) -> Result<Vec<Pair>, Failure> {
         let mut keys = self.keys.clone();
         let mut lens = vec![];
         for &(at, _) in &keys {
@@ -152,9 +159,12 @@ impl Asked {
                         *known += 1;
                     }
                     (None, Algebra::Inter | Algebra::Diff) if number > 0 => {}
+                    (None, _) if !budget.takes(member.len()) => return false,
                     (None, _) => _ = found.insert(member.to_vec(), (score, 1)),
                 }
+                true
             })?;
+            budget.check()?;
         }
         let wanted = match algebra {
             Algebra::Union => None,
@@ -192,22 +202,23 @@ fn members(call: &Call<'_>, at: usize) -> Result<u64, Failure> {
     if is_set(call, at) { len::<Set>(call, &key) } else { len::<Zset>(call, &key) }
 }
 
-/// Shows each member of a key, and its score.
-fn each(call: &Call<'_>, at: usize, mut visit: impl FnMut(&[u8], f64)) -> Done {
+/// Shows each member of a key, and its score, until `visit` has seen enough.
+fn each(call: &Call<'_>, at: usize, mut visit: impl FnMut(&[u8], f64) -> bool) -> Done {
     let (key, whole) = (call.key_at(at), (0, u64::MAX, false));
     if is_set(call, at) {
         return walk::<Set>(call, &key, whole, |member| visit(member, 1.0));
     }
     walk::<Zset>(call, &key, whole, |body| {
         let (member, score) = zset::pair(body);
-        visit(member, score);
+        visit(member, score)
     })
 }
 
 fn reply(call: &mut Call<'_>, algebra: Algebra) -> Done {
     let asked = Asked::of(call, 1, algebra, true)?;
     let count = asked.count(call)?;
-    let pairs = together(call, count, |call| asked.pairs(call, algebra))?;
+    let budget = Budget::reply(call);
+    let pairs = together(call, count, |call| asked.pairs(call, algebra, budget))?;
     reply_pairs(call, &pairs, asked.with_scores);
     Ok(())
 }
@@ -221,7 +232,12 @@ fn store(call: &mut Call<'_>, algebra: Algebra) -> Done {
         Algebra::Diff => "zdiffstore",
     };
     let stored = together(call, count, |call| {
-        let pairs = asked.pairs(call, algebra)?;
+        let budget = match algebra {
+            Algebra::Union => Budget::store(call, &call.key_at(1)),
+            // More is looked at than is stored.
+            Algebra::Inter | Algebra::Diff => Budget::reply(call),
+        };
+        let pairs = asked.pairs(call, algebra, budget)?;
         let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
         let bodies: Vec<_> = bodies.collect();
         replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, event))?;
@@ -240,7 +256,8 @@ fn zintercard(call: &mut Call<'_>) -> Done {
     let keys = (2..2 + count).map(|place| (place, 1.0)).collect();
     let asked = Asked { keys, aggregate: Aggregate::Sum, with_scores: false };
     let count = asked.count(call)?;
-    let found = together(call, count, |call| asked.pairs(call, Algebra::Inter))?.len();
+    let budget = Budget::reply(call);
+    let found = together(call, count, |call| asked.pairs(call, Algebra::Inter, budget))?.len();
     call.out.integer(if limit > 0 { found.min(limit) } else { found } as i64);
     Ok(())
 }

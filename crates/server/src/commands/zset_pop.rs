@@ -3,7 +3,7 @@
 use super::elements::{change, count_at, key_count, len, together};
 use super::flag::{FAST, WRITE};
 use super::list_move::pop_count;
-use super::zset::{GROUP, Pair, reply_pairs};
+use super::zset::{GROUP, pair, pairs_begin};
 use super::{Call, Command, Done, Failure, NO_KEY, ONE_KEY, SYNTAX, access, wrong_number};
 use crate::collection::STEP_ELEMENTS;
 use crate::collection::zset::{self, Zset};
@@ -40,24 +40,25 @@ impl End {
     }
 }
 
-/// Takes so many members out at an end, a step of them at a time.
+/// Takes so many members out at an end, a step of them at a time, until `visit` has seen enough.
+/// How many they were.
 pub(super) fn take(
     call: &Call<'_>,
     key: &Key<'_>,
-    end: End,
-    count: u64,
-) -> Result<Vec<Pair>, Failure> {
-    let mut taken = vec![];
+    (end, count): (End, u64),
+    mut visit: impl FnMut(&[u8], f64) -> bool,
+) -> Result<u64, Failure> {
+    let (mut taken, mut goes_on) = (0, true);
     if count == 0 {
         len::<Zset>(call, key)?;
     }
-    while (taken.len() as u64) < count {
-        let step = (count - taken.len() as u64).min(STEP_ELEMENTS as u64);
-        let these = change::<Zset, _>(call, key, taken.is_empty(), |held| {
+    while taken < count && goes_on {
+        let step = (count - taken).min(STEP_ELEMENTS as u64);
+        let these = change::<Zset, _>(call, key, taken == 0, |held| {
             let mut show = |body: &[u8]| {
                 let (member, score) = zset::pair(body);
-                taken.push((member.to_vec(), score));
-                true
+                goes_on = visit(member, score);
+                goes_on
             };
             let (view, len) = (held.view(), held.view().len::<Zset>());
             let these = if end == End::Min {
@@ -68,11 +69,12 @@ pub(super) fn take(
             zset::remove_span(held, if end == End::Min { 0 } else { len - these }, these);
             Ok((these > 0, these))
         })?;
+        taken += these;
         if these == 0 {
             break;
         }
     }
-    if !taken.is_empty() {
+    if taken > 0 {
         call.lost(notify::ZSET, end.event(), key.bytes);
     }
     Ok(taken)
@@ -84,15 +86,23 @@ fn pop(call: &mut Call<'_>, end: End) -> Done {
         3 => Some(count_at(call, 2)?),
         _ => return Err(wrong_number(end.event())),
     };
-    let taken = take(call, &call.key_at(1), end, count.unwrap_or(1))?;
-    // One that is asked for without a number is no pair, for a client of either version.
-    if let (None, [(member, score)]) = (count, &taken[..]) {
-        call.out.array(2);
-        call.out.bulk(member);
-        call.out.double(*score);
-        return Ok(());
-    }
-    reply_pairs(call, &taken, true);
+    let mark = call.out.mark();
+    let taken = call.write(|call, out| {
+        take(call, &call.key_at(1), (end, count.unwrap_or(1)), |member, score| {
+            if count.is_some() {
+                pair(out, member, score, true);
+            } else {
+                // One that is asked for without a number is no pair, whatever the client's version.
+                out.bulk(member);
+                out.double(score);
+            }
+            !out.is_over()
+        })
+    })?;
+    call.out.before(mark, |out| match count {
+        None => out.array(2 * taken as usize),
+        Some(_) => pairs_begin(out, taken as usize, true),
+    });
     Ok(())
 }
 
@@ -114,16 +124,21 @@ pub(super) fn pop_first(call: &mut Call<'_>, at: usize) -> Result<bool, Failure>
 
 fn pop_of(call: &mut Call<'_>, keys: Range<usize>, end: End, count: u64) -> Result<bool, Failure> {
     for place in keys {
-        let taken = take(call, &call.key_at(place), end, count)?;
-        if !taken.is_empty() {
-            call.out.array(2);
-            call.out.bulk(call.arg(place));
-            call.out.array(taken.len());
-            for (member, score) in taken {
-                call.out.array(2);
-                call.out.bulk(&member);
-                call.out.double(score);
-            }
+        let (mark, name) = (call.out.mark(), call.arg(place));
+        let taken = call.write(|call, out| {
+            take(call, &call.key_at(place), (end, count), |member, score| {
+                out.array(2);
+                out.bulk(member);
+                out.double(score);
+                !out.is_over()
+            })
+        })?;
+        if taken > 0 {
+            call.out.before(mark, |out| {
+                out.array(2);
+                out.bulk(name);
+                out.array(taken as usize);
+            });
             return Ok(true);
         }
     }

@@ -1,9 +1,10 @@
 //! Sorted sets: members from one place to another, by position, by score or by name.
 
+use super::budget::Budget;
 use super::elements::{change, len, look, replace, together, walk};
 use super::flag::{DENY_OOM, FAST, READ, WRITE};
 use super::hash_steps::Trace;
-use super::zset::{GROUP, Pair, reply_pairs, score};
+use super::zset::{GROUP, pair, pairs_begin};
 use super::{Access, Call, Command, Done, Failure, Keys, ONE_KEY, SYNTAX, access};
 use crate::collection::View;
 use crate::collection::zset::{self, Edge, Zset};
@@ -106,7 +107,11 @@ impl<'a> Range<'a> {
 /// `5`, `(5`, `-inf`: the lower end of a range, or the upper.
 fn score_edge(text: &[u8], upper: bool) -> Option<Edge<'static>> {
     let (is_open, text) = text.strip_prefix(b"(").map_or((false, text), |rest| (true, rest));
-    let score = score(text)?;
+    // As the servers read it: an end may be beyond all numbers.
+    let score: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    if score.is_nan() {
+        return None;
+    }
     Some(if is_open == upper { Edge::Score(score) } else { Edge::BehindScore(score) })
 }
 
@@ -187,21 +192,32 @@ impl<'a> Asked<'a> {
         (if self.reversed { last } else { from }, count, self.reversed)
     }
 
-    fn pairs(&self, call: &Call<'_>, key: &Key<'_>) -> Result<Vec<Pair>, Failure> {
+    /// Shows the members and their scores, until `visit` has seen enough.
+    fn each(
+        &self,
+        call: &Call<'_>,
+        key: &Key<'_>,
+        mut visit: impl FnMut(&[u8], f64) -> bool,
+    ) -> Done {
         let way = look::<Zset, _>(call, key, Trace::None, |view| self.walk(view))?;
-        let mut pairs = vec![];
         walk::<Zset>(call, key, way, |body| {
             let (member, score) = zset::pair(body);
-            pairs.push((member.to_vec(), score));
-        })?;
-        Ok(pairs)
+            visit(member, score)
+        })
     }
 }
 
 fn zrange(call: &mut Call<'_>, by: Option<By>, reversed: bool) -> Done {
     let asked = Asked::of(call, 1, by, reversed, false)?;
-    let pairs = asked.pairs(call, &call.key_at(1))?;
-    reply_pairs(call, &pairs, asked.with_scores);
+    let (mark, mut shown) = (call.out.mark(), 0);
+    call.write(|call, out| {
+        asked.each(call, &call.key_at(1), |member, score| {
+            pair(out, member, score, asked.with_scores);
+            shown += 1;
+            !out.is_over()
+        })
+    })?;
+    call.out.before(mark, |out| pairs_begin(out, shown, asked.with_scores));
     Ok(())
 }
 
@@ -209,9 +225,15 @@ fn zrangestore(call: &mut Call<'_>) -> Done {
     let asked = Asked::of(call, 2, None, false, true)?;
     let count = len::<Zset>(call, &call.key_at(2))?;
     let stored = together(call, count, |call| {
-        let pairs = asked.pairs(call, &call.key_at(2))?;
-        let bodies = pairs.iter().map(|(member, score)| zset::body(member, *score));
-        let mut bodies: Vec<_> = bodies.collect();
+        let (mut bodies, mut budget) = (vec![], Budget::store(call, &call.key_at(1)));
+        asked.each(call, &call.key_at(2), |member, score| {
+            let takes = budget.takes(member.len());
+            if takes {
+                bodies.push(zset::body(member, score));
+            }
+            takes
+        })?;
+        budget.check()?;
         bodies.sort_unstable();
         replace::<Zset>(call, call.arg(1), &bodies, (notify::ZSET, "zrangestore"))?;
         Ok(bodies.len())

@@ -85,8 +85,13 @@ impl Directive {
     }
 
     /// Whether a line begins with the name of what it describes.
-    pub(super) const fn is_named(&self) -> bool {
+    pub(crate) const fn is_named(&self) -> bool {
         matches!(self.shape, Shape::Named(_))
+    }
+
+    /// Whether there may be several lines of it.
+    pub(super) const fn has_lines(&self) -> bool {
+        matches!(self.shape, Shape::Lines(_) | Shape::Named(_))
     }
 
     /// Sets it to the words of one line. A line of several words may also come as one.
@@ -123,13 +128,20 @@ impl Directive {
         lines.try_for_each(|line| self.apply(settings, &[line.to_owned()]))
     }
 
+    /// The value as a file has it, so that [`Self::apply_text`] reads it back.
+    pub(crate) fn written(&self, settings: &Settings) -> String {
+        let value = self.in_file.and_then(|show| show(settings));
+        value.unwrap_or_else(|| self.show(settings))
+    }
+
     /// The lines of a file that set what is set.
-    pub(super) fn file_lines(&self, settings: &Settings) -> Vec<String> {
+    pub(crate) fn file_lines(&self, settings: &Settings) -> Vec<String> {
         let value = self.in_file.map_or_else(|| Some(self.show(settings)), |show| show(settings));
         let Some(value) = value else { return vec![] };
         match self.shape {
             Shape::Word(_) => vec![format!("{} {}", self.name, quoted(&value))],
-            Shape::Words(_) => vec![format!("{} {value}", self.name).trim_end().to_owned()],
+            Shape::Words(_) if value.is_empty() => vec![format!("{} \"\"", self.name)],
+            Shape::Words(_) => vec![format!("{} {value}", self.name)],
             _ => value.lines().map(|line| format!("{} {line}", self.name)).collect(),
         }
     }
@@ -153,6 +165,7 @@ macro_rules! field {
                 Ok(())
             }),
         )
+        .in_file(|settings| Some($crate::config::value::Value::written(&settings.$field)))
     };
 }
 

@@ -3,7 +3,7 @@
 
 use super::{Match, Settings};
 use crate::memory_limit;
-use crate::replace::is_writable;
+use files::is_writable;
 use std::fs::File;
 use std::path::Path;
 

@@ -1,13 +1,18 @@
-//! Settings from a file and from the command line, and back to the file.
+//! Settings from a file and from the command line.
 //!
 //! A line is a directive and its words, with quotes as on a typed line; `#` begins a comment;
-//! `include PATH` reads another file in place. The command line (`--directive word…`) comes after
-//! the file and wins.
+//! `include PATH` reads another file in place, `include conf.d/*.conf` all files of a pattern in
+//! the order of their names. The command line (`--directive word…`) comes after the file and wins.
+//!
+//! A tenant or a user has one line, so that no line is overlooked. Only a file that includes
+//! another may say it anew behind the include: that is how CONFIG REWRITE changes what an included
+//! file says.
 
 use super::directive::{self, Directive};
 use super::{Error, Settings, ignored, words};
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use crate::glob;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Files that include each other without end stop here.
 const INCLUDE_DEPTH_MAX: usize = 16;
@@ -18,21 +23,30 @@ impl Settings {
     /// # Errors
     /// The file and line, what is wrong there and what would mend it.
     pub fn read(&mut self, path: &Path) -> Result<(), Error> {
-        self.read_nested(path, 0, &mut BTreeSet::new())
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
+        self.read_text(path, &text)
     }
 
-    /// `seen` are the names of tenants and users so far.
+    /// Reads a text as if the file held it.
+    ///
+    /// # Errors
+    /// The line, what is wrong there and what would mend it.
+    pub(crate) fn read_text(&mut self, path: &Path, text: &str) -> Result<(), Error> {
+        self.read_nested(path, text, 0, &mut BTreeMap::new())
+    }
+
+    /// `seen` are the tenants and users so far, and how deep in includes their lines stand.
     fn read_nested(
         &mut self,
         path: &Path,
+        text: &str,
         depth: usize,
-        seen: &mut BTreeSet<String>,
+        seen: &mut BTreeMap<String, usize>,
     ) -> Result<(), Error> {
         if depth > INCLUDE_DEPTH_MAX {
             return Err(Error(format!("{}: included from itself", path.display())));
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error(format!("cannot read {}: {error}", path.display())))?;
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -44,18 +58,23 @@ impl Settings {
             let Some((name, rest)) = words.split_first() else { continue };
             if name.eq_ignore_ascii_case("include") {
                 let [file] = rest else { return Err(at("include needs one file".into())) };
-                self.read_nested(&path.with_file_name(file), depth + 1, seen)?;
-            } else {
-                let is_named = Directive::find(name).is_some_and(Directive::is_named);
-                if let (true, Some(first)) = (is_named, rest.first())
-                    && !seen.insert(format!("{name} {first}"))
-                {
-                    return Err(at(format!(
-                        "{name} {first} is there twice: put all of it into one line"
-                    )));
+                for file in included(path, file) {
+                    let cannot = |error| at(format!("cannot read {}: {error}", file.display()));
+                    let text = std::fs::read_to_string(&file).map_err(cannot)?;
+                    self.read_nested(&file, &text, depth + 1, seen)?;
                 }
-                self.apply(name, rest).map_err(at)?;
+                continue;
             }
+            if let (true, Some(first)) =
+                (Directive::find(name).is_some_and(Directive::is_named), rest.first())
+                && let named = format!("{} {first}", name.to_ascii_lowercase())
+                && seen.insert(named, depth).is_some_and(|before| before <= depth)
+            {
+                return Err(at(format!(
+                    "{name} {first} is there twice: put all of it into one line"
+                )));
+            }
+            self.apply(name, rest).map_err(at)?;
         }
         Ok(())
     }
@@ -137,36 +156,42 @@ impl Settings {
             near(&name).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
         ))
     }
+}
 
-    /// The text of the file with the present values in it: lines that set a directive are replaced
-    /// where they stand, comments stay, and what the file does not mention and differs from the
-    /// default is added at the end.
-    pub fn rewrite(&self, text: &str) -> String {
-        let defaults = Self::default();
-        let all = directive::all().map(|known| (known.name, known.file_lines(self)));
-        let mut pending: BTreeMap<&str, Vec<String>> = all.collect();
-        let mut out = vec![];
-        for line in text.lines() {
-            let name = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-            match pending.get_mut(name.as_str()) {
-                Some(lines) => out.append(lines),
-                None if Directive::find(&name).is_some() => {}
-                None => out.push(line.to_owned()),
-            }
-            if Directive::find(&name).is_some() {
-                pending.remove(name.as_str());
-            }
-        }
-        for directive in directive::all() {
-            if let Some(lines) = pending.remove(directive.name)
-                && directive.show(self) != directive.show(&defaults)
-            {
-                out.extend(lines);
-            }
-        }
-        out.push(String::new());
-        out.join("\n")
+/// The files that an include of the file at `path` names: the one, or all of a pattern in the order
+/// of their names.
+fn included(path: &Path, named: &str) -> Vec<PathBuf> {
+    let is_pattern = |part: &str| part.contains(['*', '?', '[']);
+    let named = path.with_file_name(named);
+    if !is_pattern(&named.to_string_lossy()) {
+        return vec![named];
     }
+    let mut found = vec![PathBuf::new()];
+    for part in named.components() {
+        let pattern = part.as_os_str().to_string_lossy();
+        if !is_pattern(&pattern) {
+            for path in &mut found {
+                path.push(part);
+            }
+            continue;
+        }
+        found = found.iter().flat_map(|folder| matching(folder, &pattern)).collect();
+    }
+    found.retain(|path| path.exists());
+    found.sort();
+    found
+}
+
+/// What of a folder has a name of this pattern; of hidden files only where the pattern says so.
+fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = std::fs::read_dir(folder) else { return vec![] };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names
+        .filter(|name| pattern.starts_with('.') || !name.starts_with('.'))
+        .filter(|name| glob::matches(pattern.as_bytes(), name.as_bytes()))
+        .map(|name| folder.join(name))
+        .collect()
 }
 
 /// An error with what the directive means.
@@ -259,21 +284,39 @@ mod tests {
         assert!(settings.read_arguments(&["port".into()]).is_err());
     }
 
-    /// What was written must be read back as what was set.
     #[test]
-    fn a_rewritten_file_says_what_is_set() {
-        let text = "# mine\nport 7000\n# memory\nmaxmemory 1mb\nsave \"\"\ntenant a match db 1\n";
-        let mut settings = read(text).unwrap();
-        settings.apply("maxmemory", &["2mb".into()]).unwrap();
-        settings.apply("timeout", &["9".into()]).unwrap();
-        settings.apply("requirepass", &["a b".into()]).unwrap();
-        settings.apply("tenant", &words("b match db 2").unwrap()).unwrap();
-        let written = settings.rewrite(text);
-        assert!(written.starts_with("# mine\nport 7000\n# memory\nmaxmemory 2097152\nsave \"\"\n"));
-        let again = read(&written).unwrap();
-        for directive in directive::all() {
-            assert_eq!(directive.show(&again), directive.show(&settings), "{}", directive.name);
+    fn a_pattern_includes_files_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("conf.d/sub")).unwrap();
+        for (name, text) in [
+            ("conf.d/20.conf", "timeout 2\ntenant web match db 2\n"),
+            ("conf.d/10.conf", "timeout 1\nmaxclients 77\n"),
+            ("conf.d/.30.conf", "timeout 3\n"),
+            ("conf.d/note.txt", "no directive\n"),
+            ("conf.d/sub/x.conf", "port 7009\n"),
+        ] {
+            std::fs::write(at(name), text).unwrap();
         }
-        assert_eq!(again.rewrite(&written), written);
+        let read = |text: &str| {
+            let mut settings = Settings::default();
+            settings.read_text(&at("larder.conf"), text).map(|()| settings)
+        };
+        let settings = read("include conf.d/*.conf\ninclude conf.d/*/?.conf\n").unwrap();
+        assert_eq!((settings.timeout, settings.maxclients, settings.port), (2, 77, 7009));
+        assert_eq!(read("include nothing.d/*.conf\n").unwrap().timeout, 0);
+        let error = read("include nothing.conf\n").err().unwrap().to_string();
+        assert!(error.contains("line 1") && error.contains("cannot read"), "{error}");
+        // What includes may say it anew, and nobody else.
+        let anew = "include conf.d/20.conf\ntenant web match db 3\n";
+        assert_eq!(read(anew).unwrap().tenants[0].to_string(), "web match db 3");
+        for twice in [
+            "tenant web match db 3\ninclude conf.d/20.conf\n",
+            "include conf.d/20.conf\ninclude conf.d/20.conf\n",
+            "tenant web match db 3\nTENANT web match db 3\n",
+        ] {
+            let error = read(twice).err().unwrap().to_string();
+            assert!(error.contains("web is there twice"), "{error}");
+        }
     }
 }

@@ -3,6 +3,9 @@
 //! They are accepted, so that an existing file starts the server, and shown by CONFIG GET with the
 //! value that Redis begins with or that was set. One warning at the start lists those that were
 //! set.
+//!
+//! Some promise to keep something: data, a limit, a cipher. CONFIG SET refuses those, for whoever
+//! sets one would rely on it; a file with one starts the server all the same, with the warning.
 
 use super::directive::When;
 
@@ -170,6 +173,37 @@ const ALWAYS: &[(&str, &str)] = &[
     ("zset-max-ziplist-value", "64"),
 ];
 
+/// Names whose value would be relied on, and what does it here.
+const PROMISES: &[(&str, &str)] = &[
+    (
+        "appendonly",
+        "Larder writes nothing while it serves, and warm-restart-file outlives a restart",
+    ),
+    ("masterauth", "there are no replicas"),
+    (
+        "maxmemory-clients",
+        "client-query-buffer-limit and client-output-buffer-limit bound a client",
+    ),
+    ("min-replicas-to-write", "there are no replicas"),
+    ("min-slaves-to-write", "there are no replicas"),
+    ("oom-score-adj", "the service manager sets it, as OOMScoreAdjust= of systemd"),
+    ("primaryauth", "there are no replicas"),
+    ("save", "Larder writes nothing while it serves, and warm-restart-file outlives a restart"),
+    ("tls-ca-cert-dir", "tls-ca-cert-file names the certificates"),
+    ("tls-ciphers", "tls-protocols is what can be chosen"),
+    ("tls-ciphersuites", "tls-protocols is what can be chosen"),
+    ("tls-key-file-pass", "tls-key-file names a key without a password"),
+];
+
+/// Why CONFIG SET refuses a value, unless the directive has that value anyway.
+pub(crate) fn refusal(name: &str, value: &str, kept: Option<&str>) -> Option<String> {
+    let (_, instead) = PROMISES.iter().find(|(known, _)| *known == name)?;
+    let first = all().find(|(known, _)| *known == name).map(|(_, first)| first)?;
+    let same = |other: &str| other.eq_ignore_ascii_case(value);
+    (!same(first) && !kept.is_some_and(same))
+        .then(|| format!("it would do nothing here: {instead}"))
+}
+
 /// Names that stand in the file or on the command line only.
 const START: &[(&str, &str)] = &[
     ("always-show-logo", "no"),
@@ -184,7 +218,6 @@ const START: &[(&str, &str)] = &[
     ("cluster-config-file", "nodes.conf"),
     ("cluster-enabled", "no"),
     ("cluster-port", "0"),
-    ("daemonize", "no"),
     ("disable-thp", "yes"),
     ("enable-debug-command", "no"),
     ("enable-module-command", "no"),
@@ -239,4 +272,38 @@ pub(crate) fn kept_as(name: &str) -> String {
 pub(crate) fn is_ignored(name: &str) -> bool {
     let is_relative = || FAMILIES.iter().any(|family| name.starts_with(family));
     when(name).is_some() || is_relative() || name == "loadmodule"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_would_be_relied_on_is_refused() {
+        for (name, _) in PROMISES {
+            let first = all().find(|(known, _)| known == name).unwrap().1;
+            assert_eq!(refusal(name, first, None), None, "{name}");
+            assert!(refusal(name, "1", None).is_some_and(|why| why.contains("here: ")), "{name}");
+            assert_eq!(refusal(name, "1", Some("1")), None, "{name}: as it was");
+        }
+        assert_eq!(refusal("hz", "100", None), None);
+    }
+
+    /// Advice and alerts name what does something.
+    #[test]
+    fn nothing_recommends_what_does_nothing() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let findings = std::fs::read_dir(root.join("crates/report/src/finding")).unwrap();
+        let mut files: Vec<_> = findings.map(|entry| entry.unwrap().path()).collect();
+        files.push(root.join("packaging/alerts.yml"));
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            let words: Vec<_> = text.split(|c| !is_word(c)).collect();
+            for (name, _) in all().filter(|(name, _)| name.contains('-')) {
+                assert!(!words.contains(&name), "{} recommends {name}", file.display());
+            }
+        }
+    }
 }

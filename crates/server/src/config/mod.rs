@@ -8,6 +8,7 @@ mod doubts;
 mod file;
 pub(crate) mod ignored;
 mod list;
+mod rewrite;
 mod value;
 
 pub(crate) use crate::acl::is_equal;
@@ -16,6 +17,7 @@ pub(crate) use tune::tenant::quoted;
 pub use tune::tenant::{DEFAULT, DEFAULT_NAME, Match, TenantConfig};
 pub use value::{IoUring, Level};
 
+use crate::memory_limit;
 use base::{Bytes, Micros};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +31,9 @@ use tune::{Recipe, recipe};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Error(pub String);
+
+/// The least limit with which a server begins.
+const MEMORY_MIN: Bytes = Bytes(64 << 10);
 
 /// The eviction policy when memory is full.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +158,13 @@ impl fmt::Display for OutputLimit {
     }
 }
 
+impl OutputLimit {
+    /// The same, as a person writes it in a file.
+    fn written(self) -> String {
+        format!("{} {} {}", self.hard.written(), self.soft.written(), self.seconds)
+    }
+}
+
 /// All an operator may choose. Each field is a directive; what it means stands in
 /// [`directive::all`].
 #[derive(Clone, Debug)]
@@ -177,6 +189,7 @@ pub struct Settings {
     pub http_port: Option<u16>,
     pub http_bind: IpAddr,
     pub http_maxclients: usize,
+    pub http_hosts: Vec<String>,
     pub tls_port: u16,
     pub tls_cert_file: String,
     pub tls_key_file: String,
@@ -190,6 +203,7 @@ pub struct Settings {
     pub files_generation: u64,
     pub memcached_unixsocket: PathBuf,
     pub unixsocket: PathBuf,
+    pub unixsocketgroup: String,
     pub unixsocketperm: u32,
     pub tcp_backlog: i32,
     pub tcp_keepalive: u64,
@@ -236,6 +250,7 @@ pub struct Settings {
     pub loglevel: Level,
     pub logfile: String,
     pub pidfile: String,
+    pub daemonize: bool,
     pub warm_restart_file: String,
     pub dir: String,
     pub dump_max: Bytes,
@@ -265,6 +280,7 @@ impl Default for Settings {
             http_port: None,
             http_bind: IpAddr::from([127, 0, 0, 1]),
             http_maxclients: 64,
+            http_hosts: vec![],
             tls_port: 0,
             tls_cert_file: String::new(),
             tls_key_file: String::new(),
@@ -277,6 +293,7 @@ impl Default for Settings {
             files_generation: 0,
             memcached_unixsocket: PathBuf::new(),
             unixsocket: PathBuf::new(),
+            unixsocketgroup: String::new(),
             unixsocketperm: 0,
             tcp_backlog: 511,
             tcp_keepalive: 300,
@@ -319,6 +336,7 @@ impl Default for Settings {
             loglevel: Level::Notice,
             logfile: String::new(),
             pidfile: String::new(),
+            daemonize: false,
             warm_restart_file: String::new(),
             dir: ".".into(),
             dump_max: Bytes(0),
@@ -358,7 +376,8 @@ impl Settings {
     pub(crate) fn new_user(&self, name: &str) -> User {
         let mut user = User::new(name);
         // A word of the rules, which cannot fail.
-        let _ = user.apply(std::slice::from_ref(&self.acl_pubsub_default));
+        let _ =
+            user.apply(std::slice::from_ref(&self.acl_pubsub_default), &self.acl_pubsub_default);
         user
     }
 
@@ -420,12 +439,53 @@ impl Settings {
         sizes.filter_map(|size| u64::try_from(size).ok()).min().unwrap_or(u64::MAX)
     }
 
+    /// Checks what a server must not begin with; while it runs, a limit below all items is a way to
+    /// refuse writes.
+    ///
+    /// # Errors
+    /// The setting to change.
+    pub(crate) fn check_start(&self) -> Result<(), Error> {
+        if (1..MEMORY_MIN.0).contains(&self.maxmemory.0) {
+            return Err(Error(format!(
+                "maxmemory {} holds no item: give it {} at least, such as maxmemory 100mb, or auto",
+                self.maxmemory.written(),
+                MEMORY_MIN.written()
+            )));
+        }
+        Ok(())
+    }
+
+    /// A rule is one tenant's.
+    fn check_rules(&self) -> Result<(), Error> {
+        for (at, tenant) in self.tenants.iter().enumerate() {
+            let others = || self.tenants[..at].iter();
+            let shared = tenant.matches.iter().find_map(|rule| {
+                Some((rule, others().find(|other| other.matches.contains(rule))?))
+            });
+            if let Some((rule, other)) = shared {
+                let rule = rule.to_string();
+                return Err(Error(format!(
+                    "tenants {} and {} both match {rule}: take it out of one of them",
+                    other.name, tenant.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks what no single directive can see.
     ///
     /// # Errors
     /// Settings that do not fit together, and which directive to change.
     pub fn check(&self) -> Result<(), Error> {
         let floors: Bytes = self.tenants.iter().map(|tenant| tenant.min).sum();
+        let machine = memory_limit::bytes_of(1.0);
+        if self.maxmemory.0 == 0 && machine.0 > 0 && floors > machine {
+            return Err(Error(format!(
+                "the tenants' min add up to {floors}, above the {machine} of this machine: lower \
+                 a min"
+            )));
+        }
         if self.maxmemory.0 > 0 && floors > self.maxmemory {
             return Err(Error(format!(
                 "the tenants' min add up to {floors}, above maxmemory {}: lower a min or raise \
@@ -461,6 +521,7 @@ impl Settings {
                 self.dir
             )));
         }
+        self.check_rules()?;
         for tenant in &self.tenants {
             for rule in &tenant.matches {
                 if let Match::Db(db) = rule

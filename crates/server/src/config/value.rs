@@ -8,11 +8,17 @@ use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use tune::Recipe;
+use wire::resp::parse_double;
 
 /// A typed value.
 pub(super) trait Value: Sized {
     fn parse(word: &str) -> Result<Self, String>;
     fn show(&self) -> String;
+
+    /// The same, as a person writes it in a file.
+    fn written(&self) -> String {
+        self.show()
+    }
 }
 
 const NO_NUMBER: &str = "argument couldn't be parsed into an integer";
@@ -39,7 +45,7 @@ pub(super) fn one_of<'a>(known: &[&'a str], word: &str) -> Result<&'a str, Strin
 
 /// A number with a fraction, within a range.
 pub(super) fn ratio(word: &str, range: RangeInclusive<f64>, wrong: &str) -> Result<f64, String> {
-    let number = word.parse::<f64>().ok().filter(|number| range.contains(number));
+    let number = parse_double(word.as_bytes()).filter(|number| range.contains(number));
     number.ok_or_else(|| wrong.to_owned())
 }
 
@@ -79,6 +85,10 @@ impl Value for Bytes {
 
     fn show(&self) -> String {
         self.0.to_string()
+    }
+
+    fn written(&self) -> String {
+        Self::written(*self)
     }
 }
 

@@ -30,6 +30,14 @@ impl Hash<'_, '_, '_> {
         }
     }
 
+    /// Refuses to become so many bytes larger, if it can never be so large.
+    pub(crate) fn check_growth(&self, growth: u64) -> Result<(), Error> {
+        match self {
+            Self::Packed(_) => Ok(()),
+            Self::Tree(edit, _) => edit.check_growth(growth),
+        }
+    }
+
     fn write(&mut self, name: &[u8], value: &[u8], dies: Option<u64>) -> Result<bool, Error> {
         match self {
             Self::Packed(packed) => Ok(packed.put(name, value.to_vec(), dies)),

@@ -13,6 +13,7 @@ pub(super) fn text(shared: &Shared) -> String {
     server(shared, &mut page);
     memory(shared, &mut page);
     traffic(shared, &mut page);
+    saves(shared, &mut page);
     pauses(shared, &mut page);
     if let Some(known) = &shared.published.shown().status {
         status(known, &mut page);
@@ -88,6 +89,20 @@ fn traffic(shared: &Shared, page: &mut Page) {
     let (query, output) = (&shared.stats.query_limit_closed, &shared.stats.output_limit_closed);
     page.sample("clients_cut_total", &[("buffer", "query")], load(query));
     page.sample("clients_cut_total", &[("buffer", "output")], load(output));
+}
+
+/// Warm restarts and copies.
+fn saves(shared: &Shared, page: &mut Page) {
+    let (saved, failed) = shared.warm.saves();
+    page.metric("saves_total", "counter", "Warm-restart files and copies that were written.");
+    page.sample("saves_total", &[("result", "saved")], saved);
+    page.sample("saves_total", &[("result", "failed")], failed);
+    let is_failing = u8::from(shared.warm.is_failing());
+    page.gauge(
+        "save_failing",
+        "1 where the last of them failed, or the first will; else 0.",
+        is_failing,
+    );
 }
 
 /// Time that operations took to make room, all of them, by either protocol.

@@ -61,6 +61,13 @@ impl Source for Shared {
         guard::admit(self, authorization, peer).await
     }
 
+    fn is_named(&self, host: &str) -> bool {
+        let own = nix::unistd::gethostname().unwrap_or_default();
+        let view = self.view();
+        let names = view.settings.http_hosts.iter().map(String::as_str);
+        names.chain(own.to_str()).any(|name| name.eq_ignore_ascii_case(host))
+    }
+
     fn note_unaccepted(&self, error: &io::Error) {
         self.note_unaccepted(error);
     }

@@ -72,7 +72,11 @@ pub(super) fn refresh_certs(ask: &mut Ask<'_>) -> Done {
     if ask.view.tls.is_none() {
         return Err("SERVER_ERROR ssl is not enabled");
     }
-    match ask.shared.reload_files() {
+    let read_anew = ask.shared.change(|settings| -> Result<(), Error> {
+        settings.files_generation += 1;
+        Ok(())
+    });
+    match read_anew {
         Ok(()) => ask.line("OK"),
         Err(error) => {
             ask.print(format_args!("SERVER_ERROR {error}\r\n"));

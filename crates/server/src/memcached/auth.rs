@@ -12,7 +12,7 @@ const REFUSED: &str = "CLIENT_ERROR authentication failure";
 const UNAUTHENTICATED: &str = "CLIENT_ERROR unauthenticated";
 
 /// The pairs of a file.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pairs: Vec<(String, String)>,
 }
@@ -79,7 +79,7 @@ pub(super) fn admit(ask: &mut Ask<'_>) -> Done {
     let name = std::str::from_utf8(name).ok();
     let known = name.filter(|name| {
         let user = ask.view.settings.user(name);
-        ask.shared.tokens.admits(name, password)
+        ask.view.tokens.admits(name, password)
             | user.is_some_and(|user| !user.nopass && user.admits(password))
     });
     let Some(name) = known else {

@@ -79,10 +79,10 @@ fn crawl(ask: &mut Ask<'_>, classes: &[u8], print: Print, end: &str) -> Done {
     };
     if listed.contains(&1) {
         // Before the walk, which holds locks that the counters need.
-        let (now, ages) = (ask.now, Ages::at(ask.shared, ask.now));
+        let (now, ages, bound) = (ask.now, Ages::at(ask.shared, ask.now), ask.bound);
         walk(ask, |found, text, out| {
             print(out, found, text, now, &ages);
-            true
+            out.len() <= bound
         });
     }
     ask.line(end)

@@ -73,6 +73,8 @@ type Done = Result<(), &'static str>;
 pub(crate) struct Ask<'a> {
     pub(crate) request: Request<'a>,
     pub(crate) out: &'a mut Vec<u8>,
+    /// Bytes in `out` above which the client is ended: what is put together stops there.
+    pub(crate) bound: usize,
     pub(crate) session: &'a mut Session,
     pub(crate) shared: &'a Shared,
     pub(crate) view: &'a View,
@@ -94,6 +96,11 @@ impl<'a> Ask<'a> {
         }
         let tenant = self.session.owners.of(word);
         Ok(self.shared.store.key(tenant, self.session.db, word))
+    }
+
+    /// Whether more was put together than the client may make the server hold.
+    fn is_over(&self) -> bool {
+        self.out.len() > self.bound
     }
 
     /// Writes a line.

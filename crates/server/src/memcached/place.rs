@@ -1,7 +1,6 @@
 //! Where the protocol is spoken: `memcached-bind`, and the file that tells others of the ports.
 
 use crate::config::{Error, Settings};
-use crate::replace::replace_readable;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 
@@ -57,7 +56,7 @@ pub(crate) fn write_ports(sockets: &[(i32, String)]) -> Result<(), Error> {
         format!("TCP {family}: {}\n", address.port())
     };
     let text: String = lines.map(line).collect();
-    replace_readable(Path::new(&path), text.as_bytes()).map_err(|error| {
+    files::replace(Path::new(&path), text.as_bytes(), files::PUBLIC).map_err(|error| {
         let path = path.to_string_lossy();
         Error(format!("cannot write {PORT_FILE} {path}: {error}: name another file"))
     })

@@ -40,6 +40,9 @@ pub(super) fn counted(ask: &Ask<'_>, key: &Key<'_>, found: Option<usize>) {
 pub(super) fn get(ask: &mut Ask<'_>, with_cas: bool) -> Done {
     ask.word(1)?;
     for word in ask.request.iter_from(1) {
+        if ask.is_over() {
+            break;
+        }
         let key = ask.key(word)?;
         let out = &mut *ask.out;
         let show = |item: &Item<'_>| show(out, word, item, with_cas);
@@ -52,6 +55,9 @@ pub(super) fn get(ask: &mut Ask<'_>, with_cas: bool) -> Done {
 pub(super) fn get_and_touch(ask: &mut Ask<'_>, with_cas: bool) -> Done {
     let life = Life::parse(ask.word(1)?, ask.now).ok_or(BAD_LIFE)?;
     for word in ask.request.iter_from(2) {
+        if ask.is_over() {
+            break;
+        }
         let key = ask.key(word)?;
         let out = &mut *ask.out;
         let found = ask.shared.store.get_and_update(&key, ask.now, |item| {

@@ -235,7 +235,7 @@ fn settings(ask: &mut Ask<'_>) {
     let settings = &ask.view.settings;
     let evicts = settings.maxmemory_policy.evicts();
     let yes_no = |value| if value { "yes" } else { "no" };
-    let needs_auth = !ask.shared.tokens.is_empty() || !settings.is_open();
+    let needs_auth = !ask.view.tokens.is_empty() || !settings.is_open();
     let path = settings.memcached_unixsocket.display().to_string();
     let delimiter = settings.memcached_delimiter.unwrap_or(detail::DELIMITER);
     ask.stat("maxbytes", ask.shared.memory().1.0);

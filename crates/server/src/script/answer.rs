@@ -4,6 +4,8 @@
 //! It passes through Lua as a value that scripts cannot look into: where a script catches it, the
 //! prelude asks what it is ([`translated`]).
 
+use super::look::Ended;
+use super::vm::PRELUDE;
 use mlua::{Function, Lua, MultiValue, Result, String as LuaString, Value};
 use std::sync::Arc;
 
@@ -23,23 +25,36 @@ impl From<Value> for Answer {
 
 /// What is wrong.
 #[derive(Debug)]
-pub(super) struct Oops(String);
+pub(super) enum Oops {
+    Text(String),
+    /// The script is to end.
+    Ended(mlua::Error),
+}
 
 impl From<String> for Oops {
     fn from(text: String) -> Self {
-        Self(text)
+        Self::Text(text)
     }
 }
 
 impl From<&str> for Oops {
     fn from(text: &str) -> Self {
-        Self(text.to_owned())
+        Self::Text(text.to_owned())
     }
 }
 
 impl From<mlua::Error> for Oops {
     fn from(error: mlua::Error) -> Self {
-        Self(told(&error))
+        if Ended::is_in(&error) { Self::Ended(error) } else { Self::Text(told(&error)) }
+    }
+}
+
+impl From<Oops> for mlua::Error {
+    fn from(oops: Oops) -> Self {
+        match oops {
+            Oops::Text(text) => Self::RuntimeError(text),
+            Oops::Ended(error) => error,
+        }
     }
 }
 
@@ -144,19 +159,33 @@ where
             Ok(Answer::None) => Ok(MultiValue::new()),
             Ok(Answer::One(value)) => Ok(MultiValue::from_vec(vec![value])),
             Ok(Answer::Many(values)) => Ok(MultiValue::from_vec(values)),
-            Err(Oops(text)) => Err(mlua::Error::RuntimeError(blaming(lua, &text))),
+            Err(Oops::Text(text)) => Err(mlua::Error::RuntimeError(blaming(lua, &text))),
+            Err(Oops::Ended(error)) => Err(error),
         }
     })
 }
 
+/// Frames of the prelude that may stand between a script and a function that it calls.
+const BETWEEN_MAX: usize = 4;
+
 /// An error text behind the line that called the function which runs, where a script did.
 fn blaming(lua: &Lua, text: &str) -> String {
-    let caller = lua.inspect_stack(1, |debug| {
-        let source = debug.source();
-        let line = debug.current_line().filter(|_| source.what != "C")?;
-        Some(format!("{}:{line}: {text}", source.short_src.unwrap_or_default()))
-    });
-    caller.flatten().unwrap_or_else(|| text.to_owned())
+    for level in 1..=BETWEEN_MAX {
+        let caller = lua.inspect_stack(level, |debug| {
+            let source = debug.source();
+            if source.what == "tail" || source.source.as_deref() == Some(PRELUDE) {
+                return None;
+            }
+            let line = debug.current_line().filter(|_| source.what != "C");
+            Some(line.map(|line| format!("{}:{line}: ", source.short_src.unwrap_or_default())))
+        });
+        match caller {
+            Some(None) => {}
+            Some(Some(Some(place))) => return place + text,
+            Some(Some(None)) | None => break,
+        }
+    }
+    text.to_owned()
 }
 
 /// An error of the server: what a script sees as a table with these fields.
@@ -209,11 +238,13 @@ impl Wrong {
 /// Says of an error table that it was counted.
 pub(super) const IS_COUNTED: &str = "ignore_error_stats_update";
 
-/// An error as a script sees it: a table for one of the server, else a text.
-pub(super) fn translated(lua: &Lua, error: &Value) -> Result<Value> {
-    let Value::Error(error) = error else { return Ok(error.clone()) };
-    match Wrong::of(error) {
-        Some(wrong) => Ok(Value::Table(wrong.table(lua)?)),
-        None => Ok(Value::String(lua.create_string(told(error))?)),
-    }
+/// An error as a script sees it: a table for one of the server, else a text. With it whether the
+/// error ends the script, which then does not see it.
+pub(super) fn translated(lua: &Lua, error: &Value) -> Result<(Value, bool)> {
+    let Value::Error(error) = error else { return Ok((error.clone(), false)) };
+    let shown = match Wrong::of(error) {
+        Some(wrong) => Value::Table(wrong.table(lua)?),
+        None => Value::String(lua.create_string(told(error))?),
+    };
+    Ok((shown, Ended::is_in(error)))
 }

@@ -3,10 +3,14 @@
 //! (`host.rs` has `redis.call` and its kin.)
 
 use super::answer::{Wrong, as_f64};
+use super::digest::digest;
 use crate::commands::REDIS_VERSION;
 use mlua::{Lua, MultiValue, Result, Table, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Bytes of a word in the log, and of a line from which on no word is added.
+const LOG_MAX: usize = 1_024;
 
 fn wrong(text: &str) -> mlua::Error {
     Wrong::new(text).raised()
@@ -68,11 +72,15 @@ fn log(args: &MultiValue) -> Result<()> {
     let Some(level @ (Value::Integer(_) | Value::Number(_))) = args.front() else {
         return Err(wrong("First argument must be a number (log level)."));
     };
-    let words: Vec<String> = (args.iter().skip(1))
-        .filter(|word| matches!(word, Value::String(_) | Value::Integer(_) | Value::Number(_)))
-        .filter_map(|word| word.to_string().ok())
-        .collect();
-    let text = words.join(" ");
+    let mut text = String::new();
+    for word in args.iter().skip(1) {
+        let is_text = matches!(word, Value::String(_) | Value::Integer(_) | Value::Number(_));
+        if is_text && text.len() < LOG_MAX {
+            let blank = if text.is_empty() { "" } else { " " };
+            text.push_str(blank);
+            text.push_str(&start_of(word)?);
+        }
+    }
     match as_f64(level) as i64 {
         0 => tracing::debug!("script: {text}"),
         1 | 2 => tracing::info!("script: {text}"),
@@ -82,16 +90,25 @@ fn log(args: &MultiValue) -> Result<()> {
     Ok(())
 }
 
+/// A word of a log line, as far as a line has place for it.
+fn start_of(word: &Value) -> Result<String> {
+    let Value::String(text) = word else { return word.to_string() };
+    let text = text.as_bytes();
+    Ok(String::from_utf8_lossy(&text[..text.len().min(LOG_MAX)]).into_owned())
+}
+
 fn sha1hex(lua: &Lua, args: &MultiValue) -> Result<mlua::String> {
     if args.len() != 1 {
         return Err(wrong("wrong number of arguments"));
     }
-    let text = args.front().and_then(|value| match value {
-        Value::String(text) => Some(text.as_bytes().to_vec()),
-        Value::Integer(_) | Value::Number(_) => value.to_string().ok().map(String::into_bytes),
-        _ => None,
-    });
-    lua.create_string(super::digest::digest(&text.unwrap_or_default()))
+    let digest = match args.front() {
+        Some(Value::String(text)) => digest(&text.as_bytes()),
+        Some(number @ (Value::Integer(_) | Value::Number(_))) => {
+            digest(number.to_string()?.as_bytes())
+        }
+        _ => digest(b""),
+    };
+    lua.create_string(digest)
 }
 
 /// A table that is an error or a status.

@@ -5,6 +5,7 @@
 
 use super::answer::{Answer, Args, Oops, answering, as_f64, type_name};
 use super::json;
+use super::look::Made;
 use super::number::general;
 use mlua::{Lua, Result, Table, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,9 +67,9 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
         if args.len() != 1 {
             return Err("bad argument #1 to 'encode' (expected 1 argument)".into());
         }
-        let mut out = Writer { out: vec![], settings: with(settings, |known| *known) };
+        let mut out = Writer { out: Made::new(lua), settings: with(settings, |known| *known) };
         out.value(args.value(0), 0)?;
-        Ok(Value::String(lua.create_string(out.out)?).into())
+        Ok(out.out.string()?.into())
     })?;
     add("decode", |lua, args, settings| {
         if args.len() != 1 {
@@ -140,6 +141,7 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
 }
 
 type Told = std::result::Result<Answer, Oops>;
+type Written = std::result::Result<(), Oops>;
 
 fn most(args: Args<'_>, name: &str, count: usize) -> std::result::Result<(), Oops> {
     if args.len() > count {
@@ -189,54 +191,45 @@ fn switch(args: Args<'_>, name: &str, at: usize, before: bool) -> std::result::R
     }
 }
 
-struct Writer {
-    out: Vec<u8>,
+struct Writer<'a> {
+    out: Made<'a>,
     settings: Settings,
 }
 
-impl Writer {
-    fn value(&mut self, value: &Value, depth: i64) -> std::result::Result<(), Oops> {
+impl Writer<'_> {
+    fn value(&mut self, value: &Value, depth: i64) -> Written {
         match value {
-            Value::Nil => self.out.extend_from_slice(b"null"),
-            Value::LightUserData(pointer) if pointer.0.is_null() => {
-                self.out.extend_from_slice(b"null");
-            }
-            Value::Boolean(on) => self.out.extend_from_slice(if *on { b"true" } else { b"false" }),
-            Value::Integer(_) | Value::Number(_) => self.number(as_f64(value))?,
+            Value::Nil => self.out.extend(b"null"),
+            Value::LightUserData(pointer) if pointer.0.is_null() => self.out.extend(b"null"),
+            Value::Boolean(on) => self.out.extend(if *on { b"true" } else { b"false" }),
+            Value::Integer(_) | Value::Number(_) => self.number(as_f64(value)),
             Value::String(text) => self.string(&text.as_bytes()),
-            Value::Table(table) => self.table(table, depth + 1)?,
+            Value::Table(table) => self.table(table, depth + 1),
             other => {
                 let name = type_name(other);
-                return Err(format!("Cannot serialise {name}: type not supported").into());
+                Err(format!("Cannot serialise {name}: type not supported").into())
             }
         }
-        Ok(())
     }
 
-    fn number(&mut self, value: f64) -> std::result::Result<(), Oops> {
+    fn number(&mut self, value: f64) -> Written {
         if !value.is_finite() {
             match self.settings.encode_invalid {
                 Invalid::Refused => {
                     return Err("Cannot serialise number: must not be NaN or Inf".into());
                 }
-                Invalid::Null => {
-                    self.out.extend_from_slice(b"null");
-                    return Ok(());
-                }
-                Invalid::Written if value.is_nan() => {
-                    self.out.extend_from_slice(b"nan");
-                    return Ok(());
-                }
+                Invalid::Null => return self.out.extend(b"null"),
+                Invalid::Written if value.is_nan() => return self.out.extend(b"nan"),
                 Invalid::Written => {}
             }
         }
-        self.out.extend_from_slice(general(value, self.settings.digits as usize).as_bytes());
-        Ok(())
+        self.out.extend(general(value, self.settings.digits as usize).as_bytes())
     }
 
-    fn string(&mut self, text: &[u8]) {
-        self.out.push(b'"');
-        for &byte in text {
+    fn string(&mut self, text: &[u8]) -> Written {
+        self.out.push(b'"')?;
+        let mut plain = 0;
+        for (at, &byte) in text.iter().enumerate() {
             let short = match byte {
                 b'"' | b'\\' | b'/' => byte,
                 0x08 => b'b',
@@ -244,21 +237,22 @@ impl Writer {
                 b'\n' => b'n',
                 b'\r' => b'r',
                 b'\t' => b't',
-                0..0x20 | 0x7f => {
-                    self.out.extend_from_slice(format!("\\u{byte:04x}").as_bytes());
-                    continue;
-                }
-                _ => {
-                    self.out.push(byte);
-                    continue;
-                }
+                0..0x20 | 0x7f => 0,
+                _ => continue,
             };
-            self.out.extend_from_slice(&[b'\\', short]);
+            self.out.extend(&text[plain..at])?;
+            plain = at + 1;
+            if short == 0 {
+                self.out.extend(format!("\\u{byte:04x}").as_bytes())?;
+            } else {
+                self.out.extend(&[b'\\', short])?;
+            }
         }
-        self.out.push(b'"');
+        self.out.extend(&text[plain..])?;
+        self.out.push(b'"')
     }
 
-    fn table(&mut self, table: &Table, depth: i64) -> std::result::Result<(), Oops> {
+    fn table(&mut self, table: &Table, depth: i64) -> Written {
         if depth > self.settings.encode_depth.min(DEPTH_MAX) {
             return Err(format!("Cannot serialise, excessive nesting ({depth})").into());
         }
@@ -269,9 +263,10 @@ impl Writer {
     }
 
     /// The length of an array; 0 for an object.
-    fn length(&self, table: &Table) -> std::result::Result<i64, Oops> {
+    fn length(&mut self, table: &Table) -> std::result::Result<i64, Oops> {
         let (mut last, mut items) = (0, 0);
         for pair in table.pairs::<Value, Value>() {
+            self.out.work().step(16)?;
             match pair?.0 {
                 Value::Integer(at) if at > 0 => (last, items) = (last.max(at), items + 1),
                 _ => return Ok(0),
@@ -287,32 +282,31 @@ impl Writer {
         Ok(last)
     }
 
-    fn array(&mut self, table: &Table, len: i64, depth: i64) -> std::result::Result<(), Oops> {
-        self.out.push(b'[');
+    fn array(&mut self, table: &Table, len: i64, depth: i64) -> Written {
+        self.out.push(b'[')?;
         for at in 1..=len {
             if at > 1 {
-                self.out.push(b',');
+                self.out.push(b',')?;
             }
             self.value(&table.raw_get::<Value>(at)?, depth)?;
         }
-        self.out.push(b']');
-        Ok(())
+        self.out.push(b']')
     }
 
-    fn object(&mut self, table: &Table, depth: i64) -> std::result::Result<(), Oops> {
-        self.out.push(b'{');
+    fn object(&mut self, table: &Table, depth: i64) -> Written {
+        self.out.push(b'{')?;
         let mut is_first = true;
         for pair in table.pairs::<Value, Value>() {
             let (key, value) = pair?;
             if !std::mem::take(&mut is_first) {
-                self.out.push(b',');
+                self.out.push(b',')?;
             }
             match &key {
-                Value::String(name) => self.string(&name.as_bytes()),
+                Value::String(name) => self.string(&name.as_bytes())?,
                 Value::Integer(_) | Value::Number(_) => {
-                    self.out.push(b'"');
+                    self.out.push(b'"')?;
                     self.number(as_f64(&key))?;
-                    self.out.push(b'"');
+                    self.out.push(b'"')?;
                 }
                 other => {
                     let name = type_name(other);
@@ -320,10 +314,9 @@ impl Writer {
                     return Err(format!("Cannot serialise {name}: {text}").into());
                 }
             }
-            self.out.push(b':');
+            self.out.push(b':')?;
             self.value(&value, depth)?;
         }
-        self.out.push(b'}');
-        Ok(())
+        self.out.push(b'}')
     }
 }

@@ -4,6 +4,7 @@
 //! form (a function, a table within sixteen others) is written as nil.
 
 use super::answer::{Answer, Args, Oops, answering, as_f64};
+use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
 /// Tables within tables that are written.
@@ -23,11 +24,11 @@ pub(super) fn table(lua: &Lua) -> Result<Table> {
         if args.len() == 0 {
             return Err("bad argument #0 to 'pack' (MessagePack pack needs input.)".into());
         }
-        let mut out = vec![];
+        let mut out = Made::new(lua);
         for at in 0..args.len() {
             pack(&mut out, args.value(at), 0)?;
         }
-        Ok(Value::String(lua.create_string(out)?).into())
+        Ok(out.string()?.into())
     })?;
     table.raw_set("pack", pack)?;
     let unpack = answering(lua, |lua, args| {
@@ -69,63 +70,61 @@ fn unpack_some(lua: &Lua, args: Args<'_>, name: &str, limit: i64, offset: i64) -
     Ok(Answer::Many(values))
 }
 
-fn pack(out: &mut Vec<u8>, value: &Value, depth: usize) -> Done<()> {
+fn pack(out: &mut Made<'_>, value: &Value, depth: usize) -> Done<()> {
     match value {
         Value::Boolean(on) => out.push(if *on { 0xc3 } else { 0xc2 }),
         Value::Integer(number) => pack_integer(out, *number),
         Value::Number(number) => pack_number(out, *number),
         Value::String(text) => pack_string(out, &text.as_bytes()),
-        Value::Table(table) if depth < DEPTH_MAX => pack_table(out, table, depth)?,
+        Value::Table(table) if depth < DEPTH_MAX => pack_table(out, table, depth),
         _ => out.push(0xc0),
     }
-    Ok(())
 }
 
-fn pack_number(out: &mut Vec<u8>, number: f64) {
+fn pack_number(out: &mut Made<'_>, number: f64) -> Done<()> {
     let whole = number as i64;
     if whole as f64 == number && whole < i64::MAX {
-        pack_integer(out, whole);
+        pack_integer(out, whole)
     } else if f64::from(number as f32) == number {
-        out.push(0xca);
-        out.extend_from_slice(&(number as f32).to_be_bytes());
+        pack_long(out, 0xca, &(number as f32).to_be_bytes())
     } else {
-        out.push(0xcb);
-        out.extend_from_slice(&number.to_be_bytes());
+        pack_long(out, 0xcb, &number.to_be_bytes())
     }
 }
 
-fn pack_integer(out: &mut Vec<u8>, number: i64) {
+fn pack_integer(out: &mut Made<'_>, number: i64) -> Done<()> {
     match number {
         -32..=0x7f => out.push(number as u8),
-        0x80..=0xff => out.extend_from_slice(&[0xcc, number as u8]),
+        0x80..=0xff => out.extend(&[0xcc, number as u8]),
         0x100..=0xffff => pack_long(out, 0xcd, &(number as u16).to_be_bytes()),
         0x1_0000..=0xffff_ffff => pack_long(out, 0xce, &(number as u32).to_be_bytes()),
         0x1_0000_0000.. => pack_long(out, 0xcf, &number.to_be_bytes()),
-        -128..=-33 => out.extend_from_slice(&[0xd0, number as u8]),
+        -128..=-33 => out.extend(&[0xd0, number as u8]),
         -0x8000..=-129 => pack_long(out, 0xd1, &(number as i16).to_be_bytes()),
         -0x8000_0000..=-0x8001 => pack_long(out, 0xd2, &(number as i32).to_be_bytes()),
         _ => pack_long(out, 0xd3, &number.to_be_bytes()),
     }
 }
 
-fn pack_long(out: &mut Vec<u8>, code: u8, bytes: &[u8]) {
-    out.push(code);
-    out.extend_from_slice(bytes);
+fn pack_long(out: &mut Made<'_>, code: u8, bytes: &[u8]) -> Done<()> {
+    out.push(code)?;
+    out.extend(bytes)
 }
 
-fn pack_string(out: &mut Vec<u8>, text: &[u8]) {
+fn pack_string(out: &mut Made<'_>, text: &[u8]) -> Done<()> {
     match text.len() {
         len @ 0..32 => out.push(0xa0 | len as u8),
-        len @ 32..=0xff => out.extend_from_slice(&[0xd9, len as u8]),
+        len @ 32..=0xff => out.extend(&[0xd9, len as u8]),
         len @ 0x100..=0xffff => pack_long(out, 0xda, &(len as u16).to_be_bytes()),
         len => pack_long(out, 0xdb, &(len as u32).to_be_bytes()),
-    }
-    out.extend_from_slice(text);
+    }?;
+    out.extend(text)
 }
 
-fn pack_table(out: &mut Vec<u8>, table: &Table, depth: usize) -> Done<()> {
+fn pack_table(out: &mut Made<'_>, table: &Table, depth: usize) -> Done<()> {
     let (mut count, mut last, mut is_array) = (0_u32, 0, true);
     for pair in table.pairs::<Value, Value>() {
+        out.work().step(16)?;
         count += 1;
         match pair?.0 {
             Value::Integer(at) if at > 0 => last = last.max(at),
@@ -138,7 +137,7 @@ fn pack_table(out: &mut Vec<u8>, table: &Table, depth: usize) -> Done<()> {
         0..16 => out.push(few | count as u8),
         16..=0xffff => pack_long(out, codes[0], &(count as u16).to_be_bytes()),
         _ => pack_long(out, codes[1], &count.to_be_bytes()),
-    }
+    }?;
     if is_array {
         for at in 1..=count {
             pack(out, &table.raw_get::<Value>(at)?, depth + 1)?;
@@ -150,8 +149,8 @@ fn pack_table(out: &mut Vec<u8>, table: &Table, depth: usize) -> Done<()> {
         match key {
             // A key that is no whole number is told as the fraction it is.
             Value::Number(_) => pack_number(out, as_f64(&key)),
-            key => pack(out, &key, depth + 1)?,
-        }
+            key => pack(out, &key, depth + 1),
+        }?;
         pack(out, &value, depth + 1)?;
     }
     Ok(())
@@ -159,7 +158,7 @@ fn pack_table(out: &mut Vec<u8>, table: &Table, depth: usize) -> Done<()> {
 
 /// Values from `offset` on, all for a limit of 0; where reading ended.
 fn unpack(lua: &Lua, text: &[u8], offset: usize, limit: usize) -> Done<(Vec<Value>, usize)> {
-    let mut reader = Reader { lua, text, at: offset };
+    let mut reader = Reader { lua, text, at: offset, work: Work::new(lua) };
     let mut values = vec![];
     while reader.at < text.len() && (limit == 0 || values.len() < limit) {
         if values.len() == VALUES_MAX {
@@ -174,6 +173,7 @@ struct Reader<'a> {
     lua: &'a Lua,
     text: &'a [u8],
     at: usize,
+    work: Work<'a>,
 }
 
 impl<'a> Reader<'a> {
@@ -195,6 +195,7 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Done<Value> {
+        self.work.step(16)?;
         let code = self.bytes(1)?[0];
         Ok(match code {
             0..=0x7f => Value::Integer(code.into()),

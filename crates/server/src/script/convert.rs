@@ -12,7 +12,8 @@
 //!   fraction           {double = number}           the same            fraction
 //! ```
 
-use super::answer::as_f64;
+use super::answer::{Oops, as_f64};
+use super::look::Work;
 use super::number::shortest;
 use mlua::{BString, Either, Function, IntoLua, Lua, MultiValue, Result, Table, Value};
 use wire::resp::{Encoder, Protocol, Reply};
@@ -77,30 +78,84 @@ pub(super) fn to_lua(lua: &Lua, reply: &Reply<'_>, protocol: Protocol) -> Result
     }
 }
 
+/// The elements of a reply of which [`Reply::holds`] tells, as the script that asked for it sees
+/// the reply.
+pub(super) fn elements_to_lua(
+    lua: &Lua,
+    reply: &[u8],
+    (kind, len, mut at): (u8, usize, usize),
+    protocol: Protocol,
+) -> Result<Value> {
+    let mut work = Work::asking(lua);
+    let mut next = || {
+        work.step(64)?;
+        let rest = reply.get(at..).unwrap_or_default();
+        let Ok(Some((element, used))) = Reply::decode(rest) else {
+            return Err(mlua::Error::runtime("the reply is cut"));
+        };
+        at += used;
+        to_lua(lua, &element, protocol)
+    };
+    match kind {
+        b'%' => {
+            let table = lua.create_table_with_capacity(0, len)?;
+            for _ in 0..len {
+                table.raw_set(next()?, next()?)?;
+            }
+            only(lua, "map", table)
+        }
+        b'~' => {
+            let table = lua.create_table_with_capacity(0, len)?;
+            for _ in 0..len {
+                table.raw_set(next()?, true)?;
+            }
+            only(lua, "set", table)
+        }
+        _ => {
+            let table = lua.create_table_with_capacity(len, 0)?;
+            for element in 1..=len {
+                table.raw_set(element, next()?)?;
+            }
+            Ok(Value::Table(table))
+        }
+    }
+}
+
 /// The protocol that a script chose for itself, and what takes tables apart that are arrays.
 type How<'a> = (Protocol, &'a Function);
 
-/// Writes what a script returned.
+type Written = std::result::Result<(), Oops>;
+
+/// Bytes of a reply beside its text, at most.
+const HEAD: usize = 24;
+
+/// Writes what a script returned; an error where that is more than the interpreter may have.
 pub(super) fn reply(
     out: &mut Encoder<'_>,
     value: &Value,
     how: How<'_>,
+    work: &mut Work<'_>,
     depth: usize,
-) -> Result<()> {
+) -> Written {
     if depth > DEPTH_MAX {
         out.error(b"ERR reached lua stack limit");
         return Ok(());
     }
+    work.take(HEAD)?;
     match value {
-        Value::String(text) => out.bulk(&text.as_bytes()),
+        Value::String(text) => {
+            let text = text.as_bytes();
+            work.take(text.len())?;
+            out.bulk(&text);
+        }
         Value::Integer(_) | Value::Number(_) => out.integer(whole(as_f64(value))),
         Value::Boolean(on) if how.0 == Protocol::Resp3 => out.boolean(*on),
         Value::Boolean(true) => out.integer(1),
         Value::Table(table) => {
             let (len, values): (Option<usize>, MultiValue) = how.1.call(table)?;
-            let Some(len) = len else { return reply_table(out, table, how, depth) };
+            let Some(len) = len else { return reply_table(out, table, how, work, depth) };
             out.array(len);
-            return values.iter().try_for_each(|value| reply(out, value, how, depth + 1));
+            return values.iter().try_for_each(|value| reply(out, value, how, work, depth + 1));
         }
         _ => out.null(),
     }
@@ -112,12 +167,20 @@ fn whole(number: f64) -> i64 {
     if number.is_nan() || number >= 9_223_372_036_854_775_808.0 { i64::MIN } else { number as i64 }
 }
 
-fn reply_table(out: &mut Encoder<'_>, table: &Table, how: How<'_>, depth: usize) -> Result<()> {
+fn reply_table(
+    out: &mut Encoder<'_>,
+    table: &Table,
+    how: How<'_>,
+    work: &mut Work<'_>,
+    depth: usize,
+) -> Written {
     if let Value::String(text) = table.raw_get::<Value>("err")? {
+        work.take(text.as_bytes().len())?;
         out.error(&text.as_bytes());
         return Ok(());
     }
     if let Value::String(text) = table.raw_get::<Value>("ok")? {
+        work.take(text.as_bytes().len())?;
         out.simple(&one_line(&text.as_bytes()));
         return Ok(());
     }
@@ -130,19 +193,20 @@ fn reply_table(out: &mut Encoder<'_>, table: &Table, how: How<'_>, depth: usize)
         out.map(map.pairs::<Value, Value>().count());
         for pair in map.pairs::<Value, Value>() {
             let (key, value) = pair?;
-            reply(out, &key, how, depth + 1)?;
-            reply(out, &value, how, depth + 1)?;
+            reply(out, &key, how, work, depth + 1)?;
+            reply(out, &value, how, work, depth + 1)?;
         }
         return Ok(());
     }
     if let Value::Table(set) = table.raw_get::<Value>("set")? {
         out.set(set.pairs::<Value, Value>().count());
         for pair in set.pairs::<Value, Value>() {
-            reply(out, &pair?.0, how, depth + 1)?;
+            reply(out, &pair?.0, how, work, depth + 1)?;
         }
         return Ok(());
     }
     if let Value::String(number) = table.raw_get::<Value>("big_number")? {
+        work.take(number.as_bytes().len())?;
         let number = one_line(&number.as_bytes());
         match out.protocol() {
             Protocol::Resp2 => out.bulk(number.as_bytes()),
@@ -154,6 +218,7 @@ fn reply_table(out: &mut Encoder<'_>, table: &Table, how: How<'_>, depth: usize)
         let format = verbatim.raw_get::<Value>("format")?;
         let string = verbatim.raw_get::<Value>("string")?;
         if let (Value::String(format), Value::String(string)) = (format, string) {
+            work.take(string.as_bytes().len())?;
             reply_verbatim(out, &format.as_bytes(), &string.as_bytes());
             return Ok(());
         }
@@ -162,10 +227,11 @@ fn reply_table(out: &mut Encoder<'_>, table: &Table, how: How<'_>, depth: usize)
     let mut len = 0;
     while !table.raw_get::<Value>(len + 1)?.is_nil() {
         len += 1;
+        work.step(1)?;
     }
     out.array(len);
     for at in 1..=len {
-        reply(out, &table.raw_get::<Value>(at)?, how, depth + 1)?;
+        reply(out, &table.raw_get::<Value>(at)?, how, work, depth + 1)?;
     }
     Ok(())
 }

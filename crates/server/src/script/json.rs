@@ -4,14 +4,17 @@
 
 use super::answer::Oops;
 use super::cjson::{DEPTH_MAX, Settings};
+use super::look::Work;
 use mlua::{Lua, Value};
+use std::borrow::Cow;
 
 /// Reads a text that is one value.
 pub(super) fn decode(lua: &Lua, text: &[u8], settings: &Settings) -> Result<Value, Oops> {
     if text.len() >= 2 && (text[0] == 0 || text[1] == 0) {
         return Err("JSON parser does not support UTF-16 or UTF-32".into());
     }
-    let mut reader = Reader { lua, text, at: 0, settings, depth: 0 };
+    let work = Work::new(lua);
+    let mut reader = Reader { lua, text, at: 0, settings, depth: 0, work };
     let token = reader.next();
     let value = reader.value(token)?;
     match reader.next() {
@@ -21,12 +24,12 @@ pub(super) fn decode(lua: &Lua, text: &[u8], settings: &Settings) -> Result<Valu
 }
 
 #[derive(Debug, PartialEq)]
-enum Token {
+enum Token<'a> {
     ObjectBegin,
     ObjectEnd,
     ArrayBegin,
     ArrayEnd,
-    String(Vec<u8>),
+    String(Cow<'a, [u8]>),
     Number(f64),
     Boolean(bool),
     Null,
@@ -36,7 +39,7 @@ enum Token {
     Wrong(&'static str),
 }
 
-impl Token {
+impl Token<'_> {
     const fn name(&self) -> &'static str {
         match self {
             Self::ObjectBegin => "T_OBJ_BEGIN",
@@ -56,7 +59,7 @@ impl Token {
 }
 
 /// A token, and where it begins.
-type Placed = (Token, usize);
+type Placed<'a> = (Token<'a>, usize);
 
 struct Reader<'a> {
     lua: &'a Lua,
@@ -64,10 +67,11 @@ struct Reader<'a> {
     at: usize,
     settings: &'a Settings,
     depth: i64,
+    work: Work<'a>,
 }
 
-impl Reader<'_> {
-    fn expected(wanted: &str, (found, at): &Placed) -> Oops {
+impl<'a> Reader<'a> {
+    fn expected(wanted: &str, (found, at): &Placed<'_>) -> Oops {
         let (found, at) = (found.name(), at + 1);
         format!("Expected {wanted} but found {found} at character {at}").into()
     }
@@ -81,9 +85,10 @@ impl Reader<'_> {
         Err(format!("Found too many nested data structures ({depth}) at character {at}").into())
     }
 
-    fn value(&mut self, token: Placed) -> Result<Value, Oops> {
+    fn value(&mut self, token: Placed<'a>) -> Result<Value, Oops> {
+        self.work.step(16)?;
         Ok(match token.0 {
-            Token::String(bytes) => Value::String(self.lua.create_string(bytes)?),
+            Token::String(bytes) => Value::String(self.string_of(&bytes)?),
             Token::Number(number) => Value::Number(number),
             Token::Boolean(on) => Value::Boolean(on),
             Token::Null => Value::NULL,
@@ -91,6 +96,12 @@ impl Reader<'_> {
             Token::ArrayBegin => self.array()?,
             _ => return Err(Self::expected("value", &token)),
         })
+    }
+
+    /// A string of Lua; bytes that are not those of the text count as made while it is.
+    fn string_of(&mut self, bytes: &[u8]) -> Result<mlua::String, Oops> {
+        self.work.step(bytes.len() / 16)?;
+        Ok(self.lua.create_string(bytes)?)
     }
 
     fn object(&mut self) -> Result<Value, Oops> {
@@ -111,7 +122,7 @@ impl Reader<'_> {
             }
             token = self.next();
             let value = self.value(token)?;
-            table.raw_set(self.lua.create_string(key)?, value)?;
+            table.raw_set(self.string_of(&key)?, value)?;
             match self.next() {
                 (Token::ObjectEnd, _) => break,
                 (Token::Comma, _) => {}
@@ -145,7 +156,7 @@ impl Reader<'_> {
         Ok(Value::Table(table))
     }
 
-    fn next(&mut self) -> Placed {
+    fn next(&mut self) -> Placed<'a> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
@@ -187,7 +198,7 @@ impl Reader<'_> {
     }
 
     /// Numbers that JSON has not, where they are read.
-    fn odd_number(&mut self, start: usize) -> Token {
+    fn odd_number(&mut self, start: usize) -> Token<'a> {
         if !self.settings.decode_invalid {
             return Token::Wrong("invalid token");
         }
@@ -209,7 +220,7 @@ impl Reader<'_> {
         None
     }
 
-    fn number(&mut self, start: usize) -> Token {
+    fn number(&mut self, start: usize) -> Token<'a> {
         let negative = self.text[start] == b'-';
         let digits = start + usize::from(matches!(self.text[start], b'-' | b'+'));
         let is_hexadecimal = matches!(self.text.get(digits..), Some([b'0', b'x' | b'X', ..]));
@@ -294,15 +305,23 @@ impl Reader<'_> {
         value * f64::from(scale).exp2()
     }
 
-    fn string(&mut self) -> Token {
-        let mut bytes = vec![];
+    /// A string; its bytes are those of the text, up to where one of them was escaped.
+    fn string(&mut self) -> Token<'a> {
+        let rest = &self.text[self.at..];
+        let plain = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+        self.at += plain;
+        if rest.get(plain) == Some(&b'"') {
+            self.at += 1;
+            return Token::String(Cow::Borrowed(&rest[..plain]));
+        }
+        let mut bytes = rest[..plain].to_vec();
         loop {
             let Some(&byte) = self.text.get(self.at) else {
                 return Token::Wrong("unexpected end of string");
             };
             self.at += 1;
             match byte {
-                b'"' => return Token::String(bytes),
+                b'"' => return Token::String(Cow::Owned(bytes)),
                 b'\\' => {
                     let Some(&code) = self.text.get(self.at) else {
                         return Token::Wrong("invalid escape code");

@@ -6,7 +6,7 @@
 use super::answer::{self, Wrong};
 use super::flags::{self, Flags, NAMES, is_name};
 use super::run::Runs;
-use super::{Engine, failed};
+use super::{Engine, bytes_of, failed};
 use crate::commands::{Call, Done, Failure};
 use crate::shared::Shared;
 use mlua::{Function, MultiValue, Table, Value};
@@ -60,22 +60,15 @@ impl Engine {
         shared.scripts.running.set_deadline(Some(Instant::now() + LOAD_MAX));
         let loaded = self.run_library(text);
         shared.scripts.running.set_deadline(None);
-        // The hook that ended one would end what runs next.
-        if self.vm.as_ref().is_some_and(|vm| vm.watch(shared).is_err()) {
-            self.vm = None;
-        }
         let (functions, callbacks) = loaded?;
-        let others = self.libraries.iter().filter(|(known, _)| **known != name);
-        for (_, library) in others {
-            if let Some(taken) = functions.keys().find(|name| library.functions.contains_key(*name))
-            {
-                let taken = &functions[taken].name;
-                return Err(Failure::err(&format!("Function {taken} already exists")));
-            }
+        let is_taken = |of: &&String| self.functions.get(*of).is_some_and(|has| *has != name);
+        if let Some(taken) = functions.keys().find(is_taken) {
+            let taken = &functions[taken].name;
+            return Err(Failure::err(&format!("Function {taken} already exists")));
         }
         self.remove_library(&name);
         self.keep(name.clone(), text, functions, &callbacks);
-        self.count(shared);
+        self.count_libraries(shared);
         Ok(name)
     }
 
@@ -89,11 +82,15 @@ impl Engine {
         let Some(vm) = &self.vm else { return };
         for function in functions.keys() {
             let kept = callbacks.raw_get::<Function>(function.as_str());
-            if kept.and_then(|kept| vm.register(function.as_bytes(), Some(kept))).is_err() {
+            if kept.and_then(|kept| vm.register(function.as_bytes(), Some(kept), text)).is_err() {
                 self.vm = None;
                 break;
             }
         }
+        for function in functions.keys() {
+            self.functions.insert(function.clone(), name.clone());
+        }
+        self.function_bytes += bytes_of(text);
         self.libraries.insert(name, Library { code: text.into(), functions });
     }
 
@@ -135,6 +132,8 @@ impl Engine {
     pub(super) fn load_libraries_again(&mut self) {
         let codes: Vec<(String, Box<[u8]>)> =
             self.libraries.iter().map(|(name, known)| (name.clone(), known.code.clone())).collect();
+        self.functions.clear();
+        self.function_bytes = 0;
         for (name, code) in codes {
             // It ran before; where it does not run now its functions are gone.
             match self.run_library(&code) {
@@ -150,8 +149,10 @@ impl Engine {
 
     fn remove_library(&mut self, name: &str) -> bool {
         let Some(library) = self.libraries.remove(name) else { return false };
+        self.function_bytes -= bytes_of(&library.code);
         for function in library.functions.keys() {
-            let forgotten = self.vm.as_ref().map(|vm| vm.register(function.as_bytes(), None));
+            self.functions.remove(function);
+            let forgotten = self.vm.as_ref().map(|vm| vm.register(function.as_bytes(), None, b""));
             if forgotten.is_some_and(|done| done.is_err()) {
                 self.vm = None;
             }
@@ -167,8 +168,15 @@ impl Engine {
     /// Deletes a library; whether there was one.
     pub(crate) fn delete_library(&mut self, shared: &Shared, name: &str) -> bool {
         let existed = self.remove_library(name);
-        self.count(shared);
+        self.count_libraries(shared);
         existed
+    }
+
+    /// Deletes a library whose code is still this.
+    pub(crate) fn take_back(&mut self, shared: &Shared, name: &str, code: &[u8]) {
+        if self.libraries.get(name).is_some_and(|library| *library.code == *code) {
+            self.delete_library(shared, name);
+        }
     }
 
     /// Deletes all libraries.
@@ -177,7 +185,7 @@ impl Engine {
         for name in names {
             self.remove_library(&name);
         }
-        self.count(shared);
+        self.count_libraries(shared);
     }
 
     /// Calls a function. Keys and arguments follow the third word of the call.
@@ -200,7 +208,8 @@ impl Engine {
     /// What the function of that name, in any case, says of itself.
     pub(crate) fn function(&self, name: &[u8]) -> Option<Arc<Registered>> {
         let name = folded(std::str::from_utf8(name).ok()?);
-        self.libraries.values().find_map(|library| library.functions.get(&*name)).cloned()
+        let library = self.libraries.get(self.functions.get(&*name)?)?;
+        library.functions.get(&*name).cloned()
     }
 }
 

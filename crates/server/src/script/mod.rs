@@ -16,7 +16,9 @@ mod flags;
 mod host;
 mod json;
 mod library;
+mod look;
 mod number;
+mod pattern;
 mod random;
 mod run;
 mod running;
@@ -79,6 +81,20 @@ impl Scripts {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Engine> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Whether what a call of EVAL, EVALSHA or FCALL runs says of itself that it writes nothing; no
+    /// while another script runs.
+    pub(crate) fn writes_nothing(&self, call: &Call<'_>, command: &str) -> bool {
+        let named = call.arg(1);
+        let flags = match command {
+            "eval" => flags::of_script(named).ok().map(|(flags, _)| flags),
+            _ => self.engine.try_lock().ok().and_then(|engine| match command {
+                "evalsha" => engine.flags(&named.to_ascii_lowercase().try_into().ok()?),
+                _ => engine.function(named).map(|function| function.flags),
+            }),
+        };
+        flags.is_some_and(|flags| flags.has(Flags::NO_WRITES))
+    }
 }
 
 /// A script that is known.
@@ -98,6 +114,10 @@ pub(crate) struct Engine {
     /// Those that EVAL brought, the oldest first.
     recent: VecDeque<Digest>,
     libraries: BTreeMap<String, Library>,
+    /// The library of each function, by the function's name in lower case.
+    functions: HashMap<String, String>,
+    /// Bytes of the libraries' code, with what each takes beside.
+    function_bytes: u64,
     vm: Option<Vm>,
 }
 
@@ -193,15 +213,18 @@ impl Engine {
     /// Says anew what there is.
     fn count(&self, shared: &Shared) {
         let usage = &shared.scripts.usage;
-        let of = |len: usize| len as u64 + SCRIPT_OVERHEAD;
-        let bytes = self.scripts.values().map(|script| of(script.text.len())).sum();
+        let bytes = self.scripts.values().map(|script| bytes_of(&script.text)).sum();
         usage.scripts.store(self.scripts.len() as u64, Relaxed);
         usage.script_bytes.store(bytes, Relaxed);
-        let functions: usize = self.libraries.values().map(|known| known.functions.len()).sum();
-        let bytes = self.libraries.values().map(|known| of(known.code.len())).sum();
+        self.count_libraries(shared);
+    }
+
+    /// The same of the libraries alone.
+    fn count_libraries(&self, shared: &Shared) {
+        let usage = &shared.scripts.usage;
         usage.libraries.store(self.libraries.len() as u64, Relaxed);
-        usage.functions.store(functions as u64, Relaxed);
-        usage.function_bytes.store(bytes, Relaxed);
+        usage.functions.store(self.functions.len() as u64, Relaxed);
+        usage.function_bytes.store(self.function_bytes, Relaxed);
         self.weigh(shared);
     }
 
@@ -222,6 +245,11 @@ impl Engine {
         let runs = Runs { flags, name: shown(digest), is_function: false, is_readonly };
         self.run(call, &runs, keys)
     }
+}
+
+/// Bytes that a text takes, with what is kept beside it.
+fn bytes_of(text: &[u8]) -> u64 {
+    text.len() as u64 + SCRIPT_OVERHEAD
 }
 
 /// A digest as text, which it is.

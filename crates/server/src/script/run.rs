@@ -5,6 +5,7 @@ use super::convert::word;
 use super::flags::Flags;
 use super::host::Host;
 use super::library::folded;
+use super::look::Work;
 use super::vm::Vm;
 use super::{Engine, convert, failed};
 use crate::commands::{Call, Done, Failure, within};
@@ -31,6 +32,9 @@ impl Engine {
     /// Runs what is compiled, and writes what it returns.
     pub(super) fn run(&mut self, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> Done {
         permit(call, runs)?;
+        if call.shared.is_stopping() {
+            return Err(Failure::err("the server ends"));
+        }
         let Some(vm) = &mut self.vm else { return Err(Failure::err("no interpreter")) };
         let scripts = &call.shared.scripts;
         if runs.is_function {
@@ -60,14 +64,8 @@ impl Engine {
         }
         scripts.running.end();
         gate.end();
-        // The hook of a script that was killed ends whatever runs.
-        let is_lost = gate.is_killed() && vm.watch(call.shared).is_err();
         let done = match outcome {
-            Ok(done) if !is_lost => done,
-            Ok(done) => {
-                self.vm = None;
-                done
-            }
+            Ok(done) => done,
             Err(error) => {
                 self.vm = None;
                 Err(named(failed(&error).text(), runs.name))
@@ -108,21 +106,23 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
     let mut buffers = std::mem::take(&mut vm.buffers);
     vm.is_three.store(false, Relaxed);
     let rights = (runs.flags, runs.is_readonly);
-    let (words, running) = (call.args, &*call.shared.scripts.running);
-    let mut host = Host::new(call, running, (&vm.is_three, &mut buffers), rights);
+    let words = call.args;
+    let mut host = Host::new(call, (&vm.is_three, &mut buffers), rights);
     let ran = vm.unlimited(|| host.serve(|| start(vm, runs, words, keys)));
     vm.buffers = buffers;
     let (is_done, value) = ran??;
     let is_three = vm.is_three.load(Relaxed);
     let protocol = if is_three { Protocol::Resp3 } else { Protocol::Resp2 };
     if is_done {
-        let mut reply = || convert::reply(&mut call.out, &value, (protocol, &vm.flat), 0);
-        if value.is_table() {
-            vm.unlimited(reply)??;
-        } else {
-            reply()?;
-        }
-        return Ok(Ok(()));
+        let mark = call.out.mark();
+        let mut work = Work::replying(&vm.lua);
+        let mut reply =
+            || convert::reply(&mut call.out, &value, (protocol, &vm.flat), &mut work, 0);
+        let replied = if value.is_table() { vm.unlimited(reply)? } else { reply() };
+        return Ok(replied.map_err(|oops| {
+            call.out.rewind(mark);
+            named(failed(&oops.into()).text(), runs.name)
+        }));
     }
     let Value::Table(wrong) = value else {
         // Lua's own last words: no memory or no stack was left for more.

@@ -1,8 +1,8 @@
-//! The script that runs, as other threads see it: whether it has written, and whether it is to end.
+//! The script that runs, as other threads see it: what it is, and whether it is to end.
 
 use crate::commands::Failure;
 use crate::shared::Shared;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use wire::resp::{Command, Words};
@@ -25,7 +25,6 @@ pub(crate) struct Called {
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     kind: AtomicU8,
-    has_written: AtomicBool,
     called: Mutex<Called>,
     /// When a library that is loaded must be done.
     deadline: Mutex<Option<Instant>>,
@@ -39,7 +38,6 @@ impl Running {
 
     /// A script begins.
     pub(super) fn begin(&self) {
-        self.has_written.store(false, Ordering::Release);
         self.kind.store(SCRIPT, Ordering::Release);
     }
 
@@ -50,22 +48,12 @@ impl Running {
         called.name.push_str(name);
         called.command.shrink_to(KEPT_MAX);
         command.iter_from(0).for_each(|word| called.command.push(word));
-        self.has_written.store(false, Ordering::Release);
         self.kind.store(FUNCTION, Ordering::Release);
     }
 
     /// It has ended.
     pub(super) fn end(&self) {
         self.kind.store(NOTHING, Ordering::Release);
-    }
-
-    /// It carries out a command that may write.
-    pub(super) fn writes(&self) {
-        self.has_written.store(true, Ordering::Release);
-    }
-
-    pub(super) fn has_written(&self) -> bool {
-        self.has_written.load(Ordering::Acquire)
     }
 
     /// Why it is to end, if it is.
@@ -100,7 +88,6 @@ impl Running {
             FUNCTION if !is_function => Err("BUSY Redis is busy running a script. You can only \
                                              call FUNCTION KILL or SHUTDOWN NOSAVE."
                 .into()),
-            _ if self.has_written() => Err(UNKILLABLE.into()),
             _ => Ok(()),
         }
     }
@@ -110,8 +97,7 @@ impl Shared {
     /// Ends the script, or the function, that runs.
     pub(crate) fn kill_script(&self, is_function: bool) -> Result<(), Failure> {
         self.scripts.running.may_end(is_function)?;
-        self.gate.script().kill();
-        Ok(())
+        if self.gate.script().kill() { Ok(()) } else { Err(UNKILLABLE.into()) }
     }
 }
 
@@ -126,14 +112,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_written_is_not_killed() {
+    fn only_what_runs_may_be_ended() {
         let running = Running::default();
         assert!(running.may_end(false).is_err(), "nothing runs");
         running.begin();
         assert!(running.may_end(true).is_err(), "it is no function");
-        running.writes();
-        assert!(running.may_end(false).unwrap_err().text().starts_with(b"UNKILLABLE"));
-        running.begin();
         running.may_end(false).unwrap();
         assert!(running.ends(false).is_none() && running.ends(true).is_some());
         running.end();

@@ -9,12 +9,15 @@
 //! ```
 
 use super::answer::{Answer, Args, Oops, answering};
+use super::look::{Made, Work};
 use mlua::{Lua, Result, Table, Value};
 
 /// Bytes of the largest whole number.
 const INTEGER_MAX: usize = 32;
 /// What is aligned by `!` alone.
 const ALIGNMENT: usize = 8;
+/// Values that are answered at once: Lua's stack has not room for many more.
+const VALUES_MAX: usize = 7_000;
 
 type Done<T> = std::result::Result<T, Oops>;
 
@@ -129,14 +132,14 @@ fn wanted(args: Args<'_>, at: usize, what: &str) -> Oops {
 fn pack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     let format = args.string(lua, 0, "pack")?;
     let format = format.as_bytes();
-    let (mut format, mut out, mut at) = (Format::new(&format), vec![], 1);
+    let (mut format, mut out, mut at) = (Format::new(&format), Made::new(lua), 1);
     while let Some(field) = format.next(out.len())? {
-        out.resize(out.len() + field.gap, 0);
+        out.extend(&[0; INTEGER_MAX][..field.gap])?;
         let number = |at| args.number(at, "pack").map_err(|_| wanted(args, at, "number"));
         match field.letter {
-            b'x' => out.push(0),
+            b'x' => out.push(0)?,
             b'b' | b'B' | b'h' | b'H' | b'l' | b'L' | b'T' | b'i' | b'I' => {
-                pack_integer(&mut out, number(at)?, field);
+                pack_integer(&mut out, number(at)?, field)?;
                 at += 1;
             }
             b'f' | b'd' => {
@@ -148,7 +151,7 @@ fn pack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
                 if !field.is_big {
                     bytes.reverse();
                 }
-                out.extend(bytes);
+                out.extend(&bytes)?;
                 at += 1;
             }
             b's' | b'c' => {
@@ -161,27 +164,27 @@ fn pack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
                     let text = format!("bad argument #{} to 'pack' (string too short)", at + 1);
                     return Err(text.into());
                 };
-                out.extend_from_slice(bytes);
+                out.extend(bytes)?;
                 if is_text {
-                    out.push(0);
+                    out.push(0)?;
                 }
             }
             letter => return Err(bad_option("pack", letter)),
         }
     }
-    Ok(Value::String(lua.create_string(out)?).into())
+    Ok(out.string()?.into())
 }
 
-fn pack_integer(out: &mut Vec<u8>, value: f64, field: Field) {
+fn pack_integer(out: &mut Made<'_>, value: f64, field: Field) -> Done<()> {
     let bits = if value < 0.0 { value as i64 as u64 } else { value as u64 };
     let fill = if value < 0.0 { 0xff } else { 0 };
-    let start = out.len();
-    for at in 0..field.size {
-        out.push(if at < 8 { (bits >> (8 * at)) as u8 } else { fill });
-    }
+    let mut bytes = [fill; INTEGER_MAX];
+    bytes[..8].copy_from_slice(&bits.to_le_bytes());
+    let bytes = &mut bytes[..field.size];
     if field.is_big {
-        out[start..].reverse();
+        bytes.reverse();
     }
+    out.extend(bytes)
 }
 
 fn unpack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
@@ -194,7 +197,12 @@ fn unpack(lua: &Lua, args: Args<'_>) -> Done<Answer> {
     }
     let too_short = || Oops::from("bad argument #2 to 'unpack' (data string too short)");
     let (mut format, mut at, mut values) = (Format::new(&format), from as usize - 1, vec![]);
+    let mut work = Work::new(lua);
     while let Some(field) = format.next(at)? {
+        work.step(16)?;
+        if values.len() >= VALUES_MAX {
+            return Err("too many results".into());
+        }
         at = at.checked_add(field.gap).ok_or_else(too_short)?;
         let rest = text.get(at..).ok_or_else(too_short)?;
         let bytes = rest.get(..field.size).ok_or_else(too_short)?;

@@ -5,24 +5,33 @@
 
 use super::answer::{Answer, Wrong, answering, translated, type_name};
 use super::host::{self, Buffers};
+use super::look::{Looks, look};
 use super::random::Draws;
-use super::{api, bitop, cjson, cmsgpack, structs};
+use super::{api, bitop, cjson, cmsgpack, pattern, structs};
 use crate::shared::Shared;
-use crate::worker;
 use mlua::{
     ChunkMode, Debug, Function, HookTriggers, Lua, LuaOptions, Result, StdLib, Table, Value,
-    VmState,
+    Variadic, VmState,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-/// Instructions between two looks at whether a script is to end.
-const LOOKS_EVERY: u32 = 10_000;
+/// Instructions between two looks at whether a script is to end, and between two where they are
+/// slow: each may copy or compare as much as the interpreter has memory for.
+const LOOKS_EVERY: u32 = 1_000;
+const LOOKS_EVERY_SLOW: u32 = 10;
+/// Microseconds between two looks from which on instructions are slow, and below which they are
+/// quick again.
+const SLOW_US: u64 = 20_000;
+const QUICK_US: u64 = 10;
+/// More values than a function of the prelude gives Rust at once.
+const VALUES_MAX: usize = 200;
 /// Memory of the state beyond which it is tidied when a script ends.
 const TIDY_FROM: usize = 8 << 20;
 /// The name of the prelude among chunks.
-const PRELUDE: &str = "=prelude";
+pub(super) const PRELUDE: &str = "=prelude";
 /// The parts of the standard library that are loaded; the prelude shows less of them.
 const LIBRARIES: [StdLib; 3] = [StdLib::TABLE, StdLib::STRING, StdLib::MATH];
 
@@ -36,6 +45,9 @@ pub(super) struct Vm {
     pub(super) load_run: Function,
     /// Takes a table apart that is an array.
     pub(super) flat: Function,
+    /// Scripts and functions, by the same, that may give commands more arguments than a function
+    /// of Rust takes.
+    unpacks: Table,
     pub(super) buffers: Buffers,
     /// Bytes that it may take.
     memory_max: usize,
@@ -62,12 +74,14 @@ impl Vm {
     pub(super) fn new(shared: &Shared, memory_max: usize) -> Result<Self> {
         let libraries = LIBRARIES.into_iter().fold(StdLib::NONE, |all, one| all | one);
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
+        let running = Arc::clone(&shared.scripts.running);
+        lua.set_app_data(Looks::new(running, Arc::clone(shared.gate.script()), memory_max));
         let is_three = Arc::new(AtomicBool::new(false));
         let eval_api = api::table(&lua, &is_three)?;
         api::add_eval(&lua, &eval_api)?;
         let function_api = api::table(&lua, &is_three)?;
-        host::register(&lua, [&eval_api, &function_api])?;
         let rust = helpers(&lua)?;
+        host::register(&lua, [&eval_api, &function_api], &rust)?;
         let limited = move |lua: &Lua, ()| lua.set_memory_limit(memory_max).map(drop);
         rust.raw_set("limited", lua.create_function(limited)?)?;
         rust.raw_set("eval_api", &eval_api)?;
@@ -75,6 +89,8 @@ impl Vm {
         let prelude = lua.load(include_str!("prelude.lua")).set_name(PRELUDE);
         let prelude = prelude.set_environment(lua.create_table()?).into_function()?;
         let world: Table = prelude.call((lua.globals(), rust))?;
+        let make_room: Function = world.raw_get("make_room")?;
+        make_room.call::<()>(Variadic::from(vec![Value::Nil; VALUES_MAX]))?;
         let eval: Table = world.raw_get("eval")?;
         lua.set_globals(eval.clone())?;
         let vm = Self {
@@ -82,6 +98,7 @@ impl Vm {
             function_run: world.raw_get("function_run")?,
             load_run: world.raw_get("load_run")?,
             flat: world.raw_get("flat")?,
+            unpacks: world.raw_get("unpacks")?,
             buffers: Buffers::default(),
             memory_max,
             is_three,
@@ -92,31 +109,20 @@ impl Vm {
             tidied: 0,
             lua,
         };
-        vm.watch(shared)?;
+        watch(&vm.lua, LOOKS_EVERY)?;
         vm.lua.gc_collect()?;
         vm.lua.set_memory_limit(memory_max)?;
         Ok(Self { tidied: vm.lua.used_memory(), ..vm })
     }
 
-    /// Looks now and then whether the script that runs is to end; clients of its thread are told
-    /// meanwhile, and one of them may be who ends it.
-    pub(super) fn watch(&self, shared: &Shared) -> Result<()> {
-        let running = Arc::clone(&shared.scripts.running);
-        let script = Arc::clone(shared.gate.script());
-        let triggers = HookTriggers::new().every_nth_instruction(LOOKS_EVERY);
-        self.lua.set_global_hook(triggers, move |lua, _| {
-            worker::serve_meanwhile();
-            let Some(text) = running.ends(script.is_killed()) else { return Ok(VmState::Continue) };
-            // From here on every line ends it, for it may catch the error.
-            lua.set_global_hook(HookTriggers::EVERY_LINE, move |_, debug| ended(debug, text))?;
-            Err(mlua::Error::runtime(text))
-        })
-    }
-
     /// Compiles a script.
     pub(super) fn compile(&self, digest: &[u8], code: &[u8]) -> Result<()> {
         let function = self.compiled(code, "@user_script", &self.eval)?;
-        self.scripts.raw_set(self.lua.create_string(digest)?, function)
+        let digest = self.lua.create_string(digest)?;
+        if unpacks(code) {
+            self.unpacks.raw_set(&digest, true)?;
+        }
+        self.scripts.raw_set(digest, function)
     }
 
     /// Compiles a library.
@@ -132,15 +138,24 @@ impl Vm {
     /// Forgets one script, or all of them.
     pub(super) fn forget(&mut self, digest: Option<&[u8]>) -> Result<()> {
         if let Some(digest) = digest {
-            return self.scripts.raw_set(self.lua.create_string(digest)?, Value::Nil);
+            let digest = self.lua.create_string(digest)?;
+            self.unpacks.raw_set(&digest, Value::Nil)?;
+            return self.scripts.raw_set(digest, Value::Nil);
         }
         self.scripts.clear()?;
         self.lua.gc_collect()
     }
 
-    /// Registers a function, or forgets it.
-    pub(super) fn register(&self, name: &[u8], function: Option<Function>) -> Result<()> {
-        self.registered.raw_set(self.lua.create_string(name)?, function)
+    /// Registers a function of a library with this code, or forgets it.
+    pub(super) fn register(
+        &self,
+        name: &[u8],
+        function: Option<Function>,
+        code: &[u8],
+    ) -> Result<()> {
+        let name = self.lua.create_string(name)?;
+        self.unpacks.raw_set(&name, unpacks(code).then_some(true))?;
+        self.registered.raw_set(name, function)
     }
 
     /// Does `f` with no limit to memory: what it gives the interpreter is as large as it is.
@@ -164,12 +179,35 @@ impl Vm {
     }
 }
 
-/// Ends a script where it is; the prelude tidies up behind it.
-fn ended(debug: &Debug<'_>, text: &'static str) -> Result<VmState> {
-    if debug.source().source.is_some_and(|source| source == PRELUDE) {
-        return Ok(VmState::Continue);
-    }
-    Err(mlua::Error::runtime(text))
+/// Whether code may have as many values as an array has.
+fn unpacks(code: &[u8]) -> bool {
+    memchr::memmem::find(code, b"unpack").is_some()
+}
+
+/// Looks every so many instructions; coroutines that are made later have the same hook.
+fn watch(lua: &Lua, every: u32) -> Result<()> {
+    let triggers = HookTriggers::new().every_nth_instruction(every);
+    lua.set_global_hook(triggers, move |lua, debug| {
+        let looked = lua.app_data_ref::<Looks>().map_or((0, Ok(())), |looks| {
+            let looked = looks.look();
+            (looks.elapsed(), looked)
+        });
+        match looked {
+            (SLOW_US.., Ok(())) => watch(lua, LOOKS_EVERY_SLOW)?,
+            (0..QUICK_US, Ok(())) if every == LOOKS_EVERY_SLOW => watch(lua, LOOKS_EVERY)?,
+            (_, Ok(())) => {}
+            (_, Err(_)) if is_outermost(lua, debug) => {}
+            (_, Err(error)) => return Err(error),
+        }
+        Ok(VmState::Continue)
+    })
+}
+
+/// Whether what runs is the prelude before a script begins, or behind one that has ended: it puts
+/// things right.
+fn is_outermost(lua: &Lua, debug: &Debug<'_>) -> bool {
+    debug.source().source.is_some_and(|source| source == PRELUDE)
+        && lua.inspect_stack(1, |_| ()).is_none()
 }
 
 /// What the prelude asks of Rust.
@@ -187,34 +225,44 @@ fn helpers(lua: &Lua) -> Result<Table> {
     rust.raw_set("clock", clock)?;
     let shown = |lua: &Lua, wrong: Value| translated(lua, &wrong);
     rust.raw_set("translated", lua.create_function(shown)?)?;
+    rust.raw_set("look", lua.create_function(|lua, ()| look(lua))?)?;
+    rust.raw_set("pattern", pattern::table(lua)?)?;
     rust.raw_set("caught", lua.create_function(|lua, wrong| caught(lua, &wrong))?)?;
     Ok(rust)
 }
 
 /// The error that ends a script, as a table with its place.
 fn caught(lua: &Lua, wrong: &Value) -> Result<Table> {
-    let table = match translated(lua, wrong)? {
+    let place = place(lua);
+    let table = match translated(lua, wrong)?.0 {
         Value::Table(table) => table,
-        Value::String(text) => wrong_table(lua, blameless(&text.as_bytes()))?,
+        Value::String(text) => wrong_table(lua, &blaming_script(&text.as_bytes(), place.as_ref()))?,
         other @ (Value::Integer(_) | Value::Number(_) | Value::Boolean(_) | Value::Nil) => {
             wrong_table(lua, other.to_string()?.as_bytes())?
         }
         other => wrong_table(lua, format!("({} as an error)", type_name(&other)).as_bytes())?,
     };
-    if let Some((source, line)) = place(lua) {
+    if let Some((source, line)) = place {
         table.raw_set("source", source)?;
         table.raw_set("line", line)?;
     }
     Ok(table)
 }
 
-/// A text without the line of the prelude that it blames: there is nothing above a script.
-fn blameless(text: &[u8]) -> &[u8] {
+/// A text that blames a line of the prelude blames the script's instead.
+fn blaming_script<'t>(text: &'t [u8], place: Option<&(String, i64)>) -> Cow<'t, [u8]> {
     let behind = text.strip_prefix(b"prelude:").and_then(|rest| {
         let at = rest.iter().position(|byte| *byte == b' ')?;
         rest.get(at + 1..)
     });
-    behind.unwrap_or(text)
+    match (behind, place) {
+        (None, _) => Cow::Borrowed(text),
+        (Some(rest), None) => Cow::Borrowed(rest),
+        (Some(rest), Some((source, line))) => {
+            let source = source.trim_start_matches('@');
+            Cow::Owned([format!("{source}:{line}: ").as_bytes(), rest].concat())
+        }
+    }
 }
 
 fn wrong_table(lua: &Lua, text: &[u8]) -> Result<Table> {

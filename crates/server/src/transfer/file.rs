@@ -20,7 +20,7 @@ pub(super) struct DumpFile {
 impl DumpFile {
     /// An empty file in a folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { writer: Writer::to(tempfile::tempfile_in(folder)?)?, blocks: vec![] })
+        Ok(Self { writer: Writer::to(files::nameless(folder)?)?, blocks: vec![] })
     }
 
     /// Bytes on the disk.

@@ -11,12 +11,10 @@
 //! of items one after another. The head comes first, the tail last, and nothing may follow it: a
 //! file without its tail was cut short.
 
-use crate::replace::adopt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
@@ -90,14 +88,6 @@ pub(crate) fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 impl Writer {
-    /// A new file that nobody else may read.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        Self::to(file)
-    }
-
     /// Writes to an empty file.
     pub(crate) fn to(mut file: File) -> io::Result<Self> {
         file.write_all(&[MAGIC.as_slice(), &VERSION.to_le_bytes()].concat())?;
@@ -112,13 +102,6 @@ impl Writer {
         self.file.write_all(payload)?;
         self.bytes += (FRAME + payload.len()) as u64;
         Ok(())
-    }
-
-    /// Waits until all of it is on the disk, with the mode and the owner of the file at `path`
-    /// whose name it will have.
-    pub(crate) fn finish(self, path: &Path) -> io::Result<()> {
-        adopt(&self.file, path)?;
-        self.file.sync_all()
     }
 
     /// Waits until the blocks so far are on the disk.
@@ -242,15 +225,15 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn written(folder: &Path) -> Vec<u8> {
         let path = folder.join("file");
-        let mut writer = Writer::create(&path).unwrap();
+        let mut writer = Writer::to(files::create(&path).unwrap()).unwrap();
         writer.block(Kind::Head, &encode(&7u64).unwrap()).unwrap();
         writer.block(Kind::Items, &[b'x'; 100]).unwrap();
         writer.block(Kind::Tail, &[]).unwrap();
         let bytes = writer.bytes;
-        writer.finish(&path).unwrap();
         let all = std::fs::read(path).unwrap();
         assert_eq!(all.len() as u64, bytes);
         all

@@ -16,7 +16,8 @@
 //!   believed (`file.rs`). A file that was cut short, has been damaged, or is of another version is
 //!   refused whole, with one line in the log; the cache then starts empty.
 //! - Libraries of functions stand before all items and are there for the first client: a function
-//!   that is missing is an error, and no miss.
+//!   that is missing is an error, and no miss. Should the rest of the file be refused, those that
+//!   no client has replaced meanwhile are removed again.
 //! - Items of tenants that are no longer configured, and keys that now belong to another tenant,
 //!   stay behind.
 //!
@@ -31,6 +32,7 @@ mod save;
 pub(crate) use restore::{open, run};
 pub(crate) use save::{copy, save};
 
+use crate::clock::Clock;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -56,11 +58,21 @@ pub(crate) struct Warm {
     forget: AtomicBool,
     /// Held by whoever saves.
     saving: Mutex<()>,
+    /// Saves that succeeded and that failed.
+    saved: AtomicU64,
+    unsaved: AtomicU64,
+    /// The last save failed, or the first will.
+    is_failing: AtomicBool,
+    /// When the last save succeeded, in Unix seconds.
+    saved_unix: AtomicU64,
 }
 
 impl Warm {
     pub(crate) fn new(path: &str) -> Self {
-        Self { path: (!path.is_empty()).then(|| path.into()), ..Self::default() }
+        // What cannot be written is told before it is needed.
+        let is_failing = !path.is_empty() && !files::is_writable(Path::new(path));
+        let path = (!path.is_empty()).then(|| path.into());
+        Self { path, is_failing: is_failing.into(), ..Self::default() }
     }
 
     /// Whether items are coming back just now.
@@ -104,6 +116,36 @@ impl Warm {
     /// Whether what the pilot knows will be asked for.
     pub(crate) fn is_wanted(&self) -> bool {
         self.path.is_some()
+    }
+
+    /// Saves that succeeded, and saves that failed.
+    pub(crate) fn saves(&self) -> (u64, u64) {
+        (self.saved.load(Ordering::Relaxed), self.unsaved.load(Ordering::Relaxed))
+    }
+
+    /// Whether the last save failed, or the first will.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// When the last save succeeded, in Unix seconds; `None` where none did.
+    pub(crate) fn saved_at(&self) -> Option<u64> {
+        Some(self.saved_unix.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    /// Counts a save.
+    fn note_save(&self, succeeded: bool) {
+        let count = if succeeded { &self.saved } else { &self.unsaved };
+        count.fetch_add(1, Ordering::Relaxed);
+        self.is_failing.store(!succeeded, Ordering::Relaxed);
+        if succeeded {
+            self.saved_unix.store(Clock::unix_us() / 1_000_000, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the data is saved at the end.
+    pub(crate) fn saves_at_end(&self) -> bool {
+        self.path.is_some() && !self.forget.load(Ordering::Acquire)
     }
 
     /// Saves nothing at the end.

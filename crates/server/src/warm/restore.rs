@@ -3,9 +3,9 @@
 use super::file::{Broken, Kind, Reader};
 use super::{Entry, Head, Libraries, Tail};
 use crate::collection;
-use crate::replace::sync_folder;
 use crate::shared::Shared;
 use base::{Micros, TenantId};
+use files::sync_folder;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -24,6 +24,8 @@ const CAS_AHEAD: u64 = 1 << 32;
 pub(crate) struct Opened {
     reader: Reader,
     head: Head,
+    /// The libraries that clients have already: by name, with their code.
+    libraries: Vec<(String, Box<[u8]>)>,
 }
 
 /// Counts of what became of the items.
@@ -62,10 +64,10 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
         };
         let mut reader = reader.again()?;
         reader.value::<Head>(Kind::Head)?;
-        Ok((Opened { reader, head }, libraries))
+        Ok((Opened { reader, head, libraries: vec![] }, libraries))
     });
-    let (opened, libraries) = opened.inspect_err(|why| refuse(path, why)).ok()?;
-    load(shared, &libraries);
+    let (mut opened, libraries) = opened.inspect_err(|why| refuse(path, why)).ok()?;
+    opened.libraries = load(shared, libraries);
     let goes_on = opened.head.shards == shared.shards as u64;
     shared.store.begin_restore(if goes_on { opened.head.tick } else { 0 });
     shared.warm.restoring.store(true, Ordering::Release);
@@ -80,13 +82,19 @@ pub(crate) fn open(shared: &Shared) -> Option<Opened> {
     Some(opened)
 }
 
-fn load(shared: &Shared, libraries: &Libraries) {
-    for code in &libraries.0 {
-        if let Err(failure) = shared.scripts.lock().load_library(shared, code, true) {
-            let text = String::from_utf8_lossy(failure.text()).into_owned();
-            tracing::warn!("a library of functions is not restored: {text}");
+/// Loads the libraries; those that were, by name, with their code.
+fn load(shared: &Shared, libraries: Libraries) -> Vec<(String, Box<[u8]>)> {
+    let mut loaded = vec![];
+    for code in libraries.0 {
+        match shared.scripts.lock().load_library(shared, &code, true) {
+            Ok(name) => loaded.push((name, code)),
+            Err(failure) => {
+                let text = String::from_utf8_lossy(failure.text()).into_owned();
+                tracing::warn!("a library of functions is not restored: {text}");
+            }
         }
     }
+    loaded
 }
 
 fn refuse(path: &Path, why: &Broken) {
@@ -94,9 +102,10 @@ fn refuse(path: &Path, why: &Broken) {
 }
 
 /// Brings back what was saved, while clients are served.
-pub(crate) fn run(shared: &Shared, opened: Opened) {
+pub(crate) fn run(shared: &Shared, mut opened: Opened) {
     let begun = Instant::now();
     let path = shared.warm.path.clone().unwrap_or_default();
+    let libraries = std::mem::take(&mut opened.libraries);
     match restore(shared, opened) {
         Ok(counts) => {
             let Counts { restored, outdated, homeless, refused } = counts;
@@ -107,14 +116,19 @@ pub(crate) fn run(shared: &Shared, opened: Opened) {
                 begun.elapsed().as_secs_f64()
             );
         }
-        Err(why) => refuse(&path, &why),
+        Err(why) => {
+            refuse(&path, &why);
+            for (name, code) in libraries {
+                shared.scripts.lock().take_back(shared, &name, &code);
+            }
+        }
     }
     shared.store.end_restore();
     shared.warm.restoring.store(false, Ordering::Release);
 }
 
 fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
-    let Opened { mut reader, head } = opened;
+    let Opened { mut reader, head, .. } = opened;
     reader.check()?;
     let mut reader = reader.again()?;
     reader.value::<Head>(Kind::Head)?;

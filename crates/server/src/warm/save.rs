@@ -3,9 +3,10 @@
 use super::file::{Kind, Writer, encode};
 use super::{Entry, Head, Libraries, Tail, TenantHead, beside};
 use crate::collection;
-use crate::replace::sync_folder;
+use crate::config::Error;
 use crate::shared::Shared;
 use base::{Bytes, TenantId};
+use files::Aside;
 use std::io;
 use std::path::Path;
 use std::sync::PoisonError;
@@ -22,12 +23,15 @@ const ANSWER: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Saves at the end of the server, once no client is left. Says in the log how that went.
-pub(crate) fn save(shared: &Shared) {
+///
+/// # Errors
+/// Nothing is saved, though it should be.
+pub(crate) fn save(shared: &Shared) -> Result<(), Error> {
     use std::sync::atomic::Ordering::Acquire;
-    let Some(path) = &shared.warm.path else { return };
+    let Some(path) = &shared.warm.path else { return Ok(()) };
     if shared.warm.forget.load(Acquire) {
         tracing::info!("nothing is saved, as was asked");
-        return;
+        return Ok(());
     }
     write(shared, path, &mut |asked| {
         if asked.elapsed() >= PATIENCE {
@@ -36,7 +40,8 @@ pub(crate) fn save(shared: &Shared) {
             let _ = sd_notify::notify(&[sd_notify::NotifyState::ExtendTimeoutUsec(more)]);
         }
         true
-    });
+    })
+    .map_err(|error| Error(unsaved(path, &error)))
 }
 
 /// Saves a copy while clients are served, unless the server ends meanwhile.
@@ -51,37 +56,47 @@ pub(crate) fn copy(shared: &Shared) {
     while shared.warm.is_asking() && asked.elapsed() < ANSWER && !shared.is_stopping() {
         std::thread::sleep(ANSWER / 200);
     }
-    write(shared, &beside(path, ".copy"), &mut |_| !shared.is_stopping());
+    // The log has the reason of a failure.
+    let _ = write(shared, &beside(path, ".copy"), &mut |_| !shared.is_stopping());
+}
+
+fn unsaved(path: &Path, error: &io::Error) -> String {
+    format!("nothing is saved to {}: {error}", path.display())
 }
 
 /// Writes a file, and gives it its name once it is whole.
-fn write(shared: &Shared, path: &Path, goes_on: &mut dyn FnMut(&mut Instant) -> bool) {
+fn write(
+    shared: &Shared,
+    path: &Path,
+    goes_on: &mut dyn FnMut(&mut Instant) -> bool,
+) -> io::Result<()> {
     let _alone = shared.warm.saving.lock().unwrap_or_else(PoisonError::into_inner);
-    let (begun, part) = (Instant::now(), beside(path, ".part"));
-    let written = write_part(shared, &part, path, goes_on).and_then(|(items, bytes)| {
-        std::fs::rename(&part, path)?;
-        sync_folder(path)?;
-        Ok((items, bytes))
+    let begun = Instant::now();
+    let written = Aside::begin_as(&beside(path, ".part"), path).and_then(|aside| {
+        let items = write_all(shared, &aside, goes_on)?;
+        Ok((items, Bytes(aside.keep()?)))
     });
+    shared.warm.note_save(written.is_ok());
     match written {
         Ok((items, bytes)) => {
             let took = begun.elapsed().as_secs_f64();
             tracing::info!("saved {items} items, {bytes}, to {} in {took:.2} s", path.display());
+            Ok(())
         }
         Err(error) => {
-            let _ = std::fs::remove_file(&part);
-            tracing::error!("nothing is saved to {}: {error}", path.display());
+            tracing::error!("{}", unsaved(path, &error));
+            Err(error)
         }
     }
 }
 
-fn write_part(
+/// Writes all items; how many there were.
+fn write_all(
     shared: &Shared,
-    part: &Path,
-    path: &Path,
+    aside: &Aside,
     goes_on: &mut dyn FnMut(&mut Instant) -> bool,
-) -> io::Result<(u64, Bytes)> {
-    let mut writer = Writer::create(part)?;
+) -> io::Result<u64> {
+    let mut writer = Writer::to(aside.file().try_clone()?)?;
     writer.block(Kind::Head, &encode(&head(shared))?)?;
     let libraries = Libraries(shared.scripts.lock().codes());
     if !libraries.0.is_empty() {
@@ -143,9 +158,7 @@ fn write_part(
         }
     }
     writer.block(Kind::Tail, &encode(&Tail { items })?)?;
-    let bytes = Bytes(writer.bytes);
-    writer.finish(path)?;
-    Ok((items, bytes))
+    Ok(items)
 }
 
 /// A large collection that a walk met.

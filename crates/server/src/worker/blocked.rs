@@ -2,14 +2,21 @@
 //! said.
 
 use super::{End, Worker};
+use crate::blocked::Awaited;
+use crate::cluster::Cluster;
 use crate::commands::{self, Call};
 use crate::connection::Connection;
+use crate::pubsub::Kind;
 use crate::session::Mute;
+use std::sync::atomic::Ordering;
 use store::Entered;
 use wire::resp::{Decoder, Encoder, Limits};
+use wire::slots::slot;
 
 /// How long a client that may not try now waits until it may, in milliseconds.
 pub(super) const LATER_MS: u64 = 10;
+
+const UNBLOCKED: &[u8] = b"UNBLOCKED client unblocked via CLIENT UNBLOCK";
 
 impl Worker {
     /// A command of the connection waits from here on, if one does: not for ever, perhaps.
@@ -50,6 +57,8 @@ impl Worker {
             session.blocked = Some(wait);
             return;
         }
+        let bound = self.bound(connection);
+        let session = &mut connection.session;
         let (shared, view) = (&*self.shared, &*self.view);
         shared.blocked.tries(&wait.keys, session.client.id);
         let command = std::mem::take(&mut wait.command);
@@ -58,11 +67,17 @@ impl Worker {
         let (mut decoder, limits) =
             (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
         if let Ok(Some(args)) = decoder.decode(&command, &limits) {
-            let out = Encoder::new(&mut self.output, session.protocol);
+            let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
             let now = shared.clock.now();
             commands::run_again(&mut Call { args, out, session, shared, view, now });
+            if let Some(wait) = &mut session.blocked {
+                wait.took_us += shared.clock.micros().0 - now.micros.0;
+            }
         }
         shared.gate.leave(self.number);
+        if self.output.len() > bound {
+            session.overflow();
+        }
         if let Some(wait) = &mut session.blocked {
             wait.command = command;
         }
@@ -74,7 +89,14 @@ impl Worker {
             self.work.connections[at] = Some(connection);
             return;
         }
+        self.note_waited(&mut connection);
+        let overflows = connection.session.overflows();
         let is_muted = self.end_wait(at, &mut connection);
+        if overflows {
+            self.overflows(&connection);
+            self.keep(at, connection, true);
+            return;
+        }
         if is_muted || connection.session.mute == Mute::Always {
             self.output.clear();
         }
@@ -83,6 +105,29 @@ impl Worker {
         let result = self.reply(at, &mut connection);
         let result = result.and_then(|()| self.received(at, &mut connection, &[]));
         self.keep(at, connection, result.is_err());
+    }
+
+    /// Keeps a command that has waited in the logs of those that took long or have a large reply.
+    fn note_waited(&mut self, connection: &mut Connection) {
+        let (shared, view, reply) = (&*self.shared, &*self.view, self.output.len());
+        let session = &mut connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let is_large = reply as u64 >= view.settings.large_from();
+        let took_us = wait.took_us;
+        if !view.settings.is_slow(took_us) && !is_large {
+            return;
+        }
+        let (mut decoder, limits) =
+            (Decoder::default(), Limits { bulk_max: u64::MAX, stranger: false });
+        let command = wait.command.clone();
+        let Ok(Some(args)) = decoder.decode(&command, &limits) else { return };
+        let words: Vec<&[u8]> = args.iter_from(0).collect();
+        commands::note_slow(shared, view, &session.client, &words, took_us, 1);
+        if is_large {
+            let out = Encoder::new(&mut self.output, session.protocol);
+            let now = shared.clock.now();
+            commands::note_large(&Call { args, out, session, shared, view, now }, 0, reply);
+        }
     }
 
     /// A connection waits no longer, and the next of those who wait for its keys may try. Whether
@@ -104,12 +149,61 @@ impl Worker {
         if connection.session.blocked.is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
-                out.error(b"UNBLOCKED client unblocked via CLIENT UNBLOCK");
+                self.shared.stats.error(UNBLOCKED);
+                out.error(UNBLOCKED);
             } else {
                 out.null_array();
             }
         }
         self.keep_unless_served(at, connection);
+    }
+
+    /// Slots have moved: a client that waits for keys of a slot that is not this server's any more
+    /// is sent on, and one that listens to shard channels of it is told that it hears no more.
+    pub(super) fn leave_slots(&mut self) {
+        let Some(cluster) = self.view.cluster.clone() else { return };
+        for at in 0..self.work.connections.len() {
+            self.send_on(at, &cluster);
+            self.leave_channels(at, &cluster);
+        }
+    }
+
+    fn send_on(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &self.work.connections[at] else { return };
+        let session = &connection.session;
+        let Some(wait) = &session.blocked else { return };
+        let Err(elsewhere) = cluster.check(wait.keys.iter().map(Awaited::bytes)) else { return };
+        let failure = commands::redirect(&self.view, &session.client, elsewhere);
+        self.shared.stats.error(failure.text());
+        Encoder::new(&mut self.output, session.protocol).error(failure.text());
+        if let Some(connection) = self.work.connections[at].take() {
+            self.keep_unless_served(at, connection);
+        }
+    }
+
+    fn leave_channels(&mut self, at: usize, cluster: &Cluster) {
+        let Some(connection) = &mut self.work.connections[at] else { return };
+        let session = &mut connection.session;
+        let Some(all) = &mut session.subscriptions else { return };
+        let is_gone = |name: &&Vec<u8>| !cluster.is_mine(slot(name));
+        let gone: Vec<_> = all.sharded.iter().filter(is_gone).cloned().collect();
+        let mut out = Encoder::new(&mut self.output, session.protocol);
+        let before = all.sharded.len();
+        all.sharded.retain(|name| cluster.is_mine(slot(name)));
+        for (name, at) in gone.iter().zip(1..) {
+            self.shared.pubsub.unsubscribe(Kind::Sharded, name, session.client.id);
+            out.push(3);
+            out.bulk(b"sunsubscribe");
+            out.bulk(name);
+            out.integer((before - at) as i64);
+        }
+        session.client.sharded.store(all.sharded.len() as u64, Ordering::Relaxed);
+        if all.is_empty() {
+            session.subscriptions = None;
+        }
+        if !gone.is_empty() {
+            self.push(at);
+        }
     }
 
     /// Lets those try that could not when they were told to, and ends the waits that are over.

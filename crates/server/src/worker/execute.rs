@@ -25,6 +25,9 @@ impl Worker {
     ) -> Result<usize, End> {
         let mut consumed = 0;
         loop {
+            if self.hold_back_behind(at, connection) {
+                return Ok(consumed);
+            }
             let rest = &bytes[consumed..];
             let entered = self.enter();
             let is_busy = entered == Entered::Not;
@@ -39,6 +42,9 @@ impl Worker {
             };
             self.leave();
             consumed += result?;
+            if connection.session.overflows() {
+                return Err(self.overflows(connection));
+            }
             if !connection.session.looks_again() {
                 return Ok(consumed);
             }
@@ -59,6 +65,7 @@ impl Worker {
         let is_timed = stats::weight(self.batches) > 0;
         let (tracked, now_ms) = (self.shared.tracking.is_active(), self.now_ms);
         let paused = self.shared.pause.until(now_ms).is_some();
+        let mut bound = self.bound(connection);
         while connection.session.goes_on() {
             let session = &mut connection.session;
             let limits = wire::memcached::Limits {
@@ -73,7 +80,8 @@ impl Worker {
                         let (shared, view) = (&*self.shared, &*self.view);
                         let (out, worker) = (&mut self.output, self.number);
                         let len = request.consumed;
-                        let mut ask = Ask { request, out, session, shared, view, now, worker };
+                        let mut ask =
+                            Ask { request, out, bound, session, shared, view, now, worker };
                         if paused && shared.pause.holds(memcached::writes(&ask)) {
                             ask.session.pause();
                             consumed -= len;
@@ -92,8 +100,13 @@ impl Worker {
                     memcached::refuse(&self.shared, session, &mut self.output, malformed);
                 }
             }
-            if self.output.len() > WRITE_EARLY {
+            if self.output.len() > WRITE_EARLY.min(bound) {
+                if self.output.len() > bound {
+                    connection.session.overflow();
+                    break;
+                }
                 self.reply_early(at, connection)?;
+                bound = self.bound(connection);
             }
             if self.shared.gate.is_closed() && consumed < bytes.len() {
                 connection.session.turn_away();
@@ -124,6 +137,8 @@ impl Worker {
         let mut consumed = 0;
         let mut ahead = Lookahead::ALONE;
         let (mut commands, large_from) = (0, self.view.settings.large_from());
+        let mut bound = self.bound(connection);
+        let mut early = WRITE_EARLY.min(bound);
         while connection.session.goes_on() {
             let session = &mut connection.session;
             ahead.next(&self.shared.store, session, &bytes[consumed..]);
@@ -144,7 +159,7 @@ impl Worker {
                         self.stand_aside(at);
                     }
                     let mark = self.output.len();
-                    let out = Encoder::new(&mut self.output, session.protocol);
+                    let out = Encoder::new(&mut self.output, session.protocol).bounded(bound);
                     let (shared, view) = (&*self.shared, &*self.view);
                     let counters = &shared.stats.workers[self.number];
                     let len = command.consumed;
@@ -187,9 +202,15 @@ impl Worker {
                     connection.session.turn_away();
                 }
             }
-            if self.output.len() > WRITE_EARLY {
+            if self.output.len() > early {
                 self.end_group(connection, bytes, &mut group, consumed);
+                if self.output.len() > bound {
+                    connection.session.overflow();
+                    break;
+                }
                 self.reply_early(at, connection)?;
+                bound = self.bound(connection);
+                early = WRITE_EARLY.min(bound);
                 group = Group::begin(self.shared.clock.micros().0, consumed);
             }
         }

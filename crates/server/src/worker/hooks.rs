@@ -76,7 +76,7 @@ impl Hooks {
             commands::note_keys(call, counters, number);
         }
         if self.tracked {
-            tracking::after(call);
+            tracking::after(call, from);
         }
         notify::after(call, &absent);
         true

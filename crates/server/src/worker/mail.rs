@@ -26,6 +26,8 @@ pub(crate) enum Message {
     Users,
     /// A line that the client with this id at this place watches for.
     Line(usize, u64, Vec<u8>),
+    /// What the client with this id at this place is told of keys that it tracks.
+    Told(usize, u64, Vec<u8>),
 }
 
 impl Message {
@@ -37,7 +39,8 @@ impl Message {
             | Self::Ready(at, _)
             | Self::Unblock(at, ..)
             | Self::Publish(at, ..)
-            | Self::Line(at, ..) => Some(*at),
+            | Self::Line(at, ..)
+            | Self::Told(at, ..) => Some(*at),
         }
     }
 }

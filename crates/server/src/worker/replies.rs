@@ -2,16 +2,18 @@
 
 use super::driver::Place;
 use super::{End, OUTPUT, Worker};
+use crate::config::OutputLimit;
 use crate::connection::Connection;
 use crate::listen::Speaks;
 use crate::pubsub::Publication;
+use crate::session::{Session, Subscriptions};
 use std::sync::atomic::Ordering;
 use wire::resp::Encoder;
 
 /// Replies are written early once there are so many bytes of them.
 pub(super) const WRITE_EARLY: usize = 256 << 10;
-/// Bytes of replies that wait, or that were written in one turn, after which a client's next
-/// command is held back.
+/// Bytes of replies that wait or are gathered, or that were written in one turn, after which a
+/// client's next command is held back.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
 /// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
 const WATCHER_MAX: usize = 256 << 10;
@@ -141,6 +143,51 @@ impl Worker {
         }
     }
 
+    /// Holds back the commands of a client for which so many bytes of replies wait already,
+    /// whatever made them: until it has read them, or they are sent. Whether it did.
+    pub(super) fn hold_back_behind(&mut self, at: usize, connection: &mut Connection) -> bool {
+        if connection.backlog() <= REPLIES_MAX {
+            return false;
+        }
+        connection.session.hold_back();
+        if connection.waiting() == 0 {
+            // What is gathered is sent before the next turn.
+            self.work.again.push(at);
+        }
+        true
+    }
+
+    /// What may wait for a client.
+    fn output_limit(&self, session: &Session) -> OutputLimit {
+        let settings = &self.view.settings;
+        if session.listens() { settings.output_pubsub } else { settings.output_normal }
+    }
+
+    /// Bytes of replies in the output above which a client, for which others wait, has too many:
+    /// a reply ends there while it is made.
+    pub(super) fn bound(&self, connection: &Connection) -> usize {
+        match self.output_limit(&connection.session).hard.0 {
+            0 => usize::MAX,
+            hard => {
+                usize::try_from(hard).unwrap_or(usize::MAX).saturating_sub(connection.backlog())
+            }
+        }
+    }
+
+    /// Ends a connection whose reply is longer than what may wait for it; nothing of it is sent.
+    #[cold]
+    pub(super) fn overflows(&mut self, connection: &Connection) -> End {
+        self.output = Vec::with_capacity(OUTPUT);
+        self.shared.stats.output_limit_closed.fetch_add(1, Ordering::Relaxed);
+        let hard = self.output_limit(&connection.session).hard;
+        tracing::warn!(
+            "client {} closed: more than {hard} of replies would wait for it, above \
+             client-output-buffer-limit",
+            connection.session.client.address
+        );
+        End::Closed
+    }
+
     /// Writes the replies so far, and holds back the commands that follow if there were many bytes
     /// of them.
     pub(super) fn reply_early(
@@ -162,9 +209,7 @@ impl Worker {
 
     /// Ends a connection that reads its replies too slowly.
     pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
-        let settings = &self.view.settings;
-        let listens = connection.session.listens();
-        let limit = if listens { settings.output_pubsub } else { settings.output_normal };
+        let limit = self.output_limit(&connection.session);
         let (waiting, now_ms) = (connection.waiting() as u64, self.shared.clock.micros().0 / 1_000);
         let mut over = limit.hard.0 > 0 && waiting > limit.hard.0;
         if limit.soft.0 > 0 && waiting > limit.soft.0 {
@@ -188,7 +233,10 @@ impl Worker {
     pub(super) fn publish(&mut self, at: usize, publication: &Publication) {
         let Some(connection) = &self.work.connections[at] else { return };
         let hears = |tenant| connection.session.reachable(&self.view).contains(&tenant);
-        if !publication.of.is_none_or(hears) {
+        // It may have been on its way when the client stopped to listen.
+        let listens = |all: &Subscriptions| all.has(publication);
+        let is_there = connection.session.subscriptions.as_deref().is_some_and(listens);
+        if !is_there || !publication.of.is_none_or(hears) {
             return;
         }
         let mut out = Encoder::new(&mut self.output, connection.session.protocol);
@@ -211,6 +259,10 @@ impl Worker {
         let Some(connection) = &mut self.work.connections[at] else { return };
         let waiting = connection.waiting();
         let session = &mut connection.session;
+        if !session.watching {
+            // It was on its way when the client stopped to watch.
+            return;
+        }
         if session.client.speaks == Speaks::Memcached {
             if waiting > WATCHER_MAX {
                 session.skipped += 1;
@@ -226,7 +278,7 @@ impl Worker {
     }
 
     /// Writes what is in `self.output` to a client that did not ask for it just now.
-    fn push(&mut self, at: usize) {
+    pub(super) fn push(&mut self, at: usize) {
         self.with_whoever(at, Self::reply);
     }
 }

@@ -161,6 +161,8 @@ pub(crate) struct Pages {
     arena: Arc<Arena>,
     classes: SizeClasses,
     held: Held,
+    /// Whether the last item of a class left, whose page is still here.
+    has_idle: bool,
     /// Bytes of the pages of all tenants in the shard.
     in_shard: Arc<AtomicU64>,
 }
@@ -173,7 +175,7 @@ impl Pages {
     ) -> Self {
         let held = Held::new(classes.large() + 1);
         let (arena, classes) = (Arc::clone(arena), classes.unfitted());
-        Self { arena, classes, held, in_shard: Arc::clone(in_shard) }
+        Self { arena, classes, held, has_idle: false, in_shard: Arc::clone(in_shard) }
     }
 
     /// The same without a page.
@@ -303,12 +305,37 @@ impl Pages {
     }
 
     /// Takes back an item's chunk. Returns the bytes of its page if that is given back: when it was
-    /// the last item of the page, and another page of the class has room too.
+    /// the last item of the page, and another page of the class has room too. Else the page stays
+    /// for the next item, until [`Pages::release_idle`].
     pub(crate) fn free(&mut self, item: Owned) -> u64 {
         let (class, index) = self.vacate(item);
         let held = &self.held[class];
+        let is_empty = held.pages[index].used() == 0;
         let spare = class == self.classes.large() || held.open.len() > 1;
-        if held.pages[index].used() == 0 && spare { self.release(class, index) } else { 0 }
+        if is_empty && spare {
+            return self.release(class, index);
+        }
+        self.has_idle |= is_empty;
+        0
+    }
+
+    /// Whether there may be pages of classes without items.
+    pub(crate) const fn has_idle(&self) -> bool {
+        self.has_idle
+    }
+
+    /// Gives the pages of classes back that have no item any more; returns their bytes.
+    pub(crate) fn release_idle(&mut self) -> u64 {
+        let mut bytes = 0;
+        if !std::mem::take(&mut self.has_idle) {
+            return bytes;
+        }
+        for class in 0..self.held.len() {
+            while self.held[class].items == 0 && !self.held[class].pages.is_empty() {
+                bytes += self.release(class, self.held[class].pages.len() - 1);
+            }
+        }
+        bytes
     }
 
     /// Takes all items back and gives all pages back.

@@ -28,6 +28,8 @@ pub type KeyNumber = u32;
 const FETCH_US_MAX: u64 = 10_000_000;
 /// Reads of a key that may still be answered; of more the oldest is forgotten.
 const OPEN_MAX: usize = 32;
+/// Bytes of keys and of tenants' names; a server that tells more is recorded no further.
+const TEXT_MAX: usize = 1 << 30;
 
 /// A read that a write may answer.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,8 @@ pub struct Recorder {
     pub(super) names: Vec<String>,
     fills: Fills,
     limit: usize,
+    /// Bytes of keys and names so far.
+    text: usize,
 }
 
 impl std::fmt::Debug for Recorder {
@@ -116,6 +120,7 @@ impl Recorder {
             names: vec![],
             fills: Fills::default(),
             limit: limit.min(u32::MAX as usize),
+            text: 0,
         }
     }
 
@@ -131,7 +136,7 @@ impl Recorder {
 
     /// Whether no more is recorded.
     pub fn is_full(&self) -> bool {
-        self.requests.len() >= self.limit
+        self.requests.len() >= self.limit || self.text > TEXT_MAX
     }
 
     /// What was found to be a miss, and how.
@@ -168,8 +173,12 @@ impl Recorder {
             return number;
         }
         let name = (self.owner)(event);
+        self.text += event.key.len();
         let tenant = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.names.push(name);
+            if self.names.len() <= usize::from(TenantId::MAX) {
+                self.text += name.len();
+                self.names.push(name);
+            }
             self.names.len() - 1
         });
         let number = self.keys.len() as KeyNumber;

@@ -20,11 +20,13 @@ use crate::text::{self, Batch, LineFormat, MADE_GAP_US, REQUESTS_A_LINE_MAX, Req
 pub const SPEC: Spec = Spec {
     name: "arc",
     about: "first_block blocks ignored request_number",
+    units: "no times: lines are a millisecond apart; blocks of 512 bytes",
     extensions: &["lis", "arc"],
     recognises: |_| false,
     open: |reader, options| {
-        let size = options.value_size.unwrap_or(BLOCK_BYTES);
-        let arc = Arc { size, extents: 0, blocks: 0..0, number: Number::default() };
+        let block = options.block_size.unwrap_or(BLOCK_BYTES);
+        let size = options.value_size.unwrap_or(block);
+        let arc = Arc { size, block, extents: 0, blocks: 0..0, number: Number::default() };
         Ok(text::open(reader, options, arc))
     },
     create: None,
@@ -40,6 +42,8 @@ struct Arc {
     /// What is left of the present extent.
     blocks: std::ops::Range<u64>,
     number: Number,
+    /// Bytes of a block that is an object.
+    block: u64,
 }
 
 impl LineFormat for Arc {
@@ -47,9 +51,15 @@ impl LineFormat for Arc {
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
-        self.blocks = parse(line).ok_or_else(|| {
+        let blocks = parse(line).ok_or_else(|| {
             format!("expected {}, four numbers, and found '{}'", SPEC.about, excerpt(line))
         })?;
+        let bytes = |block: u64| block.saturating_mul(BLOCK_BYTES);
+        self.blocks = if self.block == BLOCK_BYTES {
+            blocks
+        } else {
+            bytes(blocks.start) / self.block..bytes(blocks.end).div_ceil(self.block)
+        };
         self.extents += 1;
         Ok(())
     }
@@ -71,4 +81,29 @@ fn parse(line: &[u8]) -> Option<std::ops::Range<u64>> {
         return None;
     }
     Some(first..first.checked_add(blocks)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use std::io::Cursor;
+
+    #[test]
+    fn larger_blocks_hold_several_of_the_trace() {
+        let read = |options: &Options| {
+            let mut source = (SPEC.open)(Box::new(Cursor::new("7 10 0 1\n16 8 0 2\n")), options);
+            let source = source.as_mut().unwrap();
+            let mut found = vec![];
+            while let Some(access) = source.next() {
+                let size = access.unwrap().value_size;
+                found.push((String::from_utf8_lossy(source.key()).into_owned(), size));
+            }
+            found
+        };
+        assert_eq!(read(&Options::default()).len(), 18);
+        let large = read(&Options { block_size: Some(4096), ..Options::default() });
+        let of = |key: &str| (key.to_owned(), 4096);
+        assert_eq!(large, [of("0"), of("1"), of("2"), of("2")]);
+    }
 }

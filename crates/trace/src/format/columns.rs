@@ -25,10 +25,11 @@
 //! ```
 
 use super::csv::write_key;
-use super::{Spec, op, word};
+use super::{Spec, word};
 use crate::column::{Column, Header, known};
 use crate::error::excerpt;
-use crate::lines::Lines;
+use crate::lines::{Lines, whole_number};
+use crate::ops::{FIX as OPS_FIX, Ops};
 use crate::object::next_request;
 use crate::tenants::Tenants;
 use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request, key_size, scaled, size};
@@ -41,10 +42,21 @@ use std::io::{BufWriter, Write};
 pub const SPEC: Spec = Spec {
     name: "columns",
     about: "text in columns, named in the first line or by --columns",
+    units: "",
     extensions: &["tsv", "psv"],
     recognises: |head| {
-        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        header_of(&mut Splitter::of(line), line).is_some_and(|header| header.is_known())
+        // The names may stand behind a hash, and below lines that are only comments.
+        let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        for line in lines.filter(|line| !line.is_empty()) {
+            let header = header_of(&mut Splitter::of(line), line);
+            if header.is_some_and(|header| header.is_known()) {
+                return true;
+            }
+            if line[0] != b'#' {
+                return false;
+            }
+        }
+        false
     },
     open: |reader, options| {
         let mut lines = Lines::new(reader);
@@ -134,6 +146,8 @@ struct Columns {
     key: Vec<u8>,
     tenants: Tenants,
     remark: Option<String>,
+    /// The words and numbers of operations.
+    ops: Ops,
 }
 
 impl Columns {
@@ -149,6 +163,7 @@ impl Columns {
             key: vec![],
             tenants: Tenants::default(),
             remark: None,
+            ops: Ops::of(options).map_err(Error::Unusable)?,
         };
         while lines.advance()? {
             let line = lines.line().trim_ascii();
@@ -216,7 +231,7 @@ impl Columns {
                 }
                 Column::Size => size(field).map(|size| request.value_size = size),
                 Column::KeySize => key_size(field).map(|size| request.key_size = Some(size)),
-                Column::Op => op(field).map(|op| request.op = op),
+                Column::Op => self.ops.get(field).map(|op| request.op = op),
                 Column::Tenant => (!field.is_empty()).then(|| request.tenant = tenants.of(field)),
                 Column::Ttl => scaled(field, 1_000_000).map(|us| request.ttl = Micros(us)),
                 Column::Penalty(unit) => {
@@ -227,6 +242,9 @@ impl Columns {
                     .and_then(|text| text.parse().ok())
                     .map(|next| request.next = next_request(next)),
             };
+            if read.is_none() && *column == Column::Op && whole_number(field).is_some() {
+                return Err(format!("operation: a number, {OPS_FIX}"));
+            }
             read.ok_or_else(|| column.about())?;
         }
         if self.key.is_empty() { Err(Column::Key.about()) } else { Ok(request) }

@@ -32,16 +32,24 @@ use std::ops::Range;
 pub const SPEC: Spec = Spec {
     name: "csv",
     about: "time_us,key,key_size,value_size,client_id,op,ttl",
+    units: "times in microseconds, lives in seconds (--format twitter reads times in seconds)",
     extensions: &["csv"],
     recognises: |head| {
-        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = super::spoken(head).next().unwrap_or_default();
         parse(line, Charge::Value, &mut Tenants::default()).is_ok() || is_header(line)
     },
     open: |reader, options| {
         let mut lines = Lines::new(reader);
-        if lines.advance()? && !is_header(lines.line()) {
-            refuse_header(lines.line()).map_err(Error::Unusable)?;
-            lines.back();
+        while lines.advance()? {
+            let line = lines.line();
+            if is_header(line) {
+                break;
+            }
+            if !line.is_empty() && line[0] != b'#' {
+                refuse_header(line).map_err(Error::Unusable)?;
+                lines.back();
+                break;
+            }
         }
         let tenants = Tenants::default();
         Ok(Box::new(Csv { lines, charge: options.charge, key: 0..0, tenants }))
@@ -335,6 +343,10 @@ mod tests {
         let names = "time_us,key,key_size,value_size,client_id,op,ttl";
         assert!((SPEC.recognises)(names.as_bytes()));
         let mut source = open(&format!("{names}\n0,k,1,1,0,get,0\n"));
+        assert!(source.next().unwrap().is_ok() && source.next().is_none());
+        let commented = format!("# made by hand\n\n{names}\n0,k,1,1,0,get,0\n");
+        assert!((SPEC.recognises)(commented.as_bytes()));
+        let mut source = open(&commented);
         assert!(source.next().unwrap().is_ok() && source.next().is_none());
         for names in
             ["time,key,value_size,key_size,client_id,op,ttl", "url;len", "time_us,a,b,c,d,e,f"]

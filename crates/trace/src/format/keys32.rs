@@ -16,6 +16,7 @@ use std::io::BufRead;
 pub const SPEC: Spec = Spec {
     name: "keys32",
     about: "binary: a key of 32 bits a request, little endian",
+    units: "no times: requests are a millisecond apart",
     extensions: &["keys32", "u32"],
     recognises: |_| false,
     open: |reader, options| Ok(Box::new(Keys::<4>::new(reader, options))),

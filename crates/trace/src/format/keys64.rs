@@ -7,6 +7,7 @@ use super::keys32::Keys;
 pub const SPEC: Spec = Spec {
     name: "keys64",
     about: "binary: a key of 64 bits a request, little endian",
+    units: "no times: requests are a millisecond apart",
     extensions: &["keys64", "u64"],
     recognises: |_| false,
     open: |reader, options| Ok(Box::new(Keys::<8>::new(reader, options))),

@@ -24,6 +24,7 @@ use crate::{Micros, Op, TenantId};
 pub const SPEC: Spec = Spec {
     name: "kvcache",
     about: "key,op,size,op_count,key_size, and more by the names in the first line",
+    units: "op_time and ttl in seconds; without op_time requests are a millisecond apart",
     extensions: &["kvcache", "kvcache.csv"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -29,6 +29,7 @@ use std::io::{BufWriter, Write};
 pub const SPEC: Spec = Spec {
     name: "lcs",
     about: "binary, libCacheSim's own: v1 to v3 are read, v3 is written",
+    units: "times and lives in seconds",
     extensions: &["lcs", "lcs.bin"],
     recognises: |head| head.starts_with(&MAGIC.to_le_bytes()),
     open: |reader, options| {

@@ -15,6 +15,7 @@ use crate::text::{self, Batch, LineFormat, MADE_GAP_US, Request};
 pub const SPEC: Spec = Spec {
     name: "lirs",
     about: "one key a line",
+    units: "no times: requests are a millisecond apart",
     extensions: &["lirs", "trace", "trc", "txt"],
     recognises: |_| false,
     open: |reader, options| {

@@ -23,6 +23,7 @@ use crate::{Micros, Op};
 pub const SPEC: Spec = Spec {
     name: "memcached-watch",
     about: "ts=… gid=… type=item_get|item_store|deleted key=… (memcached's watch)",
+    units: "times in seconds of 1970, lives in seconds",
     extensions: &["watch", "watch.log"],
     recognises: |head| {
         let mut lines = head.split(|byte| *byte == b'\n');

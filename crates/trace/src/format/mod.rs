@@ -15,6 +15,8 @@ pub struct Spec {
     pub name: &'static str,
     /// What a record looks like, in a line.
     pub about: &'static str,
+    /// The units that its numbers are read in; empty where the trace itself names them.
+    pub units: &'static str,
     /// Endings of file names, without the dot and without those of compression.
     pub extensions: &'static [&'static str],
     /// Whether a trace that begins so is surely of this format.
@@ -86,8 +88,8 @@ macro_rules! formats {
 }
 
 formats! {
-    compact, lcs, memcached_watch, monitor, monitor_trace, kvcache, msr, mooncake, vscsi,
-    vscsi_csv, csv, columns, twitter, oracle_general, keys32, keys64, arc, lirs,
+    compact, lcs, memcached_watch, monitor, monitor_trace, kvcache, msr, ibm, mooncake, vscsi,
+    vscsi_csv, twitter, csv, columns, oracle_general, keys32, keys64, arc, lirs,
 }
 
 /// The format of that name.
@@ -120,13 +122,22 @@ pub fn detect(file_name: &str, head: &[u8]) -> Option<&'static Spec> {
         .flat_map(|spec| spec.extensions.iter().map(move |extension| (*extension, *spec)))
         .filter(|(extension, _)| ends(extension))
         .max_by_key(|(extension, _)| extension.len());
+    if twitter::is_own_name(&name) && twitter::fits(head) {
+        return Some(&twitter::SPEC);
+    }
     let spelt_out = named.filter(|(extension, _)| extension.contains('.')).map(|(_, spec)| spec);
     let proven = || ALL.iter().copied().find(|spec| (spec.recognises)(head));
     spelt_out.or_else(proven).or(named.map(|(_, spec)| spec))
 }
 
-/// What a command of memcached, Redis or a published trace does to a cache; `None` for a word that
-/// is none of theirs. What reads and writes at once is a write.
+/// The lines that a reader of text does not pass over: neither empty nor a comment.
+pub(crate) fn spoken(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = head.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    lines.filter(|line| !line.is_empty() && line[0] != b'#')
+}
+
+/// What a command of memcached, Redis, an object store or a published trace does to a cache; `None`
+/// for a word that is none of theirs. What reads and writes at once is a write.
 #[inline]
 pub(crate) fn op(word: &[u8]) -> Option<Op> {
     match word {
@@ -139,10 +150,10 @@ pub(crate) fn op(word: &[u8]) -> Option<Op> {
     lower.copy_from_slice(word);
     lower.make_ascii_lowercase();
     Some(match &*lower {
-        b"get" | b"gets" | b"read" | b"r" => Op::Get,
+        b"get" | b"gets" | b"read" | b"r" | b"head" => Op::Get,
         b"set" | b"add" | b"replace" | b"cas" | b"append" | b"prepend" | b"incr" | b"decr"
-        | b"write" | b"w" | b"update" => Op::Set,
-        b"delete" | b"del" => Op::Delete,
+        | b"write" | b"w" | b"update" | b"put" | b"post" | b"copy" => Op::Set,
+        b"delete" | b"del" | b"remove" => Op::Delete,
         _ => return None,
     })
 }

@@ -25,6 +25,7 @@ use std::ops::Range;
 pub const SPEC: Spec = Spec {
     name: "monitor",
     about: "seconds [db address] \"command\" \"key\" … (MONITOR of Redis and Valkey)",
+    units: "times in seconds of 1970, lives as each command has them",
     extensions: &["monitor", "monitor.log"],
     recognises: |head| head.split(|byte| *byte == b'\n').take(2).any(|line| prefix(line).is_some()),
     open: |reader, options| Ok(text::open(reader, options, Monitor::new(options))),

@@ -22,6 +22,7 @@ use crate::{Micros, Op, TenantId, tenant};
 pub const SPEC: Spec = Spec {
     name: "monitor-trace",
     about: "ts_us,seq,db,cmd,\"key\",READ|WRITE|DELETE,hit,type,key bytes,value bytes",
+    units: "times and penalties in microseconds, lives in milliseconds",
     extensions: &["monitor-trace", "monitor-trace.csv"],
     recognises: |head| {
         let mut lines = head.split(|byte| *byte == b'\n').take(2);

@@ -22,6 +22,7 @@ use serde::Deserialize;
 pub const SPEC: Spec = Spec {
     name: "mooncake",
     about: "JSON lines with timestamp (ms) and hash_ids: blocks of language models",
+    units: "times in milliseconds",
     extensions: &["jsonl", "mooncake"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();

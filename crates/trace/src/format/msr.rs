@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Times are Windows' (100 ns). An object is an address of a request, named `host.disk:offset`; its
-//! size is the request's, which may differ from one request to the next. The penalty of a miss is
-//! the response time measured. The disk is the tenant.
+//! size is the request's, which may differ from one request to the next; with `--block-size` each
+//! block that a request touches is an object (`ranges.rs`). The penalty of a miss is the response
+//! time measured, which the blocks of a request share. The disk is the tenant.
 //!
 //! Narayanan, Donnelly, Rowstron. Write off-loading: practical power management for enterprise
 //! storage. FAST '08.
@@ -15,6 +16,7 @@
 use super::{Spec, op};
 use crate::error::excerpt;
 use crate::lines::whole_number;
+use crate::ranges::Ranges;
 use crate::text::{self, Batch, LineFormat, Request, size};
 use crate::{Micros, tenant};
 
@@ -22,12 +24,16 @@ use crate::{Micros, tenant};
 pub const SPEC: Spec = Spec {
     name: "msr",
     about: "Timestamp (100 ns),Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+    units: "times and response times in 100 ns, offsets and sizes in bytes",
     extensions: &["msr", "msr.csv"],
     recognises: |head| {
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
         parse(line.trim_ascii_end(), &mut vec![]).is_ok()
     },
-    open: |reader, options| Ok(text::open(reader, options, Msr { key: vec![] })),
+    open: |reader, options| {
+        let msr = Msr { key: vec![], block: vec![], ranges: Ranges::of(options) };
+        Ok(text::open(reader, options, msr))
+    },
     create: None,
     looks_ahead: false,
     loses: &[],
@@ -35,6 +41,9 @@ pub const SPEC: Spec = Spec {
 
 struct Msr {
     key: Vec<u8>,
+    /// The name of a block.
+    block: Vec<u8>,
+    ranges: Ranges,
 }
 
 impl LineFormat for Msr {
@@ -49,8 +58,24 @@ impl LineFormat for Msr {
                 SPEC.about
             )
         })?;
-        batch.push(&self.key, request);
+        let offset = memchr::memrchr(b':', &self.key).map_or(0, |colon| colon + 1);
+        let first = whole_number(&self.key[offset..]).unwrap_or(0);
+        let Some((blocks, size)) = self.ranges.split(first, request.value_size)? else {
+            batch.push(&self.key, request);
+            return Ok(());
+        };
+        let penalty = Micros(request.penalty.0 / (blocks.end - blocks.start));
+        for block in blocks {
+            self.block.clear();
+            self.block.extend_from_slice(&self.key[..offset]);
+            self.block.extend_from_slice(itoa::Buffer::new().format(block * size).as_bytes());
+            batch.push(&self.block, Request { value_size: size, penalty, ..request });
+        }
         Ok(())
+    }
+
+    fn remark(&self) -> Option<&str> {
+        self.ranges.remark()
     }
 }
 
@@ -82,4 +107,36 @@ fn parse(line: &[u8], key: &mut Vec<u8>) -> Result<Request, &'static str> {
         penalty: Micros(response / 10),
         ..Request::get(time / 10, value_size)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use std::io::Cursor;
+
+    #[test]
+    fn overlapping_ranges_have_blocks_in_common() {
+        let text = "128166372003061629,hm,1,Read,8192,8192,400\n\
+                    128166372003061630,hm,1,Write,12000,1,413\n";
+        let read = |options: &Options| {
+            let mut source = (SPEC.open)(Box::new(Cursor::new(text)), options).unwrap();
+            let said = source.remark().map(str::to_owned);
+            let mut found = vec![];
+            while let Some(access) = source.next() {
+                let access = access.unwrap();
+                let key = String::from_utf8_lossy(source.key()).into_owned();
+                found.push((key, access.value_size, access.penalty.0));
+            }
+            (found, said)
+        };
+        let of = |key: &str, size, penalty| (key.to_owned(), size, penalty);
+        let (found, said) = read(&Options::default());
+        assert_eq!(found, [of("hm.1:8192", 8192, 40), of("hm.1:12000", 1, 41)]);
+        assert!(said.unwrap().contains("--block-size"));
+        let (found, said) = read(&Options { block_size: Some(4096), ..Options::default() });
+        let blocks =
+            [of("hm.1:8192", 4096, 20), of("hm.1:12288", 4096, 20), of("hm.1:8192", 4096, 41)];
+        assert_eq!((found, said), (blocks.to_vec(), None));
+    }
 }

@@ -26,6 +26,7 @@ use std::io::{BufWriter, Write};
 pub const SPEC: Spec = Spec {
     name: "oracleGeneral",
     about: "binary: u32 seconds, u64 object, u32 size, i64 next request",
+    units: "times in seconds",
     extensions: &["oracleGeneral", "oracleGeneral.bin"],
     recognises: |_| false,
     open: |reader, options| {

@@ -6,8 +6,13 @@
 //! ```
 //!
 //! Keys may hold commas, so the columns behind the key are found from the right. Operations are
-//! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr. It cannot
-//! be told from the common format, so it must be named.
+//! memcached's: get, gets, set, add, replace, cas, append, prepend, delete, incr, decr.
+//!
+//! The common format has the same columns, with times in microseconds. What tells them apart is the
+//! pace: of a trace in seconds many requests are of one second, and no clients ask a cache more
+//! than once a microsecond. With times that rise so slowly, and lives, which Twitter's caches
+//! always have, a trace is read as Twitter's; and so is a file under one of the names that Twitter
+//! gave (`cluster052.sort.zst`).
 //!
 //! Yang, Yue, Rashmi. A large scale analysis of hundreds of in-memory cache clusters at Twitter.
 //! OSDI '20.
@@ -22,13 +27,52 @@ use crate::{Micros, tenant};
 pub const SPEC: Spec = Spec {
     name: "twitter",
     about: "timestamp in seconds,key,key_size,value_size,client_id,operation,ttl",
+    units: "times and lives in seconds (--format csv reads times in microseconds)",
     extensions: &["twitter", "twitter.csv"],
-    recognises: |_| false,
+    recognises: is_slow,
     open: |reader, options| Ok(text::open(reader, options, Twitter)),
     create: None,
     looks_ahead: false,
     loses: &[],
 };
+
+/// Lines from which on the pace of a trace is known.
+const LINES_LEAST: usize = 8;
+
+/// Whether the times of a trace of this form rise by less than one a request, and there are lives.
+fn is_slow(head: &[u8]) -> bool {
+    let (mut first, mut last, mut lines, mut lives) = (None, 0, 0, 0);
+    // The last line may be cut off.
+    let cut = memchr::memrchr(b'\n', head).map_or(&head[..0], |end| &head[..end]);
+    for line in super::spoken(cut) {
+        let Ok((_, request)) = parse(line) else { return false };
+        if request.micros < last || !request.micros.is_multiple_of(1_000_000) {
+            return false;
+        }
+        first.get_or_insert(request.micros);
+        last = request.micros;
+        lines += 1;
+        lives += usize::from(request.ttl > Micros(0));
+    }
+    let seconds = (last - first.unwrap_or(0)) / 1_000_000;
+    lines >= LINES_LEAST && lives > 0 && seconds <= lines as u64
+}
+
+/// Whether the first line is of this form.
+pub(super) fn fits(head: &[u8]) -> bool {
+    super::spoken(head).next().is_some_and(|line| parse(line).is_ok())
+}
+
+/// Whether a file, without the endings of compression, has a name that Twitter gave: `cluster`, a
+/// number, and perhaps `.sort` or the number of a part.
+pub(super) fn is_own_name(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let Some(rest) = base.strip_prefix("cluster") else { return false };
+    let mut parts = rest.split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts.next().is_some_and(is_number)
+        && parts.all(|part| is_number(part) || matches!(part, "sort" | "csv" | "txt"))
+}
 
 struct Twitter;
 
@@ -76,4 +120,34 @@ fn parse(line: &[u8]) -> Result<(&[u8], Request), &'static str> {
         ..Request::get(micros, value_size)
     };
     Ok((key, request))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::format::detect;
+
+    fn lines(step: u64, ttl: u64) -> Vec<u8> {
+        let line = |n: u64| format!("{},k{n},3,100,7,get,{}\n", n / 4 * step, ttl * (n % 2));
+        (0..60).map(line).collect::<String>().into_bytes()
+    }
+
+    #[test]
+    fn the_pace_and_the_name_tell_it_from_the_common_format() {
+        let found = |name: &str, head: &[u8]| detect(name, head).unwrap().name;
+        assert_eq!(found("web.csv", &lines(1, 3_600)), "twitter");
+        assert_eq!(found("web.csv", &lines(0, 3_600)), "twitter", "all in the first second");
+        assert_eq!(found("web.csv", &lines(1_000, 3_600)), "csv", "requests a millisecond apart");
+        assert_eq!(found("web.csv", &lines(1, 0)), "csv", "no lives");
+        assert_eq!(found("web.twitter.csv", &lines(1_000, 0)), "twitter");
+        let backwards = b"9,a,1,1,0,get,5\n8,a,1,1,0,get,5\n".repeat(9);
+        assert_eq!(found("web.csv", &backwards), "csv");
+        for name in
+            ["cluster52", "dir/cluster052.sort.zst", "cluster1.000.csv.zst", "Cluster9.gz"]
+        {
+            assert_eq!(found(name, &lines(1_000, 0)), "twitter", "{name}");
+        }
+        for name in ["cluster.csv", "my-cluster5.csv", "cluster5-web.csv"] {
+            assert_eq!(found(name, &lines(1_000, 0)), "csv", "{name}");
+        }
+    }
 }

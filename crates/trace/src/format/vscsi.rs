@@ -23,15 +23,18 @@
 
 use super::Spec;
 use crate::object::Number;
+use crate::ranges::Ranges;
 use crate::records::{Fields, Records};
 use crate::timeline::Timeline;
 use crate::{Access, Charge, Error, Micros, Op, Source};
 use base::hash;
+use std::ops::Range;
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "vscsi",
     about: "binary: SCSI commands of virtual disks, versions 1 and 2",
+    units: "times and response times in microseconds, addresses in blocks of 512 bytes",
     extensions: &["vscsi", "vscsi.bin"],
     recognises: |head| version(head).is_some(),
     open: |reader, options| {
@@ -47,13 +50,24 @@ pub const SPEC: Spec = Spec {
             }
         };
         let (timeline, charge) = (Timeline::default(), options.charge);
-        Ok(Box::new(Vscsi { records, version, timeline, charge, key: Number::default() }))
+        let (ranges, rest) = (Ranges::of(options), None);
+        Ok(Box::new(Vscsi {
+            records,
+            version,
+            timeline,
+            charge,
+            key: Number::default(),
+            ranges,
+            rest,
+        }))
     },
     create: None,
     looks_ahead: false,
     loses: &[],
 };
 
+/// Bytes of a block of a disk.
+pub(super) const SECTOR: u64 = 512;
 const V1: usize = 32;
 const V2: usize = 40;
 
@@ -124,9 +138,31 @@ struct Vscsi {
     timeline: Timeline,
     charge: Charge,
     key: Number,
+    ranges: Ranges,
+    /// The blocks of a request that were not told yet, their size, and the request.
+    rest: Option<(Range<u64>, u64, Access)>,
 }
 
 impl Vscsi {
+    /// The next block of a request that is split.
+    fn block(&mut self) -> Option<Access> {
+        let (blocks, size, access) = self.rest.as_mut()?;
+        let Some(block) = blocks.next() else {
+            self.rest = None;
+            return None;
+        };
+        let (size, access) = (*size, *access);
+        let key = self.key.write(block * size / SECTOR);
+        let key_size = key.len() as u32;
+        Some(Access {
+            key: hash::bytes(0, key),
+            key_size,
+            value_size: size,
+            size: self.charge.size(key_size, size),
+            ..access
+        })
+    }
+
     fn record(&mut self) -> Result<Option<Record>, Error> {
         Ok(match self.version {
             Version::One => self.records.take::<V1>()?.map(|b| Record::of(Version::One, &b)),
@@ -138,6 +174,9 @@ impl Vscsi {
 impl Source for Vscsi {
     fn next(&mut self) -> Option<Result<Access, Error>> {
         loop {
+            if let Some(access) = self.block() {
+                return Some(Ok(access));
+            }
             let record = match self.record() {
                 Ok(record) => record?,
                 Err(error) => return Some(Err(error)),
@@ -150,7 +189,7 @@ impl Source for Vscsi {
             let Some(op) = op(record.command) else { continue };
             let key = self.key.write(record.block);
             let key_size = key.len() as u32;
-            return Some(Ok(Access {
+            let access = Access {
                 time: self.timeline.at(record.micros),
                 key: hash::bytes(0, key),
                 op,
@@ -159,8 +198,21 @@ impl Source for Vscsi {
                 size: self.charge.size(key_size, record.bytes.into()),
                 penalty: Micros(record.response),
                 ..Access::get(0, 0)
-            }));
+            };
+            let first = record.block.saturating_mul(SECTOR);
+            match self.ranges.split(first, record.bytes.into()) {
+                Ok(None) => return Some(Ok(access)),
+                Ok(Some((blocks, size))) => {
+                    let penalty = Micros(record.response / (blocks.end - blocks.start));
+                    self.rest = Some((blocks, size, Access { penalty, ..access }));
+                }
+                Err(problem) => return Some(Err(Error::record(self.records.at(), problem))),
+            }
         }
+    }
+
+    fn remark(&self) -> Option<&str> {
+        self.ranges.remark()
     }
 
     fn key(&self) -> &[u8] {

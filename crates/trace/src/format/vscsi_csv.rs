@@ -11,15 +11,21 @@
 use super::{Spec, vscsi};
 use crate::error::excerpt;
 use crate::lines::whole_number;
+use crate::object::Number;
+use crate::ranges::Ranges;
 use crate::text::{self, Batch, LineFormat, Request, scaled, size};
 
 /// The registry entry.
 pub const SPEC: Spec = Spec {
     name: "vscsi-csv",
     about: "version,time in seconds,op of SCSI in hexadecimal,size,lbn",
+    units: "times in seconds, addresses in blocks of 512 bytes",
     extensions: &["vscsi.csv"],
     recognises: |head| head.starts_with(HEADER),
-    open: |reader, options| Ok(text::open(reader, options, VscsiCsv)),
+    open: |reader, options| {
+        let format = VscsiCsv { ranges: Ranges::of(options), number: Number::default() };
+        Ok(text::open(reader, options, format))
+    },
     create: None,
     looks_ahead: false,
     loses: &[],
@@ -27,7 +33,10 @@ pub const SPEC: Spec = Spec {
 
 const HEADER: &[u8] = b"version,time,op,size,lbn";
 
-struct VscsiCsv;
+struct VscsiCsv {
+    ranges: Ranges,
+    number: Number,
+}
 
 impl LineFormat for VscsiCsv {
     fn read(&mut self, _: u64, line: &[u8], batch: &mut Batch) -> Result<(), String> {
@@ -35,7 +44,17 @@ impl LineFormat for VscsiCsv {
             return Ok(());
         }
         match parse(line) {
-            Ok((key, Some(request))) => batch.push(key, request),
+            Ok((key, Some(request))) => {
+                let first = whole_number(key).unwrap_or(0).saturating_mul(vscsi::SECTOR);
+                let Some((blocks, size)) = self.ranges.split(first, request.value_size)? else {
+                    batch.push(key, request);
+                    return Ok(());
+                };
+                for block in blocks {
+                    let key = self.number.write(block * size / vscsi::SECTOR);
+                    batch.push(key, Request { value_size: size, ..request });
+                }
+            }
             Ok((_, None)) => {}
             Err(column) => {
                 let found = excerpt(line);
@@ -46,6 +65,10 @@ impl LineFormat for VscsiCsv {
             }
         }
         Ok(())
+    }
+
+    fn remark(&self) -> Option<&str> {
+        self.ranges.remark()
     }
 }
 

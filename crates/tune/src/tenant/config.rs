@@ -176,26 +176,32 @@ fn target(word: &str) -> Result<Target, String> {
     found.ok_or_else(|| form(&format!("'{word}' {fix}")))
 }
 
+impl fmt::Display for Match {
+    /// The words behind `match`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Db(db) => write!(f, "db {db}"),
+            Self::Prefix(prefix) => {
+                write!(f, "prefix {}", super::quoted(&String::from_utf8_lossy(prefix)))
+            }
+            Self::User(user) => write!(f, "user {}", super::quoted(user)),
+            Self::Listener(port) => write!(f, "listener {port}"),
+        }
+    }
+}
+
 impl fmt::Display for TenantConfig {
     /// The words behind `tenant`, as they are read back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         for rule in &self.matches {
-            match rule {
-                Match::Db(db) => write!(f, " match db {db}")?,
-                Match::Prefix(prefix) => {
-                    let prefix = String::from_utf8_lossy(prefix);
-                    write!(f, " match prefix {}", super::quoted(&prefix))?;
-                }
-                Match::User(user) => write!(f, " match user {}", super::quoted(user))?,
-                Match::Listener(port) => write!(f, " match listener {port}")?,
-            }
+            write!(f, " match {rule}")?;
         }
         if self.min.0 > 0 {
-            write!(f, " min {}", self.min.0)?;
+            write!(f, " min {}", self.min.written())?;
         }
         if let Some(max) = self.max {
-            write!(f, " max {}", max.0)?;
+            write!(f, " max {}", max.written())?;
         }
         if self.weight != 1.0 {
             write!(f, " weight {}", self.weight)?;
@@ -227,7 +233,7 @@ mod tests {
     fn a_line_prints_as_it_is_read() {
         for line in [
             "web match db 3",
-            "web match prefix user: match prefix \"a b\" min 1048576 max 2097152 weight 2.5",
+            "web match prefix user: match prefix \"a b\" min 1mb max 2mb weight 2.5",
             "team match user alice match listener 7001",
             "default min 100",
             "told match db 1 penalty hint",

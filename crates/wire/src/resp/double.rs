@@ -1,5 +1,5 @@
-//! Numbers with a fraction as text: the shortest that reads back as the same number, laid out as
-//! Redis lays it out.
+//! Numbers with a fraction as text: written as the shortest that reads back as the same number,
+//! laid out as Redis lays it out, and read as Redis reads what a client sends.
 
 /// Zeros written behind the digits of a whole number before an exponent takes their place.
 const ZEROS_MAX: i32 = 7;
@@ -42,6 +42,23 @@ pub fn format_double(value: f64) -> String {
     format!("{sign}{first}{point}{rest}e{exponent:+}")
 }
 
+/// The number that a text is. None for what is no number, and for one beyond what 64 bits hold:
+/// `1e400` is not infinite, nor is `1e-400` zero.
+pub fn parse_double(text: &[u8]) -> Option<f64> {
+    let number: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    let has = |wanted: fn(&u8) -> bool| {
+        let is_exponent = |byte: &u8| matches!(byte, b'e' | b'E');
+        text.split(is_exponent).next().is_some_and(|mantissa| mantissa.iter().any(wanted))
+    };
+    let is_beyond = if number.is_infinite() {
+        // The word for it has no digit.
+        has(u8::is_ascii_digit)
+    } else {
+        number == 0.0 && has(|byte| matches!(byte, b'1'..=b'9'))
+    };
+    (!number.is_nan() && !is_beyond).then_some(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,11 +92,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_beyond_all_numbers_is_none() {
+        for (text, number) in [
+            ("1.7976931348623157e308", Some(f64::MAX)),
+            ("1.8e308", None),
+            ("1e400", None),
+            ("-1e400", None),
+            ("1e-400", None),
+            ("-0.001e-400", None),
+            ("0e-400", Some(0.0)),
+            ("0.0E5", Some(0.0)),
+            ("-0", Some(-0.0)),
+            ("1e-310", Some(1e-310)),
+            ("inf", Some(f64::INFINITY)),
+            ("-Infinity", Some(f64::NEG_INFINITY)),
+            ("+inf", Some(f64::INFINITY)),
+            ("nan", None),
+            ("", None),
+            ("e5", None),
+            (" 1", None),
+            ("1 ", None),
+        ] {
+            assert_eq!(parse_double(text.as_bytes()), number, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn reads_back(value: f64) {
             prop_assume!(!value.is_nan());
             prop_assert_eq!(format_double(value).parse::<f64>().unwrap(), value);
+            prop_assert_eq!(parse_double(format_double(value).as_bytes()), Some(value));
         }
     }
 }

@@ -3,6 +3,11 @@
 //! The caller says what a reply means (a map, a missing value, a number with a fraction), and the
 //! encoder writes it as the client's version has it: version 2 knows only simple strings, errors,
 //! integers, bulk strings and arrays.
+//!
+//! A reply may have a bound. The encoder looks at the bound where the buffer has to grow, which is
+//! seldom, so short replies pay nothing: a buffer that is above the bound does not grow. So it
+//! passes its bound by one element at most, and by what it has room for, and
+//! [`Encoder::is_over`] says that the reply is not whole.
 
 use super::{Reply, format_double};
 
@@ -21,18 +26,54 @@ pub enum Protocol {
 pub struct Encoder<'a> {
     out: &'a mut Vec<u8>,
     protocol: Protocol,
+    /// Bytes in the buffer above which it does not grow.
+    bound: usize,
 }
 
 impl<'a> Encoder<'a> {
     /// Writes to the end of `out`.
     #[inline]
     pub const fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Self {
-        Self { out, protocol }
+        Self { out, protocol, bound: usize::MAX }
+    }
+
+    /// Writes no more than one element beyond so many bytes of the buffer.
+    #[inline]
+    #[must_use]
+    pub const fn bounded(mut self, bound: usize) -> Self {
+        self.bound = bound;
+        self
+    }
+
+    /// Whether the buffer has more bytes than it may: what it holds is not the whole reply.
+    #[inline]
+    pub const fn is_over(&self) -> bool {
+        self.out.len() > self.bound
+    }
+
+    /// Bytes that may be written until it is.
+    pub const fn left(&self) -> usize {
+        self.bound.saturating_sub(self.out.len())
     }
 
     /// The same buffer for a while, such as for a command within a command.
     pub const fn reborrow(&mut self) -> Encoder<'_> {
-        Encoder { out: self.out, protocol: self.protocol }
+        Encoder { out: self.out, protocol: self.protocol, bound: self.bound }
+    }
+
+    /// Takes the buffer out, for [`Encoder::put_back`].
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self.out)
+    }
+
+    /// An encoder like this one to a buffer that was taken out of it.
+    pub const fn like<'b>(&self, out: &'b mut Vec<u8>) -> Encoder<'b> {
+        Encoder { out, protocol: self.protocol, bound: self.bound }
+    }
+
+    /// Puts the buffer back.
+    pub fn put_back(&mut self, out: Vec<u8>) {
+        *self.out = out;
     }
 
     /// The version of the client.
@@ -62,15 +103,24 @@ impl<'a> Encoder<'a> {
             at += size;
             len += 1;
         }
-        let mut head = vec![];
-        Encoder::new(&mut head, self.protocol).array(len);
-        self.out.splice(mark..mark, head);
+        self.before(mark, |out| out.array(len));
+    }
+
+    /// Puts what `write` writes before all that was written after `mark`: the start of an array
+    /// whose length is known once its elements are written.
+    pub fn before(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+        let end = self.out.len();
+        write(self);
+        let len = self.out.len() - end;
+        self.out[mark..].rotate_right(len);
     }
 
     /// Bytes that are a reply already.
     #[inline]
     pub fn raw(&mut self, reply: &[u8]) {
-        self.out.extend_from_slice(reply);
+        if self.makes_room(reply.len()) {
+            self.out.extend_from_slice(reply);
+        }
     }
 
     /// A status, such as `OK`: no line end may be inside.
@@ -81,6 +131,9 @@ impl<'a> Encoder<'a> {
 
     /// An error. The first word is a code in capitals, such as `ERR`; line ends become blanks.
     pub fn error(&mut self, text: &[u8]) {
+        if !self.makes_room(text.len() + 3) {
+            return;
+        }
         self.out.push(b'-');
         let end = text.iter().rposition(|byte| !matches!(byte, b'\r' | b'\n'));
         let text = &text[..end.map_or(0, |last| last + 1)];
@@ -97,7 +150,9 @@ impl<'a> Encoder<'a> {
     /// A string of any bytes.
     #[inline]
     pub fn bulk(&mut self, bytes: &[u8]) {
-        self.out.reserve(bytes.len() + 32);
+        if !self.makes_room(bytes.len() + 32) {
+            return;
+        }
         self.head(b'$', bytes.len() as i64);
         self.out.extend_from_slice(bytes);
         self.out.extend_from_slice(b"\r\n");
@@ -108,10 +163,12 @@ impl<'a> Encoder<'a> {
         match self.protocol {
             Protocol::Resp2 => self.bulk(text.as_bytes()),
             Protocol::Resp3 => {
-                self.head(b'=', text.len() as i64 + 4);
-                self.out.extend_from_slice(b"txt:");
-                self.out.extend_from_slice(text.as_bytes());
-                self.out.extend_from_slice(b"\r\n");
+                if self.makes_room(text.len() + 32) {
+                    self.head(b'=', text.len() as i64 + 4);
+                    self.out.extend_from_slice(b"txt:");
+                    self.out.extend_from_slice(text.as_bytes());
+                    self.out.extend_from_slice(b"\r\n");
+                }
             }
         }
     }
@@ -119,7 +176,7 @@ impl<'a> Encoder<'a> {
     /// A value that is not there.
     #[inline]
     pub fn null(&mut self) {
-        self.out.extend_from_slice(match self.protocol {
+        self.raw(match self.protocol {
             Protocol::Resp2 => b"$-1\r\n",
             Protocol::Resp3 => b"_\r\n",
         });
@@ -127,7 +184,7 @@ impl<'a> Encoder<'a> {
 
     /// An array that is not there.
     pub fn null_array(&mut self) {
-        self.out.extend_from_slice(match self.protocol {
+        self.raw(match self.protocol {
             Protocol::Resp2 => b"*-1\r\n",
             Protocol::Resp3 => b"_\r\n",
         });
@@ -177,7 +234,9 @@ impl<'a> Encoder<'a> {
 
     #[inline]
     fn line(&mut self, kind: u8, text: &[u8]) {
-        self.out.reserve(text.len() + 3);
+        if !self.makes_room(text.len() + 3) {
+            return;
+        }
         self.out.push(kind);
         self.out.extend_from_slice(text);
         self.out.extend_from_slice(b"\r\n");
@@ -186,11 +245,30 @@ impl<'a> Encoder<'a> {
     #[inline]
     fn head(&mut self, kind: u8, value: i64) {
         if let 0..10 = value {
-            self.out.extend_from_slice(&[kind, b'0' + value as u8, b'\r', b'\n']);
+            self.raw(&[kind, b'0' + value as u8, b'\r', b'\n']);
             return;
         }
         let mut digits = itoa::Buffer::new();
         self.line(kind, digits.format(value).as_bytes());
+    }
+
+    /// Whether there is room for so many bytes more, or it could be made.
+    #[inline]
+    fn makes_room(&mut self, len: usize) -> bool {
+        self.out.capacity() - self.out.len() >= len || self.grow(len)
+    }
+
+    /// Makes room, unless the buffer is above its bound. The buffer grows by doubling, but not
+    /// beyond what it may hold.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, len: usize) -> bool {
+        if self.is_over() {
+            return false;
+        }
+        let doubled = self.out.capacity().min(self.left().saturating_add(1));
+        self.out.reserve_exact(doubled.max(len));
+        true
     }
 }
 
@@ -246,6 +324,48 @@ mod tests {
             out.collect(mark);
         });
         assert_eq!(text, ":1\r\n*2\r\n>2\r\n$1\r\na\r\n*0\r\n_\r\n*0\r\n");
+    }
+
+    /// The buffer passes its bound by one element, and does not grow from there on.
+    #[test]
+    fn a_reply_ends_at_its_bound() {
+        let mut out = b"before".to_vec();
+        let mut encoder = Encoder::new(&mut out, Protocol::Resp3).bounded(1_000);
+        for at in 0..100_000 {
+            let was_over = encoder.is_over();
+            match at % 5 {
+                0 => encoder.bulk(&[b'x'; 300]),
+                1 => encoder.integer(at),
+                2 => encoder.verbatim(&"x".repeat(300)),
+                3 => encoder.raw(&[b'x'; 300]),
+                _ => encoder.error(&[b'x'; 300]),
+            }
+            assert!(was_over || encoder.mark() <= 1_000 + 332);
+        }
+        assert!(encoder.is_over());
+        assert_eq!(encoder.left(), 0);
+        assert!(out.capacity() <= 1_000 + 332, "{}", out.capacity());
+        // What is taken back is written anew.
+        let mut encoder = Encoder::new(&mut out, Protocol::Resp3).bounded(1_000);
+        encoder.rewind(6);
+        encoder.integer(12);
+        assert_eq!(out, b"before:12\r\n");
+    }
+
+    /// A buffer may be written to elsewhere meanwhile, and the number of its elements put before
+    /// them.
+    #[test]
+    fn elements_are_counted_once_they_are_written() {
+        let text = written(Protocol::Resp3, |out| {
+            out.integer(1);
+            let mark = out.mark();
+            let mut taken = out.take();
+            let mut other = out.like(&mut taken);
+            (0..12).for_each(|_| other.null());
+            out.put_back(taken);
+            out.before(mark, |out| out.map(6));
+        });
+        assert_eq!(text, format!(":1\r\n%6\r\n{}", "_\r\n".repeat(12)));
     }
 
     #[test]

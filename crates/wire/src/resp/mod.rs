@@ -22,7 +22,7 @@ mod words;
 
 pub use command::encode_command;
 pub use decode::{Command, Decoder, Limits, Malformed};
-pub use double::format_double;
+pub use double::{format_double, parse_double};
 pub use encode::{Encoder, Protocol};
 pub use glance::second_words;
 pub use inline::split_line;

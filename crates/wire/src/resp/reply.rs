@@ -80,6 +80,14 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// The first byte of a reply that holds others, how many it holds (pairs of a map) and where
+    /// the first begins, for a reader who takes them one by one; `None` for any other.
+    pub fn holds(bytes: &[u8]) -> Option<(u8, usize, usize)> {
+        let mut reader = Reader { bytes, at: 0 };
+        let (kind @ (b'*' | b'~' | b'>' | b'%'), text) = reader.line().ok()? else { return None };
+        Some((kind, length(text)?, reader.at))
+    }
+
     /// The bytes of a string of any kind.
     pub const fn as_bytes(&self) -> Option<&'a [u8]> {
         match self {
@@ -184,6 +192,15 @@ mod tests {
     use super::super::{Encoder, Protocol};
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_holds_others_says_how_many() {
+        assert_eq!(Reply::holds(b"*12\r\n:1"), Some((b'*', 12, 5)));
+        assert_eq!(Reply::holds(b"%1\r\n"), Some((b'%', 1, 4)));
+        for other in [&b"*-1\r\n"[..], b"*1", b"+OK\r\n", b"$3\r\nabc\r\n", b""] {
+            assert_eq!(Reply::holds(other), None);
+        }
+    }
 
     #[test]
     fn every_kind_split_at_every_byte() {

@@ -22,10 +22,10 @@ fn files(tar: impl Read) -> BTreeMap<String, (Vec<u8>, u32)> {
 
 fn archive(binary: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("larder");
-    fs::write(&path, binary).unwrap();
+    fs::write(folder.path().join("larder"), binary).unwrap();
+    fs::write(folder.path().join("larder-lab"), b"the lab").unwrap();
     let mut archive = vec![];
-    write(&path, &mut archive).unwrap();
+    write(folder.path(), &mut archive).unwrap();
     archive
 }
 
@@ -51,6 +51,7 @@ fn an_archive_holds_what_it_names() {
     assert_eq!(config["rootfs"]["diff_ids"][0], format!("sha256:{}", digest(&layer)));
     let inside = files(layer.as_slice());
     assert_eq!(inside["usr/local/bin/larder"], (binary, 0o755));
+    assert_eq!(inside["usr/local/bin/larder-lab"], (b"the lab".to_vec(), 0o755));
     assert_eq!(inside["etc/larder/larder.conf"].1, 0o644);
 
     assert_eq!(config["config"]["User"], "65532:65532", "nobody's, and not root's");

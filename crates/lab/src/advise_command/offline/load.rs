@@ -1,10 +1,10 @@
 //! What was asked for, from a server or a file, ready to be played.
 
 use super::Args;
-use crate::capture_command::{self, ReadRules};
-use crate::open::{self, ChargeBy};
-use crate::replay::Place;
+use crate::capture_command::{self, TenantRules};
 use crate::requests::duration;
+use ::load::Place;
+use ::load::open::{self, ChargeBy};
 use anyhow::{Context, anyhow, ensure};
 use base::hash::mix;
 use base::{Access, Bytes, Micros, Op, Size, TenantId};
@@ -165,9 +165,9 @@ fn own_key(access: &Access) -> u64 {
 }
 
 /// From a live server.
-pub(super) fn watched(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
+pub(super) fn watched(args: &Args) -> anyhow::Result<Load> {
     let place = Place::parse(&args.from)?;
-    let captured = capture_command::watch(&place, &args.watch, rules)?;
+    let captured = capture_command::watch(&place, &args.watch)?;
     let (summary, recorded) = (captured.summary, captured.recorded);
     let mut accesses = vec![];
     let done: Result<(), std::convert::Infallible> = recorded.each(usize::MAX, |access, _| {
@@ -205,13 +205,13 @@ pub(super) fn watched(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
 }
 
 /// From a file.
-pub(super) fn read(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
+pub(super) fn read(args: &Args) -> anyhow::Result<Load> {
     let memory = args.memory.filter(|memory| *memory > Bytes(0)).with_context(
         || "a trace does not say how much memory the cache has: name it, as in --memory 512mb",
     )?;
     let mut owner = match args.watch.tenant.as_slice() {
         [] => None,
-        lines => Some(rules(lines, 0).map_err(|error| anyhow!(error))?),
+        lines => Some(TenantRules::parse(lines, 0).map_err(|error| anyhow!(error))?),
     };
     let options = open::Options { charge: ChargeBy::Item, ..args.read.clone() };
     let mut source = open::open(&args.from, &options)?;
@@ -221,7 +221,7 @@ pub(super) fn read(args: &Args, rules: ReadRules) -> anyhow::Result<Load> {
     while let Some(access) = source.next() {
         let access = access.with_context(|| format!("trace '{}'", args.from))?;
         let tenant = match &mut owner {
-            Some(owner) => number(&mut names, owner(0, source.key())),
+            Some(owner) => number(&mut names, owner.owner(0, source.key()).to_owned()),
             None => *numbers.entry(access.tenant).or_insert_with(|| {
                 let word = source.tenant_name(access.tenant).map(str::to_owned);
                 number(&mut names, word.unwrap_or_else(|| access.tenant.to_string()))

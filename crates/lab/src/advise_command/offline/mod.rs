@@ -18,11 +18,11 @@ mod play;
 mod tests;
 mod verdict;
 
-use crate::capture_command::{ReadRules, Watch};
-use crate::open::Options;
-use crate::replay::Place;
+use crate::capture_command::Watch;
 use crate::report::json;
 use crate::whole_file;
+use ::load::Place;
+use ::load::open::Options;
 use load::Load;
 use std::path::PathBuf;
 use verdict::Advice;
@@ -67,16 +67,12 @@ pub(super) struct Args {
 ///
 /// # Errors
 /// What went wrong, and what would mend it.
-pub(super) fn run(args: &Args, rules: ReadRules) -> anyhow::Result<()> {
+pub(super) fn run(args: &Args) -> anyhow::Result<()> {
     let inputs = [args.from.clone()];
     if let Some(path) = &args.html {
         whole_file::check(path, &inputs)?;
     }
-    let load = if Place::is_url(&args.from) {
-        load::watched(args, rules)?
-    } else {
-        load::read(args, rules)?
-    };
+    let load = if Place::is_url(&args.from) { load::watched(args)? } else { load::read(args)? };
     let advice = advise(&load, args.seed)?;
     if let Some(path) = &args.html {
         whole_file::write(path, &inputs, &page::page(&advice).to_string())?;

@@ -11,19 +11,10 @@ struct Cli {
     args: Args,
 }
 
-/// Tenants are what stands before the colon, as prefix rules have it.
-#[expect(clippy::unnecessary_wraps, reason = "the server's rules may be wrong")]
-fn rules(_: &[String], _: u16) -> Result<crate::capture_command::TenantRules, String> {
-    Ok(Box::new(|_, key: &[u8]| {
-        let name = key.split(|byte| *byte == b':').next().unwrap_or_default();
-        String::from_utf8_lossy(name).into_owned()
-    }))
-}
-
 fn advice(words: &[&str]) -> anyhow::Result<Advice> {
     let words = ["advise"].iter().chain(words);
     let args = Cli::try_parse_from(words)?.args;
-    let load = load::read(&args, rules)?;
+    let load = load::read(&args)?;
     advise(&load, args.seed)
 }
 

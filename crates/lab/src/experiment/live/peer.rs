@@ -6,6 +6,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use base::Bytes;
+use load::programs;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -62,14 +63,14 @@ impl FromStr for Peer {
 }
 
 impl Peer {
-    /// This program.
+    /// Larder, as it lies beside this program.
     pub(super) fn larder() -> Result<Self> {
-        let program = std::env::current_exe().context("this program does not find itself")?;
+        let program = programs::find(programs::LARDER)?;
         let command = vec![program.to_string_lossy().into_owned(), "serve".to_owned()];
         Ok(Self { name: "larder".to_owned(), kind: Kind::Larder, command })
     }
 
-    /// This program, as memcached's clients see it.
+    /// Larder, as memcached's clients see it.
     pub(super) fn larder_for_memcached() -> Result<Self> {
         Ok(Self { kind: Kind::LarderForMemcached, ..Self::larder()? })
     }

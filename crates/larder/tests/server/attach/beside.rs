@@ -81,7 +81,7 @@ fn beside_its_own_mover() {
     let Some(seconds) =
         std::env::var("ATTACH_SECONDS").ok().and_then(|text| text.parse::<u64>().ok())
     else {
-        println!("skipped: `cargo x bench memcached` runs it");
+        println!("a benchmark: `cargo x bench memcached` runs it");
         return;
     };
     let before = Duration::from_secs(seconds / 5);

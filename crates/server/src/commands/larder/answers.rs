@@ -9,6 +9,7 @@ use ::report::sizing::{Need, Sizing};
 use ::report::{Report, Tenant, finding, say};
 use base::Cause;
 use serde_json::{Value, json};
+use wire::resp::parse_double;
 
 /// How far back HISTORY looks unless told otherwise, in seconds.
 const HISTORY_S: u64 = 3_600;
@@ -98,7 +99,7 @@ fn ratio(text: &str) -> Result<f64, Failure> {
         Some(number) => (number, 100.0),
         None => (text, 1.0),
     };
-    let known = number.trim().parse::<f64>().ok().map(|number| number / scale);
+    let known = parse_double(number.trim().as_bytes()).map(|number| number / scale);
     known.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| {
         Failure::err(&format!("'{text}' is no miss ratio: write 0.05 or 5%, from 0 to 1"))
     })

@@ -6,7 +6,20 @@ use crate::config::value::{Value, ratio};
 use base::{Bytes, Micros};
 
 pub(super) const ALL: &[Directive] = &[
-    word!("pidfile", Start, pidfile, "Path of a file that holds the process id while it runs."),
+    word!(
+        "pidfile",
+        Start,
+        pidfile,
+        "Path of a file that holds the process id while it runs. On the command line a path that \
+         cannot be written ends the start, in a file it is a warning."
+    ),
+    word!(
+        "daemonize",
+        Start,
+        daemonize,
+        "Whether it runs in the background: the command ends when the server serves, with a \
+         status above 0 where it cannot. Left out where systemd started it."
+    ),
     word!(
         "warm-restart-file",
         Start,
@@ -42,7 +55,8 @@ pub(super) const ALL: &[Directive] = &[
             }
             _ => Err("argument must be at least 64kb".into()),
         }),
-    ),
+    )
+    .in_file(|settings| Some(settings.dump_rate.written())),
     Directive::new(
         "dump-bucket",
         Always,

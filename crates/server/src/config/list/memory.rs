@@ -6,6 +6,7 @@ use crate::config::value::{Value, within};
 use crate::config::{OutputLimit, TenantConfig};
 use crate::memory_limit;
 use base::Bytes;
+use wire::resp::parse_double;
 
 pub(super) const ALL: &[Directive] = &[
     number!("databases", Start, databases, 1..=256, "How many databases SELECT may choose from."),
@@ -27,7 +28,7 @@ pub(super) const ALL: &[Directive] = &[
     )
     .in_file(|settings| {
         let share = settings.maxmemory_share.map(|share| format!("{}%", share * 100.0));
-        Some(share.unwrap_or_else(|| settings.maxmemory.show()))
+        Some(share.unwrap_or_else(|| settings.maxmemory.written()))
     }),
     word!(
         "maxmemory-policy",
@@ -65,7 +66,8 @@ pub(super) const ALL: &[Directive] = &[
             }
             _ => Err("argument must be 0 or a power of two from 4kb to 64mb".into()),
         }),
-    ),
+    )
+    .in_file(|settings| Some(Bytes(settings.slab.page).written())),
     Directive::new(
         "slab-chunk-min",
         Start,
@@ -81,8 +83,8 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         "What each size of chunk is larger by than the last.",
         |settings| settings.slab.factor.show(),
-        Shape::Word(|settings, word| match word.parse::<f64>() {
-            Ok(factor) if factor > 1.0 && factor <= 4.0 => {
+        Shape::Word(|settings, word| match parse_double(word.as_bytes()) {
+            Some(factor) if factor > 1.0 && factor <= 4.0 => {
                 settings.slab.factor = factor;
                 Ok(())
             }
@@ -153,7 +155,11 @@ pub(super) const ALL: &[Directive] = &[
             }
             Ok(())
         }),
-    ),
+    )
+    .in_file(|settings| {
+        let (normal, pubsub) = (settings.output_normal.written(), settings.output_pubsub.written());
+        Some(format!("normal {normal} replica 0 0 0 pubsub {pubsub}"))
+    }),
     number!(
         "tracking-table-max-keys",
         Always,

@@ -112,6 +112,12 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     ),
+    word!(
+        "unixsocketgroup",
+        Start,
+        unixsocketgroup,
+        "The group that owns the Unix sockets, by its name; empty for that of the server."
+    ),
     number!(
         "tcp-backlog",
         Start,
@@ -180,6 +186,19 @@ pub(super) const ALL: &[Directive] = &[
         "The zone of the machine, which HELLO tells clients."
     ),
     word!("http-bind", Start, http_bind, "The address that the http-port is opened at."),
+    Directive::new(
+        "http-hosts",
+        Always,
+        "Names by which browsers may ask the http-port while no password is set, beside \
+         addresses, names without a dot or of a private domain (.local, .internal, .svc) and the \
+         name of the machine. A page of another site cannot pass for one of these (DNS \
+         rebinding).",
+        |settings| join(&settings.http_hosts),
+        Shape::Words(|settings, words| {
+            settings.http_hosts = not_empty(words);
+            Ok(())
+        }),
+    ),
     number!(
         "http-maxclients",
         Always,

@@ -96,7 +96,7 @@ pub(super) const ALL: &[Directive] = &[
     ),
     word!(
         "loglevel",
-        Start,
+        Always,
         loglevel,
         "What is logged, at least: debug, verbose, notice, warning, or nothing."
     ),

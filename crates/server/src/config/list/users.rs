@@ -32,8 +32,11 @@ pub(super) const ALL: &[Directive] = &[
         show_users,
         Shape::Named(|settings, words| {
             let [name, rest @ ..] = words else { return Err("a user needs a name".into()) };
+            if name.contains([' ', '\0']) {
+                return Err("the name of a user has no spaces".into());
+            }
             let mut user = settings.new_user(name);
-            user.apply(rest).map_err(|error| error.to_string())?;
+            user.apply(rest, &settings.acl_pubsub_default).map_err(|error| error.to_string())?;
             settings.set_user(user);
             Ok(())
         }),
@@ -54,7 +57,7 @@ pub(super) const ALL: &[Directive] = &[
         Start,
         aclfile,
         "Path of a file of lines that begin with user, read when the server starts and by ACL \
-         LOAD, written by ACL SAVE."
+         LOAD, written by ACL SAVE. A relative path begins in dir."
     ),
     number!(
         "acllog-max-len",

@@ -6,7 +6,7 @@
 use crate::config::Error;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::unistd::{User, daemon, geteuid, initgroups, setgid, setuid};
+use nix::unistd::{User, geteuid, initgroups, setgid, setuid};
 use std::ffi::CString;
 
 /// Changes of the process.
@@ -23,8 +23,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Does it. `talks` keeps the standard streams open.
-    pub(crate) fn carry_out(&self, talks: bool) -> Result<(), Error> {
+    /// Does it, but for the background (`background.rs`).
+    pub(crate) fn carry_out(&self) -> Result<(), Error> {
         let failed = |what: &str, error: nix::Error| Error(format!("{what}: {error}"));
         if self.core_dumps {
             let limit = getrlimit(Resource::RLIMIT_CORE).map(|(_, hard)| hard);
@@ -33,11 +33,6 @@ impl Process {
         }
         if let Some(name) = self.user.as_deref().filter(|_| geteuid().is_root()) {
             become_user(name)?;
-        }
-        if self.daemon {
-            // Paths go on to mean what they meant where it was started.
-            daemon(true, talks)
-                .map_err(|error| failed("-d: cannot run in the background", error))?;
         }
         if self.lock_memory {
             mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|error| {

@@ -40,6 +40,7 @@ use write::Writer;
 pub const SPEC: Spec = Spec {
     name: "compact",
     about: "binary, our own: all fields, a few bytes a request",
+    units: "",
     extensions: &["compact"],
     recognises: |head| head.starts_with(&MAGIC) || head.starts_with(&MAGIC_OF_SAMPLES),
     open: |reader, options| {

@@ -1,0 +1,198 @@
+//! The one place that creates files.
+//!
+//! A cache holds data of others, and a folder that several users can write to (`/tmp`, a shared
+//! volume) may hold a file or a link that somebody else put there before. So:
+//!
+//! ```text
+//!   create      a name that is free, O_EXCL and O_NOFOLLOW, mode 0600: the only open that creates
+//!   Aside       a file beside its name, by `create`; it gets the name when it is whole
+//!   replace     the bytes of a whole file, by `Aside`
+//!   append      a log: the file that is there, or by `create`
+//! ```
+//!
+//! A reader of a name finds the old file or the new one, also after a crash. A link is followed
+//! only where root or the user of this process made it: anybody else's link would choose the file
+//! that is written. A new file keeps mode and owner of the file it replaces under the same
+//! condition; otherwise it is the user's own, with mode 0600.
+#![forbid(unsafe_code)]
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use tempfile::{NamedTempFile, TempPath};
+
+/// The mode of a file that only its owner may read.
+pub const OWN: u32 = 0o600;
+/// The mode of a file that hides nothing: the number of a process or of a port.
+pub const PUBLIC: u32 = 0o644;
+
+/// Creates a file that was not there, for its owner alone.
+///
+/// # Errors
+/// The name is taken, also by a link, or the folder cannot be written.
+pub fn create(path: &Path) -> io::Result<File> {
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(OWN).custom_flags(no_follow);
+    options.open(path)
+}
+
+/// Opens a file to which a log is added; one that is not there is created.
+///
+/// # Errors
+/// The file cannot be written, or a link of another user leads to it.
+pub fn append(path: &Path) -> io::Result<File> {
+    let target = target(path)?;
+    match OpenOptions::new().append(true).open(&target) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            drop(create(&target)?);
+            OpenOptions::new().append(true).open(&target)
+        }
+        opened => opened,
+    }
+}
+
+/// A file on its way to its name. Dropped before [`Aside::keep`], it was never there.
+#[derive(Debug)]
+pub struct Aside {
+    file: NamedTempFile,
+    target: PathBuf,
+}
+
+impl Aside {
+    /// Begins a file for `path` under a name that nobody can guess. It has the mode and the owner
+    /// of the file it will replace, or `mode` where there is none.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or a link of another user leads there.
+    pub fn begin(path: &Path, mode: u32) -> io::Result<Self> {
+        let target = target(path)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let file = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .suffix(".part")
+            .make_in(folder(&target), create)?;
+        file.as_file().set_permissions(Permissions::from_mode(mode))?;
+        if let Some(old) =
+            fs::symlink_metadata(&target).ok().filter(|old| old.is_file() && is_ours(old))
+        {
+            adopt(file.as_file(), &old)?;
+        }
+        Ok(Self { file, target })
+    }
+
+    /// Begins a file for the name `path` itself, a link or not, for its owner alone whatever is
+    /// there now. It is called `part` meanwhile, so that the rest of a run that was killed is found
+    /// and replaced by the next one.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or `part` cannot be removed.
+    pub fn begin_as(part: &Path, path: &Path) -> io::Result<Self> {
+        match fs::remove_file(part) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = create(part)?;
+        let file = NamedTempFile::from_parts(file, TempPath::try_from_path(part)?);
+        Ok(Self { file, target: path.to_owned() })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// It is whole: waits until it is on the disk and gives it its name. Says how many bytes it
+    /// has.
+    ///
+    /// # Errors
+    /// What the machine said; the name stands for what it did before.
+    pub fn keep(self) -> io::Result<u64> {
+        self.file.as_file().sync_all()?;
+        let file = self.file.persist(&self.target).map_err(|error| error.error)?;
+        sync_folder(&self.target)?;
+        Ok(file.metadata()?.len())
+    }
+}
+
+/// Puts `bytes` in the place of what the file holds; `mode` is that of a file that was not there.
+///
+/// # Errors
+/// What the machine said; the file is then as it was.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let aside = Aside::begin(path, mode)?;
+    aside.file().write_all(bytes)?;
+    aside.keep().map(|_| ())
+}
+
+/// Makes sure that there is a file at `path`, for a library that opens it by its name.
+///
+/// # Errors
+/// It is not there and cannot be created, or a link of another user leads to it.
+pub fn ensure(path: &Path) -> io::Result<()> {
+    append(path).map(|_| ())
+}
+
+/// A file without a name, in the folder of `path`: it ends with the process.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn nameless(folder: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(folder)
+}
+
+/// Whether a file could be put at `path`.
+pub fn is_writable(path: &Path) -> bool {
+    !path.is_dir() && nameless(folder(path)).is_ok()
+}
+
+/// The folder of a file.
+pub fn folder(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or_else(|| Path::new("."))
+}
+
+/// Makes a change of names in the folder of `path` last.
+///
+/// # Errors
+/// What the machine said.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder(path))?.sync_all()
+}
+
+/// Where `path` leads.
+fn target(path: &Path) -> io::Result<PathBuf> {
+    let Ok(there) = fs::symlink_metadata(path) else { return Ok(path.to_owned()) };
+    if !there.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    if !is_ours(&there) {
+        let why = "it is a link that another user made: remove it, or name another file";
+        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+    }
+    fs::canonicalize(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            io::Error::new(error.kind(), "it is a link to nothing: name what it leads to")
+        }
+        _ => error,
+    })
+}
+
+/// Whether root or the user of this process put it there.
+fn is_ours(there: &Metadata) -> bool {
+    there.uid() == 0 || there.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// Gives a new file the mode and the owner of the old one. Where the system does not let the group
+/// be kept, nobody but the owner may read it.
+fn adopt(new: &File, old: &Metadata) -> io::Result<()> {
+    let kept = fchown(new, Some(old.uid()), Some(old.gid()))
+        .or_else(|_| fchown(new, None, Some(old.gid())))
+        .is_ok();
+    let mode = if kept { old.mode() & 0o7777 } else { old.mode() & 0o700 };
+    new.set_permissions(Permissions::from_mode(mode))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Commands that `larder-lab` has: `larder simulate …` becomes `larder-lab simulate …`.
+//!
+//! Users type one command and find all of them in its help, its manual pages and its completions;
+//! the server is built without what only the others need.
+
+use clap::Command;
+use std::ffi::OsString;
+
+/// Name and line of help of each, in the order of the help.
+const COMMANDS: [(&str, &str); 9] = [
+    ("simulate", "Every policy at every size, in one pass over a trace"),
+    ("curve", "The miss ratio at every size, from one pass over a trace"),
+    ("plan", "Divide a memory among the tenants of a trace"),
+    ("experiment", "The papers' experiments, in virtual time or live"),
+    ("top", "Watches a running server: who holds the memory, who waits, and why"),
+    ("trace", "Look into, convert and generate traces"),
+    ("capture", "Write what is asked of a live Redis, Valkey, memcached or Larder as a trace"),
+    (
+        "advise",
+        "Say what would make the clients of a cache wait less: another size, a division, or Larder",
+    ),
+    (
+        "attach",
+        "Steer a running memcached, Redis or Valkey from outside: watch it, plan, and act if told",
+    ),
+];
+
+/// Whether the words behind `larder` ask for one of them, or for its help.
+pub(crate) fn is_asked(words: &[OsString]) -> bool {
+    let word = match words {
+        [help, word, ..] if help == "help" => word,
+        [word, ..] => word,
+        [] => return false,
+    };
+    COMMANDS.iter().any(|(name, _)| word == name)
+}
+
+/// The command with all of them in its help.
+pub(crate) fn listed(command: Command) -> Command {
+    command.subcommands(COMMANDS.map(|(name, about)| Command::new(name).about(about)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_help_has_what_the_lab_has() {
+        let lab = lab::cli::Lab::command();
+        let own = crate::Cli::command();
+        let is_own = |name: &str| own.get_subcommands().any(|known| known.get_name() == name);
+        let all: Vec<(String, String)> = lab
+            .get_subcommands()
+            .map(|known| (known.get_name().into(), known.get_about().unwrap().to_string()))
+            .filter(|(name, _): &(String, String)| !is_own(name))
+            .collect();
+        assert_eq!(all, COMMANDS.map(|(name, about)| (name.to_owned(), about.to_owned())));
+    }
+
+    #[test]
+    fn the_lab_is_asked_by_name_and_for_help() {
+        let asked = |line: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            is_asked(&words)
+        };
+        for line in ["simulate", "trace --help", "help curve", "advise redis://h x"] {
+            assert!(asked(line), "{line}");
+        }
+        for line in ["", "help", "serve trace", "--version", "help serve", "simulator"] {
+            assert!(!asked(line), "{line}");
+        }
+    }
+}

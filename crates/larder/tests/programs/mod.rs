@@ -1,0 +1,25 @@
+//! `larder-lab` beside the `larder` that is tested: Cargo builds the one for its tests, and not the
+//! other, which is of another crate.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Builds the lab once, by the profile and into the folder of the binary that is tested.
+pub(crate) fn build_lab() {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_BIN_EXE_larder")).parent().unwrap();
+        let profile = match folder.file_name().unwrap().to_str().unwrap() {
+            "debug" => "dev",
+            name => name,
+        };
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "lab", "--bin", "larder-lab"])
+            .args(["--profile", profile, "--target-dir"])
+            .arg(folder.parent().unwrap())
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(status.unwrap().success(), "larder-lab cannot be built");
+    });
+}

@@ -1,0 +1,107 @@
+//! One connection by which requests are sent, whatever the server speaks.
+//!
+//! Requests are put one after the other and sent together; their answers come in the same order.
+
+use crate::link::Link;
+use crate::memcached::Text;
+use crate::place::Place;
+use base::Micros;
+use std::borrow::Cow;
+use wire::resp::Reply;
+
+/// What a server says to a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answer<'a> {
+    /// The value that was asked for.
+    Value(&'a [u8]),
+    /// There is none.
+    Absent,
+    /// A write or a delete is done.
+    Done,
+    /// Why the request is not served.
+    Refused(Cow<'a, str>),
+}
+
+/// A connection that is logged in.
+#[derive(Debug)]
+pub(crate) enum Client {
+    Resp(Link),
+    Memcached(Text),
+}
+
+impl Client {
+    /// Connects; `db` is selected where the server has databases.
+    pub(crate) fn connect(to: &Place, db: u32) -> anyhow::Result<Self> {
+        Ok(match to {
+            Place::Redis(address) => Self::Resp(Link::connect(address, db)?),
+            Place::Memcached(address) => Self::Memcached(Text::connect(address)?),
+        })
+    }
+
+    /// Puts a read.
+    pub(crate) fn get(&mut self, key: &[u8]) {
+        match self {
+            Self::Resp(link) => link.put(&[b"GET", key]),
+            Self::Memcached(text) => text.get(key),
+        }
+    }
+
+    /// Puts a write; a `ttl` of zero is a life without end. What the value cost to fetch is told
+    /// where it is given, and where the protocol has a word for it.
+    pub(crate) fn set(&mut self, key: &[u8], value: &[u8], ttl: Micros, cost: Option<Micros>) {
+        match self {
+            Self::Resp(link) => {
+                let ms = (ttl.0 / 1_000).max(1).to_string();
+                let us = cost.map(|cost| cost.0.max(1).to_string());
+                let mut words = vec![&b"SET"[..], key, value];
+                if ttl > Micros(0) {
+                    words.extend([&b"PX"[..], ms.as_bytes()]);
+                }
+                if let Some(us) = &us {
+                    words.extend([&b"COST"[..], us.as_bytes()]);
+                }
+                link.put(&words);
+            }
+            Self::Memcached(text) => text.set(key, value, ttl),
+        }
+    }
+
+    /// Puts a delete.
+    pub(crate) fn delete(&mut self, key: &[u8]) {
+        match self {
+            Self::Resp(link) => link.put(&[b"DEL", key]),
+            Self::Memcached(text) => text.delete(key),
+        }
+    }
+
+    /// Sends what was put.
+    pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Resp(link) => link.flush(),
+            Self::Memcached(text) => text.flush(),
+        }
+    }
+
+    /// Waits for the next answer and shows it.
+    pub(crate) fn next<T>(&mut self, see: impl FnOnce(Answer<'_>) -> T) -> anyhow::Result<T> {
+        match self {
+            Self::Resp(link) => link.reply(|reply| {
+                see(match reply {
+                    Reply::Null => Answer::Absent,
+                    Reply::Bulk(value) => Answer::Value(value),
+                    Reply::Error(text) => Answer::Refused(String::from_utf8_lossy(text)),
+                    _ => Answer::Done,
+                })
+            }),
+            Self::Memcached(text) => text.next(see),
+        }
+    }
+
+    /// Has the server forget all it holds, in every database.
+    pub(crate) fn empty(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Resp(link) => link.ask(&["FLUSHALL"]),
+            Self::Memcached(text) => text.empty(),
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Opens whatever a user names as a trace: a file of any format, standard input, a generator.
+//!
+//! Files are read through their compression, which is known by the first bytes and not by the
+//! name; the format is known by `--format`, by the first bytes behind the compression, or by the
+//! name, in that order.
+
+use anyhow::{Context, anyhow, bail};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use trace::format::{self, Spec};
+use trace::{
+    Access, Charge, Error, Passed, Sample, SkipBad, Sought, Source, TenantId, column, file,
+};
+
+/// How a trace is read: the flags every command that reads one has.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Options {
+    /// Format of the trace, where neither its first bytes nor its name tell; --help lists them
+    #[arg(long, value_name = "NAME", long_help = formats_help())]
+    pub format: Option<String>,
+    /// Names of the columns, comma separated, for --format columns; --help lists them
+    #[arg(long, value_name = "NAMES", long_help = columns_help())]
+    pub columns: Option<String>,
+    /// What stands between two columns: a character, or `tab` or `space`
+    #[arg(long, value_name = "CHAR", value_parser = separator)]
+    pub separator: Option<u8>,
+    /// Bytes of a value where the trace does not say
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    pub value_size: Option<u64>,
+    /// Split requests for ranges of a disk or an object into blocks of so many bytes (msr, vscsi,
+    /// arc, ibm): 4kb, say
+    #[arg(long, value_name = "BYTES", value_parser = block_size)]
+    pub block_size: Option<u64>,
+    /// What words and numbers for operations mean, as 0=get,1=set
+    #[arg(long, value_name = "PAIRS")]
+    pub ops: Option<String>,
+    /// What the cache is charged for an object
+    #[arg(long, value_enum, default_value_t)]
+    pub charge: ChargeBy,
+    /// Charge one for every object: sizes are then numbers of objects
+    #[arg(long, conflicts_with = "charge")]
+    pub ignore_size: bool,
+    /// Count malformed records and go on, instead of ending at the first; a trace that is cut off
+    /// ends there
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// Pass over so many requests first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
+    /// Read no more than this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub limit: Option<u64>,
+}
+
+/// What the cache is charged for an object.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChargeBy {
+    /// Its value: what other simulators charge
+    #[default]
+    Value,
+    /// The item with its key and its header, rounded up: what the store charges
+    Item,
+}
+
+impl Options {
+    /// What the readers of `trace` need of it.
+    pub fn trace_options(&self) -> trace::Options {
+        let charge = match self.charge {
+            _ if self.ignore_size => Charge::One,
+            ChargeBy::Value => Charge::Value,
+            ChargeBy::Item => Charge::Item(item),
+        };
+        trace::Options {
+            charge,
+            columns: self.columns.clone(),
+            separator: self.separator,
+            value_size: self.value_size,
+            block_size: self.block_size,
+            ops: self.ops.clone(),
+        }
+    }
+}
+
+/// What the store charges for an item without a time to live.
+fn item(key_size: u32, value_size: u64) -> u64 {
+    store::charge(key_size as usize, value_size as usize, false) as u64
+}
+
+/// Help of the flag that names a format: all of them.
+pub fn formats_help() -> String {
+    let mut text =
+        "Format of the trace, where neither its first bytes nor its name tell:".to_owned();
+    for spec in format::ALL {
+        text.extend(["\n  ", spec.name, ": ", spec.about]);
+    }
+    text
+}
+
+fn columns_help() -> String {
+    format!(
+        "Names of the columns from left to right, comma separated, for --format columns; - for one \
+         that means nothing. A time, and what a miss costs, are in seconds and microseconds where \
+         the name does not say. There are {}",
+        column::known()
+    )
+}
+
+fn block_size(text: &str) -> Result<u64, String> {
+    let bytes = base::Bytes::parse(text)?.0;
+    let fits = (512..=1 << 30).contains(&bytes);
+    if fits { Ok(bytes) } else { Err("write from 512 bytes to 1gb, such as 4kb".into()) }
+}
+
+fn separator(text: &str) -> Result<u8, String> {
+    match text {
+        "tab" | "\\t" => Ok(b'\t'),
+        "space" => Ok(b' '),
+        _ if text.len() == 1 => Ok(text.as_bytes()[0]),
+        _ => Err("write one character, or `tab` or `space`".into()),
+    }
+}
+
+/// Opens `name`: a path, `-` for standard input, or a generator such as
+/// `synth:zipf:keys=10000:skew=0.9`.
+///
+/// # Errors
+/// A sentence that names what is known, or what the machine said.
+pub fn open(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
+    let source = if name.starts_with("synth:") {
+        trace::synth::open(name, &options.trace_options())?
+    } else {
+        read_file(name, options)?
+    };
+    if let Some(remark) = source.remark() {
+        tell(&format!("trace '{name}': {remark}"));
+    }
+    let mut source: Box<dyn Source> = if options.skip_bad {
+        Box::new(Lenient { inner: SkipBad::new(source), name: name.to_owned() })
+    } else {
+        source
+    };
+    for _ in 0..options.skip {
+        // A fault in what is passed over is a fault of the trace, and hides no other.
+        match source.next() {
+            Some(access) => access.with_context(|| format!("trace '{name}'"))?,
+            None => bail!("trace '{name}' has fewer than {} requests: skip fewer", options.skip),
+        };
+    }
+    Ok(match options.limit {
+        Some(left) => Box::new(Limit { inner: source, left }),
+        None => source,
+    })
+}
+
+fn read_file(name: &str, options: &Options) -> anyhow::Result<Box<dyn Source>> {
+    let mut file = file::open(name).with_context(|| format!("cannot open trace '{name}'"))?;
+    if let Some(error) = file.failure(options.skip_bad) {
+        return Err(error).with_context(|| format!("cannot read trace '{name}'"));
+    }
+    let spec = choose(name, options, &file.head)?;
+    let reader = file.reader();
+    let source = (spec.open)(reader, &options.trace_options());
+    let source = source.with_context(|| format!("trace '{name}'"))?;
+    if !spec.units.is_empty() {
+        tell(&format!("trace '{name}' is read as {}: {}", spec.name, spec.units));
+    }
+    Ok(source)
+}
+
+fn choose(name: &str, options: &Options, head: &[u8]) -> anyhow::Result<&'static Spec> {
+    if let Some(wanted) = &options.format {
+        return format::find(wanted).map_err(|error| anyhow!(error));
+    }
+    let wanted = if options.columns.is_some() { format::find("columns").ok() } else { None };
+    wanted.or_else(|| format::detect(name, head)).ok_or_else(|| {
+        let known: Vec<_> = format::ALL.iter().map(|spec| spec.name).collect();
+        anyhow!(
+            "cannot tell the format of trace '{name}': name it with --format, one of {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// Says something on standard error, once: a trace may be read several times.
+fn tell(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        eprintln!("larder: {}", base::printable(text));
+    }
+}
+
+/// The words by which a trace names its tenants, as far as it was read.
+pub fn tenant_names(source: &dyn Source) -> BTreeMap<TenantId, String> {
+    let named = |tenant| Some((tenant, source.tenant_name(tenant)?.to_owned()));
+    (0..=TenantId::MAX).filter_map(named).collect()
+}
+
+/// Passes over what is malformed, and says at the end what that was.
+struct Lenient {
+    inner: SkipBad<Box<dyn Source>>,
+    name: String,
+}
+
+impl Source for Lenient {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        self.inner.next()
+    }
+
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.inner.sample()
+    }
+
+    fn passed(&self) -> Passed {
+        self.inner.passed()
+    }
+}
+
+impl Drop for Lenient {
+    fn drop(&mut self) {
+        if self.skipped() > 0 {
+            tell(&format!("trace '{}': {} malformed passed over", self.name, self.skipped()));
+        }
+        if let Some(why) = self.inner.cut_off() {
+            tell(&format!(
+                "trace '{}' is not whole, and what is behind is not counted: {why}",
+                self.name
+            ));
+        }
+    }
+}
+
+/// The first so many accesses.
+struct Limit {
+    inner: Box<dyn Source>,
+    left: u64,
+}
+
+impl Source for Limit {
+    fn next(&mut self) -> Option<Result<Access, Error>> {
+        self.left = self.left.checked_sub(1)?;
+        self.inner.next()
+    }
+
+    fn read(&mut self, block: &mut Vec<Access>, count: usize) -> Result<(), Error> {
+        let before = block.len();
+        let read = self.inner.read(block, count.min(usize::try_from(self.left).unwrap_or(count)));
+        self.left -= (block.len() - before) as u64;
+        read
+    }
+
+    fn seek(&mut self, keeps: &mut dyn FnMut(u64) -> bool, most: u64) -> Sought {
+        if self.left == 0 {
+            return Sought { passed: Passed::default(), found: None, is_over: true };
+        }
+        let sought = self.inner.seek(keeps, most.min(self.left));
+        self.left -= sought.passed.requests;
+        if self.left == 0 {
+            return Sought { found: None, is_over: true, ..sought };
+        }
+        self.left -= u64::from(sought.found.is_some());
+        sought
+    }
+
+    fn key(&self) -> &[u8] {
+        self.inner.key()
+    }
+
+    fn skipped(&self) -> u64 {
+        self.inner.skipped()
+    }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
+
+    fn tenant_name(&self, tenant: TenantId) -> Option<&str> {
+        self.inner.tenant_name(tenant)
+    }
+
+    fn sample(&self) -> Option<Sample> {
+        self.inner.sample()
+    }
+
+    fn passed(&self) -> Passed {
+        self.inner.passed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Args;
+
+    /// What a reader knows but no help tells might as well not be there.
+    #[test]
+    fn the_help_lists_formats_and_columns() {
+        let mut command = Options::augment_args(clap::Command::new("x"));
+        let help = command.render_long_help().to_string();
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        for spec in format::ALL {
+            assert!(help.contains(&format!("{}: {}", spec.name, spec.about)), "{}", spec.name);
+        }
+        for (name, _) in column::NAMES {
+            assert!(help.contains(name), "{name}");
+        }
+    }
+}

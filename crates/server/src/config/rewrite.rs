@@ -1,0 +1,98 @@
+//! CONFIG REWRITE: the present settings, as a file that says them.
+//!
+//! Lines that set a directive are replaced where they stand, comments and includes stay, and what
+//! neither the file nor a file that it includes says is added at the end. The text is then read as
+//! a start would read it: what an include behind a line would set otherwise is said once more at
+//! the end, where it wins, and a text that would not bring the present settings back is not
+//! written.
+
+use super::directive::{self, Directive};
+use super::{Error, Settings, words};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+impl Settings {
+    /// The text of the file at `path`, which holds `text` now, with the present values in it.
+    ///
+    /// # Errors
+    /// What an included file says and no line behind it can take back.
+    pub(crate) fn rewrite(&self, path: &Path, text: &str) -> Result<String, Error> {
+        let mut lines = self.replaced(text);
+        for _ in 0..2 {
+            let there = read(path, &lines)?;
+            let differ: Vec<_> = self.different(&there).collect();
+            if differ.is_empty() {
+                lines.push(String::new());
+                return Ok(lines.join("\n"));
+            }
+            for directive in differ {
+                let known = directive.file_lines(&there);
+                let wanted = directive.file_lines(self);
+                lines.extend(wanted.into_iter().filter(|line| !known.contains(line)));
+            }
+        }
+        let there = read(path, &lines)?;
+        let Some(directive) = self.different(&there).next() else {
+            lines.push(String::new());
+            return Ok(lines.join("\n"));
+        };
+        let wanted = directive.file_lines(self);
+        let stays = directive.file_lines(&there).into_iter().find(|line| !wanted.contains(line));
+        // What stands behind a name may be a password.
+        let shown = match stays.as_deref().map(named) {
+            Some(Some(name)) if directive.is_named() => format!("{} {name}", directive.name),
+            _ => directive.name.to_owned(),
+        };
+        Err(Error(format!(
+            "an included file says '{shown}', which no line of {} can take back: remove it there",
+            path.display()
+        )))
+    }
+
+    /// The lines of `text`, with the present values in those that set a directive. Each stays in
+    /// its place, so that it comes before or behind an include as it did.
+    fn replaced(&self, text: &str) -> Vec<String> {
+        let all = directive::all().map(|known| (known.name, known.file_lines(self)));
+        let mut pending: BTreeMap<&str, Vec<String>> = all.collect();
+        let mut out = vec![];
+        for line in text.lines() {
+            let name = words(line).and_then(|words| words.into_iter().next()).unwrap_or_default();
+            let Some(known) = Directive::find(&name) else {
+                out.push(line.to_owned());
+                continue;
+            };
+            let left = pending.entry(known.name).or_default();
+            if !known.has_lines() {
+                out.extend_from_slice(left);
+            } else if let Some(at) = left.iter().position(|one| named(one) == named(line)) {
+                out.push(left.remove(at));
+            }
+        }
+        out
+    }
+
+    /// The directives of which a file says another thing here than there.
+    fn different(&self, there: &Self) -> impl Iterator<Item = &'static Directive> {
+        let sorted = |mut lines: Vec<String>| {
+            lines.sort();
+            lines
+        };
+        directive::all()
+            .filter(move |known| sorted(known.file_lines(self)) != sorted(known.file_lines(there)))
+    }
+}
+
+/// The word behind a directive: the name of a tenant or a user, the number of a port.
+fn named(line: &str) -> Option<String> {
+    words(line)?.into_iter().nth(1)
+}
+
+/// The settings of a start with these lines.
+fn read(path: &Path, lines: &[String]) -> Result<Settings, Error> {
+    let mut there = Settings::default();
+    there.read_text(path, &lines.join("\n"))?;
+    Ok(there)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Skipped tests: a test that cannot run here says so, and no such word is lost.
+//!
+//! `cargo test` hides what a test prints that passes, so a skipped test looks like one that ran.
+//! Each therefore leaves a line in the folder of the build. `xtask/tests/skipped.rs`, the last set
+//! of tests that `cargo test --workspace` runs, lists these lines with what to install.
+//!
+//! Under `.ci/run` nothing is skipped: a need that is not met fails the test, unless
+//! `ALLOW_MISSING` names it.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::process::parent_id;
+use std::path::{Path, PathBuf};
+
+/// Environment variable under which a need that is not met fails.
+pub const STRICT: &str = "MISSING_FAILS";
+/// Environment variable with the needs that may be missing all the same, separated by blanks.
+pub const ALLOWED: &str = "ALLOW_MISSING";
+
+/// A skipped test.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    /// The tool or the right that the test needs.
+    pub need: String,
+    /// The way to get it.
+    pub remedy: String,
+    /// The test.
+    pub test: String,
+}
+
+/// Notes that the test of the calling thread is skipped for want of `need`, and how to get it.
+///
+/// # Panics
+/// Panics if nothing may be missing, and `ALLOW_MISSING` does not name the need.
+pub fn skip(need: &str, remedy: &str) {
+    let text = |name: &str| std::env::var(name).unwrap_or_default();
+    assert!(
+        may_miss(need, &text(STRICT), &text(ALLOWED)),
+        "{need} is missing: {remedy}, or name it in {ALLOWED}"
+    );
+    let test = std::thread::current().name().unwrap_or("a thread of a test").to_owned();
+    println!("skipped: {need} is missing: {remedy}");
+    let line = format!("{}\t{need}\t{remedy}\t{test}\n", parent_id());
+    let path = list(&std::env::current_exe().unwrap_or_default());
+    let file = path.and_then(|path| OpenOptions::new().create(true).append(true).open(path));
+    // One write each: tests run side by side.
+    if let Err(error) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        println!("it is not listed: {error}");
+    }
+}
+
+fn may_miss(need: &str, strict: &str, allowed: &str) -> bool {
+    strict.is_empty() || allowed.split_whitespace().any(|name| name == need)
+}
+
+/// The list of a build, in the folder that Cargo marks as its own.
+fn list(program: &Path) -> io::Result<PathBuf> {
+    let marked = program.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
+    let folder = marked.ok_or_else(|| io::Error::other("the test lies in no folder of a build"))?;
+    Ok(folder.join("skipped.tsv"))
+}
+
+/// Takes the list of the tests that this program's parent started: one run of `cargo test`.
+pub fn taken() -> Vec<Skipped> {
+    let path = list(&std::env::current_exe().unwrap_or_default());
+    let text = path.and_then(|path| {
+        let text = fs::read_to_string(&path)?;
+        fs::remove_file(&path)?;
+        Ok(text)
+    });
+    read(&text.unwrap_or_default(), parent_id())
+}
+
+/// The lines that tests of one run left, in order, each once.
+fn read(text: &str, run: u32) -> Vec<Skipped> {
+    let line = |line: &str| {
+        let mut parts = line.split('\t').map(str::to_owned);
+        let is_of_run = parts.next()?.parse() == Ok(run);
+        let [need, remedy, test] = [parts.next()?, parts.next()?, parts.next()?];
+        is_of_run.then_some(Skipped { need, remedy, test })
+    };
+    text.lines().filter_map(line).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_missing_unless_it_may_be() {
+        assert!(may_miss("go", "", ""));
+        assert!(!may_miss("go", "1", "golang npm"));
+        assert!(may_miss("go", "1", "npm go"));
+    }
+
+    #[test]
+    fn a_list_is_of_one_run() {
+        let [b, a] = ["b", "a"].map(|test| format!("7\tgo\tapt-get install golang\t{test}\n"));
+        let text = format!("{b}8\tgo\tno\tc\n{a}7\tgo\t\n");
+        let found = read(&text, 7);
+        let tests: Vec<_> = found.iter().map(|skipped| skipped.test.as_str()).collect();
+        assert_eq!(tests, ["a", "b"]);
+        assert_eq!(found[0].remedy, "apt-get install golang");
+    }
+}

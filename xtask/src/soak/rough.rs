@@ -1,0 +1,100 @@
+//! Clients that misbehave beside the writers of a soak: what each of them makes the server hold has
+//! a bound, and none of it is anybody's items.
+
+use super::{Client, LIMIT, next};
+use anyhow::{Context, Result, ensure};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One that misbehaves until it is told to stop.
+pub(super) type Other = fn(SocketAddr, &AtomicBool) -> Result<()>;
+
+/// All of them.
+pub(super) const OTHERS: &[Other] =
+    &[slow_reader, slow_reader, slow_reader, slow_reader, refused, endless, greedy];
+
+/// How long a slow reader asks without reading.
+const SLOW: Duration = Duration::from_secs(2);
+/// How long a script runs before it is killed, beyond the threshold of the server.
+const RUNS: Duration = Duration::from_millis(300);
+/// Between two scripts that never end, in which the writers have the server for themselves.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Asks for keys of every size, reads nothing for a while, and then all or nothing of it.
+fn slow_reader(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
+    let mut state = Instant::now().elapsed().as_nanos() as u64;
+    while !stop.load(Relaxed) {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_write_timeout(Some(Duration::from_millis(100)))?;
+        stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+        let begun = Instant::now();
+        while begun.elapsed() < SLOW && !stop.load(Relaxed) {
+            let mut batch = vec![];
+            for _ in 0..100 {
+                let key = next(&mut state) % 40_000;
+                write!(batch, "GET key:12:{key}\r\nPING\r\nMGET key:12:{key} key:12:7\r\n")?;
+            }
+            if stream.write_all(&batch).is_err() {
+                // The server takes no more.
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+        if next(&mut state).is_multiple_of(2) {
+            let mut chunk = vec![0; 64 << 10];
+            while matches!(stream.read(&mut chunk), Ok(len) if len > 0) {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes what never fits, as a string and as a collection.
+fn refused(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
+    let mut client = Client::connect(address)?;
+    let beyond = (LIMIT + 1).to_string();
+    while !stop.load(Relaxed) {
+        client.ask(&["RPUSH", "refused:list", "a", "b"])?;
+        for words in [
+            &["SETRANGE", "refused:string", &beyond, "x"][..],
+            &["SETBIT", "refused:bits", "4294967295", "1"],
+            &["COPY", "refused:list", "refused:list"],
+        ] {
+            let reply = client.ask(words)?;
+            ensure!(reply.starts_with('-'), "{} was answered with {reply}", words[0]);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// Runs scripts that never end, and kills them.
+fn endless(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
+    while !stop.load(Relaxed) {
+        let mut runs = Client::connect(address)?;
+        let words = ["EVAL", "while true do redis.call('get', 'a') end", "0"];
+        let command = words.map(|word| format!("${}\r\n{word}\r\n", word.len())).concat();
+        runs.stream.write_all(format!("*3\r\n{command}").as_bytes())?;
+        thread::sleep(RUNS);
+        let killed = Client::connect(address)?.ask(&["SCRIPT", "KILL"])?;
+        ensure!(killed == "+OK" || killed.starts_with("-NOTBUSY"), "SCRIPT KILL said {killed}");
+        let reply = runs.line().context("the killed script's client")?;
+        ensure!(reply.starts_with('-'), "a script without end was answered with {reply}");
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Runs scripts that take all the memory that a script may have.
+fn greedy(address: SocketAddr, stop: &AtomicBool) -> Result<()> {
+    let mut client = Client::connect(address)?;
+    let script = "local t = {} while true do t[#t + 1] = string.rep('x', 1000) .. #t end";
+    while !stop.load(Relaxed) {
+        let reply = client.ask(&["EVAL", script, "0"])?;
+        ensure!(reply.starts_with('-'), "a greedy script was answered with {reply}");
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
