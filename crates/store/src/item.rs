@@ -552,7 +552,8 @@ mod tests {
 
     /// An item and its chunk.
     struct Made {
-        _chunk: Box<[u32]>,
+        // No box, which would claim on each move that nothing else points into it.
+        _chunk: Vec<u32>,
         item: Owned,
         sizes: SizeClasses,
     }
@@ -560,7 +561,7 @@ mod tests {
     fn made(key: &[u8], value: &[u8], expires: Option<u64>) -> Made {
         let parts = Parts { db: 3, key, value: [value, b""], expires, kind: 5 };
         let sizes = SizeClasses::new(64 << 10, 64 << 10, 48, 1.25);
-        let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN].into_boxed_slice();
+        let mut chunk = vec![0; sizes.charge(parts.contents()) as usize / ALIGN];
         let base = NonNull::new(chunk.as_mut_ptr().cast()).unwrap();
         // SAFETY: the chunk is as large as the class of the contents, and stays beside the item.
         let item = unsafe { Owned::in_chunk(base, &parts, Stamps::new(77, 5)) };
