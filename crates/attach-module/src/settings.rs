@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_chosen_is_read_back() {
         let mut settings = Settings::default();
-        let text = "web match prefix web: min 1048576; jobs match db 1 weight 2";
+        let text = "web match prefix web: min 1mb; jobs match db 1 weight 2";
         settings.set_tenants(text).unwrap();
         assert_eq!(settings.tenants_text(), text);
         settings.set_tenants("tenant web match db 1;").unwrap();

@@ -17,6 +17,9 @@ pub(crate) fn without_port(host: &str) -> &str {
     if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return address;
     }
+    if host.parse::<Ipv6Addr>().is_ok() {
+        return host;
+    }
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -27,7 +30,7 @@ pub(crate) fn without_port(host: &str) -> &str {
 /// Whether nobody can register this name.
 pub(crate) fn is_private(host: &str) -> bool {
     let name = without_port(host).to_ascii_lowercase();
-    let is_address = name.parse::<IpAddr>().is_ok() || name.parse::<Ipv6Addr>().is_ok();
+    let is_address = name.parse::<IpAddr>().is_ok();
     let is_plain = !name.is_empty() && !name.contains(['.', ':', '%']);
     is_address || is_plain || PRIVATE.iter().any(|domain| name.ends_with(domain))
 }

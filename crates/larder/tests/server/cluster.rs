@@ -128,7 +128,7 @@ fn a_slot_that_moves_starts_empty() {
     let away = ["0-8191 12182".to_owned(), "8192-12181 12183-16383".to_owned()];
     cluster.write(&away);
     cluster.servers[0].signal("-HUP");
-    cluster.servers[0].logged("slots were read anew");
+    cluster.servers[0].logged("read anew: settings, slots");
     cluster.tell(1);
     assert_eq!(second.ask("GET foo"), format!("-MOVED 12182 127.0.0.1:{}\r\n", cluster.ports[0]));
     assert_eq!(first.value("GET foo"), "(null)");

@@ -4,6 +4,8 @@ use crate::programs;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -74,6 +76,17 @@ pub(crate) fn start(command: &mut Command) -> Server {
     let said = || std::fs::read_to_string(log.path()).unwrap_or_default();
     let document = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no start: {}", said()));
     Server { child, document, log }
+}
+
+/// The name of the group that a file is of, if it has one.
+pub(crate) fn group_of(path: &Path) -> Option<String> {
+    let number = std::fs::metadata(path).unwrap().gid().to_string();
+    let groups = std::fs::read_to_string("/etc/group").unwrap();
+    groups.lines().find_map(|line| {
+        let mut words = line.split(':');
+        let (name, its) = (words.next()?, words.nth(1)?);
+        (its == number).then(|| name.to_owned())
+    })
 }
 
 /// A port that is free, and below those that the system gives to whoever asks for any.

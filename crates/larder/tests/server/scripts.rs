@@ -144,8 +144,8 @@ fn commands_of_scripts_have_many_arguments() {
         format!("local all = {{}} for at = 1, {count} do all[at] = 'k' .. at end {script}")
     };
     let wide = "redis.call('del', unpack(all))";
-    assert_eq!(eval(&mut client, &call(7_700, &format!("return {wide}"))), ":0\r\n");
-    let error = eval(&mut client, &call(7_701, wide));
+    assert_eq!(eval(&mut client, &call(7_999, &format!("return {wide}"))), ":0\r\n");
+    let error = eval(&mut client, &call(8_000, wide));
     assert!(error.starts_with("-ERR user_script:1: too many results to unpack"), "{error}");
     let packed = "return #cmsgpack.pack(1, 2, 3, unpack(all))";
     assert_eq!(eval(&mut client, &call(7_000, packed)), ":40896\r\n");

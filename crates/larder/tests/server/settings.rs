@@ -212,6 +212,7 @@ fn what_has_no_default_is_a_variable_and_a_flag_too() {
         let value = |name: &str| match name {
             "cluster-config" => path("slots"),
             "cluster-node" => "n1".into(),
+            "unixsocketgroup" => crate::process::group_of(dir.path()).unwrap_or_default(),
             "listener" => crate::process::free_port().to_string(),
             "memcached-auth-file" => path("tokens"),
             "memcached-bind" => format!("127.0.0.1:{}", crate::process::free_port()),

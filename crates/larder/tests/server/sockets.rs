@@ -54,17 +54,11 @@ fn what_threads_wait_with_is_told() {
 fn the_sockets_have_the_group_that_was_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("redis");
-    let groups = std::fs::read_to_string("/etc/group").unwrap();
-    let own = std::fs::metadata(folder.path()).unwrap().gid().to_string();
-    let name = groups.lines().find_map(|line| {
-        let mut words = line.split(':');
-        let (name, number) = (words.next()?, words.nth(1)?);
-        (number == own).then(|| name.to_owned())
-    });
     let start = format!("--port 0 --unixsocket {}", path.display());
-    if let Some(name) = name {
+    if let Some(name) = crate::process::group_of(folder.path()) {
+        let own = std::fs::metadata(folder.path()).unwrap().gid();
         let server = serve(&format!("{start} --unixsocketgroup {name}"));
-        assert_eq!(std::fs::metadata(&path).unwrap().gid().to_string(), own);
+        assert_eq!(std::fs::metadata(&path).unwrap().gid(), own);
         server.stop();
     }
     let said = refuses(&format!("{start} --unixsocketgroup no-such-group"));

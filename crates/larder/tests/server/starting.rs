@@ -158,7 +158,7 @@ fn a_hangup_reads_the_files_anew() {
     std::fs::write(&file, format!("{head}maxmemory 10mb\ntenant a match db 1\n")).unwrap();
     std::fs::write(&users, "user default on nopass ~* &* +@all\nuser bob on >x ~* +get\n").unwrap();
     std::fs::write(&tokens, "alice:one\n").unwrap();
-    let words = format!("serve {} --json --port 0 --http-port 0", file.display());
+    let words = format!("serve {} --json --port {} --http-port 0", file.display(), free_port());
     let server = start(&mut larder(&words));
     let mut client = Client::new(server.addr());
     client.ask("ACL SETUSER carl on nopass");
@@ -215,7 +215,7 @@ fn a_rewritten_file_with_includes_starts() {
     std::fs::write(&file, "include conf.d/*.conf\nio-threads 1\n").unwrap();
     std::fs::write(at("conf.d/a.conf"), "maxmemory 41mb\ntenant web match db 1\n").unwrap();
     std::fs::write(at("conf.d/b.conf"), "user bob on >x ~* +get\n").unwrap();
-    let words = format!("serve {} --json --port 0 --http-port 0", file.display());
+    let words = format!("serve {} --json --port {} --http-port 0", file.display(), free_port());
     let server = start(&mut larder(&words));
     let mut client = Client::new(server.addr());
     for line in [

@@ -401,6 +401,8 @@ pub(crate) fn execute(call: &mut Call<'_>, counters: &stats::Worker) -> Option<u
             let counted = &counters.commands[number as usize];
             call.session.client.command.store(number, Ordering::Relaxed);
             let result = if call.session.transaction.is_some() && !command.has(flag::UNQUEUED) {
+                // It is timed when EXEC carries it out.
+                call.session.timed_alone += 1;
                 transaction::queue(call, command)
             } else {
                 counted.calls.add(1);
