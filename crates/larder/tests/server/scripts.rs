@@ -148,7 +148,7 @@ fn commands_of_scripts_have_many_arguments() {
     let error = eval(&mut client, &call(8_000, wide));
     assert!(error.starts_with("-ERR user_script:1: too many results to unpack"), "{error}");
     let packed = "return #cmsgpack.pack(1, 2, 3, unpack(all))";
-    assert_eq!(eval(&mut client, &call(7_000, packed)), ":40896\r\n");
+    assert_eq!(eval(&mut client, &call(7_990, packed)), ":46836\r\n");
     assert_eq!(eval(&mut client, &call(20_000, "return #all")), ":20000\r\n");
     let all = eval(&mut client, &call(20_000, "return all"));
     assert!(all.starts_with("*20000\r\n$2\r\nk1\r\n"));

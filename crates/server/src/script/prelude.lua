@@ -570,15 +570,22 @@ for _, api in real.ipairs { rust.eval_api, rust.function_api } do
     end
   end
 end
-for _, library in real.ipairs { cmsgpack, structs } do
-  local pack = library.pack
-  few[library], many[library] = { pack = pack }, {}
-  many[library].pack = function(...)
-    if select("#", ...) > MANY then
-      error("too many arguments", 2)
-    end
+few[structs], many[structs] = { pack = structs.pack }, {}
+many[structs].pack = function(...)
+  if select("#", ...) > MANY then
+    error("too many arguments", 2)
+  end
+  return few[structs].pack(...)
+end
+-- A message of many values is those of a part and of the rest, one behind the other.
+few[cmsgpack], many[cmsgpack] = { pack = cmsgpack.pack }, {}
+many[cmsgpack].pack = function(...)
+  local pack, count = few[cmsgpack].pack, select("#", ...)
+  if count <= MANY then
     return pack(...)
   end
+  local values = { ... }
+  return pack(unpack(values, 1, MANY)) .. pack(unpack(values, MANY + 1, count))
 end
 local function choose(functions)
   for library, chosen in pairs(functions) do
