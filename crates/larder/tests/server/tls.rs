@@ -246,10 +246,10 @@ fn certificates_are_changed_while_it_runs() {
 #[test]
 fn what_is_missing_is_named() {
     for (arguments, name) in [
-        ("--tls-port 1", "tls-cert-file"),
-        ("--tls-port 1 --tls-cert-file /x --tls-key-file /y", "tls-ca-cert-file"),
-        ("--tls-port 1 --tls-cert-file /x --tls-key-file /y --tls-auth-clients no", "/x"),
-        ("--memcached-port 1 --memcached-tls yes", "tls-cert-file"),
+        ("--port 0 --tls-port 1", "tls-cert-file"),
+        ("--port 0 --tls-port 1 --tls-cert-file /x --tls-key-file /y", "tls-ca-cert-file"),
+        ("--port 0 --tls-port 1 --tls-cert-file /x --tls-key-file /y --tls-auth-clients no", "/x"),
+        ("--port 0 --memcached-port 1 --memcached-tls yes", "tls-cert-file"),
     ] {
         let error = refuses(arguments);
         assert!(error.contains(name), "{arguments}: {error}");
