@@ -379,7 +379,11 @@ impl Client {
 
     /// One number of INFO.
     fn info(&mut self, field: &str) -> Result<u64> {
-        let text = self.ask(&["INFO", "all"])?;
+        let mut text = self.ask(&["INFO", "all"])?;
+        while text.starts_with("-BUSY") {
+            thread::sleep(LOOK);
+            text = self.ask(&["INFO", "all"])?;
+        }
         let value = text
             .lines()
             .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))

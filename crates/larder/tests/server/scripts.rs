@@ -154,6 +154,36 @@ fn commands_of_scripts_have_many_arguments() {
     assert!(all.starts_with("*20000\r\n$2\r\nk1\r\n"));
 }
 
+/// Bounds whose difference is no number of 32 bits end the script, and not the server.
+#[test]
+fn unpack_bears_any_bounds() {
+    let server = serve("");
+    let mut client = Client::new(server.addr());
+    for bounds in [
+        "0, 2147483647",
+        "-2147483648, -1",
+        "-2147483640, 2147483647",
+        "-1e300, 1e300",
+        "0/0, 1",
+        "0/0",
+        "4294967296, 1e18",
+    ] {
+        let said = eval(&mut client, &format!("return {{unpack({{1, 2, 3}}, {bounds})}}"));
+        assert!(said.contains("too many results to unpack"), "{bounds}: {said}");
+    }
+    for (bounds, want) in [
+        ("21474836480, 2147483647", "*0\r\n"),
+        ("2, 1", "*0\r\n"),
+        ("'2'", "*2\r\n:2\r\n:3\r\n"),
+        ("nil, 1", "*1\r\n:1\r\n"),
+    ] {
+        let script = format!("return {{unpack({{1, 2, 3}}, {bounds})}}");
+        assert_eq!(eval(&mut client, &script), want, "{bounds}");
+    }
+    let error = eval(&mut client, "return unpack(7)");
+    assert!(error.contains("bad argument #1 to 'unpack' (table expected, got number)"), "{error}");
+}
+
 /// Scripts that EVAL brought make room for newer ones, those of SCRIPT LOAD stay.
 #[test]
 fn scripts_are_forgotten_when_they_are_many() {

@@ -79,9 +79,35 @@ end
 local base = {}
 for _, name in real.ipairs {
   "assert", "error", "ipairs", "rawequal", "rawget", "select", "tonumber", "tostring", "type",
-  "unpack", "_VERSION",
+  "_VERSION",
 } do
   base[name] = real[name]
+end
+
+-- A bound of `unpack`, as a number.
+local function bound(place, given, otherwise)
+  if given == nil then
+    return otherwise
+  end
+  return tonumber(given)
+    or error("bad argument #" .. place .. " to 'unpack' (number expected, got " .. type(given) .. ")", 3)
+end
+
+-- Lua reckons in 32 bits how many values there are, and where that overflows it reads behind the
+-- table and ends the process.
+function base.unpack(list, first, last)
+  if type(list) ~= "table" then
+    local got = list == nil and "no value" or type(list)
+    error("bad argument #1 to 'unpack' (table expected, got " .. got .. ")", 2)
+  end
+  local from, to = bound(2, first, 1), bound(3, last, #list)
+  if from > to then
+    return
+  end
+  if not (to - from < 1e6 and from > -2 ^ 31 and to < 2 ^ 31) then
+    error("too many results to unpack", 2)
+  end
+  return unpack(list, from, to)
 end
 
 -- An error as a script sees it, where it sees it.
