@@ -100,6 +100,9 @@ function base.unpack(list, first, last)
     local got = list == nil and "no value" or type(list)
     error("bad argument #1 to 'unpack' (table expected, got " .. got .. ")", 2)
   end
+  if first == nil and last == nil then
+    return unpack(list)
+  end
   local from, to = bound(2, first, 1), bound(3, last, #list)
   if from > to then
     return
