@@ -220,7 +220,10 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
-        self.put(store, key, found, parts, now)?;
+        let asks = key.may_be_declined && found.is_none();
+        if !asks || !self.declines(store, key, parts.contents()) {
+            self.put(store, key, found, parts, now)?;
+        }
         self.written(key, now, || (parts.contents(), parts.expires));
         Ok(())
     }
