@@ -52,7 +52,7 @@ impl Store {
             (watching.learner.known(), watching.indices.mean_size())
         };
         let (items, _) = self.items_by_shard(self.tenants());
-        Some(KnownKeys { learnt, mean_size, items })
+        Some(KnownKeys { learnt, items, mean_size })
     }
 
     /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of

@@ -28,7 +28,7 @@ fn full() -> Store {
 
 #[test]
 fn a_large_new_value_is_declined_only_where_the_writer_allows_it() {
-    let (store, now, large) = (full(), at(60_001), [b'x'; 20_000]);
+    let (store, now, large) = (full(), at(60_001), vec![b'x'; 20_000]);
     let offered = |bytes| Key { may_be_declined: true, ..key(&store, 0, bytes) };
     let is_there = |key: &Key| store.get(key, now, |_| ()).is_some();
     let declined = || store.tenant_stats(0).counters.not_admitted;

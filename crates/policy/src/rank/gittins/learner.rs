@@ -93,6 +93,7 @@ impl Watched {
 
 /// How indices are computed: as described, or without a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each leaves out a part of its own")]
 pub struct Options {
     /// Whether what was never seen may be hit all the same.
     pub tail: bool,
@@ -357,7 +358,7 @@ impl Learner {
         let turnovers = evicted.saturating_sub(self.evicted) as f64 / residents.max(1) as f64;
         let passed = now.saturating_sub(self.looked) as f64;
         let half = |half: f64| 0.5f64.powf(half) as f32;
-        let slow = half(passed / (now as f64 * SLOW_SHARE).min(SLOW_MAX).max(1.0));
+        let slow = half(passed / (now as f64 * SLOW_SHARE).clamp(1.0, SLOW_MAX));
         for lived in &mut self.lived {
             lived.end_period(&[slow, half(turnovers / FAST)][..self.options.rates()]);
         }
@@ -378,7 +379,9 @@ impl Learner {
         let rates = self.options.rates();
         let pooled: Vec<Pooled> = self.lived.iter().map(|lived| lived.pooled(rates)).collect();
         let mut sum = Counts::default();
-        pooled.iter().for_each(|pooled| sum.add(&pooled.all[0], 1.0));
+        for pooled in &pooled {
+            sum.add(&pooled.all[0], 1.0);
+        }
         let reached = pooled.iter().map(Pooled::ages).max().unwrap_or_default();
         // What is never given up is kept through all ages.
         let ages = if self.options.stops { (reached + BEYOND).min(AGES) } else { AGES };

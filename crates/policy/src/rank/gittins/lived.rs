@@ -105,7 +105,9 @@ impl Lived {
             }
         }
         for (all, octaves) in pooled.all.iter_mut().zip(&pooled.octaves) {
-            octaves.iter().for_each(|octave| all.add(octave, 1.0));
+            for octave in octaves {
+                all.add(octave, 1.0);
+            }
         }
         pooled
     }

@@ -12,26 +12,26 @@ pub const LARGE: u64 = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Lower {
     rank: f32,
-    all: u64,
-    lower: u64,
+    drawn: u64,
+    below: u64,
 }
 
 impl Lower {
     /// Before any is drawn, for a newcomer of such a rank.
     pub const fn than(rank: f32) -> Self {
-        Self { rank, all: 0, lower: 0 }
+        Self { rank, drawn: 0, below: 0 }
     }
 
     /// A resident was drawn.
     #[inline]
     pub fn draw(&mut self, rank: f32, size: u64) {
-        self.all += size;
-        self.lower += if rank <= self.rank { size } else { 0 };
+        self.drawn += size;
+        self.below += if rank <= self.rank { size } else { 0 };
     }
 
     /// Whether the newcomer may enter where it needs so many of all the bytes held.
     pub fn yields(self, need: u64, held: u64) -> bool {
-        u128::from(self.lower) * u128::from(held) >= u128::from(self.all) * u128::from(need)
+        u128::from(self.below) * u128::from(held) >= u128::from(self.drawn) * u128::from(need)
     }
 }
 

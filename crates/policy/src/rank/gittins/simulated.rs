@@ -86,6 +86,7 @@ impl Sizes {
 
 /// The residents, what was learnt, and what is remembered.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(super) struct Gittins {
     table: Table,
     learner: Learner,
