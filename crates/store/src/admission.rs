@@ -10,45 +10,44 @@
 //! asks for a condition, or for an answer, relies on the write. A value whose key is here is always
 //! written, for what would be read otherwise is old; and a tenant below its min takes its room.
 
+use crate::Key;
+use crate::memory::Memory;
 use crate::shard::Shard;
-use crate::{Key, Store};
 use base::{TenantId, Tick};
 use policy::rank::gittins::{Lower, Past};
 use policy::rank::{Meta, Stamps};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Items drawn.
 const DRAWN: usize = 64;
 /// Slots looked at for these, at most: some are empty.
 const LOOKED_AT: usize = 4 * DRAWN;
 
-impl Store {
-    /// Whether large values that may be declined compete with what would leave for them.
-    pub fn set_admission(&self, competes: bool) {
-        self.competes.store(competes, Relaxed);
-    }
-}
-
 impl Shard {
-    /// Whether a value of these contents, whose key is not here, is not worth its room.
+    /// Whether a value of these contents, whose key is not here and that `fits` at its size, is not
+    /// worth its room.
     #[inline]
-    pub(crate) fn declines(&mut self, store: &Store, key: &Key, contents: u64) -> bool {
+    pub(crate) fn declines(
+        &mut self,
+        memory: &Memory,
+        key: &Key,
+        contents: u64,
+        fits: impl FnOnce(&Self, u64) -> bool,
+    ) -> bool {
         let tenant = &self.tenants[usize::from(key.tenant)];
         let size = tenant.pages.classes().charge(contents);
         let large = self.pools.evictor(key.tenant).rank.competes_from();
-        large.is_some_and(|large| size as f32 >= large) && self.is_worth_less(store, key, size)
+        large.is_some_and(|large| size as f32 >= large)
+            && fits(self, size)
+            && self.is_worth_less(memory, key, size)
     }
 
     #[cold]
-    fn is_worth_less(&mut self, store: &Store, key: &Key, size: u64) -> bool {
+    fn is_worth_less(&mut self, memory: &Memory, key: &Key, size: u64) -> bool {
         let account = &self.tenants[usize::from(key.tenant)].account;
-        let held = store.memory.used();
-        let need = (held + size).saturating_sub(store.memory.effective());
+        let held = memory.used();
+        let need = (held + size).saturating_sub(memory.effective());
         let is_poor = account.is_below_min(size) || account.used() + size > account.max();
-        // The writer is told of what never fits.
-        let is_too_large = size > store.value_max.load(Relaxed)
-            || self.check_fit(store, key.tenant, size).is_err();
-        if !store.competes.load(Relaxed) || need == 0 || is_poor || is_too_large {
+        if need == 0 || is_poor {
             return false;
         }
         let Some(pasts) = &mut self.pasts else { return false };

@@ -221,7 +221,13 @@ impl Shard {
         now: Now,
     ) -> Result<(), Error> {
         let asks = key.may_be_declined && found.is_none();
-        if !asks || !self.declines(store, key, parts.contents()) {
+        // The writer is told of what never fits.
+        let fits = |shard: &Self, size| {
+            store.competes.load(Relaxed)
+                && size <= store.value_max.load(Relaxed)
+                && shard.check_fit(store, key.tenant, size).is_ok()
+        };
+        if !asks || !self.declines(&store.memory, key, parts.contents(), fits) {
             self.put(store, key, found, parts, now)?;
         }
         self.written(key, now, || (parts.contents(), parts.expires));

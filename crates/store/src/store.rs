@@ -543,6 +543,11 @@ impl Store {
         self.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
     }
 
+    /// Whether large values that may be declined compete with what would leave for them.
+    pub fn set_admission(&self, competes: bool) {
+        self.competes.store(competes, Relaxed);
+    }
+
     /// Bytes of the limit set aside.
     pub fn reserve(&self) -> Bytes {
         Bytes(self.memory.reserve())

@@ -23,7 +23,7 @@ pub(crate) struct Watched {
     pub(crate) what: What,
 }
 
-/// What happened to a watched key, and what its item is charged; 0 where there is none.
+/// A watched key was used, and its item is charged so much, 0 where there is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     Seen(Sighting, u32),

@@ -56,7 +56,7 @@ const LOOKS_APART: Micros = Micros::from_millis(50);
 /// Memory that tables and counts may take: so much in any case, or this part of the limit.
 const DETAIL_MIN: u64 = 256 << 10;
 const DETAIL_PART: u64 = 333;
-/// What they take of a tenant in all detail, and without the fast rate.
+/// Bytes that they take of a tenant in all detail, and without the fast rate.
 const DETAIL_ALL: u64 = 200 << 10;
 const DETAIL_SLOW: u64 = 120 << 10;
 
@@ -88,7 +88,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// So many more requests to so many watched keys until now.
+    /// Counts so many more requests to so many watched keys until now.
     fn note(&mut self, requests: usize, watched: usize, now: Micros) {
         self.requests += requests;
         let time = now.saturating_sub(self.since);

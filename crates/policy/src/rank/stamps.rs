@@ -9,15 +9,13 @@
 //! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
 
 use super::Meta;
-use super::gittins::interval_class;
+use super::gittins::{BORN_STEP, interval_class};
 use base::penalty;
 
 const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
-/// One step of `born`, in accesses, as a power of two.
-pub(super) const BORN_STEP: u32 = 9;
 /// Beyond this age `last` is moved on: half of what it can tell apart.
 const AGE_MAX: u32 = 1 << 31;
 /// The same for `born`, in its steps: a quarter, for a refresh may come so much later.

@@ -8,7 +8,7 @@
 
 use crate::Evictor;
 
-/// What was shown lately.
+/// The row of what was shown lately.
 #[derive(Debug, Default)]
 pub(super) struct Patience {
     shown: Vec<Evictor>,

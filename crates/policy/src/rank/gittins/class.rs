@@ -23,8 +23,8 @@
 //! bucket    0  1 …  7 │  8   9 …  15 │ 16  17 …  23 │ 24 …
 //! ```
 
-use crate::rank::stamps::BORN_STEP as STEP;
-
+/// One step of a birth, in requests, as a power of two.
+pub const BORN_STEP: u32 = 9;
 /// Interval classes: never hit, and the octaves of the mean interval between hits.
 pub(super) const OCTAVES: usize = 32;
 /// Parts of an interval class.
@@ -111,14 +111,14 @@ impl Past {
     /// That of a key used for the first time.
     #[inline]
     pub const fn new(now: u64) -> Self {
-        Self { born: (now >> STEP) as u16, hits: 0 }
+        Self { born: (now >> BORN_STEP) as u16, hits: 0 }
     }
 
     /// Hit now. Where the hits no longer fit, both they and their time are halved: the mean
     /// interval stays, and what is new weighs more.
     #[inline]
     pub const fn hit(&mut self, now: u64) {
-        let step = (now >> STEP) as u16;
+        let step = (now >> BORN_STEP) as u16;
         let life = step.wrapping_sub(self.born);
         self.hits = self.hits.saturating_add(1);
         if self.hits == u8::MAX || life > LIFE_MAX {
@@ -130,8 +130,8 @@ impl Past {
     /// The interval class of a key that was last used then.
     #[inline]
     pub const fn octave(self, last: u32) -> u8 {
-        let steps = ((last >> STEP) as u16).wrapping_sub(self.born);
-        interval_class((steps as u32) << STEP, self.hits)
+        let steps = ((last >> BORN_STEP) as u16).wrapping_sub(self.born);
+        interval_class((steps as u32) << BORN_STEP, self.hits)
     }
 
     /// The class of a key of such a size that was last used then.

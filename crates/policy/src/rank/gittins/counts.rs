@@ -1,4 +1,4 @@
-//! What happened to watched keys, by the age at which it happened.
+//! Hits, ends and exposure of watched keys, by the age at which they happened.
 //!
 //! Of each bucket of ages it is counted how many keys were hit in it, how many ended there
 //! otherwise, and how many passed it: the *exposure*, in whole keys, of a bucket that is passed in
@@ -59,7 +59,7 @@ impl Counts {
         add(&mut self.ends, &other.ends, weight);
     }
 
-    /// The same, `by` buckets later; those that would come before the first are left out.
+    /// Adds others, `by` buckets later; those that would come before the first are left out.
     pub(super) fn add_later(&mut self, other: &Self, by: isize) {
         let (from, to) = (by.min(0).unsigned_abs(), by.max(0).unsigned_abs());
         let rest = |counts: &[f32]| counts.len().saturating_sub(from);
@@ -131,7 +131,7 @@ impl Window {
         self.0.reach(buckets.next_multiple_of(GROWTH));
     }
 
-    /// What was counted in the period, which is over.
+    /// Ends the period: its counts.
     pub(super) fn close(&mut self) -> Counts {
         let mut counts = std::mem::take(&mut self.0);
         let mut exposed = 0.0f32;
@@ -142,7 +142,7 @@ impl Window {
         counts
     }
 
-    /// The same, of a period that goes on.
+    /// Counts of a period that goes on.
     pub(super) fn so_far(&self) -> Counts {
         self.clone().close()
     }
@@ -153,7 +153,7 @@ impl Window {
     }
 }
 
-/// What became of a watched key at an age.
+/// The fate of a watched key at an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is only older.

@@ -48,7 +48,7 @@ pub(super) const PRIOR_OF_RATES: f32 = 60.0;
 const YOUNGER: usize = 2 << FRACTION;
 /// Hits by bucket where there are no younger ages: 0.3 an octave, 1 - 0.7^(1/8).
 const TAIL: f32 = 0.043_604_1;
-/// What the octaves beside it weigh in an octave.
+/// Weight in an octave of those beside it.
 const NEIGHBOUR: f32 = 0.5;
 /// Beyond this a hazard is no probability.
 const HAZARD_MAX: f32 = 0.98;
@@ -70,7 +70,7 @@ pub(super) fn with_neighbours<'a>(
     own
 }
 
-/// Of the keys that reach a bucket, the shares that are hit and that end in it.
+/// Shares of the keys that reach a bucket: those hit in it, and those that end there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Hazards {
     pub(super) hit: Vec<f32>,
@@ -83,7 +83,7 @@ impl Hazards {
         Self { hit: vec![0.0; ages], end: vec![0.0; ages] }
     }
 
-    /// Of everything, at so many ages, with the tail or without.
+    /// Hazards of everything, at so many ages, with the tail or without.
     pub(super) fn of_all(counts: &Counts, ages: usize, has_tail: bool) -> Self {
         let first = if has_tail { TAIL } else { 0.0 };
         let mut all = Self { hit: vec![first; ages], end: vec![0.0; ages] };
@@ -101,7 +101,7 @@ impl Hazards {
         all
     }
 
-    /// Those of a group within the one that these are of, which weighs as much as so many keys.
+    /// Hazards of a group within the one that these are of, which weighs as much as so many keys.
     #[must_use]
     pub(super) fn within(&self, counts: &Counts, prior: f32) -> Self {
         let mut own = self.clone();
@@ -109,7 +109,7 @@ impl Hazards {
         own
     }
 
-    /// The same, in their place.
+    /// Makes these those of a group within them.
     pub(super) fn shrink(&mut self, counts: &Counts, prior: f32) {
         let of_group = counts.hits.iter().zip(&counts.risk);
         for ((hit, end), (hits, risk)) in self.hit.iter_mut().zip(&mut self.end).zip(of_group) {
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Of `reach` keys that reach each age, hits and ends by age.
+    /// Counts by age: keys that reach it, hits and ends.
     fn counts(risk: &[f32], hits: &[(usize, f32)], ends: &[(usize, f32)]) -> Counts {
         let mut made = Counts { risk: risk.into(), hits: vec![0.0; risk.len()], ends: vec![] };
         for &(age, count) in hits {

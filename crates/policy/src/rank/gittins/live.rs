@@ -10,12 +10,11 @@
 //! ([`Learner::expected`](super::Learner::expected)). Of an item of which no fetch was timed it is
 //! the tenant's mean.
 
-use super::class::{OCTAVES, PARTS, bucket, class_of, interval_class, size_class};
+use super::class::{BORN_STEP, OCTAVES, PARTS, bucket, class_of, interval_class, size_class};
 use super::learner::PENALTIES;
 use super::newcomer::LARGE;
 use super::table::{Table, app};
 use crate::rank::lhd::octaves;
-use crate::rank::stamps::BORN_STEP;
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{TenantId, Tick, penalty};
 use std::sync::Arc;

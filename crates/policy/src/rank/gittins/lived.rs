@@ -1,4 +1,4 @@
-//! What was learnt of a tenant: counts of each class, at two rates of forgetting.
+//! A tenant's counts of each class, at two rates of forgetting.
 //!
 //! Loads change, and what is counted longest is known best, so there are two memories of the same
 //! counts. The *slow* one has a half-life of most of what was seen. The *fast* one has a half-life
@@ -32,12 +32,12 @@ struct Class {
     counts: [Counts; RATES],
 }
 
-/// What was learnt of a tenant.
+/// Lessons of a tenant.
 #[derive(Clone, Debug)]
 pub(super) struct Lived {
     /// As far as any key was of them.
     classes: Vec<Option<Box<Class>>>,
-    /// What each rate foretold at the last look: the hazard of a hit by octave and age.
+    /// Foretold by each rate at the last look: the hazard of a hit by octave and age.
     foretold: Vec<[Vec<f32>; RATES]>,
     weights: [f64; RATES],
 }
@@ -190,7 +190,7 @@ impl Lived {
         });
     }
 
-    /// What is known of each class: hits, ends and exposure by age.
+    /// Hits, ends and exposure by age, of each class.
     pub(super) fn known(&self) -> impl Iterator<Item = (usize, Counts)> {
         let known = self.classes.iter().enumerate();
         known.filter_map(|(at, class)| {

@@ -50,7 +50,7 @@ mod recency;
 mod simulated;
 mod table;
 
-pub use class::{AGES, CLASSES, Past, bucket, class_of, interval_class, size_class};
+pub use class::{AGES, BORN_STEP, CLASSES, Past, bucket, class_of, interval_class, size_class};
 pub use known::Known;
 pub use learner::{Kind, Learner, Options, PENALTIES};
 pub use live::{Cost, Gittins as LiveRank, Indices};

@@ -8,7 +8,7 @@
 /// A newcomer of so many mean sizes at least competes.
 pub const LARGE: u64 = 4;
 
-/// Of the residents drawn, the bytes that a newcomer is worth more than.
+/// The bytes of residents drawn that a newcomer is worth more than.
 #[derive(Clone, Copy, Debug)]
 pub struct Lower {
     rank: f32,

@@ -1,4 +1,4 @@
-//! What stands for knowledge while nothing is known: what is young may still come back.
+//! Recency stands for knowledge while nothing is known: what is young may still come back.
 //!
 //! Where hardly a key came back yet and first returns take as long as the memory holds, all indices
 //! are next to nothing and noise would choose who leaves. What is young has all its chances before
@@ -15,7 +15,7 @@
 use super::class::{age_of, width};
 use super::counts::Counts;
 
-/// What it weighs where every key is new.
+/// Its weight where every key is new.
 const MOST: f64 = 4.0;
 /// Turnovers by which half of it is forgotten.
 const HALF: f64 = 0.5;
@@ -43,7 +43,7 @@ impl Recency {
         self.turnovers = 1e9;
     }
 
-    /// What is to be added to indices of so many buckets of ages, after so many more turnovers;
+    /// The addition to indices of so many buckets of ages, after so many more turnovers;
     /// nothing where that is next to nothing.
     pub(super) fn look(
         &mut self,

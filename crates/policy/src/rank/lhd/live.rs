@@ -39,7 +39,7 @@ pub const fn hit_class(age: u32, objects: usize) -> u8 {
     hit_class_of((age | 1).ilog2(), objects)
 }
 
-/// The same, of an age of this octave.
+/// The class of an age of this octave.
 #[inline]
 pub const fn hit_class_of(octave: u32, objects: usize) -> u8 {
     let reach = (objects | 1).ilog2() + 5;
