@@ -4,7 +4,7 @@ use super::{at, key};
 use crate::{Config, Key, Store};
 use base::Bytes;
 
-/// A full store of small items, many of which are read again and again.
+/// A full store of small items, all of which are read again and again.
 fn full() -> Store {
     let evictor = policy::parse("gittins").unwrap().evictor().unwrap();
     let maxmemory = Bytes(1 << 20);
@@ -12,8 +12,6 @@ fn full() -> Store {
     for round in 0..40u64 {
         for number in 0..1_500u64 {
             let now = at(round * 1_500 + number);
-            // Half of them come in each round, the others once.
-            let number = if number % 2 == 0 { number } else { round * 1_500 + number };
             let bytes = number.to_le_bytes();
             let small = key(&store, 0, &bytes);
             if store.get(&small, now, |_| ()).is_none() {

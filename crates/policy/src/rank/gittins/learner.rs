@@ -372,6 +372,9 @@ impl Learner {
     /// The indices of what is known, for a cache that has long been full.
     pub fn table(&mut self) -> Table {
         self.recency.end();
+        for lived in &mut self.lived {
+            lived.end_period(&[1.0; RATES][..self.options.rates()]);
+        }
         self.tables(1, 0.0)
     }
 
