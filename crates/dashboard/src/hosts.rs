@@ -14,14 +14,16 @@ const PRIVATE: [&str; 7] =
 
 /// The name of `name:port`, without the brackets of an IPv6 address and without a last dot.
 pub(crate) fn without_port(host: &str) -> &str {
-    if let Some((address, _)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        return address;
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let is_whole = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+        return if is_whole { address } else { host };
     }
     if host.parse::<Ipv6Addr>().is_ok() {
         return host;
     }
     let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some((name, port)) if is_port(port) => name,
         _ => host,
     };
     name.strip_suffix('.').unwrap_or(name)

@@ -84,6 +84,8 @@ impl Live {
         let by_size = recipe.pools == Pools::Slab;
         store.count_sizes(by_size);
         store.move_pages(&[]);
+        // A policy that learns may give its place to another and come back.
+        store.keep_lessons(recipe.evictors.len() > 1);
         store.balance_pages(!by_size || recipe.balances_ranks());
         self.pages = by_size.then(Pages::default);
     }
@@ -91,6 +93,7 @@ impl Live {
     /// Leaves the store a plain cache of these pools.
     pub fn release(&mut self, store: &Store, pools: &[Pool]) {
         self.pages = None;
+        store.keep_lessons(false);
         self.put(store, pools);
         self.tap(store, vec![Filter::NONE; store.tenants()]);
         store.drain(&mut vec![]);

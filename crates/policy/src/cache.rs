@@ -274,7 +274,7 @@ impl Cache {
             return;
         }
         self.policy.on_miss(access, self.now);
-        if !self.policy.takes(access) || !self.make_room(access) {
+        if !self.policy.takes(access, self.now) || !self.make_room(access) {
             self.stats.refusals += 1;
             return;
         }

@@ -54,7 +54,7 @@ pub trait Policy: Debug + Send {
     /// `incoming` is not resident and about to be let in, before anything is evicted for it.
     fn on_miss(&mut self, _incoming: &Access, _now: Tick) {}
     /// Whether the policy takes `incoming`, of whose miss it was just told, in at all.
-    fn takes(&mut self, _incoming: &Access) -> bool {
+    fn takes(&mut self, _incoming: &Access, _now: Tick) -> bool {
         true
     }
     /// Whether the policy has room for such an object at all, resident already or not.

@@ -111,6 +111,9 @@ pub const OF_TENANTS: &[Fact<Tenant>] = &[
     }),
     counter("evicted_total", "Items that left to make room.", |t| Some(t.counters.evicted as f64)),
     counter("evicted_bytes_total", "Bytes of those.", |t| Some(t.counters.evicted_bytes as f64)),
+    counter("not_admitted_total", "Writes of large values that were not worth their room.", |t| {
+        Some(t.counters.not_admitted as f64)
+    }),
     gauge("tenant_used_bytes", "Memory of a tenant.", |t| Some(t.used as f64)),
     gauge("tenant_items", "Items of a tenant.", |t| Some(t.items as f64)),
     gauge("tenant_min_bytes", "Memory that others may not take.", |t| Some(t.min as f64)),

@@ -219,6 +219,8 @@ pub struct Counters {
     pub evicted: u64,
     /// Bytes of those.
     pub evicted_bytes: u64,
+    /// Writes of large values that were not admitted.
+    pub not_admitted: u64,
 }
 
 impl Counters {

@@ -160,6 +160,7 @@ fn tenant(view: &View, shown: &Shown, id: TenantId, stats: &TenantStats) -> Tena
             expired_for_room: counters.expired_for_room,
             evicted: counters.evicted,
             evicted_bytes: counters.evicted_bytes,
+            not_admitted: counters.not_admitted,
         },
         penalty_us: (stats.penalty.count >= 1.0).then(|| stats.penalty.mean.as_f64()),
         curve: curve.and_then(|(_, candidates)| plans::curve(candidates)),

@@ -257,6 +257,7 @@ impl Shared {
             nanos: Clock::nanos,
         });
         store.set_evictable(settings.maxmemory_policy.evictable());
+        store.set_admission(settings.admission);
         // From the first request on, and not from the pilot's first look.
         store.set_stopwatch(pilot::is_steered(settings));
         for number in 0..view.names.len() as TenantId {
@@ -379,6 +380,7 @@ impl Shared {
             self.store.set_limit(new.settings.maxmemory);
         }
         self.store.set_evictable(new.settings.maxmemory_policy.evictable());
+        self.store.set_admission(new.settings.admission);
         // Where a pilot steers, the pools are its own; it sees the change at its next look.
         if !pilot::is_steered(&new.settings) {
             self.store.set_pools(&crate::pools::shared_pool(&new.settings, new.names.len()));

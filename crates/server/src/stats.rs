@@ -211,6 +211,7 @@ impl Totals {
         now.expired_for_room -= then.expired_for_room;
         now.evicted -= then.evicted;
         now.evicted_bytes -= then.evicted_bytes;
+        now.not_admitted -= then.not_admitted;
     }
 }
 

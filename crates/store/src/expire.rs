@@ -28,7 +28,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A table is walked for its stamps once in so many accesses: often enough, as they wrap after
 /// 2^26.
-const STAMPS_EVERY: u64 = 1 << 24;
+const STAMPS_EVERY: u64 = 1 << 23;
 /// Accesses after which a walk may find a table that became sparse.
 const WALK_EVERY: u64 = 1 << 10;
 /// Entries that a write looks at for each item that it would evict: some hundred nanoseconds each.

@@ -27,13 +27,17 @@ pub struct Key<'a> {
     pub hash: u64,
     /// A read that misses starts no stopwatch: whoever reads goes and fetches nothing.
     pub is_untimed: bool,
+    /// A write of a large value need not be kept where the key is not here: the caller asks for
+    /// nothing but that the value be cached.
+    pub may_be_declined: bool,
 }
 
 impl<'a> Key<'a> {
     /// The key `bytes` of `tenant` in database `db`. `seed` must be that of the store.
     #[inline]
     pub fn new(seed: u64, tenant: TenantId, db: u8, bytes: &'a [u8]) -> Self {
-        Self { tenant, db, bytes, hash: hash_of(seed, db, bytes), is_untimed: false }
+        let hash = hash_of(seed, db, bytes);
+        Self { tenant, db, bytes, hash, is_untimed: false, may_be_declined: false }
     }
 }
 

@@ -20,8 +20,9 @@ const PIECE: usize = 64 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KnownKeys {
     pub(crate) learnt: Known,
-    /// Items of each tenant in a shard.
+    /// Items of each tenant in a shard, and their mean size.
     items: Vec<usize>,
+    mean_size: f32,
 }
 
 /// A piece of what a shard remembers of evicted keys.
@@ -45,8 +46,13 @@ impl EvictedKeys {
 impl Store {
     /// What was learnt from watched keys, where a rank learns from such.
     pub fn known_keys(&self) -> Option<KnownKeys> {
-        let learnt = lock(&self.admin).watching.as_ref()?.learner.known();
-        Some(KnownKeys { learnt, items: self.items_by_shard(self.tenants()) })
+        let (learnt, mean_size) = {
+            let admin = lock(&self.admin);
+            let watching = admin.watching.as_ref()?;
+            (watching.learner.known(), watching.indices.mean_size())
+        };
+        let (items, _) = self.items_by_shard(self.tenants());
+        Some(KnownKeys { learnt, items, mean_size })
     }
 
     /// Goes on with what an earlier run learnt, where a rank learns from watched keys: a tenant of
@@ -69,7 +75,8 @@ impl Store {
             }
         }
         let costs = costs(&watching.learner, accounts, prices);
-        watching.indices = Arc::new(Indices::new(watching.learner.table(), &items, &costs));
+        let table = watching.learner.table();
+        watching.indices = Arc::new(Indices::new(table, &items, known.mean_size, &costs));
         self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
     }

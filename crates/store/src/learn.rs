@@ -17,7 +17,7 @@ use crate::shard::Shard;
 use crate::store::{Admin, lock};
 use crate::watch::Watching;
 use base::{Filter, TenantId, Tick};
-use policy::rank::lhd::{Learner, Lived, Ranks, hit_class};
+use policy::rank::lhd::{Learner, Lived, Ranks, hit_class, hit_class_of};
 use policy::rank::{Learnt, Lessons, Stamps};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -101,12 +101,21 @@ pub(crate) fn classify(lessons: Option<Lessons>, stamps: &mut Stamps, age: u32, 
     match lessons {
         None => {}
         Some(Lessons::Lifetimes) => stamps.set_hit_class(hit_class(age, items)),
-        Some(Lessons::Watched) => stamps.set_hit_class(hit_class(stamps.interval(), items)),
+        Some(Lessons::Watched) => stamps.set_hit_class(match stamps.interval_octave() {
+            None => 0,
+            Some(octave) => hit_class_of(octave, items),
+        }),
     }
 }
 
 impl Store {
-    /// Begins to learn if a pool's rank does, and forgets when none does any more.
+    /// Whether what was learnt of watched keys is kept while no pool's rank learns from them.
+    pub fn keep_lessons(&self, keeps: bool) {
+        lock(&self.admin).keeps_lessons = keeps;
+    }
+
+    /// Begins to learn if a pool's rank does, and forgets when none does any more, unless lessons
+    /// are kept for one that may come back.
     pub(crate) fn switch_lessons(&self, admin: &mut Admin) {
         let learns = |from| admin.pools.iter().any(|pool| pool.evictor.rank.learns() == Some(from));
         let (lifetimes, watched) = (learns(Lessons::Lifetimes), learns(Lessons::Watched));
@@ -122,12 +131,13 @@ impl Store {
             self.memory.take(known.bytes);
             admin.lifetimes = Some(known);
         }
+        let watched = watched || admin.keeps_lessons;
         if admin.watching.is_some() && !watched {
             let known = admin.watching.take();
             self.memory.give(known.map_or(0, |known| known.bytes()));
             self.forget_pasts();
         }
-        if watched && admin.watching.is_none() {
+        if learns(Lessons::Watched) && admin.watching.is_none() {
             admin.watching = Some(Watching::new(tenants));
         }
         self.learns.store(lifetimes || watched, Relaxed);

@@ -13,6 +13,7 @@
 //! come from. All else is safe code.
 #![deny(unsafe_code)]
 
+mod admission;
 #[allow(unsafe_code)]
 mod big_reader;
 mod config;

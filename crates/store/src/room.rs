@@ -176,7 +176,12 @@ impl Shard {
 
     /// Refuses a write before anything is evicted in vain for it. Only writes that are large
     /// beside the limit can fail to fit once something is evicted, so only those are checked.
-    fn check_fit(&self, store: &Store, tenant: TenantId, need: u64) -> Result<(), Error> {
+    pub(crate) fn check_fit(
+        &self,
+        store: &Store,
+        tenant: TenantId,
+        need: u64,
+    ) -> Result<(), Error> {
         let max = self.tenants[tenant as usize].account.max();
         let effective = store.memory.effective();
         if need < max.min(effective) / 16 {

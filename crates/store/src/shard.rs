@@ -220,7 +220,16 @@ impl Shard {
         parts: &Parts,
         now: Now,
     ) -> Result<(), Error> {
-        self.put(store, key, found, parts, now)?;
+        let asks = key.may_be_declined && found.is_none();
+        // The writer is told of what never fits.
+        let fits = |shard: &Self, size| {
+            store.competes.load(Relaxed)
+                && size <= store.value_max.load(Relaxed)
+                && shard.check_fit(store, key.tenant, size).is_ok()
+        };
+        if !asks || !self.declines(&store.memory, key, parts.contents(), fits) {
+            self.put(store, key, found, parts, now)?;
+        }
         self.written(key, now, || (parts.contents(), parts.expires));
         Ok(())
     }

@@ -28,6 +28,8 @@ pub struct Counters {
     pub evicted: u64,
     /// Bytes charged for those.
     pub evicted_bytes: u64,
+    /// Writes of large values that were not worth what would have left for them.
+    pub not_admitted: u64,
 }
 
 impl Counters {
@@ -50,6 +52,7 @@ impl AddAssign for Counters {
         self.expired_for_room += other.expired_for_room;
         self.evicted += other.evicted;
         self.evicted_bytes += other.evicted_bytes;
+        self.not_admitted += other.not_admitted;
     }
 }
 

@@ -91,6 +91,8 @@ pub struct Store {
     pub(crate) admin: Mutex<Admin>,
     /// Whether there are lessons.
     pub(crate) learns: AtomicBool,
+    /// Whether large values compete with what would leave for them.
+    pub(crate) competes: AtomicBool,
     /// Whether requests are counted by size.
     pub(crate) counts_sizes: AtomicBool,
     pub(crate) balances: AtomicBool,
@@ -112,6 +114,8 @@ pub(crate) struct Admin {
     pub(crate) lifetimes: Option<Lifetimes>,
     /// Ranks learnt from watched keys, while a rank does.
     pub(crate) watching: Option<Watching>,
+    /// Whether it is kept while none does.
+    pub(crate) keeps_lessons: bool,
     /// By tenant, how much its waiting counts.
     pub(crate) prices: Vec<f32>,
     /// Charged for counting classes.
@@ -193,10 +197,12 @@ impl Store {
                 pools: vec![pool],
                 lifetimes: None,
                 watching: None,
+                keeps_lessons: false,
                 prices: vec![],
                 class_bytes: 0,
             }),
             learns: AtomicBool::new(false),
+            competes: AtomicBool::new(true),
             counts_sizes: AtomicBool::new(false),
             balances: AtomicBool::new(true),
             elsewhere: Mutex::new(()),
@@ -535,6 +541,11 @@ impl Store {
     /// Changes the length of the longest value, at most 4 GiB - 1. Longer ones that are there stay.
     pub fn set_max_item(&self, max: Bytes) {
         self.value_max.store(max.0.min(u64::from(u32::MAX)), Relaxed);
+    }
+
+    /// Whether large values that may be declined compete with what would leave for them.
+    pub fn set_admission(&self, competes: bool) {
+        self.competes.store(competes, Relaxed);
     }
 
     /// Bytes of the limit set aside.

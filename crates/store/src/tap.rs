@@ -23,10 +23,10 @@ pub(crate) struct Watched {
     pub(crate) what: What,
 }
 
-/// What happened to a watched key.
+/// A watched key was used, and its item is charged so much, 0 where there is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
-    Seen(Sighting),
+    Seen(Sighting, u32),
     /// A fetch ended, whose cost is of this class.
     Fetched(u8),
 }
@@ -127,7 +127,7 @@ impl Tap {
     #[inline]
     pub(crate) fn see_dead(&mut self, tenant: TenantId, tick: u64, hash: impl FnOnce() -> u64) {
         if self.watch != Filter::NONE {
-            self.watch(tenant, hash(), tick, What::Seen(Sighting::Delete));
+            self.watch(tenant, hash(), tick, What::Seen(Sighting::Delete, 0));
         }
     }
 
@@ -145,7 +145,8 @@ impl Tap {
     #[cold]
     fn push(&mut self, key: &Key, now: Now, tick: u64, sighting: Sighting, seen: &Seen) {
         let tenant = key.tenant;
-        self.watch(tenant, key.hash, tick, What::Seen(sighting));
+        let size = u32::try_from(seen.size).unwrap_or(u32::MAX);
+        self.watch(tenant, key.hash, tick, What::Seen(sighting, size));
         if !self.filters.get(usize::from(tenant)).is_some_and(|of| of.keeps(key.hash)) {
             return;
         }

@@ -6,6 +6,13 @@
 //! the share shrinks as they become more, to a fiftieth, or to what a hundredth of the memory
 //! holds.
 //!
+//! At a high pace a part of all that teaches enough, and noting a request takes the shard whole. So
+//! of more than some thousand watched requests a second fewer keys are watched, and looks are as
+//! far apart as what they take allows.
+//!
+//! Tables and counts take memory that items lack: of a small cache with many tenants they have less
+//! detail.
+//!
 //! Each shard remembers evicted keys, so that one which returns goes on with its birth and hits:
 //! as many as it has items, or as many as another hundredth of its memory holds. Where items are
 //! small a memory of each would take more from them than it gives.
@@ -22,9 +29,11 @@ use crate::table::Place;
 use crate::tap::{Watched, What};
 use crate::tenant::Account;
 use crate::{Key, Now, Store};
-use base::{Filter, Sighting, TenantId};
+use base::{Filter, Micros, Sighting, TenantId};
 use policy::rank::Stamps;
-use policy::rank::gittins::{Cost, Indices, Kind, Learner, Memory, Past, Table};
+use policy::rank::gittins::{
+    Cost, Indices, Kind, Learner, Memory, Options, Past, TENANTS, Table, size_class,
+};
 use std::sync::Arc;
 
 /// The least share that is watched.
@@ -37,6 +46,19 @@ const BYTES_OF_A_KEY: u64 = 32;
 const PAGES_FOR_LESSONS: usize = 64;
 /// Keys that may be watched in any case: of fewer too little is learnt.
 const WATCHED_MIN: u64 = 4_000;
+/// Watched requests a second from which on fewer keys are watched, and how few at least.
+const PACE_MAX: f64 = 10_000.0;
+const PACED_MIN: usize = 100;
+/// Time over which the pace is measured.
+const PACE_OVER: Micros = Micros::from_millis(250);
+/// Time between two looks at least, for each tenant that has a table.
+const LOOKS_APART: Micros = Micros::from_millis(50);
+/// Memory that tables and counts may take: so much in any case, or this part of the limit.
+const DETAIL_MIN: u64 = 256 << 10;
+const DETAIL_PART: u64 = 333;
+/// Bytes that they take of a tenant in all detail, and without the fast rate.
+const DETAIL_ALL: u64 = 200 << 10;
+const DETAIL_SLOW: u64 = 120 << 10;
 
 /// What was learnt from watched keys.
 #[derive(Debug)]
@@ -45,13 +67,61 @@ pub(crate) struct Watching {
     pub(crate) indices: Arc<Indices>,
     /// Charged for all of it.
     bytes: u64,
+    /// When it was last looked.
+    looked: Micros,
+    pace: Pace,
+}
+
+/// How many watched requests there are a second.
+#[derive(Debug)]
+struct Pace {
+    since: Micros,
+    requests: usize,
+    /// Keys that may be watched at this pace.
+    keys_max: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { since: Micros(0), requests: 0, keys_max: usize::MAX }
+    }
+}
+
+impl Pace {
+    /// Counts so many more requests to so many watched keys until now.
+    fn note(&mut self, requests: usize, watched: usize, now: Micros) {
+        self.requests += requests;
+        let time = now.saturating_sub(self.since);
+        if time < PACE_OVER {
+            return;
+        }
+        let pace = self.requests as f64 / time.as_f64() * 1e6;
+        (self.since, self.requests) = (now, 0);
+        if pace > PACE_MAX {
+            // All in proportion, but a few at a time: keys differ.
+            let share = (PACE_MAX / pace).max(0.25);
+            self.keys_max = ((watched as f64 * share) as usize).max(PACED_MIN);
+        } else if pace < PACE_MAX / 4.0 && self.keys_max < usize::MAX {
+            self.keys_max = self.keys_max.saturating_mul(2);
+        }
+    }
+}
+
+/// How much is learnt of tenants, so many of them, in a cache of such a limit.
+fn options(limit: u64, tenants: usize) -> Options {
+    let most = match limit {
+        0 => u64::MAX,
+        limit => DETAIL_MIN.max(limit / DETAIL_PART),
+    };
+    let each = most / tenants.clamp(1, TENANTS) as u64;
+    Options { parts: each >= DETAIL_SLOW, fast: each >= DETAIL_ALL, ..Options::default() }
 }
 
 impl Watching {
     pub(crate) fn new(tenants: usize) -> Self {
-        let indices = Arc::new(Indices::new(Table::default(), &[1], &[]));
+        let indices = Arc::new(Indices::new(Table::default(), &[1], 0.0, &[]));
         let learner = Learner::new(tenants).watching(Filter::with_rate(SHARE_MIN));
-        Self { learner, indices, bytes: 0 }
+        Self { learner, indices, bytes: 0, looked: Micros(0), pace: Pace::default() }
     }
 
     pub(crate) fn indices(&self) -> Arc<Indices> {
@@ -71,23 +141,28 @@ impl Watching {
     /// Takes in what happened to watched keys of one shard.
     fn take(&mut self, watched: &[Watched]) {
         for seen in watched {
-            let kind = match seen.what {
-                What::Seen(Sighting::Hit) => Kind::Read,
-                What::Seen(Sighting::Miss) => Kind::Missed,
-                What::Seen(Sighting::Write) => Kind::Write,
-                What::Seen(Sighting::Delete) => Kind::Gone,
+            let (sighting, size) = match seen.what {
+                What::Seen(sighting, size) => (sighting, size),
                 What::Fetched(class) => {
                     self.learner.fetched(seen.key, class);
                     continue;
                 }
             };
-            self.learner.access(seen.tenant, seen.key, kind, seen.tick);
+            let kind = match sighting {
+                Sighting::Hit => Kind::Read,
+                Sighting::Miss => Kind::Missed,
+                Sighting::Write => Kind::Write,
+                Sighting::Delete => Kind::Gone,
+            };
+            let of_size = size_class(size as f32, self.indices.mean_size());
+            self.learner.access(seen.tenant, seen.key, kind, seen.tick, of_size);
         }
     }
 
     /// Watches fewer keys where they are too many, or take more bytes; whether it does.
     fn narrow(&mut self, bytes_max: u64) -> bool {
-        self.learner.set_keys_max((bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN) as usize);
+        let by_memory = (bytes_max / BYTES_OF_A_KEY).max(WATCHED_MIN) as usize;
+        self.learner.set_keys_max(by_memory.min(self.pace.keys_max));
         self.learner.narrow()
     }
 }
@@ -162,7 +237,7 @@ impl Store {
     pub(crate) fn watch(&self, now: Now) {
         let mut admin = lock(&self.admin);
         let Admin { watching: Some(watching), accounts, prices, .. } = &mut *admin else { return };
-        let mut tick = 0;
+        let (mut tick, mut requests) = (0, 0);
         watching.learner.set_tenants(accounts.len());
         for shard in &self.shards {
             let watched = {
@@ -170,39 +245,51 @@ impl Store {
                 tick = tick.max(shard.tick);
                 shard.tap.drain_watched()
             };
+            requests += watched.len();
             watching.take(&watched);
         }
+        watching.pace.note(requests, watching.learner.watched(), now.micros);
         let part = self.memory.limit() / PART;
         let narrower = watching.narrow(part);
-        let is_due = watching.learner.is_due(tick, 1);
+        let since = now.micros.saturating_sub(watching.looked);
+        let apart = Micros(LOOKS_APART.0 * accounts.len().min(TENANTS) as u64);
+        // Where no clock runs, time says nothing.
+        let is_time = since >= apart || since == Micros(0);
+        let is_due = is_time && watching.learner.is_due(tick, 1);
         if !narrower && !is_due {
             return;
         }
         // Of many tenants it takes a while to ask each, so that is asked last.
-        let items = if is_due { self.items_by_shard(accounts.len()) } else { vec![] };
-        let by_shard = items.iter().sum();
+        let (items, evicted) =
+            if is_due { self.items_by_shard(accounts.len()) } else { (vec![], 0) };
+        let by_shard: usize = items.iter().sum();
         if by_shard > 0 {
-            let table = watching.learner.learn(tick, by_shard);
+            watching.looked = now.micros;
+            watching.learner.set_options(options(self.memory.limit(), accounts.len()));
+            let table = watching.learner.learn(tick, by_shard, evicted);
             let costs = costs(&watching.learner, accounts, prices);
-            watching.indices = Arc::new(Indices::new(table, &items, &costs));
+            let used: u64 = accounts.iter().map(|account| account.used()).sum();
+            let mean_size = used as f32 / (by_shard * self.shards.len()) as f32;
+            watching.indices = Arc::new(Indices::new(table, &items, mean_size, &costs));
             self.size_pasts(part / self.shards.len() as u64, now);
         }
         self.charge_watching(&mut admin, now);
         self.publish(&mut admin);
     }
 
-    /// Items of each tenant in a shard, in the mean.
-    pub(crate) fn items_by_shard(&self, tenants: usize) -> Vec<usize> {
-        let mut items = vec![0; tenants];
+    /// Items of each tenant in a shard and evictions so far, in the mean.
+    pub(crate) fn items_by_shard(&self, tenants: usize) -> (Vec<usize>, u64) {
+        let (mut items, mut evicted) = (vec![0; tenants], 0);
         for shard in &self.shards {
             for (items, tenant) in items.iter_mut().zip(&shard.write_drained().tenants) {
                 *items += tenant.table.len();
+                evicted += tenant.counters.evicted;
             }
         }
         for items in &mut items {
             *items /= self.shards.len();
         }
-        items
+        (items, evicted / self.shards.len() as u64)
     }
 
     /// Charges what watching takes now.
@@ -258,5 +345,38 @@ impl Store {
             let pasts = shard.write_drained().pasts.take();
             self.memory.give(pasts.map_or(0, |pasts| pasts.bytes));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_requests_fewer_keys_are_watched() {
+        let (mut pace, mut now) = (Pace::default(), Micros(1_000_000));
+        let mut second = |pace: &mut Pace, requests: usize, watched: usize| {
+            now += Micros(1_000_000);
+            pace.note(requests, watched, now);
+            pace.keys_max
+        };
+        assert_eq!(second(&mut pace, 5_000, 12_000), usize::MAX);
+        assert_eq!(second(&mut pace, 20_000, 12_000), 6_000, "at twice the pace a half");
+        assert_eq!(second(&mut pace, 1_000_000, 6_000), 1_500, "a quarter at most at a time");
+        assert_eq!(second(&mut pace, 1_000_000, 300), PACED_MIN);
+        assert_eq!(second(&mut pace, 5_000, 100), PACED_MIN);
+        assert_eq!(second(&mut pace, 1_000, 100), 2 * PACED_MIN);
+    }
+
+    #[test]
+    fn small_caches_of_many_tenants_learn_less() {
+        let detail = |limit: u64, tenants: usize| {
+            let Options { parts, fast, .. } = options(limit << 20, tenants);
+            (parts, fast)
+        };
+        assert_eq!(detail(0, 50), (true, true));
+        assert_eq!([1, 2, 3].map(|tenants| detail(32, tenants).0), [true, true, false]);
+        assert_eq!((detail(32, 1), detail(32, 2)), ((true, true), (true, false)));
+        assert_eq!((detail(1_000, 8), detail(1_000, 32)), ((true, true), (false, false)));
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub enum Decision {
     /// Nothing is known of any pool yet.
     Learning,
-    /// The plan promised too little.
+    /// The plan promised too little, or another policy was not shown to be better for long enough.
     Kept,
     /// The last decision is too young.
     Cooling,

@@ -71,7 +71,16 @@ pub(crate) const STORE: Floors = &[
     (
         6,
         "store",
-        &["lib.rs", "store.rs", "view.rs", "known_keys.rs", "dump.rs", "restore.rs", "loose.rs"],
+        &[
+            "lib.rs",
+            "store.rs",
+            "admission.rs",
+            "view.rs",
+            "known_keys.rs",
+            "dump.rs",
+            "restore.rs",
+            "loose.rs",
+        ],
     ),
     (5, "shard", &["shard.rs", "read.rs", "edit.rs"]),
     (

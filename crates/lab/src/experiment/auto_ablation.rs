@@ -18,7 +18,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const WHOLE: &str = "whole";
 
-const PARTS: [(&str, &str); 12] = [
+const PARTS: [(&str, &str); 17] = [
     (WHOLE, "gittins"),
     ("residents watched only", "gittins:watch=0"),
     ("a fiftieth watched", "gittins:watch=0.02"),
@@ -31,6 +31,11 @@ const PARTS: [(&str, &str); 12] = [
     ("half the memory", "gittins:memory=0.5"),
     ("32 candidates", "gittins:k=32"),
     ("16 candidates", "gittins:k=16"),
+    ("newcomers do not compete", "gittins:compete=0"),
+    ("octaves without parts", "gittins:parts=0"),
+    ("no profile", "gittins:profile=0"),
+    ("one rate", "gittins:fast=0"),
+    ("no recency at the start", "gittins:recency=0"),
 ];
 
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {

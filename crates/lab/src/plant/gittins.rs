@@ -3,14 +3,16 @@
 //!
 //! It is the policy of `policy::rank::gittins` with the store's bounds: candidates are drawn among
 //! the items of tenants that may lose one, half of them by their bytes, and the newest always; and
-//! what the waiting of a tenant counts is a factor of its price.
+//! what the waiting of a tenant counts is a factor of its price. A large newcomer competes with
+//! what is in its pool.
 
 use super::room::Candidate;
 use super::{Item, SimulatedPlant};
 use base::hash::mix;
-use base::{Filter, Prng, Tick};
-use policy::rank::gittins::{Kind, Learner, Memory, Past, Table};
+use base::{Filter, Prng, Size, Tick};
+use policy::rank::gittins::{Kind, LARGE, Learner, Lower, Memory, Past, Table, size_class};
 use std::collections::VecDeque;
+use tune::Evictor;
 
 /// The newest items, that are candidates of every eviction.
 const NEWEST: usize = 8;
@@ -30,6 +32,7 @@ pub(super) struct Watching {
     memory: Memory,
     /// Tenants and keys, the newest last.
     newest: VecDeque<(usize, u64)>,
+    evicted: u64,
 }
 
 /// A key of a tenant as a number.
@@ -44,20 +47,46 @@ impl Watching {
             table: Table::default(),
             memory: Memory::default(),
             newest: VecDeque::new(),
+            evicted: 0,
         }
     }
 
-    /// Something happened to a key, where there are so many residents.
-    pub(super) fn see(&mut self, at: usize, key: u64, kind: Kind, now: Tick, residents: usize) {
+    /// Something happened to a key of an item of such a size, where there are so many residents.
+    pub(super) fn see(
+        &mut self,
+        (at, key): (usize, u64),
+        kind: Kind,
+        now: Tick,
+        size_class: u8,
+        residents: usize,
+    ) {
         let name = name(at, key);
         if self.learner.filter().keeps(name) {
-            self.learner.access(at as u16, name, kind, now.0);
+            self.learner.access(at as u16, name, kind, now.0, size_class);
             self.learner.narrow();
         }
         if self.learner.is_due(now.0, residents) {
-            self.table = self.learner.learn(now.0, residents);
+            self.table = self.learner.learn(now.0, residents, self.evicted);
             self.memory.resize(residents);
         }
+    }
+
+    /// The past that a key which is not here would have if it came in by a read or a write.
+    fn past_of(&mut self, at: usize, key: u64, is_read: bool, now: Tick) -> Past {
+        let name = name(at, key);
+        let Some(mut past) = self.memory.take(name) else { return Past::new(now.0) };
+        self.memory.insert(name, past);
+        if is_read {
+            past.hit(now.0);
+        }
+        past
+    }
+
+    /// An item is not let in, and is remembered as if it had been here.
+    fn refuse(&mut self, at: usize, key: u64, past: Past) {
+        let name = name(at, key);
+        self.memory.take(name);
+        self.memory.insert(name, past);
     }
 
     /// An item is new here, or comes back by a read or a write.
@@ -75,19 +104,54 @@ impl Watching {
 
     /// An item was evicted.
     pub(super) fn leaves(&mut self, at: usize, item: &Item) {
+        self.evicted += 1;
         self.memory.insert(name(at, item.key), item.past);
     }
 
     /// What the bytes of an item earn for their time, where its waiting counts so much.
     pub(super) fn rank(&self, at: usize, item: &Item, price: f64, now: Tick) -> f32 {
         let age = now.since(item.last).min(u64::from(u32::MAX)) as u32;
-        let class = item.past.class(item.last.0 as u32);
+        let class = item.past.class(item.last.0 as u32, item.size_class);
         let price = price * item.penalty.as_f64().max(1.0);
         price as f32 * self.table.index(at as u16, class, age) / item.size.max(1) as f32
     }
 }
 
 impl SimulatedPlant {
+    /// The class of a size by the mean one.
+    pub(super) fn size_class(&self, size: Size) -> u8 {
+        let items: usize = self.members.iter().map(|member| member.places.len()).sum();
+        let own = size.as_f32();
+        size_class(own, if items == 0 { own } else { self.used.as_f64() as f32 / items as f32 })
+    }
+
+    /// Whether a new item is worth more than those of its pool that would leave for it.
+    pub(super) fn enters(&mut self, at: usize, item: &Item, pool: usize, is_read: bool) -> bool {
+        let evictor = self.pools[pool].step.evictor;
+        let (held, size) = (self.used.0, u64::from(item.size));
+        let need = (held + size).saturating_sub(self.limit.0);
+        let items: usize = self.members.iter().map(|member| member.places.len()).sum();
+        let is_large = size as f64 * items as f64 >= LARGE as f64 * held as f64;
+        let is_poor = self.members[at].used < self.members[at].bounds.min;
+        if evictor != Evictor::gittins(evictor.k) || need == 0 || !is_large || is_poor {
+            return true;
+        }
+        let price = self.prices.get(at).copied().unwrap_or(1.0);
+        let Some(watching) = &mut self.watching else { return true };
+        let past = watching.past_of(at, item.key, is_read, self.tick);
+        let own = watching.rank(at, &Item { past, ..*item }, price, self.tick);
+        let mut lower = Lower::than(own);
+        for _ in 0..evictor.k {
+            let Some(candidate) = self.draw(pool, at) else { break };
+            lower.draw(candidate.rank, candidate.size.into());
+        }
+        let enters = lower.yields(need, held);
+        if let Some(watching) = self.watching.as_mut().filter(|_| !enters) {
+            watching.refuse(at, item.key, past);
+        }
+        enters
+    }
+
     /// The candidate of a pool that is worth least, of `k` for a write of `asker`.
     pub(super) fn lowest_of(&mut self, pool: usize, asker: usize, k: usize) -> Option<Candidate> {
         let items: usize = self.members.iter().map(|member| member.places.len()).sum();

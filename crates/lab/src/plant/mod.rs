@@ -41,7 +41,7 @@ pub struct SimulatedPlant {
     pools: Vec<Pool>,
     penalty_table: PenaltyTable,
     disk: Disk,
-    /// While a pool's rank learns.
+    /// Once a pool's rank learns.
     watching: Option<Box<Watching>>,
     /// What tenants are promised.
     goals: Vec<Goal>,
@@ -109,6 +109,8 @@ struct Item {
     expires: Micros,
     penalty: Micros,
     past: Past,
+    /// By the mean when it was written first.
+    size_class: u8,
 }
 
 #[derive(Debug)]
@@ -217,6 +219,7 @@ impl SimulatedPlant {
 
     /// Shows a request to whoever learns of them.
     fn watch(&mut self, at: usize, access: &Access) {
+        let size_class = self.size_class(access.size);
         let Some(watching) = &mut self.watching else { return };
         let kind = match access.op {
             Op::Get => Kind::Read,
@@ -224,7 +227,7 @@ impl SimulatedPlant {
             Op::Delete => Kind::Gone,
         };
         let residents = self.members.iter().map(|member| member.places.len()).sum();
-        watching.see(at, access.key, kind, self.tick, residents);
+        watching.see((at, access.key), kind, self.tick, size_class, residents);
     }
 
     /// Counts a miss for its tenant and the class in which its fill is measured.
@@ -302,7 +305,7 @@ impl SimulatedPlant {
 
     fn write(&mut self, at: usize, access: &Access, done: Micros, class: u8) {
         // A value that replaces another goes on with its past.
-        let known = self.members[at].item(access.key).map(|item| item.past);
+        let known = self.members[at].item(access.key).map(|item| (item.past, item.size_class));
         if known.is_some() {
             self.remove(at, access.key);
         }
@@ -312,22 +315,15 @@ impl SimulatedPlant {
         self.tap(access, Sighting::Write, done, class);
         let size = Bytes(u64::from(access.size));
         let most = self.members[at].bounds.max.map_or(self.limit, |max| max.min(self.limit));
-        if size > most || !self.make_room(at, class, size) {
-            return;
-        }
         let expires = match access.ttl {
             Micros(0) => Micros(u64::MAX),
             ttl => later(done, ttl),
         };
-        let past = match (known, &mut self.watching) {
-            (Some(past), _) => past,
-            (None, Some(watching)) => {
-                watching.enters(at, access.key, access.op == Op::Get, self.tick)
-            }
-            (None, None) => Past::new(self.tick.0),
-        };
-        let item = Item {
+        let new = || (Past::new(self.tick.0), self.size_class(access.size));
+        let (past, size_class) = known.unwrap_or_else(new);
+        let mut item = Item {
             past,
+            size_class,
             key: access.key,
             size: access.size.as_u32(),
             hits: 0,
@@ -336,6 +332,15 @@ impl SimulatedPlant {
             expires,
             penalty: access.penalty,
         };
+        let is_read = access.op == Op::Get;
+        let pool = self.members[at].pools[usize::from(class)];
+        let enters = size <= most && (known.is_some() || self.enters(at, &item, pool, is_read));
+        if !enters || !self.make_room(at, class, size) {
+            return;
+        }
+        if let (None, Some(watching)) = (known, &mut self.watching) {
+            item.past = watching.enters(at, access.key, is_read, self.tick);
+        }
         self.put(at, class, item);
     }
 

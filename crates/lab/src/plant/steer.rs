@@ -55,9 +55,8 @@ impl Plant for SimulatedPlant {
         let learns = |pool: &PoolStep| pool.evictor == Evictor::gittins(pool.evictor.k);
         if step.pools.iter().any(learns) {
             let tenants = self.members.len();
+            // What was learnt is kept while another policy is in force, which may give way again.
             self.watching.get_or_insert_with(|| Box::new(Watching::new(tenants)));
-        } else {
-            self.watching = None;
         }
         for (member, tenant) in self.members.iter_mut().zip(0..) {
             for ((home_of, bucket), class) in member.pools.iter_mut().zip(&member.buckets).zip(0..)

@@ -11,7 +11,7 @@ pub(crate) use steered::Steered;
 
 use base::{Access, Bytes, Micros, Op, TenantId};
 use policy::{Evictor, Outcome, Stats};
-use store::{Bounds, Config, Now, Scope, Store, charge};
+use store::{Bounds, Config, Key, Now, Scope, Store, charge};
 
 /// Accesses between two sweeps.
 const SWEEP_EVERY: u64 = 512;
@@ -73,6 +73,8 @@ impl Product {
         }
         let bytes = access.key.to_ne_bytes();
         let key = self.store.key(access.tenant, 0, &bytes);
+        // As a plain SET is.
+        let offered = Key { may_be_declined: true, ..key };
         if access.op == Op::Delete {
             self.store.delete(&key, now);
             return Outcome::Done;
@@ -99,9 +101,9 @@ impl Product {
         }
         let (value, penalty) = (&self.bytes[..len], access.penalty);
         let written = if is_get && penalty > Micros(0) {
-            self.store.set_priced(&key, value, expires, penalty, now)
+            self.store.set_priced(&offered, value, expires, penalty, now)
         } else {
-            self.store.set(&key, value, expires, now)
+            self.store.set(&offered, value, expires, now)
         };
         self.stats.refusals += u64::from(written.is_err());
         if is_get { Outcome::Miss } else { Outcome::Done }

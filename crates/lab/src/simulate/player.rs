@@ -65,6 +65,8 @@ mod tests {
     const MAXMEMORY: Bytes = Bytes(6 << 20);
     /// Misses that the store may have more than the simulator with as many bytes of objects.
     const MORE: f64 = 0.02;
+    /// The same under `gittins`: the simulator declines values of any size, the store large ones.
+    const MORE_DECLINING: f64 = 0.04;
 
     fn misses(feed: &Feed, mut player: Player) -> (f64, usize) {
         let play = |chunk: &Chunk| {
@@ -95,7 +97,8 @@ mod tests {
                 let cache = Cache::new(&choice, room, 1);
                 let (simulated, of) = misses(&feed, Player::Simulated(Box::new(cache)));
                 println!("{name}: {live:.4} of {items} live, {simulated:.4} of {of} simulated");
-                assert!(live < simulated + MORE, "{name}, {trace}: {live:.4} {simulated:.4}");
+                let more = if name == "gittins" { MORE_DECLINING } else { MORE };
+                assert!(live < simulated + more, "{name}, {trace}: {live:.4} {simulated:.4}");
             }
         }
     }

@@ -198,7 +198,7 @@ impl Policy for Lirs {
         }
     }
 
-    fn takes(&mut self, _: &Access) -> bool {
+    fn takes(&mut self, _: &Access, _: Tick) -> bool {
         !self.passes_by
     }
 

@@ -102,7 +102,7 @@ impl GreedyDual {
 }
 
 impl Policy for GreedyDual {
-    fn takes(&mut self, incoming: &Access) -> bool {
+    fn takes(&mut self, incoming: &Access, _: Tick) -> bool {
         let priority = self.level + (self.worth)(incoming);
         let takes = !self.competes || self.yields(incoming.size, priority);
         if !takes {

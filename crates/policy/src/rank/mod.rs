@@ -127,6 +127,11 @@ pub trait Rank: Debug + Send + Sync {
         self.learns().is_some()
     }
 
+    /// The size from which a newcomer competes with what would leave for it; none where all enter.
+    fn competes_from(&self) -> Option<f32> {
+        None
+    }
+
     /// Whether it goes by what a miss costs: then fetches are timed.
     fn is_priced(&self) -> bool {
         false

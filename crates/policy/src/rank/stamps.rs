@@ -2,21 +2,20 @@
 //! step.
 //!
 //! A store keeps them in the item's header. Ticks count accesses: `last` one by one, `born` in
-//! steps of 1024. Both wrap, and whoever keeps them refreshes them long before they would be read
+//! steps of 512. Both wrap, and whoever keeps them refreshes them long before they would be read
 //! wrongly. Hits that no longer fit are halved together with the time that they took. `class` has
 //! two: five bits for what a fetch of the key took, one more than the class, and three for the age
 //! at the last hit, or the mean interval, which a rank that learns goes by. So it is zero of no
 //! item, and a list of [tags](super::Tag) needs nothing else to say where there is none.
 
 use super::Meta;
+use super::gittins::{BORN_STEP, interval_class};
 use base::penalty;
 
 const PENALTY: u8 = (1 << Stamps::PENALTY_BITS) - 1;
 
 const _: () = assert!(penalty::CLASSES < PENALTY, "one more than any class has its bits");
 
-/// One step of `born`, in accesses, as a power of two.
-pub(super) const BORN_STEP: u32 = 10;
 /// Beyond this age `last` is moved on: half of what it can tell apart.
 const AGE_MAX: u32 = 1 << 31;
 /// The same for `born`, in its steps: a quarter, for a refresh may come so much later.
@@ -153,6 +152,15 @@ impl Stamps {
         }
     }
 
+    /// The octave of [`Stamps::interval`], without dividing; none before there was a hit.
+    #[inline]
+    pub const fn interval_octave(self) -> Option<u32> {
+        match interval_class(self.in_use(), self.hits) {
+            0 => None,
+            class => Some(class as u32 - 1),
+        }
+    }
+
     /// Accesses since it was made, to a step: as if it was made when that began.
     #[inline]
     pub const fn life(self, tick: u64) -> u32 {
@@ -180,8 +188,11 @@ impl Stamps {
             self.last = (tick as u32).wrapping_sub(AGE_MAX);
         }
         let step = (tick >> BORN_STEP) as u16;
-        if step.wrapping_sub(self.born) > LIFE_MAX {
-            self.born = step.wrapping_sub(LIFE_MAX);
+        let life = step.wrapping_sub(self.born);
+        if life > LIFE_MAX {
+            // With its hits, of which one at least is left, so that their interval stays.
+            self.born = step.wrapping_sub(if self.hits > 1 { life / 2 } else { LIFE_MAX });
+            self.hits = self.hits.div_ceil(2);
         }
     }
 }
@@ -211,6 +222,7 @@ mod tests {
             stamps.hit((1 << 33) + u64::from(at) * 1_000);
             let interval = stamps.interval();
             assert!(at < 20 || (900..1_100).contains(&interval), "{at}: {interval}");
+            assert_eq!(stamps.interval_octave(), Some((interval | 1).ilog2()));
         }
         assert!(stamps.hits >= 128 && stamps.penalty_class() == 3);
     }

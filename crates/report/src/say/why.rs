@@ -67,6 +67,15 @@ pub fn why(report: &Report, tenant: &Tenant) -> Vec<String> {
         let (means, cure) = meaning(cause);
         lines.push(format!("  {:>11}  {means}: {cure}", points(share)));
     }
+    let declined = tenant.counters.not_admitted;
+    if declined > 0 {
+        let first = format!(
+            "{} of its writes of large values were not admitted: what would have been evicted for \
+             them was worth more.",
+            count(declined)
+        );
+        lines.extend(wrap(&first, COLUMNS, 0));
+    }
     if let Some(shift) = &tenant.shift {
         let server = &report.server;
         let when = clock(shift.unix_s, server.now_unix_s, server.utc_offset_s);

@@ -288,6 +288,7 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     let sweeping_ms = load(&shared.stats.expire_us) / 1_000;
     out.add("expire_cycle_cpu_milliseconds", sweeping_ms);
     out.add("evicted_keys", totals.store.evicted);
+    out.add("not_admitted", totals.store.not_admitted);
     out.add("evicted_clients", 0);
     let pauses = shared.store.pauses();
     let us = |nanos: u64| format!("{:.1}", nanos as f64 / 1e3);

@@ -209,8 +209,10 @@ fn options<'a>(call: &Call<'a>, first: usize, is_set: bool) -> Result<Options<'a
 
 fn set(call: &mut Call<'_>) -> Done {
     let (key, value) = (call.key_at(1), call.arg(2));
+    // Who asks for nothing else need not have it kept.
+    let offered = Key { may_be_declined: true, ..key };
     if call.args.len() == 3 {
-        call.shared.store.set(&key, value, None, call.now)?;
+        call.shared.store.set(&offered, value, None, call.now)?;
         call.event(notify::STRING, "set", call.arg(1));
         return call.ok();
     }
@@ -223,8 +225,10 @@ fn set(call: &mut Call<'_>) -> Done {
     let plain = !options.if_absent && !options.if_present && !options.keep_ttl && !options.get;
     if plain && expires.is_none_or(|at| at > now_ms) {
         match options.cost {
-            Some(cost) => call.shared.store.set_with_hint(&key, value, expires, cost, call.now)?,
-            None => call.shared.store.set(&key, value, expires, call.now)?,
+            Some(cost) => {
+                call.shared.store.set_with_hint(&offered, value, expires, cost, call.now)?;
+            }
+            None => call.shared.store.set(&offered, value, expires, call.now)?,
         }
         tell_set(call, call.arg(1), expires);
         return call.ok();

@@ -229,6 +229,8 @@ pub struct Settings {
     /// How pages are cut.
     pub slab: store::Slab,
     pub recipe: Recipe,
+    /// Whether large values compete with what would be evicted for them.
+    pub admission: bool,
     pub tenants: Vec<TenantConfig>,
     pub io_threads: usize,
     pub io_uring: IoUring,
@@ -313,6 +315,7 @@ impl Default for Settings {
             maxmemory_share: None,
             maxmemory_policy: Policy::Auto,
             maxmemory_samples: 5,
+            admission: true,
             slab: store::Slab::default(),
             recipe: recipe::parse("auto").unwrap_or(*recipe::ALL[0]),
             tenants: vec![],

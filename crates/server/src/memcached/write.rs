@@ -124,9 +124,12 @@ impl Write<'_> {
             (change, Ok(written))
         };
         let store = &ask.shared.store;
+        // Who asks for no condition need not have it kept.
+        let is_plain = self.mode == Mode::Set && self.compare.is_none();
+        let offered = Key { may_be_declined: is_plain, ..*key };
         let written = match self.cost {
-            Some(cost) => store.update_with_hint(key, cost, ask.now, write),
-            None => store.update(key, ask.now, write),
+            Some(cost) => store.update_with_hint(&offered, cost, ask.now, write),
+            None => store.update(&offered, ask.now, write),
         };
         watch::fetch(ask, key, before);
         let written = written.and_then(|written| written).map_err(|error| {

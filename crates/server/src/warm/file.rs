@@ -19,7 +19,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// The version that this program writes, and the only thing it reads.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 

@@ -225,8 +225,8 @@ fn what_is_swept_ends_by_an_expiry() {
             }
         }
         store.sweep(at(ms), 1_000);
-        let admin = lock(&store.admin);
-        let table = admin.watching.as_ref().map(|watching| watching.learner.table());
+        let mut admin = lock(&store.admin);
+        let table = admin.watching.as_mut().map(|watching| watching.learner.table());
         table.unwrap().index(0, 0, 0)
     });
     // Of hits it would be one in some twenty requests.

@@ -1,5 +1,6 @@
 //! The store as a whole: against a model, under limits, among threads, beside the simulator.
 
+mod admission;
 mod bounds;
 mod classes;
 mod dump;

@@ -3,7 +3,7 @@
 use super::{Pilot, THRESHOLD_MAX};
 use crate::recipe::Pools;
 use crate::record::Decision;
-use crate::{Evictor, Plan, Snapshot};
+use crate::{Evictor, Plan, Recipe, Snapshot};
 use base::Bytes;
 
 /// Share of its memory that a pool loses in an epoch at most.
@@ -27,6 +27,11 @@ fn costs_nobody(snapshot: &Snapshot, plan: &Plan, in_force: &[(Bytes, Evictor)])
         if saved > 0.0 { gained += saved } else { lost -= saved }
     }
     gained > 0.0 && lost <= COST * gained
+}
+
+/// Whether a policy is the one to have, which waits for nothing where others need patience.
+fn returns_to(recipe: &Recipe, evictor: Evictor) -> bool {
+    recipe.patience_epochs > 0 && recipe.evictors[0] == evictor
 }
 
 impl Pilot {
@@ -71,12 +76,17 @@ impl Pilot {
         // Curves of parts of the traffic are too noisy to say who has no use for what.
         let is_harmless = !self.recipe.seen_in_parts && costs_nobody(snapshot, plan, &in_force);
         let asked = if is_harmless { threshold * HARMLESS } else { threshold };
-        if is_judged && gain < asked || plan.division() == in_force {
+        let (shown, kept): (Vec<_>, Vec<_>) =
+            plan.pools.iter().zip(&in_force).map(|(share, kept)| (share.evictor, kept.1)).unzip();
+        let (first, epochs) = (self.recipe.evictors[0], self.recipe.patience_epochs);
+        let is_enough = self.patience.is_enough(&shown, &kept, first, epochs);
+        if is_judged && gain < asked || plan.division() == in_force || !is_enough {
             self.threshold = (threshold * 0.9).max(self.recipe.gain_min);
             return (Decision::Kept, gain, threshold);
         }
         let cooling = u64::from(self.recipe.cooling_epochs);
-        if is_judged && self.decided > 0 && self.epoch - self.decided < cooling {
+        let returns = shown.iter().all(|evictor| returns_to(&self.recipe, *evictor));
+        if is_judged && !returns && self.decided > 0 && self.epoch - self.decided < cooling {
             return (Decision::Cooling, gain, threshold);
         }
         let moves: Vec<_> = plan
@@ -119,7 +129,9 @@ impl Pilot {
         let cooling = u64::from(self.recipe.cooling_epochs);
         let mut wants = vec![0.0; self.pools.len()];
         for ((pool, want), &(budget, evictor)) in self.pools.iter_mut().zip(&mut wants).zip(goal) {
-            let cooled = pool.switched == 0 || self.epoch - pool.switched >= cooling;
+            let cooled = returns_to(&self.recipe, evictor)
+                || pool.switched == 0
+                || self.epoch - pool.switched >= cooling;
             if pool.evictor != evictor && cooled {
                 pool.evictor = evictor;
                 pool.switched = self.epoch;

@@ -27,6 +27,7 @@
 mod decide;
 mod handover;
 mod measure;
+mod patience;
 mod pools;
 mod price;
 mod snapshot;
@@ -46,6 +47,7 @@ use crate::trust::Trust;
 use crate::watch::Watch;
 use crate::{Evictor, Part, Plan, Plant, PoolStep, Reading, Recipe, Step};
 use base::{Bytes, Causes, Filter, Micros, TenantId};
+use patience::Patience;
 pub use pools::class_name;
 use price::Prices;
 use std::collections::{HashMap, VecDeque};
@@ -87,6 +89,7 @@ pub struct Pilot {
     last_moves: Vec<f64>,
     decided: u64,
     trust: Trust,
+    patience: Patience,
     plan: Option<Plan>,
     history: VecDeque<Epoch>,
     samples: u64,
@@ -191,6 +194,7 @@ impl Pilot {
             last_moves: vec![],
             decided: 0,
             trust: Trust::default(),
+            patience: Patience::default(),
             plan: None,
             history: VecDeque::new(),
             samples: 0,

@@ -7,7 +7,7 @@
 //! ceilings say in the store whose items may leave.
 //!
 //! Miniature caches of this rank, of K-LRU and of LFU judge it by waiting; only where another is
-//! shown to be better does it take its place (`planner/guard.rs`).
+//! shown to be better for minutes in a row does it take its place (`planner/guard.rs`).
 
 use super::Recipe;
 use crate::Evictor;
@@ -19,7 +19,8 @@ pub(super) const RECIPE: Recipe = Recipe {
     evictors: &[Evictor::gittins(64), Evictor::klru_pool(5), Evictor::LFU],
     planner: "guard",
     gain_min: f64::NEG_INFINITY,
-    cooling_epochs: 30,
+    cooling_epochs: 0,
+    patience_epochs: 300,
     keep: 0.97,
     ..Recipe::COMMON
 };

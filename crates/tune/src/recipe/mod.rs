@@ -74,6 +74,9 @@ pub struct Recipe {
     pub seen_in_parts: bool,
     /// Epochs before a pool may change its policy again: it takes a turnover to show its effect.
     pub cooling_epochs: u32,
+    /// Epochs in a row that must show another policy than the first to be better before it takes
+    /// its place.
+    pub patience_epochs: u32,
     /// Weight of what the models saw until an epoch ago against what they saw since. Nearer to one
     /// the curves are smoother and later; at zero each epoch stands for itself.
     pub keep: f64,
@@ -121,6 +124,7 @@ impl Recipe {
         move_max: 0.125,
         seen_in_parts: false,
         cooling_epochs: 3,
+        patience_epochs: 0,
         keep: 0.85,
     };
 }

@@ -1,9 +1,18 @@
 //! What a key's past tells of its future: how long its hits lay apart, and how long ago the last.
 //!
 //! Three fields of a live item's [stamps](crate::rank::Stamps) suffice, here without the time of
-//! the last use: when it was made, in steps of 1 024 requests, and how often it was hit. The same
+//! the last use: when it was made, in steps of 512 requests, and how often it was hit. The same
 //! two are kept of a watched key and of one that was evicted, so that simulator, store and
 //! learner class a key alike.
+//!
+//! A class is the octave of the mean interval, and a part of it: of keys never hit their size by
+//! the mean one, of others the number of their hits, for a mean of many is to be trusted more.
+//!
+//! ```text
+//! part          0           1            2          3
+//! never hit     below 1/4   1/4 to 1     1 to 4     4 mean sizes and more
+//! hit           once        2 to 3       4 and more
+//! ```
 //!
 //! Ages fall into buckets, eight an octave. Counted from eight below, an age has its bucket in its
 //! first bits as a float: a processor finds those of several at once.
@@ -14,10 +23,14 @@
 //! bucket    0  1 …  7 │  8   9 …  15 │ 16  17 …  23 │ 24 …
 //! ```
 
-use crate::rank::stamps::BORN_STEP as STEP;
-
+/// One step of a birth, in requests, as a power of two.
+pub const BORN_STEP: u32 = 9;
 /// Interval classes: never hit, and the octaves of the mean interval between hits.
-pub const CLASSES: usize = 32;
+pub(super) const OCTAVES: usize = 32;
+/// Parts of an interval class.
+pub(super) const PARTS: usize = 4;
+/// Classes: part by part, the interval classes of each.
+pub const CLASSES: usize = PARTS * OCTAVES;
 /// Buckets of ages: all below 2^31 requests.
 pub const AGES: usize = 28 << FRACTION;
 
@@ -42,7 +55,25 @@ pub const fn interval_class(last_minus_born: u32, hits: u8) -> u8 {
     let octave = (time | 1).ilog2().saturating_sub(hits.ilog2());
     let below = octave > 0 && time >> octave < hits;
     let class = 1 + octave - below as u32;
-    if class < CLASSES as u32 { class as u8 } else { CLASSES as u8 - 1 }
+    if class < OCTAVES as u32 { class as u8 } else { OCTAVES as u8 - 1 }
+}
+
+/// The size of an item by the mean one: below a quarter, below it, below four times as much, more.
+#[inline]
+pub fn size_class(size: f32, mean: f32) -> u8 {
+    u8::from(4.0 * size >= mean) + u8::from(size >= mean) + u8::from(size >= 4.0 * mean)
+}
+
+/// The class of an item of an interval class, hit so often, of such a size.
+#[inline]
+pub const fn class_of(octave: u8, hits: u8, size_class: u8) -> u8 {
+    let part = if hits == 0 { size_class } else { (if hits < 4 { hits } else { 4 }).ilog2() as u8 };
+    octave + part % PARTS as u8 * OCTAVES as u8
+}
+
+/// The interval class of a class.
+pub(super) const fn octave_of(class: usize) -> usize {
+    class % OCTAVES
 }
 
 /// The bucket of an age in requests.
@@ -70,7 +101,7 @@ pub(super) const fn age_of(bucket: usize) -> u32 {
 /// When a key was first used, to a step, and how often it was hit since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// In steps of 1 024 requests, wrapping.
+    /// In steps of 512 requests, wrapping.
     pub born: u16,
     /// Halved before they no longer fit.
     pub hits: u8,
@@ -80,14 +111,14 @@ impl Past {
     /// That of a key used for the first time.
     #[inline]
     pub const fn new(now: u64) -> Self {
-        Self { born: (now >> STEP) as u16, hits: 0 }
+        Self { born: (now >> BORN_STEP) as u16, hits: 0 }
     }
 
     /// Hit now. Where the hits no longer fit, both they and their time are halved: the mean
     /// interval stays, and what is new weighs more.
     #[inline]
     pub const fn hit(&mut self, now: u64) {
-        let step = (now >> STEP) as u16;
+        let step = (now >> BORN_STEP) as u16;
         let life = step.wrapping_sub(self.born);
         self.hits = self.hits.saturating_add(1);
         if self.hits == u8::MAX || life > LIFE_MAX {
@@ -96,11 +127,17 @@ impl Past {
         }
     }
 
-    /// The class of a key that was last used then.
+    /// The interval class of a key that was last used then.
     #[inline]
-    pub const fn class(self, last: u32) -> u8 {
-        let steps = ((last >> STEP) as u16).wrapping_sub(self.born);
-        interval_class((steps as u32) << STEP, self.hits)
+    pub const fn octave(self, last: u32) -> u8 {
+        let steps = ((last >> BORN_STEP) as u16).wrapping_sub(self.born);
+        interval_class((steps as u32) << BORN_STEP, self.hits)
+    }
+
+    /// The class of a key of such a size that was last used then.
+    #[inline]
+    pub const fn class(self, last: u32, size_class: u8) -> u8 {
+        class_of(self.octave(last), self.hits, size_class)
     }
 }
 
@@ -118,6 +155,15 @@ mod tests {
             }
         }
         assert_eq!(interval_class(1_000, 0), 0);
+    }
+
+    #[test]
+    fn a_class_is_an_octave_and_a_part_of_it() {
+        let sizes = [10.0, 24.9, 25.0, 99.0, 100.0, 399.0, 400.0, 1e9];
+        assert_eq!(sizes.map(|size| size_class(size, 100.0)), [0, 0, 1, 1, 2, 2, 3, 3]);
+        assert_eq!([0, 1, 2, 3].map(|size| class_of(0, 0, size)), [0, 32, 64, 96]);
+        assert_eq!([1, 2, 3, 4, 200].map(|hits| class_of(9, hits, 3)), [9, 41, 41, 73, 73]);
+        assert!(usize::from(class_of(31, 0, 3)) < CLASSES && octave_of(73) == 9);
     }
 
     /// Every age has its bucket, buckets are adjacent, and none is wider than its age by eight.
@@ -144,7 +190,7 @@ mod tests {
             let classes: Vec<u8> = (1..2_000)
                 .map(|hit| {
                     past.hit(hit * interval);
-                    past.class((hit * interval) as u32)
+                    past.octave((hit * interval) as u32)
                 })
                 .collect();
             let want = 1 + interval.ilog2() as u8;

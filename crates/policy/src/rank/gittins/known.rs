@@ -4,7 +4,7 @@
 //! other stopped. Of the counts only those that are not zero are kept.
 
 use super::class::{AGES, CLASSES, Past};
-use super::index::Lifetimes;
+use super::counts::Counts;
 use super::learner::{Learner, PENALTIES, Watched};
 use super::table::app;
 use base::Filter;
@@ -16,6 +16,7 @@ pub struct Known {
     /// The keys that are watched, as the threshold of a filter.
     threshold: u64,
     look_at: u64,
+    looked: u64,
     tenants: Vec<KnownTenant>,
     keys: Vec<KnownKey>,
 }
@@ -23,7 +24,7 @@ pub struct Known {
 /// What is known of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct KnownTenant {
-    /// Class, bucket of ages, and how many were hit, ended and were lost there.
+    /// Class, bucket of ages, and how many were hit there, ended, and passed it.
     lifetimes: Vec<(u8, u8, [f32; 3])>,
     /// Class of a fetch, that of the next, and how often it was that.
     fetches: Vec<(u8, u8, f32)>,
@@ -37,6 +38,7 @@ struct KnownKey {
     born: u16,
     hits: u8,
     tenant: u8,
+    size_class: u8,
     penalty: u8,
 }
 
@@ -46,15 +48,16 @@ impl Learner {
     /// All that was learnt.
     pub fn known(&self) -> Known {
         let tenant = |at: usize| {
-            let lifetimes = self.lived.get(at).into_iter().flat_map(|classes| {
-                let of = |(class, lived): (usize, &Lifetimes)| {
-                    let counts = move |age: usize, lived: &Lifetimes| {
-                        let counts = [lived.hits[age], lived.ends[age], lived.lost[age]];
-                        (class as u8, age as u8, counts)
+            let lifetimes = self.lived.get(at).into_iter().flat_map(|lived| {
+                let of = |(class, counts): (usize, Counts)| {
+                    let ages = 0..counts.hits.len();
+                    let at = |age: usize| {
+                        let ends = counts.ends.get(age).copied().unwrap_or_default();
+                        (class as u8, age as u8, [counts.hits[age], ends, counts.risk[age]])
                     };
-                    (0..AGES).map(|age| counts(age, lived)).collect::<Vec<_>>()
+                    ages.map(at).collect::<Vec<_>>()
                 };
-                classes.iter().enumerate().flat_map(of)
+                lived.known().flat_map(of)
             });
             let fetches = self.fetches.get(at).into_iter().flat_map(|fetches| {
                 let of = |(class, next): (usize, &[f32; PENALTIES])| {
@@ -69,8 +72,9 @@ impl Learner {
             }
         };
         let key = |(&key, known): (&u64, &Watched)| {
-            let Watched { last, past: Past { born, hits }, app: tenant, penalty, .. } = *known;
-            KnownKey { key, last, born, hits, tenant, penalty }
+            let Watched { last, past: Past { born, hits }, app: tenant, size_class, penalty, .. } =
+                *known;
+            KnownKey { key, last, born, hits, tenant, size_class, penalty }
         };
         let mut keys: Vec<_> = self.watched.iter().map(key).collect();
         // So that the same knowledge is the same bytes.
@@ -78,6 +82,7 @@ impl Learner {
         Known {
             threshold: self.filter.threshold(),
             look_at: self.look_at,
+            looked: self.looked,
             tenants: (0..self.lived.len()).map(tenant).collect(),
             keys,
         }
@@ -87,7 +92,8 @@ impl Learner {
     /// says here, if any: what was known of others is forgotten.
     pub fn recall(&mut self, known: &Known, number_of: impl Fn(u16) -> Option<u16>) {
         self.filter = Filter::below(known.threshold);
-        self.look_at = known.look_at;
+        (self.look_at, self.looked) = (known.look_at, known.looked);
+        self.recency.end();
         let app_of = |at: usize| {
             let number = number_of(u16::try_from(at).ok()?)?;
             Some(app(number).min(self.tenants - 1))
@@ -96,12 +102,8 @@ impl Learner {
         for (tenant, app) in known.tenants.iter().zip(&apps) {
             let Some(app) = *app else { continue };
             self.make_room(app);
-            for &(class, age, [hits, ends, lost]) in &tenant.lifetimes {
-                let (class, age) = (usize::from(class) % CLASSES, usize::from(age) % AGES);
-                let lived = &mut self.lived[app][class];
-                lived.hits[age] += hits;
-                lived.ends[age] += ends;
-                lived.lost[age] += lost;
+            for (class, lifetimes) in by_class(&tenant.lifetimes) {
+                self.lived[app].recall(class, &lifetimes);
             }
             for &(class, next, count) in &tenant.fetches {
                 let (class, next) = (usize::from(class) % PENALTIES, usize::from(next) % PENALTIES);
@@ -110,12 +112,29 @@ impl Learner {
         }
         for known in &known.keys {
             let Some(&Some(app)) = apps.get(usize::from(known.tenant)) else { continue };
-            let KnownKey { key, last, born, hits, penalty, .. } = *known;
+            let KnownKey { key, last, born, hits, size_class, penalty, .. } = *known;
             let past = Past { born, hits };
-            let watched = Watched { last, past, app: app as u8, penalty, missed: false };
+            let app = app as u8;
+            let watched = Watched { last, past, app, size_class, penalty, missed: false };
             self.watched.entry(key).or_insert(watched);
         }
     }
+}
+
+/// Counts of each class, which were written one class after the other.
+fn by_class(known: &[(u8, u8, [f32; 3])]) -> impl Iterator<Item = (usize, Counts)> {
+    known.chunk_by(|a, b| a.0 == b.0).map(|of_class| {
+        let len = of_class.iter().map(|&(_, age, _)| usize::from(age) % AGES + 1).max();
+        let [mut hits, mut ends, mut risk] = [0; 3].map(|_| vec![0.0; len.unwrap_or_default()]);
+        for &(_, age, [hit, end, passed]) in of_class {
+            let age = usize::from(age) % AGES;
+            (hits[age], ends[age], risk[age]) = (hit, end, passed);
+        }
+        if ends.iter().all(|ends| *ends == 0.0) {
+            ends = vec![];
+        }
+        (usize::from(of_class[0].0) % CLASSES, Counts { hits, risk, ends })
+    })
 }
 
 #[cfg(test)]
@@ -131,17 +150,18 @@ mod tests {
         let mut before = Learner::new(3);
         for now in 1..60_000u64 {
             let key = (now % 3, now / 3 % [100, 700, 5_000][now as usize % 3]);
-            before.access(key.0 as u16, mix(key.1 << 2 | key.0), Kind::Read, now);
+            before.access(key.0 as u16, mix(key.1 << 2 | key.0), Kind::Read, now, 1);
             before.fetched(mix(key.1 << 2 | key.0), 4);
         }
-        before.learn(60_000, 500);
+        before.learn(60_000, 500, 60_000);
         let known = before.known();
         let mut after = Learner::new(2);
         after.recall(&known, |number| [Some(1), Some(0), None][usize::from(number)]);
         assert!(after.watched() > 700 && after.watched() < before.watched());
         assert!(!after.is_due(60_001, 500));
-        let (old, new) = (before.learn(61_000, 500), after.learn(61_000, 500));
-        for (number, then, class, age) in [(1, 0, 9, 200), (0, 1, 12, 1_500)] {
+        // The second run counts its evictions from its own beginning.
+        let (old, new) = (before.learn(61_000, 500, 61_000), after.learn(61_000, 500, 1_000));
+        for (number, then, class, age) in [(1, 0, 64 + 9, 200), (0, 1, 64 + 12, 1_500)] {
             let off = new.index(number, class, age) / old.index(then, class, age);
             assert!((off - 1.0).abs() < 0.1, "{number} {class} {age}: {off}");
         }

@@ -1,34 +1,42 @@
-//! Learning: lifetimes of watched keys, whether they are in the cache or not.
+//! Learning: what becomes of watched keys, whether they are in the cache or not.
 //!
 //! A share of the keys, chosen by hash, is watched: all while they are few, then ever fewer, and
-//! more again when they are few. Of each the time of its last use is kept and
-//! its past, which tell its class. The next use ends that lifetime, by a hit or otherwise; those
-//! that still last are censored at their present age when the indices are computed. To learn from
-//! residents only and count an eviction as an end would be circular: what is evicted early would
-//! seem not to be hit late.
+//! more again when they are few. Of each the time of its last use is kept and its past and size,
+//! which tell its class. The next use ends that lifetime, by a hit or otherwise. At each look it is
+//! counted which ages each key passed since the look before. To learn from residents only and count
+//! an eviction as an end would be circular: what is evicted early would seem not to be hit late.
 //!
-//! A key that was idle for 64 times as many requests as there are residents is forgotten, and stays
-//! among those that reached that age.
+//! A key that was idle for 64 times as many requests as there are residents is forgotten.
 //!
-//! The indices are computed first after 256 requests, then whenever an eighth has been added to
-//! the requests seen, and every 2^20 requests at most, with what is over weighing 0.9. Nothing here
-//! knows where the requests come from.
+//! The indices are computed first after 256 requests, then whenever a twelfth has been added to the
+//! requests seen, and at least every 8 192 requests, or every quarter of as many as there are
+//! residents. Nothing here knows where the requests come from.
 
-use super::class::{CLASSES, Past, bucket};
-use super::index::{Hazards, Lifetimes, with_neighbours};
-use super::table::{Row, TENANTS, Table, app};
+use super::class::{AGES, FRACTION, Past};
+use super::counts::{Counts, Fate};
+use super::index::Hazards;
+use super::lived::{Lived, Pooled, RATES};
+use super::recency::Recency;
+use super::table::{Making, TENANTS, Table, app};
 use base::Filter;
 use base::hash::KeyMap;
 use base::penalty;
 
 /// Requests before the first look.
 const FIRST_LOOK: u64 = 1 << 8;
-/// Requests between two looks, at most.
-const LOOK_MAX: u64 = 1 << 20;
-/// Requests seen, by the requests to the next look.
-const LOOK_SHARE: u64 = 8;
-/// What the past weighs at each look.
-const DECAY: f32 = 0.9;
+/// Requests seen, by the requests to the next look, and how many those are at least.
+const LOOK_SHARE: u64 = 12;
+const LOOK_MIN: u64 = 32;
+/// How many they are at most, and by residents where there are many.
+const LOOK_MAX: u64 = 8_192;
+const LOOK_RESIDENTS: u64 = 4;
+/// Half-life of the slow rate, by the requests seen so far, and at most.
+const SLOW_SHARE: f64 = 0.8;
+const SLOW_MAX: f64 = 6.6e6;
+/// Half-life of the fast rate, in turnovers.
+const FAST: f64 = 6.0;
+/// Buckets of ages beyond those that any key reached.
+const BEYOND: usize = 2 << FRACTION;
 /// Requests by resident after which an idle key is forgotten.
 const PATIENCE: u64 = 64;
 
@@ -63,6 +71,8 @@ pub(super) struct Watched {
     pub(super) last: u32,
     pub(super) past: Past,
     pub(super) app: u8,
+    /// Its size by the mean one when it was met.
+    pub(super) size_class: u8,
     /// The class of its last fetch, 0 where none was timed.
     pub(super) penalty: u8,
     /// Whether it is about to be filled.
@@ -73,20 +83,52 @@ impl Watched {
     const fn age(self, now: u64) -> u32 {
         (now as u32).wrapping_sub(self.last)
     }
+
+    /// Its age at the last look; 0 where it was used since.
+    const fn seen(self, looked: u64) -> u32 {
+        let age = (looked as u32).wrapping_sub(self.last);
+        if age < u32::MAX / 2 { age } else { 0 }
+    }
 }
 
 /// How indices are computed: as described, or without a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each leaves out a part of its own")]
 pub struct Options {
     /// Whether what was never seen may be hit all the same.
     pub tail: bool,
     /// Whether an item may be given up at its best age.
     pub stops: bool,
+    /// Whether octaves have parts.
+    pub parts: bool,
+    /// Whether octaves learn from each other by age relative to the interval.
+    pub profile: bool,
+    /// Whether there is a fast rate beside the slow one.
+    pub fast: bool,
+    /// Whether what is young counts while nothing is known.
+    pub recency: bool,
+}
+
+impl Options {
+    /// Rates of forgetting.
+    pub(super) const fn rates(self) -> usize {
+        if self.fast { RATES } else { 1 }
+    }
+
+    /// The class that a key is counted in.
+    #[inline]
+    const fn class(self, known: &Watched) -> u8 {
+        if self.parts {
+            known.past.class(known.last, known.size_class)
+        } else {
+            known.past.octave(known.last)
+        }
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tail: true, stops: true }
+        Self { tail: true, stops: true, parts: true, profile: true, fast: true, recency: true }
     }
 }
 
@@ -100,12 +142,17 @@ pub struct Learner {
     least: Filter,
     /// Keys that may be watched in any case.
     keys_max: usize,
-    /// By tenant and class, as far as any was seen.
-    pub(super) lived: Vec<Box<[Lifetimes]>>,
+    /// By tenant, as far as any was seen.
+    pub(super) lived: Vec<Lived>,
     /// By tenant: after a fetch of a class, of which class the next of the same key was.
     pub(super) fetches: Vec<[[f32; PENALTIES]; PENALTIES]>,
     pub(super) tenants: usize,
     pub(super) look_at: u64,
+    /// When the last look was.
+    pub(super) looked: u64,
+    /// Evictions until the last look.
+    evicted: u64,
+    pub(super) recency: Recency,
 }
 
 impl Learner {
@@ -127,6 +174,9 @@ impl Learner {
             fetches: vec![],
             tenants,
             look_at: FIRST_LOOK,
+            looked: 0,
+            evicted: 0,
+            recency: Recency::default(),
         }
     }
 
@@ -134,6 +184,11 @@ impl Learner {
     #[must_use]
     pub fn watching(self, least: Filter) -> Self {
         Self { least, ..self }
+    }
+
+    /// Learns with other parts from now on.
+    pub const fn set_options(&mut self, options: Options) {
+        self.options = options;
     }
 
     /// Watches so many keys at most, and below the least share for that.
@@ -160,30 +215,34 @@ impl Learner {
     pub fn bytes(&self) -> usize {
         // A byte of the map beside each place.
         let place = size_of::<(u64, Watched)>() + 1;
-        let counts = self.lived.len() * CLASSES * size_of::<Lifetimes>();
+        let counts = self.lived.iter().map(Lived::bytes).sum::<usize>();
         let fetches = self.fetches.len() * PENALTIES * PENALTIES * size_of::<f32>();
         self.watched.capacity() * 8 / 7 * place + counts + fetches
     }
 
-    /// Something happened to a watched key, after so many requests.
+    /// Something happened to a watched key of such a size, after so many requests.
     #[inline]
-    pub fn access(&mut self, tenant: u16, key: u64, kind: Kind, now: u64) {
+    pub fn access(&mut self, tenant: u16, key: u64, kind: Kind, now: u64, size_class: u8) {
         let Some(known) = self.watched.get_mut(&key) else {
+            self.recency.see(kind != Kind::Gone);
             if kind != Kind::Gone {
-                self.meet(tenant, key, kind == Kind::Missed, now);
+                self.meet(tenant, key, kind == Kind::Missed, now, size_class);
             }
             return;
         };
         if std::mem::replace(&mut known.missed, kind == Kind::Missed) && kind == Kind::Write {
+            // Before it is filled nobody knows how large it is.
+            known.size_class = size_class;
             return;
         }
-        let lived = &mut self.lived[known.app as usize][known.past.class(known.last) as usize];
-        let age = bucket(known.age(now));
-        if matches!(kind, Kind::Read | Kind::Missed) {
-            lived.hits[age] += 1.0;
+        self.recency.see(false);
+        let class = self.options.class(known);
+        let lived = &mut self.lived[usize::from(known.app)];
+        let is_hit = matches!(kind, Kind::Read | Kind::Missed);
+        let fate = if is_hit { Fate::Hit } else { Fate::Ended };
+        lived.note(class, known.seen(self.looked), known.age(now), fate);
+        if is_hit {
             known.past.hit(now);
-        } else {
-            lived.ends[age] += 1.0;
         }
         known.last = now as u32;
         if kind == Kind::Gone {
@@ -191,18 +250,18 @@ impl Learner {
         }
     }
 
-    fn meet(&mut self, tenant: u16, key: u64, missed: bool, now: u64) {
+    fn meet(&mut self, tenant: u16, key: u64, missed: bool, now: u64, size_class: u8) {
         let app = app(tenant).min(self.tenants - 1);
         self.make_room(app);
         let (last, past) = (now as u32, Past::new(now));
-        let watched = Watched { last, past, app: app as u8, penalty: 0, missed };
+        let watched = Watched { last, past, app: app as u8, size_class, penalty: 0, missed };
         self.watched.insert(key, watched);
     }
 
     /// Counts of a tenant, as of those before it.
     pub(super) fn make_room(&mut self, app: usize) {
         while self.lived.len() <= app {
-            self.lived.push(vec![Lifetimes::NONE; CLASSES].into());
+            self.lived.push(Lived::default());
         }
     }
 
@@ -281,56 +340,67 @@ impl Learner {
         now >= self.look_at && residents > 0
     }
 
-    /// Computes the indices anew, for a cache with so many residents.
-    pub fn learn(&mut self, now: u64, residents: usize) -> Table {
-        self.look_at = now + (now / LOOK_SHARE).clamp(FIRST_LOOK / 4, LOOK_MAX);
-        for lived in self.lived.iter_mut().flatten() {
-            lived.forget(DECAY);
-        }
-        for fetches in self.fetches.iter_mut().flat_map(|of| of.iter_mut().flatten()) {
-            *fetches *= DECAY;
-        }
+    /// Computes the indices anew, for a cache with so many residents which evicted so many so far.
+    pub fn learn(&mut self, now: u64, residents: usize, evicted: u64) -> Table {
+        let most = LOOK_MAX.max(residents as u64 / LOOK_RESIDENTS);
+        self.look_at = now + (now / LOOK_SHARE).min(most).max(LOOK_MIN);
         let idle_max = (residents as u64 * PATIENCE).max(FIRST_LOOK);
-        let lived = &mut self.lived;
-        self.watched.retain(|_, known| {
-            let lived = &mut lived[known.app as usize][known.past.class(known.last) as usize];
+        let Self { options, watched, lived, looked, .. } = self;
+        watched.retain(|_, known| {
             let age = known.age(now);
-            let stays = u64::from(age) <= idle_max;
-            let censored = if stays { &mut lived.lasting } else { &mut lived.lost };
-            censored[bucket(age)] += 1.0;
-            stays
+            if age > 0 {
+                let class = options.class(known);
+                lived[usize::from(known.app)].note(class, known.seen(*looked), age, Fate::Lasts);
+            }
+            u64::from(age) <= idle_max
         });
         self.widen();
-        self.table()
+        let turnovers = evicted.saturating_sub(self.evicted) as f64 / residents.max(1) as f64;
+        let passed = now.saturating_sub(self.looked) as f64;
+        let half = |half: f64| 0.5f64.powf(half) as f32;
+        let slow = half(passed / (now as f64 * SLOW_SHARE).clamp(1.0, SLOW_MAX));
+        for lived in &mut self.lived {
+            lived.end_period(&[slow, half(turnovers / FAST)][..self.options.rates()]);
+        }
+        for fetches in self.fetches.iter_mut().flat_map(|of| of.iter_mut().flatten()) {
+            *fetches *= slow;
+        }
+        (self.looked, self.evicted) = (now, evicted);
+        self.tables(residents, turnovers)
     }
 
-    /// The indices of what is known.
-    pub fn table(&self) -> Table {
-        let sum = |classes: &[Lifetimes]| {
-            let mut all = Lifetimes::NONE;
-            for lived in classes {
-                all.add(lived, 1.0);
-            }
-            all
-        };
-        let apps: Vec<Lifetimes> = self.lived.iter().map(|classes| sum(classes)).collect();
-        let everything = Hazards::of_all(&sum(&apps), self.options.tail);
-        let indices = |hazards: &Hazards| {
-            let mut row = [0.0; _];
-            hazards.indices(self.options.stops, &mut row);
-            row
-        };
-        let mut rows: Vec<Row> = Vec::with_capacity((apps.len() + 1) * CLASSES);
-        for (classes, all) in self.lived.iter().zip(&apps) {
-            let tenant = everything.within(all);
-            let of_tenant = indices(&tenant);
-            rows.extend((0..CLASSES).map(|class| {
-                let own = with_neighbours(classes, class);
-                if own.is_empty() { of_tenant } else { indices(&tenant.within(&own)) }
-            }));
+    /// The indices of what is known, for a cache that has long been full.
+    pub fn table(&mut self) -> Table {
+        self.recency.end();
+        for lived in &mut self.lived {
+            lived.end_period(&[1.0; RATES][..self.options.rates()]);
         }
-        rows.extend([indices(&everything)].repeat(CLASSES));
-        Table::new(rows)
+        self.tables(1, 0.0)
+    }
+
+    fn tables(&mut self, residents: usize, turnovers: f64) -> Table {
+        let rates = self.options.rates();
+        let pooled: Vec<Pooled> = self.lived.iter().map(|lived| lived.pooled(rates)).collect();
+        let mut sum = Counts::default();
+        for pooled in &pooled {
+            sum.add(&pooled.all[0], 1.0);
+        }
+        let reached = pooled.iter().map(Pooled::ages).max().unwrap_or_default();
+        // What is never given up is kept through all ages.
+        let ages = if self.options.stops { (reached + BEYOND).min(AGES) } else { AGES };
+        let recency = self.recency.look(turnovers, residents, &sum, ages);
+        let recency = if self.options.recency { &recency[..] } else { &[] };
+        let everything = Hazards::of_all(&sum, ages, self.options.tail);
+        let mut table = Making::new(ages);
+        for (lived, pooled) in self.lived.iter_mut().zip(&pooled) {
+            lived.rows(pooled, &everything, self.options, recency, &mut table);
+        }
+        let at = table.rows();
+        let row = table.row();
+        everything.indices(self.options.stops, row);
+        row.iter_mut().zip(recency).for_each(|(index, more)| *index += more);
+        table.tenant(|_| at);
+        table.done()
     }
 }
 
@@ -346,15 +416,15 @@ mod tests {
         let mut learner = Learner::new(2);
         for now in 1..40_000u64 {
             if now % 2 == 0 {
-                learner.access(0, mix(now), Kind::Read, now);
+                learner.access(0, mix(now), Kind::Read, now, 1);
             } else {
-                learner.access(1, mix((1 << 32) + now / 2 % 100), Kind::Read, now);
+                learner.access(1, mix((1 << 32) + now / 2 % 100), Kind::Read, now, 1);
             }
         }
         assert!(!learner.is_due(FIRST_LOOK - 1, 9) && !learner.is_due(FIRST_LOOK, 0));
         assert!(learner.is_due(FIRST_LOOK, 9));
-        let table = learner.learn(40_000, 200);
-        assert!(!learner.is_due(44_999, 200) && learner.is_due(45_000, 200));
+        let table = learner.learn(40_000, 200, 40_000);
+        assert!(!learner.is_due(43_332, 200) && learner.is_due(43_333, 200));
         let class = super::super::class::interval_class(200, 1);
         let index = |tenant, class, age| table.index(tenant, class, age);
         // Hit after 200 requests, all of them.
@@ -372,9 +442,9 @@ mod tests {
             learner.set_tenants(if now < 100 { 1 } else { 2 });
             let looped = (1 << 32) + now / 2 % 100;
             let (tenant, key) = if now % 2 == 0 { (0, now) } else { (1, looped) };
-            learner.access(tenant, mix(key), Kind::Read, now);
+            learner.access(tenant, mix(key), Kind::Read, now, 1);
         }
-        let table = learner.learn(40_000, 200);
+        let table = learner.learn(40_000, 200, 40_000);
         let class = super::super::class::interval_class(200, 1);
         assert!(table.index(1, class, 0) > 50.0 * table.index(0, 0, 0));
         assert!(table.index(1, 0, 0) > 50.0 * table.index(0, 0, 0), "as its tenant");
@@ -386,12 +456,12 @@ mod tests {
         let index = |gone: bool| {
             let mut learner = Learner::new(1);
             for now in 1..100_000u64 {
-                learner.access(0, mix(now % 1_000), Kind::Read, now);
+                learner.access(0, mix(now % 1_000), Kind::Read, now, 1);
                 if gone && now > 100 {
-                    learner.access(0, mix((now - 100) % 1_000), Kind::Gone, now);
+                    learner.access(0, mix((now - 100) % 1_000), Kind::Gone, now, 1);
                 }
             }
-            learner.learn(100_000, 100).index(0, 0, 50)
+            learner.learn(100_000, 100, 100_000).index(0, 0, 50)
         };
         assert!((index(false) * 950.0 - 1.0).abs() < 0.15, "{}", index(false));
         assert!(index(true) * 950.0 < 0.01, "{}", index(true));
@@ -403,12 +473,12 @@ mod tests {
         let mut learner = Learner::new(1);
         for now in 1..200_000u64 {
             let key = if now % 10 == 0 { now % 100 } else { now };
-            learner.access(0, mix(key), Kind::Read, now);
+            learner.access(0, mix(key), Kind::Read, now, 1);
             if learner.is_due(now, 10) {
-                learner.learn(now, 10);
+                learner.learn(now, 10, now);
             }
         }
-        let table = learner.learn(200_000, 10);
+        let table = learner.learn(200_000, 10, 200_000);
         assert!(learner.watched() < 5_000 && learner.bytes() < 1 << 20);
         // One in ten thousand of those never hit is hit after a hundred.
         assert!(table.index(0, 0, 50) < 2e-4, "{}", table.index(0, 0, 50));
@@ -421,10 +491,10 @@ mod tests {
         let ends = |kind| {
             let mut learner = Learner::new(1);
             for now in 1..=3_000u64 {
-                learner.access(0, mix(now % 1_000), kind, now);
-                learner.access(0, mix(now % 1_000), Kind::Write, now + 1);
+                learner.access(0, mix(now % 1_000), kind, now, 1);
+                learner.access(0, mix(now % 1_000), Kind::Write, now + 1, 1);
             }
-            learner.lived[0].iter().flat_map(|lived| lived.ends).sum::<f32>()
+            learner.lived[0].known().flat_map(|(_, counts)| counts.ends).sum::<f32>()
         };
         assert_eq!([Kind::Missed, Kind::Read].map(ends), [0.0, 3_000.0]);
     }
@@ -438,9 +508,9 @@ mod tests {
             for now in 1..=60_000u64 {
                 let key = mix(now % 1_000);
                 let says = if is_chance { mix(now) } else { key };
-                learner.access(0, key, Kind::Missed, now);
+                learner.access(0, key, Kind::Missed, now, 1);
                 learner.fetched(key, if says.is_multiple_of(2) { 1 } else { 3 });
-                learner.access(0, key, Kind::Write, now);
+                learner.access(0, key, Kind::Write, now, 1);
             }
             let known = [0.0, 1.0, 2.0, 4.0];
             let means = std::array::from_fn(|class| known.get(class).map_or(9.0, |mean| *mean));
@@ -459,7 +529,7 @@ mod tests {
         let mut learner = Learner::new(1);
         for now in 1..10_000u64 {
             if Filter::with_rate(0.5).keeps(mix(now)) {
-                learner.access(0, mix(now), Kind::Write, now);
+                learner.access(0, mix(now), Kind::Write, now, 1);
             }
         }
         assert!((4_500..5_500).contains(&learner.watched()));
@@ -478,11 +548,11 @@ mod tests {
                 now += 1;
                 let key = mix(mix(now) % keys);
                 if learner.filter().keeps(key) {
-                    learner.access(0, key, Kind::Read, now);
+                    learner.access(0, key, Kind::Read, now, 1);
                     learner.narrow();
                 }
-                if learner.is_due(now, 100) {
-                    learner.learn(now, 100);
+                if learner.is_due(now, 1_000) {
+                    learner.learn(now, 1_000, now);
                 }
             }
             rates.push(learner.filter().rate());

@@ -3,23 +3,28 @@
 //! Candidates are drawn by their [tags](Tag), which have three bits for a class. In these the store
 //! keeps how far the hits lie apart relative to the number of items
 //! ([`hit_class`](crate::rank::lhd::hit_class)), two octaves a class. So tags rank by the mean of
-//! two interval classes, and those that come out lowest are looked at and ranked by their stamps.
+//! two octaves, those never hit by their size too, and those that come out lowest are looked at and
+//! ranked by their stamps.
 //!
 //! A penalty is known by its class, and the price is what the next fetch of such a key is to cost
 //! ([`Learner::expected`](super::Learner::expected)). Of an item of which no fetch was timed it is
 //! the tenant's mean.
 
-use super::class::{AGES, bucket, interval_class};
+use super::class::{BORN_STEP, OCTAVES, PARTS, bucket, class_of, interval_class, size_class};
 use super::learner::PENALTIES;
+use super::newcomer::LARGE;
 use super::table::{Table, app};
 use crate::rank::lhd::octaves;
-use crate::rank::stamps::BORN_STEP;
 use crate::rank::{Learnt, Lessons, Meta, Rank, Tag};
 use base::{TenantId, Tick, penalty};
 use std::sync::Arc;
 
 /// Classes that fit into a tag.
 const KEPT: usize = 8;
+/// Rows by tag: what was never hit by its size, then the other classes.
+const ROWS: usize = PARTS + KEPT - 1;
+/// The part of an octave of hits that no item is of, whose row is that of the octave.
+const WHOLE: u8 = ((PARTS - 1) * OCTAVES) as u8;
 
 /// What a miss of a tenant costs.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,40 +48,43 @@ impl Default for Cost {
 #[derive(Debug)]
 pub struct Indices {
     table: Table,
-    /// By tenant, class of a tag and bucket of ages.
-    by_tag: Box<[[[f32; AGES]; KEPT]]>,
+    /// By tenant, row of a tag and bucket of ages.
+    by_tag: Box<[f32]>,
+    /// The mean size of an item.
+    mean_size: f32,
     /// By tenant and class of penalties, in microseconds.
     prices: Box<[[f32; PENALTIES]]>,
 }
 
 impl Indices {
-    /// A table with the classes of tags, where a shard holds so many items of each tenant, and with
-    /// what a miss costs by tenant.
-    pub fn new(table: Table, objects: &[usize], costs: &[Cost]) -> Self {
+    /// A table with the classes of tags, where a shard holds so many items of each tenant, of such
+    /// a mean size, and with what a miss costs by tenant.
+    pub fn new(table: Table, objects: &[usize], mean_size: f32, costs: &[Cost]) -> Self {
         let all: usize = objects.iter().sum();
-        let of_tenant = |at: usize| {
-            std::array::from_fn(|class| {
-                // Hits of a tag lie apart relative to the items of its tenant.
-                let own = objects.get(at).copied().unwrap_or(all);
-                let [one, other] = classes_of_tag(class, own);
-                std::array::from_fn(|age| {
-                    let index = |class| table.at(at, class, age);
-                    f32::midpoint(index(one), index(other))
-                })
-            })
-        };
-        Self {
-            by_tag: (0..table.len()).map(of_tenant).collect(),
-            prices: prices(costs),
-            table,
+        let mut by_tag = Vec::with_capacity(table.len() * ROWS * table.ages());
+        for tenant in 0..table.len() {
+            // Hits of a tag lie apart relative to the items of its tenant.
+            let own = objects.get(tenant).copied().unwrap_or(all);
+            for row in 0..ROWS {
+                let [one, other] = classes_of_row(row, own);
+                let index = |class, age| table.at(tenant, class, age);
+                let mean = |age| f32::midpoint(index(one, age), index(other, age));
+                by_tag.extend((0..table.ages()).map(mean));
+            }
         }
+        Self { by_tag: by_tag.into(), prices: prices(costs), mean_size, table }
     }
 
     /// The same indices, where misses cost something else.
     #[must_use]
     pub fn with_costs(&self, costs: &[Cost]) -> Self {
         let (table, by_tag) = (self.table.clone(), self.by_tag.clone());
-        Self { table, by_tag, prices: prices(costs) }
+        Self { table, by_tag, prices: prices(costs), mean_size: self.mean_size }
+    }
+
+    /// The mean size of an item.
+    pub const fn mean_size(&self) -> f32 {
+        self.mean_size
     }
 
     /// Bytes that it takes.
@@ -107,9 +115,14 @@ fn prices(costs: &[Cost]) -> Box<[[f32; PENALTIES]]> {
     if costs.is_empty() { [of(&Cost::default())].into() } else { costs.iter().map(of).collect() }
 }
 
-/// The interval classes of a tag's class.
-fn classes_of_tag(class: usize, objects: usize) -> [u8; 2] {
-    if class == 0 { [0, 0] } else { octaves(class as u8, objects).map(|octave| 1 + octave) }
+/// The classes of a row of tags.
+fn classes_of_row(row: usize, objects: usize) -> [u8; 2] {
+    match row.checked_sub(PARTS - 1) {
+        Some(class @ 1..) => {
+            octaves(class as u8, objects).map(|octave| WHOLE + (1 + octave).min(31))
+        }
+        _ => [class_of(0, 0, row as u8); 2],
+    }
 }
 
 /// Price times index by byte, of one moment.
@@ -122,7 +135,7 @@ pub struct Gittins {
 impl Gittins {
     /// Before anything is known; whether waiting counts, or hits.
     pub fn unlearnt(has_price: bool) -> Self {
-        let indices = Indices::new(Table::default(), &[1 << 12], &[]);
+        let indices = Indices::new(Table::default(), &[1 << 12], 0.0, &[]);
         Self { indices: Arc::new(indices), has_price }
     }
 }
@@ -138,7 +151,9 @@ impl Rank for Gittins {
         let in_use = (item.life - item.age.min(item.life)).min(u64::from(u32::MAX)) as u32;
         // In whole steps, as a past has it: within one nobody knows when an item was made.
         let in_use = in_use >> BORN_STEP << BORN_STEP;
-        let class = interval_class(in_use, item.hits.min(u32::from(u8::MAX)) as u8);
+        let hits = item.hits.min(u32::from(u8::MAX)) as u8;
+        let of_size = size_class(item.size as f32, self.indices.mean_size);
+        let class = class_of(interval_class(in_use, hits), hits, of_size);
         let of_penalty = if item.penalty.0 > 0 { penalty::class_of(item.penalty) } else { 0 };
         let price =
             if self.has_price { self.indices.prices(tenant)[usize::from(of_penalty)] } else { 1.0 };
@@ -153,13 +168,20 @@ impl Rank for Gittins {
         now: Tick,
         into: &mut [f32],
     ) -> bool {
-        let by_tag = &self.indices.by_tag[app(tenant).min(self.indices.by_tag.len() - 1)];
+        let Indices { table, by_tag, mean_size, .. } = &*self.indices;
+        let (ages, oldest) = (table.ages(), table.ages() - 1);
+        let by_tag = &by_tag[app(tenant).min(table.len() - 1) * ROWS * ages..][..ROWS * ages];
         let prices = self.indices.prices(tenant);
         let one = if let [size] = sizes { 1.0 / (*size).max(1) as f32 } else { 1.0 };
-        for (score, &tag) in into.iter_mut().zip(tags) {
+        let size_of = |at: usize| sizes.get(at).or(sizes.first()).copied().unwrap_or_default();
+        for (at, (score, &tag)) in into.iter_mut().zip(tags).enumerate() {
             let class = tag.penalty_class() as usize % PENALTIES;
             let price = if self.has_price { prices[class] } else { 1.0 };
-            let index = by_tag[tag.hit_class() as usize % KEPT][bucket(tag.age(now.0))];
+            let row = match tag.hit_class() as usize % KEPT {
+                0 => usize::from(size_class(size_of(at) as f32, *mean_size)),
+                class => PARTS - 1 + class,
+            };
+            let index = by_tag[row * ages + bucket(tag.age(now.0)).min(oldest)];
             *score = if tag.is_item() { price * index * one } else { f32::INFINITY };
         }
         if sizes.len() > 1 {
@@ -179,6 +201,12 @@ impl Rank for Gittins {
         Some(Arc::new(Self { indices, has_price: self.has_price }))
     }
 
+    fn competes_from(&self) -> Option<f32> {
+        let mean = self.indices.mean_size;
+        // Before anything is learnt nobody knows.
+        (mean > 0.0).then_some(LARGE as f32 * mean)
+    }
+
     fn is_priced(&self) -> bool {
         self.has_price
     }
@@ -194,7 +222,7 @@ mod tests {
     /// Stamps tell the class that a watched key of the same past has.
     #[test]
     fn an_item_is_of_the_class_of_its_past() {
-        for interval in [700u64, 5_000, 90_000] {
+        for interval in [700u64, 5_000, 40_000] {
             let begun = (1 << 30) + 77;
             let (mut stamps, mut past) = (Stamps::new(begun, 2), Past::new(begun));
             for hit in 1..400 {
@@ -204,7 +232,7 @@ mod tests {
                 let meta = stamps.meta(100, now + 50);
                 let in_use = (meta.life - meta.age) as u32 >> BORN_STEP << BORN_STEP;
                 let class = interval_class(in_use, stamps.hits);
-                assert!(class.abs_diff(past.class(now as u32)) <= 1, "{interval} {hit}");
+                assert!(class.abs_diff(past.octave(now as u32)) <= 1, "{interval} {hit}");
             }
         }
     }
@@ -214,7 +242,7 @@ mod tests {
     fn a_tag_ranks_as_its_item() {
         let table = Table::default();
         let costs = [210.0, 70.0, 0.0].map(|mean| Cost { mean, ..Cost::default() });
-        let indices = Arc::new(Indices::new(table, &[1 << 12; 3], &costs));
+        let indices = Arc::new(Indices::new(table, &[1 << 12; 3], 500.0, &costs));
         let rank = Gittins { indices, has_price: true };
         let tick = 1 << 28;
         for (interval, idle) in [(0u32, 9_000u32), (4_000, 300), (60_000, 20_000)] {

@@ -15,13 +15,15 @@
 //! tells an item that is hit soon or never from one that is hit at leisure: their hit densities may
 //! be alike, but the first need be kept for a moment only.
 //!
-//! - *Classes* are by what three fields of an item's stamps tell: the octave of the mean interval
-//!   between its hits ([`interval_class`]).
-//! - *Learning* is from watched keys, resident or not, with lifetimes that last as censored
-//!   ([`Learner`]); `index` has the formulas. A table of one moment is swapped whole ([`Table`]).
+//! - *Classes* are by what three fields of an item's stamps tell, and its size: the octave of the
+//!   mean interval between its hits, and how many those were ([`class_of`]).
+//! - *Learning* is from watched keys, resident or not ([`Learner`]), at two rates of forgetting;
+//!   `index` has the formulas. A table of one moment is swapped whole ([`Table`]).
 //! - *Candidates*: half of them are drawn by bytes where sizes differ, for what takes much memory
 //!   should be looked at often; and the eight newest always, so that large useless items leave at
 //!   once.
+//! - *Newcomers compete*: a large one evicts many before it is itself a candidate. So one of at
+//!   least [`LARGE`] mean sizes enters only where it is worth more than those that would leave.
 //! - *Evicted* keys are remembered, as many as there are residents, so that a key which returns
 //!   goes on with its birth and its hits ([`Memory`]).
 //!
@@ -29,24 +31,31 @@
 //! `tail=0` takes ages that were never seen for hopeless; `stop=0` never gives up; `watch` is the
 //! share of the keys that is watched at least (all while they are few), 0 to learn from residents;
 //! `tenants=0` has one table for all; `bytes=0` draws all candidates alike; `newest` and `memory`
-//! are the numbers of those.
+//! are the numbers of those; `compete=0` lets all in; `parts=0` has one class an octave;
+//! `profile=0` lets octaves learn from those beside them only; `fast=0` forgets slowly only;
+//! `recency=0` believes what little is known at the start.
 //!
 //! \[1\] Gittins. Bandit Processes and Dynamic Allocation Indices. JRSS B 1979.
 
 mod class;
+mod counts;
 mod index;
 mod known;
 mod learner;
 mod live;
+mod lived;
 mod memory;
+mod newcomer;
+mod recency;
 mod simulated;
 mod table;
 
-pub use class::{AGES, CLASSES, Past, bucket, interval_class};
+pub use class::{AGES, BORN_STEP, CLASSES, Past, bucket, class_of, interval_class, size_class};
 pub use known::Known;
 pub use learner::{Kind, Learner, Options, PENALTIES};
 pub use live::{Cost, Gittins as LiveRank, Indices};
 pub use memory::Memory;
+pub use newcomer::{LARGE, Lower};
 pub use table::{TENANTS, Table};
 
 use crate::{Evictor, Param, Spec};
@@ -66,6 +75,11 @@ pub const SPEC: Spec = Spec {
         Param::switch("bytes", 1),
         Param::count("newest", 8, 0, 64),
         Param::number("memory", 1.0, 0.0, 16.0),
+        Param::switch("compete", 1),
+        Param::switch("parts", 1),
+        Param::switch("profile", 1),
+        Param::switch("fast", 1),
+        Param::switch("recency", 1),
     ],
     build: |params| Box::new(Gittins::new(params)),
     live: Some(|params| {

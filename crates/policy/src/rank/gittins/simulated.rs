@@ -5,11 +5,11 @@
 //! pass, those at equal distances from a random one are drawn, and with each its item. So an item
 //! is drawn in proportion to its size, and never twice, however large.
 
-use super::{Kind, Learner, Memory, Options, Past, TENANTS, Table};
+use super::{Kind, LARGE, Learner, Lower, Memory, Options, Past, TENANTS, Table, size_class};
 use crate::rank::Dense;
 use crate::{Access, Op, Params, Policy, Slot, Tick};
 use base::hash::mix;
-use base::{Filter, Prng, Size};
+use base::{Bytes, Filter, Prng, Size};
 
 /// Neighbours read at each draw.
 const RUN: usize = 8;
@@ -33,6 +33,8 @@ struct Entry {
     past: Past,
     tenant: u8,
     class: u8,
+    /// By the mean when it entered.
+    size_class: u8,
 }
 
 impl Entry {
@@ -70,6 +72,12 @@ impl Sizes {
         self.squares -= u128::from(size.get()).pow(2);
     }
 
+    /// The class of a size, of so many items.
+    fn class_of(&self, size: Size, items: usize) -> u8 {
+        let mean = self.sum as f32 / items.max(1) as f32;
+        size_class(bytes(size), if items == 0 { bytes(size) } else { mean })
+    }
+
     /// Whether so many items are of different sizes.
     fn differ(&self, items: usize) -> bool {
         self.squares as f64 * items as f64 > (1.0 + ALIKE) * (self.sum as f64).powi(2)
@@ -78,6 +86,7 @@ impl Sizes {
 
 /// The residents, what was learnt, and what is remembered.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(super) struct Gittins {
     table: Table,
     learner: Learner,
@@ -95,6 +104,10 @@ pub(super) struct Gittins {
     /// The least share of the keys that is watched; none where only residents are.
     watch_min: Option<Filter>,
     remembered: f64,
+    /// Whether large newcomers compete.
+    competes: bool,
+    capacity: u64,
+    evicted: u64,
 }
 
 impl Gittins {
@@ -102,7 +115,14 @@ impl Gittins {
         let is = |name| params.get(name) > 0.0;
         let watch_min = is("watch").then(|| Filter::with_rate(params.get("watch")));
         let least = watch_min.unwrap_or(Filter::ALL);
-        let options = Options { tail: is("tail"), stops: is("stop") };
+        let options = Options {
+            tail: is("tail"),
+            stops: is("stop"),
+            parts: is("parts"),
+            profile: is("profile"),
+            fast: is("fast"),
+            recency: is("recency"),
+        };
         Self {
             table: Table::default(),
             learner: Learner::with(TENANTS, options).watching(least),
@@ -118,6 +138,9 @@ impl Gittins {
             by_bytes: is("bytes"),
             watch_min,
             remembered: params.get("memory"),
+            competes: is("compete"),
+            capacity: params.capacity.0,
+            evicted: 0,
         }
     }
 
@@ -130,12 +153,59 @@ impl Gittins {
     fn see(&mut self, access: &Access, now: Tick) {
         if self.learner.filter().keeps(access.key) {
             let kind = if access.op == Op::Set { Kind::Write } else { Kind::Read };
-            self.learner.access(self.tenant(access), access.key, kind, now.0);
+            let size_class = self.sizes.class_of(access.size, self.dense.len());
+            self.learner.access(self.tenant(access), access.key, kind, now.0, size_class);
             self.learner.narrow();
         }
         if self.learner.is_due(now.0, self.dense.len()) {
-            self.table = self.learner.learn(now.0, self.dense.len());
+            self.table = self.learner.learn(now.0, self.dense.len(), self.evicted);
         }
+    }
+
+    /// The entry of what is let in.
+    fn entry(&self, access: &Access, past: Past, now: Tick) -> Entry {
+        let last = now.0 as u32;
+        let price = if self.has_price { access.penalty.0.max(1) as f32 } else { 1.0 };
+        let size_class = self.sizes.class_of(access.size, self.dense.len());
+        Entry {
+            last,
+            worth: price / bytes(access.size),
+            size: access.size,
+            past,
+            tenant: (self.tenant(access) % TENANTS as u16) as u8,
+            class: past.class(last, size_class),
+            size_class,
+        }
+    }
+
+    /// Whether a newcomer is worth more than those that would leave for it.
+    fn enters(&mut self, access: &Access, now: Tick) -> bool {
+        let (len, held, size) = (self.dense.len() as u64, self.sizes.sum, access.size.get());
+        let need = (held + size).saturating_sub(self.capacity);
+        let is_large = size as f64 * len as f64 >= LARGE as f64 * held as f64;
+        if len == 0 || need == 0 || !is_large {
+            return true;
+        }
+        let hash = mix(access.key);
+        let known = self.memory.take(hash);
+        let mut past = known.unwrap_or(Past::new(now.0));
+        if known.is_some() && access.op == Op::Get {
+            past.hit(now.0);
+        }
+        let own = self.entry(access, past, now).rank(&self.table, now.0 as u32);
+        let mut lower = Lower::than(own);
+        for _ in 0..self.k.div_ceil(RUN) {
+            let start = self.prng.below(len) as usize;
+            for (_, entry) in self.dense.run(start, RUN).into_iter().flatten() {
+                lower.draw(entry.rank(&self.table, now.0 as u32), entry.size.get());
+            }
+        }
+        let enters = lower.yields(need, held);
+        // What is refused is remembered as if it had been here, or it would be new for ever.
+        if let Some(past) = if enters { known } else { Some(past) } {
+            self.memory.insert(hash, past);
+        }
+        enters
     }
 }
 
@@ -162,6 +232,14 @@ impl Policy for Gittins {
         self.see(incoming, now);
     }
 
+    fn takes(&mut self, incoming: &Access, now: Tick) -> bool {
+        !self.competes || self.enters(incoming, now)
+    }
+
+    fn on_resize(&mut self, capacity: Bytes) {
+        self.capacity = capacity.0;
+    }
+
     fn on_insert(&mut self, slot: Slot, access: &Access, now: Tick) {
         let mut past = Past::new(now.0);
         if self.remembered > 0.0 {
@@ -173,16 +251,7 @@ impl Policy for Gittins {
                 }
             }
         }
-        let last = now.0 as u32;
-        let price = if self.has_price { access.penalty.0.max(1) as f32 } else { 1.0 };
-        let entry = Entry {
-            last,
-            worth: price / bytes(access.size),
-            size: access.size,
-            past,
-            tenant: (self.tenant(access) % TENANTS as u16) as u8,
-            class: past.class(last),
-        };
+        let entry = self.entry(access, past, now);
         self.sizes.add(entry.size);
         self.dense.push(slot, entry);
         if !self.newest.is_empty() {
@@ -198,7 +267,7 @@ impl Policy for Gittins {
         if access.op == Op::Get {
             entry.past.hit(now.0);
         }
-        entry.class = entry.past.class(entry.last);
+        entry.class = entry.past.class(entry.last, entry.size_class);
         if entry.size != access.size {
             self.sizes.take(entry.size);
             self.sizes.add(access.size);
@@ -210,10 +279,11 @@ impl Policy for Gittins {
         let entry = self.dense.remove(slot);
         self.sizes.take(entry.size);
         if evicted {
+            self.evicted += 1;
             self.memory.insert(mix(key), entry.past);
         }
         if (!evicted || self.watch_min.is_none()) && self.learner.filter().keeps(key) {
-            self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0);
+            self.learner.access(u16::from(entry.tenant), key, Kind::Gone, now.0, 0);
         }
     }
 

@@ -1,15 +1,19 @@
 //! The indices of one moment: what is looked up for every candidate of an eviction.
 //!
 //! Nobody changes a table. Whoever learns makes another and puts it in the place of the old one,
-//! whole, so that any number of threads read without a lock. A tenant's takes 28 KiB.
+//! whole, so that any number of threads read without a lock. Most classes are never met, so a
+//! tenant has rows of those that were, and for each class the place of the row that stands for it:
+//! its own, that of its octave, or that of the nearest octave met. Rows reach as far as ages did.
+//!
+//! ```text
+//! places    tenant 0: 128 classes │ tenant 1: … │ everything: all one row
+//! rows      index by bucket of ages │ …
+//! ```
 
-use super::class::{AGES, CLASSES, age_of, bucket, width};
+use super::class::{AGES, CLASSES, OCTAVES, age_of, bucket, octave_of, width};
 
 /// Tenants with a table of their own; those beyond share them.
 pub const TENANTS: usize = 32;
-
-/// The indices of a class by bucket of ages.
-pub(super) type Row = [f32; AGES];
 
 /// Whose table a tenant has.
 #[inline]
@@ -17,57 +21,100 @@ pub(super) const fn app(tenant: u16) -> usize {
     tenant as usize % TENANTS
 }
 
-/// Indices by tenant, interval class and age.
+/// Indices by tenant, class and age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// By tenant, as far as any was seen, and by class; the last tenant is everything.
-    rows: Box<[Row]>,
-    others: usize,
+    /// By tenant, as far as any was seen, and by class: where its row begins. The last tenant is
+    /// everything.
+    places: Box<[[u32; CLASSES]]>,
+    rows: Box<[f32]>,
+    /// The last bucket of a row.
+    oldest: usize,
 }
 
 impl Default for Table {
     /// Before anything is known: (hits + 1) / life, of an item hit once or never.
     fn default() -> Self {
-        let index = |class: usize, age: usize| {
+        let index = |octave: usize, age: usize| {
             let age = age_of(age) as f32 + width(age) as f32 / 2.0;
-            match class {
+            match octave {
                 0 => 1.0 / age,
                 // The middle of the octave, on the scale of octaves.
-                _ => 2.0 / (2f32.powi(class as i32 - 1) * std::f32::consts::SQRT_2 + age),
+                _ => 2.0 / (2f32.powi(octave as i32 - 1) * std::f32::consts::SQRT_2 + age),
             }
         };
-        let row = |class| std::array::from_fn(|age| index(class, age));
-        Self::new((0..CLASSES).map(row).collect())
+        let mut table = Making::new(AGES);
+        for octave in 0..OCTAVES {
+            table.row().iter_mut().enumerate().for_each(|(age, to)| *to = index(octave, age));
+        }
+        table.tenant(octave_of);
+        table.done()
     }
 }
 
 impl Table {
-    /// The rows of the tenants, in order, and of everything.
-    pub(super) fn new(rows: Vec<Row>) -> Self {
-        let others = rows.len() / CLASSES - 1;
-        Self { rows: rows.into(), others }
-    }
-
     /// Hits to come by request to come, at the best stopping age.
     #[inline]
     pub fn index(&self, tenant: u16, class: u8, age: u32) -> f32 {
-        let app = app(tenant).min(self.others);
-        self.rows[app * CLASSES + class as usize % CLASSES][bucket(age)]
+        self.at(app(tenant), class, bucket(age))
     }
 
     /// Tenants with indices of their own, and everything.
     pub(super) const fn len(&self) -> usize {
-        self.others + 1
+        self.places.len()
+    }
+
+    /// Buckets of ages of a row.
+    pub(super) const fn ages(&self) -> usize {
+        self.oldest + 1
     }
 
     /// The same of a bucket of ages.
+    #[inline]
     pub(super) fn at(&self, app: usize, class: u8, bucket: usize) -> f32 {
-        self.rows[app.min(self.others) * CLASSES + class as usize % CLASSES][bucket]
+        let place = self.places[app.min(self.places.len() - 1)][usize::from(class) % CLASSES];
+        self.rows[place as usize + bucket.min(self.oldest)]
     }
 
     /// Bytes that it takes.
     pub const fn bytes(&self) -> usize {
-        size_of_val(&*self.rows)
+        size_of_val(&*self.rows) + size_of_val(&*self.places)
+    }
+}
+
+/// A table that is being made, row by row.
+#[derive(Debug)]
+pub(super) struct Making {
+    places: Vec<[u32; CLASSES]>,
+    rows: Vec<f32>,
+    ages: usize,
+}
+
+impl Making {
+    /// With rows of so many buckets.
+    pub(super) const fn new(ages: usize) -> Self {
+        Self { places: vec![], rows: vec![], ages }
+    }
+
+    /// Rows so far.
+    pub(super) const fn rows(&self) -> usize {
+        self.rows.len() / self.ages
+    }
+
+    /// The next row, to be filled.
+    pub(super) fn row(&mut self) -> &mut [f32] {
+        let start = self.rows.len();
+        self.rows.resize(start + self.ages, 0.0);
+        &mut self.rows[start..]
+    }
+
+    /// The next tenant: the row of each of its classes.
+    pub(super) fn tenant(&mut self, row_of: impl Fn(usize) -> usize) {
+        self.places.push(std::array::from_fn(|class| (row_of(class) * self.ages) as u32));
+    }
+
+    pub(super) fn done(self) -> Table {
+        Table { places: self.places.into(), rows: self.rows.into(), oldest: self.ages - 1 }
     }
 }
 
@@ -81,14 +128,21 @@ mod tests {
         for age in [20, 1_000, 1 << 20] {
             let near = |got: f32, want: f32| (got / want - 1.0).abs() < 0.07;
             assert!(near(table.index(3, 0, age), 1.0 / age as f32), "{age}");
-            assert!(near(table.index(0, 1 + 20, age), 2.0 / (1.41e6 * 1.05 + age as f32)), "{age}");
+            for part in [0, 32, 64] {
+                let index = table.index(0, part + 1 + 20, age);
+                assert!(near(index, 2.0 / (1.41e6 * 1.05 + age as f32)), "{age}");
+            }
         }
     }
 
     #[test]
     fn tenants_not_seen_have_the_table_of_everything() {
-        let rows = [1.0, 2.0, 9.0].map(|index| vec![[index; AGES]; CLASSES]);
-        let table = Table::new(rows.concat());
+        let mut table = Making::new(3);
+        for (at, index) in [1.0, 2.0, 9.0].into_iter().enumerate() {
+            table.row().fill(index);
+            table.tenant(|_| at);
+        }
+        let table = table.done();
         let index = |tenant| table.index(tenant, 31, u32::MAX);
         assert_eq!([0, 1, 2, 31, 32, 33].map(index), [1.0, 2.0, 9.0, 9.0, 1.0, 2.0]);
     }

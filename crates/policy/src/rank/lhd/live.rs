@@ -36,8 +36,14 @@ const KEPT: usize = 8;
 /// The class of an item that was hit at this age among so many; 0 is for those never hit.
 #[inline]
 pub const fn hit_class(age: u32, objects: usize) -> u8 {
+    hit_class_of((age | 1).ilog2(), objects)
+}
+
+/// The class of an age of this octave.
+#[inline]
+pub const fn hit_class_of(octave: u32, objects: usize) -> u8 {
     let reach = (objects | 1).ilog2() + 5;
-    let halvings = reach.saturating_sub((age | 1).ilog2());
+    let halvings = reach.saturating_sub(octave);
     let class = 1 + halvings / 2;
     if class < KEPT as u32 { class as u8 } else { KEPT as u8 - 1 }
 }

@@ -30,7 +30,7 @@ mod live;
 mod model;
 
 pub(crate) use live::octaves;
-pub use live::{Learner, Lived, Ranks, hit_class};
+pub use live::{Learner, Lived, Ranks, hit_class, hit_class_of};
 
 use super::Dense;
 use super::cost_lhd::Priced;

@@ -62,6 +62,7 @@ pub(super) fn why(call: &mut Call<'_>) -> Done {
                 "recent": tenant.recent,
                 "miss_ratio": tenant.recent.miss_ratio(),
                 "missed_for": missed,
+                "not_admitted": tenant.counters.not_admitted,
                 "shift": tenant.shift,
                 "twice_the_ttl": tenant.twice_the_ttl,
             }),

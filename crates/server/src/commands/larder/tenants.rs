@@ -45,6 +45,7 @@ fn row(tenant: &Tenant, used: Bytes, k: u8) -> Value {
         "misses": counters.misses,
         "miss_ratio": (reads > 0).then(|| counters.misses as f64 / reads as f64),
         "evicted": counters.evicted,
+        "not_admitted": counters.not_admitted,
         "penalty_us": tenant.penalty_us.map(|us| us.round() as u64),
         "min": tenant.min,
         "max": tenant.max,

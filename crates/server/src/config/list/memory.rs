@@ -49,6 +49,14 @@ pub(super) const ALL: &[Directive] = &[
         1..=64,
         "Candidates drawn for an eviction, where the recipe does not choose."
     ),
+    word!(
+        "admission",
+        Always,
+        admission,
+        "Whether a plain SET of a large new value may be declined where memory is full and what \
+         would be evicted for it is worth more: it answers OK, and is not kept. With no every \
+         value is kept. Only policies that can tell decline: auto and allkeys-gittins."
+    ),
     Directive::new(
         "slab-page-size",
         Start,
