@@ -65,7 +65,7 @@ mod tests {
     const MAXMEMORY: Bytes = Bytes(6 << 20);
     /// Misses that the store may have more than the simulator with as many bytes of objects.
     const MORE: f64 = 0.02;
-    /// The same under `gittins`: the simulator declines values of any size, the store large ones.
+    /// As much under `gittins`: the simulator declines values of any size, the store large ones.
     const MORE_DECLINING: f64 = 0.04;
 
     fn misses(feed: &Feed, mut player: Player) -> (f64, usize) {

@@ -1,4 +1,4 @@
-//! Large values that are new: declined where the writer allows it and what would leave is worth more.
+//! Large values that are new: declined where the writer allows it and what would leave is dearer.
 
 use super::{at, key};
 use crate::{Config, Key, Store};

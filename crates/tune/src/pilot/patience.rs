@@ -3,8 +3,8 @@
 //! What miniatures show is a mean over the last epochs, so one phase of the load shows the same for
 //! as long as that mean remembers it, and a policy chosen for a phase is in force when the next
 //! begins. Only what is shown in many epochs in a row is more than a phase. Where a policy that was
-//! shown for so long gave its place back, twice as many are asked for from then on. The first policy
-//! waits for nothing: it returns at once.
+//! shown for so long gave its place back, twice as many are asked for from then on. The first
+//! policy waits for nothing: it returns at once.
 
 use crate::Evictor;
 

@@ -161,7 +161,7 @@ impl Learner {
         Self::with(tenants, Options::default())
     }
 
-    /// The same, without some parts.
+    /// The learner without some parts.
     pub fn with(tenants: usize, options: Options) -> Self {
         let tenants = tenants.clamp(1, TENANTS);
         Self {
