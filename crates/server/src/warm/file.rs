@@ -19,7 +19,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 /// The line end tells a file that was sent as text.
 const MAGIC: &[u8; 8] = b"LARDER\r\n";
 /// The version that this program writes, and the only thing it reads.
-const VERSION: u32 = 7;
+const VERSION: u32 = 6;
 /// Bytes before a payload.
 const FRAME: usize = 13;
 
@@ -30,10 +30,12 @@ pub(crate) enum Kind {
     Known = 2,
     Items = 3,
     Tail = 4,
-    Keys = 5,
+    /// What the rank learnt, without the mean size: it is passed over.
+    KeysWithoutSize = 5,
     Evicted = 6,
     History = 7,
     Libraries = 8,
+    Keys = 9,
 }
 
 impl Kind {
@@ -43,10 +45,11 @@ impl Kind {
             Self::Known,
             Self::Items,
             Self::Tail,
-            Self::Keys,
+            Self::KeysWithoutSize,
             Self::Evicted,
             Self::History,
             Self::Libraries,
+            Self::Keys,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }

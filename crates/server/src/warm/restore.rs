@@ -169,7 +169,10 @@ fn restore(shared: &Shared, opened: Opened) -> Result<Counts, Broken> {
                 }
                 break;
             }
-            (Kind::Head | Kind::Libraries | Kind::Keys | Kind::Evicted, _) => {}
+            (
+                Kind::Head | Kind::Libraries | Kind::Keys | Kind::KeysWithoutSize | Kind::Evicted,
+                _,
+            ) => {}
         }
     }
     Ok(counts)
