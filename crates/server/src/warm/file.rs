@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The checksum covers length, kind and payload. Payloads are postcard's encoding of one value, or
-//! of items one after another. The head comes first, the tail last, and nothing may follow it: a
-//! file without its tail was cut short.
+//! of items one after another. That encoding names no fields, so a payload that gets or loses one is
+//! another kind of block. The head comes first, the tail last, and nothing may follow it: a file
+//! without its tail was cut short.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,8 +33,10 @@ pub(crate) enum Kind {
     Tail = 4,
     Keys = 5,
     Evicted = 6,
-    History = 7,
+    /// A history without kinds, effects and claims of its changes, of an earlier program.
+    BareHistory = 7,
     Libraries = 8,
+    History = 9,
 }
 
 impl Kind {
@@ -45,8 +48,9 @@ impl Kind {
             Self::Tail,
             Self::Keys,
             Self::Evicted,
-            Self::History,
+            Self::BareHistory,
             Self::Libraries,
+            Self::History,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
