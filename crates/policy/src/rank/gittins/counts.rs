@@ -104,7 +104,7 @@ impl Window {
     /// then it passed that bucket whole.
     #[inline]
     pub(super) fn pass(&mut self, from: u32, to: u32, fate: Fate) {
-        // The clock of the pool that a key came to may be behind that of the one it left.
+        // An age below the one noted before passes nothing more.
         let to = to.max(from);
         let (first, last) = (bucket(from), bucket(to));
         if self.0.hits.len() < last + 2 {
