@@ -39,17 +39,21 @@ impl Link {
 
     /// Sends one command whose reply must not be an error.
     pub(crate) fn ask(&mut self, args: &[&str]) -> anyhow::Result<()> {
-        self.put(args);
-        self.flush()?;
-        let refused = self.reply(|reply| match reply {
-            Reply::Error(text) => Some(printable(&String::from_utf8_lossy(text)).into_owned()),
-            _ => None,
-        })?;
-        match refused {
+        match self.refusal(args)? {
             // The arguments may hold a password: only the command is named.
             Some(text) => bail!("{} refuses {}: {text}", self.0.place(), args[0]),
             None => Ok(()),
         }
+    }
+
+    /// Sends one command: the error that answers it, if one does.
+    fn refusal(&mut self, args: &[&str]) -> anyhow::Result<Option<String>> {
+        self.put(args);
+        self.flush()?;
+        self.reply(|reply| match reply {
+            Reply::Error(text) => Some(printable(&String::from_utf8_lossy(text)).into_owned()),
+            _ => None,
+        })
     }
 
     /// Sends a command after which the server speaks unasked, and gives the connection away with
@@ -58,13 +62,7 @@ impl Link {
     /// # Errors
     /// The connection is gone.
     pub fn listen(mut self, args: &[&str]) -> anyhow::Result<Result<(TcpStream, Vec<u8>), String>> {
-        self.put(args);
-        self.flush()?;
-        let refused = self.reply(|reply| match reply {
-            Reply::Error(text) => Some(printable(&String::from_utf8_lossy(text)).into_owned()),
-            _ => None,
-        })?;
-        Ok(match refused {
+        Ok(match self.refusal(args)? {
             Some(text) => Err(text),
             None => Ok(self.0.into_parts()?),
         })
