@@ -11,7 +11,7 @@ fn eval(client: &mut Client, script: &str) -> String {
 }
 
 /// Sends a script and does not wait for its reply.
-fn begin(client: &mut Client, script: &str) {
+pub(crate) fn begin(client: &mut Client, script: &str) {
     let len = script.len();
     client.send(format!("*3\r\n$4\r\nEVAL\r\n${len}\r\n{script}\r\n$1\r\n0\r\n").as_bytes());
 }

@@ -3,16 +3,11 @@
 
 use crate::client::Client;
 use crate::process::serve;
+use crate::script_ends::begin;
 use std::time::{Duration, Instant};
 
 fn eval(client: &mut Client, script: &str) -> String {
     client.ask(&format!("EVAL \"{script}\" 0"))
-}
-
-/// Sends a command and does not wait for its reply.
-fn begin(client: &mut Client, script: &str) {
-    let len = script.len();
-    client.send(format!("*3\r\n$4\r\nEVAL\r\n${len}\r\n{script}\r\n$1\r\n0\r\n").as_bytes());
 }
 
 /// Asks until the reply begins so.
