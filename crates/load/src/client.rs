@@ -9,7 +9,7 @@ use base::Micros;
 use std::borrow::Cow;
 use wire::resp::Reply;
 
-/// What a server says to a request.
+/// The answer of a server to a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer<'a> {
     /// The value that was asked for.

@@ -1,4 +1,4 @@
-//! What several servers, or several rounds, gave: a row a server, medians over its rounds.
+//! Several servers, or several rounds, compared: a row a server, medians over its rounds.
 //!
 //! A median and not a mean, for one round that something else on the machine disturbed shall not
 //! move the figure; the range shows that there was one.
@@ -18,13 +18,13 @@ const NAME_BESIDE_ALL: usize = 10;
 /// The columns of the table. The last is left out where the names are long.
 const HEAD: [&str; 8] = ["server", "misses", "req/s", "mean", "p50", "p99", "p99.9", "p99.99"];
 
-/// What all servers gave.
+/// The results of all servers.
 #[derive(Debug, Serialize)]
 pub(crate) struct Comparison {
     peers: Vec<Compared>,
 }
 
-/// What one server gave.
+/// The results of one server.
 #[derive(Debug, Serialize)]
 struct Compared {
     name: String,

@@ -39,7 +39,7 @@ pub(crate) struct Tally {
     /// Hits whose value had the length the object had before.
     pub(crate) resized: u64,
     pub(crate) errors: u64,
-    /// What the first error said.
+    /// The text of the first error.
     pub(crate) first_error: Option<String>,
     /// What the backend really took.
     pub(crate) penalty_sum: Duration,

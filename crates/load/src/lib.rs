@@ -197,7 +197,7 @@ enum Namespace {
 /// Runs the command; `more` are kinds of databases beside those of this crate.
 ///
 /// # Errors
-/// What went wrong, and what would mend it.
+/// An error: its cause, and how to mend it.
 #[expect(clippy::needless_pass_by_value, reason = "all subcommands are run alike")]
 pub fn run(args: Args, more: &[Kind]) -> anyhow::Result<()> {
     let peers = args.servers.peers()?;

@@ -147,7 +147,7 @@ fn large_collections_are_charged() {
         assert!((18..30).contains(&set), "{set} bytes a member of 13");
         assert!((50..75).contains(&zset), "{zset} bytes a member of 13 in two orders");
         let (grown, usage) = (used(&mut client) - before, usage.iter().sum::<u64>());
-        // Each part of the store has up to 64 KB at hand, and `before` has pages that are filled now.
+        // Each part of the store has up to 64 KB at hand, and pages of `before` are filled now.
         assert!((usage - usage / 10..usage + 210_000).contains(&grown), "{grown} for {usage}");
         end.split('|').for_each(|line| _ = client.ask(line));
         let begun = std::time::Instant::now();
