@@ -40,7 +40,7 @@ use workload::Workload;
 
 /// Requests a second of each run: clients and servers together keep less than half of
 /// two cores busy, so what is timed is waiting and not work.
-const RATE: f64 = 6_000.0;
+const RATE: f64 = 8_000.0;
 /// Requests of a tenant that come at once, over one connection: one at a time costs several times
 /// the work, most of it for waking threads up.
 const BURST: usize = 8;
@@ -52,7 +52,7 @@ const WARMUP: f64 = 0.4;
 /// The two recipes, as they are called in the answer as well: a plain cache, and the default.
 const RECIPES: [&str; 2] = ["static", "auto"];
 
-/// Compare a plain cache with a tuned one on this machine, in under a minute.
+/// Compare a plain cache with a tuned one on this machine, in half a minute.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long = "trace", value_name = "TRACE")]
     traces: Vec<String>,
     /// How long it takes
-    #[arg(long, value_name = "SECONDS", default_value_t = 42.0, conflicts_with = "requests")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, conflicts_with = "requests")]
     seconds: f64,
     /// Requests in each of the two runs, instead of a time
     #[arg(long, value_name = "N")]
