@@ -83,6 +83,13 @@ impl Stopwatch {
         (hash >> 24) as u8 | 1
     }
 
+    /// Whether the fetch of a hash may be under way.
+    #[inline]
+    pub(crate) fn may_await(&self, hash: u64) -> bool {
+        let is_marked = |table: &Table| table.marks[hash as usize & self.mask] == Self::mark(hash);
+        self.table.as_deref().is_some_and(is_marked)
+    }
+
     /// Takes the fetch of a hash.
     #[inline]
     fn take(&mut self, hash: u64) -> Option<Fetch> {

@@ -91,25 +91,25 @@ impl PenaltyTable {
         Self { places: vec![0; places].into() }
     }
 
-    /// The place of a key, and what marks it.
-    fn place(&mut self, tenant: TenantId, hash: u64) -> (&mut u32, u32) {
+    /// The place of a key, and the mark of the key there.
+    fn place(&self, tenant: TenantId, hash: u64) -> (usize, u32) {
         let hash = hash::mix(hash ^ u64::from(tenant));
-        let at = hash as usize & (self.places.len() - 1);
-        (&mut self.places[at], (hash >> (32 + ESTIMATE)) as u32)
+        (hash as usize & (self.places.len() - 1), (hash >> (32 + ESTIMATE)) as u32)
     }
 
-    fn find(&mut self, tenant: TenantId, hash: u64) -> Option<Estimate> {
-        let (place, mark) = self.place(tenant, hash);
-        (*place != 0 && *place >> ESTIMATE == mark).then(|| Estimate::unpack(*place))
+    fn find(&self, tenant: TenantId, hash: u64) -> Option<Estimate> {
+        let (at, mark) = self.place(tenant, hash);
+        let place = self.places[at];
+        (place != 0 && place >> ESTIMATE == mark).then(|| Estimate::unpack(place))
     }
 
     fn put(&mut self, tenant: TenantId, hash: u64, estimate: Estimate) {
-        let (place, mark) = self.place(tenant, hash);
-        *place = mark << ESTIMATE | estimate.pack();
+        let (at, mark) = self.place(tenant, hash);
+        self.places[at] = mark << ESTIMATE | estimate.pack();
     }
 
     /// The class of a key that was heard of; 0 of any other.
-    fn class(&mut self, tenant: TenantId, hash: u64) -> u8 {
+    fn class(&self, tenant: TenantId, hash: u64) -> u8 {
         self.find(tenant, hash).map_or(0, Estimate::class)
     }
 
@@ -209,6 +209,25 @@ impl Shard {
         let class = table.class(tenant, hash);
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
             classes.missed(class, reads.into());
+        }
+    }
+
+    /// Whether an item of this class keeps it when it is written, by no fetch.
+    #[inline]
+    pub(crate) fn class_stays(&self, key: &Key, class: u8) -> bool {
+        let Some(table) = &self.penalty_table else { return true };
+        let usual = || {
+            let classes = self.tenants[usize::from(key.tenant)].classes.as_ref();
+            classes.map_or(0, |classes| classes.usual())
+        };
+        let is_known = class != 0 || (table.class(key.tenant, key.hash) == 0 && usual() == 0);
+        is_known && self.cost_hint == 0
+    }
+
+    /// An item of this class was written, and kept it.
+    pub(crate) fn class_is_rewritten(&mut self, tenant: TenantId, class: u8) {
+        if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
+            classes.at(class).sets += 1;
         }
     }
 

@@ -110,10 +110,15 @@ impl Buffered for Shard {
         self.count(buffer);
         for read in &buffer.list[..buffer.len as usize] {
             let tenant = &mut self.tenants[usize::from(read.tenant)];
+            if read.size_class == REPLACED {
+                tenant.counters.sets += 1;
+                if self.is_watched {
+                    self.class_is_rewritten(read.tenant, Stamps::penalty_class_of(read.class));
+                }
+                continue;
+            }
             if read.class == NONE {
-                let is_set = read.size_class == REPLACED;
-                tenant.counters.sets += u64::from(is_set);
-                tenant.counters.misses += u64::from(!is_set);
+                tenant.counters.misses += 1;
                 continue;
             }
             tenant.counters.hits += 1;
@@ -192,8 +197,10 @@ impl Shard {
         let is_recorded = parts.expires.is_none()
             && len as u64 <= store.value_max.load(Relaxed)
             && (buffer.len as usize) < RECORDS
-            && !self.stopwatch.is_on()
+            && !self.stopwatch.may_await(key.hash)
             && !self.tap.sees(key)
+            && !self.counts_sizes
+            && !self.renews
             && self.changed.is_none()
             && tenant.away.is_none()
             && !listens(tenant.removals.as_deref());
@@ -204,6 +211,7 @@ impl Shard {
         if item.expires().is_some()
             || has_tree(item.kind())
             || !item.has_room(tenant.pages.classes(), len, false)
+            || !self.class_stays(key, item.stamps().penalty_class())
         {
             return None;
         }
@@ -229,8 +237,9 @@ impl Shard {
         debug_assert!(is_replaced, "there is room");
         item.set_kind(parts.kind);
         let tick = buffer.now() + 1;
-        buffer.push(Record { tenant: key.tenant, size_class: REPLACED, ..Record::default() });
         let mut stamps = item.view().stamps();
+        let (tenant, class) = (key.tenant, stamps.class);
+        buffer.push(Record { age: 0, tenant, size_class: REPLACED, class });
         let age = age_of(stamps, tick);
         if let Some(lives) = &self.lives {
             // The value that was there ends its life unread. Counters of a slot are its own.
