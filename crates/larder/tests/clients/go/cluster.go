@@ -19,7 +19,9 @@ func cluster(port, seconds string) {
 	defer client.Close()
 	end := time.Now().Add(time.Duration(length * float64(time.Second)))
 	hits := 0
-	for turn := 0; time.Now().Before(end); turn++ {
+	// A busy machine takes longer for as many.
+	for turn := 0; time.Now().Before(end) || hits <= 200; turn++ {
+		check(time.Now().Before(end.Add(time.Minute)), "hits", hits)
 		key := fmt.Sprintf("go:%d", turn%300)
 		value, err := client.Get(ctx, key).Result()
 		check(err == nil || errors.Is(err, redis.Nil), "get", key, err)
@@ -46,5 +48,4 @@ func cluster(port, seconds string) {
 			check(err == nil, "transaction", err)
 		}
 	}
-	check(hits > 200, "hits", hits)
 }

@@ -6,7 +6,9 @@ const [port, seconds] = process.argv.slice(2).map(Number);
 const client = new Cluster([{ host: "127.0.0.1", port }]);
 const end = performance.now() + 1000 * seconds;
 let hits = 0;
-for (let turn = 1; performance.now() < end; turn++) {
+// A busy machine takes longer for as many.
+for (let turn = 1; performance.now() < end || hits <= 200; turn++) {
+  assert.ok(performance.now() < end + 60_000, `${hits}`);
   const key = `js:${turn % 300}`;
   const value = await client.get(key);
   assert.ok(value === null || value === `v${key}`, `${key} ${value}`);
@@ -20,6 +22,5 @@ for (let turn = 1; performance.now() < end; turn++) {
     many.forEach((got, at) => assert.ok(got === null || got === `vjs:${at}`));
   }
 }
-assert.ok(hits > 200, `${hits}`);
 assert.ok(client.nodes("master").length >= 2);
 client.disconnect();

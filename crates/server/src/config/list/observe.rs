@@ -27,6 +27,13 @@ pub(super) const ALL: &[Directive] = &[
             Ok(())
         }),
     ),
+    word!(
+        "latency-tracking",
+        Always,
+        latency_tracking,
+        "Whether commands are timed, for INFO commandstats and latencystats and the busiest keys: \
+         some in each second. With no they are counted."
+    ),
     Directive::new(
         "latency-tracking-info-percentiles",
         Always,
