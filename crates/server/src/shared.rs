@@ -377,7 +377,14 @@ impl Shared {
         }
         self.store.set_max_item(new.settings.proto_max_bulk_len);
         if new.settings.maxmemory != old.settings.maxmemory {
-            self.store.set_limit(new.settings.maxmemory);
+            let (limit, store) = (new.settings.maxmemory, &self.store);
+            store.set_limit(limit);
+            if store.is_coarse_for(limit, &new.settings.slab) {
+                tracing::warn!(
+                    "maxmemory {limit} is little for the pages that memory was cut into when the \
+                     server started: a restart with this limit holds more items in it"
+                );
+            }
         }
         self.store.set_evictable(new.settings.maxmemory_policy.evictable());
         self.store.set_admission(new.settings.admission);

@@ -38,7 +38,7 @@ use crate::penalty::{Fetched, Stopwatch};
 use crate::pools::{Order, Pools, Want};
 use crate::read::Glance;
 use crate::shard::{NewLine, Shard};
-use crate::slab::{Arena, Draws, Moves, Pages, SizeClasses};
+use crate::slab::{Arena, Draws, Moves, PAGES, Pages, SizeClasses, Slab};
 use crate::sync::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, thread_number, yield_now,
 };
@@ -529,6 +529,17 @@ impl Store {
     pub fn set_limit(&self, limit: Bytes) {
         self.memory.set_limit(limit.0);
         self.arena.set_limit(limit.0);
+    }
+
+    /// Whether the pages that the store began with are too long, and its shards too many, for a
+    /// limit: a store that begins with that limit would keep more items in it.
+    pub fn is_coarse_for(&self, limit: Bytes, slab: &Slab) -> bool {
+        let (shards, page) = (self.shards.len(), self.sizes.page());
+        let fresh = slab.shards(limit.0, shards);
+        let pages = limit.0 / (shards as u64 * page);
+        let is_finer =
+            || fresh < shards || slab.classes(limit.0, fresh, self.tenants()).page() < page;
+        limit.0 > 0 && pages < PAGES && is_finer()
     }
 
     /// Changes which items may be evicted.

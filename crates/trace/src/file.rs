@@ -130,3 +130,24 @@ fn peek(reader: &mut (impl Read + ?Sized)) -> io::Result<Vec<u8>> {
     reader.take(HEAD).read_to_end(&mut head)?;
     Ok(head)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_unpacked_here_is_refused_with_the_fix() {
+        for (name, head, unpack) in [
+            ("a.xz", &b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F"[..], "xz -dc"),
+            ("a.bz2", b"BZh91AY&SY\x17\x72", "bzip2 -dc"),
+            ("a.zip", b"PK\x03\x04\x14\0", "unzip -p"),
+        ] {
+            let path = std::env::temp_dir().join(format!("larder-{}-{name}", std::process::id()));
+            std::fs::write(&path, head).unwrap();
+            let error = open(path.to_str().unwrap()).err().unwrap();
+            std::fs::remove_file(&path).unwrap();
+            let fix = format!("`{unpack} {} | larder … -`", path.display());
+            assert!(error.to_string().contains(&fix), "{error}");
+        }
+    }
+}

@@ -192,6 +192,36 @@ fn both_versions_of_vscsi_are_read() {
     assert!(error[0].contains("neither version"), "{error:?}");
 }
 
+/// With `--block-size` a request for a range of a disk is one for each block that it touches.
+#[test]
+fn ranges_of_virtual_disks_are_split() {
+    let text = "version,time,op,size,lbn\n1,5633898,2a,512,7\n1,5633899,28,6656,8\n\
+                1,5633900,28,512,7\n";
+    for (name, bytes) in
+        [("vscsi", vscsi(1)), ("vscsi", vscsi(2)), ("vscsi-csv", text.as_bytes().to_vec())]
+    {
+        let spec = format::find(name).unwrap();
+        let read = |block_size| {
+            let options = Options { block_size, ..Options::default() };
+            let mut source = (spec.open)(Box::new(Cursor::new(bytes.clone())), &options).unwrap();
+            let mut found = vec![];
+            while let Some(access) = source.next() {
+                let size = access.unwrap().value_size;
+                found.push((String::from_utf8(source.key().to_vec()).unwrap(), size));
+            }
+            (found, source.remark().map(str::to_owned))
+        };
+        // 512 bytes from 3 584 on, 6 656 from 4 096 on, and the first once more.
+        let (found, remark) = read(Some(4096));
+        let wanted = [("0", 4096), ("8", 4096), ("16", 4096), ("0", 4096)];
+        let wanted = wanted.map(|(key, size)| (key.to_owned(), size));
+        assert_eq!((found, remark), (wanted.to_vec(), None), "{name}");
+        let (found, remark) = read(None);
+        assert_eq!(found.len(), 3, "{name}");
+        assert!(remark.unwrap().contains("--block-size 4kb splits them"), "{name}");
+    }
+}
+
 #[test]
 fn a_sample_is_read_whole() {
     for spec in format::ALL {

@@ -152,7 +152,10 @@ fn endless() -> Vec<String> {
 }
 
 fn closed(server: &Server) -> u64 {
-    let mut client = Client::new(server.addr());
+    closed_by(&mut Client::new(server.addr()))
+}
+
+fn closed_by(client: &mut Client) -> u64 {
     client.info("client_output_buffer_limit_disconnections").parse().unwrap()
 }
 
@@ -202,6 +205,34 @@ fn a_reply_ends_at_its_bound_while_it_is_made() {
     assert_eq!(kept.info("evicted_keys"), "0");
     // What fits is served, whoever asked for more before.
     assert_eq!(kept.value("GET big").len(), 100_000);
+}
+
+/// As in Redis the first 16 KB of replies do not count: a limit below them ends no client that
+/// reads.
+#[test]
+fn small_replies_pass_the_lowest_limit() {
+    for driver in ["yes", "no"] {
+        let (server, port) = serve_both(&format!(
+            "--io-uring {driver} --client-output-buffer-limit 'normal 10 10 1 pubsub 10 10 1'"
+        ));
+        let mut client = Client::new(server.addr());
+        client.ask(&format!("SET a {}", "x".repeat(15_000)));
+        for _ in 0..20 {
+            assert_eq!(client.value("GET a").len(), 15_000);
+        }
+        let mut ear = Client::new(server.addr());
+        assert!(ear.ask("SUBSCRIBE x").contains("subscribe"));
+        client.ask(&format!("PUBLISH x {}", "x".repeat(1_000)));
+        assert!(ear.reply().len() > 1_000);
+        let mut text = Text::new(port);
+        assert_eq!(text.ask("mg a s"), "HD s15000");
+        assert_eq!(closed_by(&mut client), 0);
+        client.ask(&format!("APPEND a {}", "x".repeat(15_000)));
+        let mut greedy = Client::new(server.addr());
+        greedy.send(b"GET a\r\n");
+        assert!(greedy.reply().is_empty());
+        assert_eq!(closed_by(&mut client), 1);
+    }
 }
 
 /// What a command takes out of a list it replies with, up to the bound; the rest stays.
@@ -260,6 +291,8 @@ fn too_much(prefix: &str) -> Vec<String> {
         many(&format!("ZADD {p}z"), |at| format!("{at} {at:04}{x}")),
         many(&format!("HSET {p}h"), |at| format!("{at} {x}")),
         many(&format!("HSETEX {p}h EX 100 FIELDS 3000"), |at| format!("{at} {x}")),
+        many("MSET", |at| format!("{p}new{} {x}", ["", &at.to_string()][at.min(1)])),
+        format!("MSETNX {p}new 1 {p}new1 {}", "x".repeat(3_000_000)),
         format!("SETRANGE {p}string 3000000 x"),
         format!("SETBIT {p}string 30000000 1"),
         format!("APPEND {p}string {}", "x".repeat(3_000_000)),

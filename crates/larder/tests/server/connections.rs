@@ -58,6 +58,9 @@ fn every_filter_chooses() {
         ("FLAGS P".into(), &["ear"]),
         ("NOT-FLAGS P NOT-FLAGS x".into(), &["me", "ear"]),
         ("LIB-NAME lib LIB-VER 1.2".into(), &["bob"]),
+        ("LIB-VER 9 LIB-VER 1.2 NAME x NAME bob".into(), &["bob"]),
+        ("USER bob USER default TYPE pubsub TYPE normal DB 9 DB 0".into(), &["me"]),
+        ("NOT-LIB-VER 1.2 NOT-LIB-VER 9 NOT-NAME me NOT-NAME ear".into(), &["me", "bob"]),
         ("NOT-LIB-NAME lib".into(), &["me", "ear"]),
         ("NOT-LIB-VER 1.2".into(), &["me", "ear"]),
         ("DB 3".into(), &["bob"]),
@@ -91,6 +94,20 @@ fn every_filter_chooses() {
     assert_eq!(me.ask("CLIENT KILL TYPE normal"), ":0\r\n", "but for who asks");
     assert_eq!(me.ask("CLIENT KILL NAME ear LADDR none"), ":0\r\n");
     assert_eq!(me.ask("CLIENT KILL NAME ear"), ":1\r\n");
+}
+
+/// CLIENT LIST behind a CLIENT KILL lacks who was killed, whichever thread it belongs to.
+#[test]
+fn who_is_killed_is_gone_at_once() {
+    let server = serve("--io-threads 4");
+    let mut me = Client::new(server.addr());
+    for round in 0..50 {
+        let mut other = named(&server, "other");
+        assert_eq!(me.ask("CLIENT KILL LIB-VER 9 NAME other LIB-VER ''"), ":1\r\n");
+        assert_eq!(listed(&mut me, "NAME other"), [""; 0], "round {round}");
+        assert_eq!(me.ask("CLIENT KILL NAME other"), ":0\r\n");
+        assert_eq!(other.reply(), b"");
+    }
 }
 
 #[test]

@@ -305,12 +305,25 @@ fn what_cannot_work_is_said_at_once() {
     }
     assert_eq!(client.ask("CONFIG SET maxmemory 1000tb"), "+OK\r\n");
     server.logged("more than the");
+    assert_eq!(client.ask("CONFIG SET maxmemory 1mb"), "+OK\r\n");
+    server.logged("a restart with this limit holds more");
+    // A start with the limit holds as much.
+    let small = serve("--maxmemory 1mb");
+    let mut other = Client::new(small.addr());
+    assert_eq!(other.ask("CONFIG SET maxmemory 1000kb"), "+OK\r\n");
+    assert_eq!(other.ask("CONFIG SET maxmemory 1000tb"), "+OK\r\n");
+    small.logged("more than the");
+    assert!(!small.log().contains("a restart with this limit"), "{}", small.log());
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("larder.conf");
     std::fs::write(&file, "tenant web match db 1\ntenant web match db 2\n").unwrap();
     let output = larder(&format!("serve {}", file.display())).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("line 2") && error.contains("tenant web is there twice"), "{error}");
+    assert!(error.contains("line 2") && error.contains("Duplicate tenant 'web' found"), "{error}");
+    let error = refuses("--port 0 --user foo --user foo");
+    assert!(error.contains("Duplicate user 'foo' found: put all of it into one line"), "{error}");
+    let error = client.ask("CONFIG SET tenant \"web match db 1\nweb match db 2\"");
+    assert!(error.contains("Duplicate tenant 'web' found"), "{error}");
     let error = refuses("--dump-max 1gb --dir /nonexistent");
     assert!(error.contains("dump-max needs a folder"), "{error}");
 }

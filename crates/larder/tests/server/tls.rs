@@ -1,5 +1,6 @@
 //! TLS: certificates of both sides, their reload, large and slow transfers, real clients.
 
+use crate::bounds::{HELD_MB, flood, resident_kb};
 use crate::client::Client;
 use crate::process::{Server, free_port, refuses, serve};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -194,6 +195,31 @@ fn large_values_and_slow_readers() {
     assert_eq!(tls.reply().unwrap().len(), value.len() + 12);
     assert_eq!(tls.reply().unwrap(), b"+OK\r\n");
     assert_eq!(tls.reply(), None);
+}
+
+/// A client that pipelines small requests and reads nothing is served no further with TLS either,
+/// and gets everything once it reads.
+#[test]
+fn small_requests_of_a_slow_reader_wait() {
+    let papers = Papers::new();
+    for driver in ["yes", "no"] {
+        let more = format!("--tls-auth-clients no --io-threads 1 --io-uring {driver}");
+        let (server, port) = serve_tls(&papers, &more);
+        let mut other = Client::new(server.addr());
+        other.ask("SET a 12345678901234567890");
+        let before = resident_kb(server.pid());
+        let mut slow = papers.connect(port, None).stream;
+        slow.sock.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+        let sent = flood(&mut slow, b"GET a\r\n");
+        assert_eq!(other.ask("PING"), "+PONG\r\n");
+        let held = resident_kb(server.pid()).saturating_sub(before) >> 10;
+        assert!(held < HELD_MB, "{driver}: {held} MB are held after {sent} bytes of requests");
+        let (mut left, mut chunk) = (sent / 7 * 27, vec![0; 64 << 10]);
+        while left > 0 {
+            let most = chunk.len().min(left);
+            left -= slow.read(&mut chunk[..most]).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -31,7 +31,9 @@ pub(crate) fn read(settings: &Settings) -> Result<Vec<User>, Error> {
             return Err(wrong("should begin with user and a name".into()));
         }
         if users.iter().any(|user| user.name == *name) {
-            return Err(wrong(format!("user {name} is there twice")));
+            return Err(wrong(format!(
+                "Duplicate user '{name}' found: put all of it into one line"
+            )));
         }
         let mut user = settings.new_user(name);
         user.apply(rules, &settings.acl_pubsub_default)

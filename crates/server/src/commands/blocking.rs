@@ -151,9 +151,10 @@ impl Call<'_> {
 /// Carries out anew what a blocked client waits for: it writes its reply, or waits on.
 pub(crate) fn run_again(call: &mut Call<'_>) {
     let mark = call.out.mark();
-    let done = super::resolve(call)
-        .map_err(|refused| refused.tell(call))
-        .and_then(|number| within::carry_out(call, number, |call, command| (command.run)(call)));
+    let done = match super::resolve(call) {
+        Ok(number) => within::tried_again(call, number),
+        Err(refused) => Err(refused.tell(call)),
+    };
     if let Err(failure) = done {
         super::fail(call, mark, &failure);
     }

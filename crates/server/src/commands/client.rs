@@ -155,6 +155,8 @@ fn close(call: &mut Call<'_>, client: &Arc<Client>) {
     if client.id == call.session.client.id {
         call.session.closing = true;
     } else {
+        // Nobody sees it any more, though its own thread is still to close it.
+        call.shared.clients.disconnect(client.id);
         let place = client.place;
         call.shared.mailboxes[place.worker].send(Message::Kill(place.at, client.id));
     }

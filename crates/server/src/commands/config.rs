@@ -106,6 +106,7 @@ fn set(call: &mut Call<'_>) -> Done {
 
 fn resetstat(call: &mut Call<'_>) -> Done {
     call.shared.acl_log.reset_counts();
+    call.shared.scripts.usage.evicted.store(0, Ordering::Relaxed);
     let number = call.session.client.command.load(Ordering::Relaxed);
     call.shared.stats.reset(call.shared.counters(), Some(number));
     call.ok()

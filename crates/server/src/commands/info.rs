@@ -105,7 +105,9 @@ fn server(call: &Call<'_>, out: &mut Fields) {
     out.add("uptime_in_days", uptime / 86_400);
     out.add("hz", 10);
     out.add("configured_hz", 10);
+    let executable = std::env::current_exe().map(|path| path.display().to_string());
     let file = shared.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+    out.add("executable", executable.unwrap_or_default());
     out.add("config_file", file);
     out.add("io_threads_active", i32::from(shared.mailboxes.len() > 1));
     for (at, listener) in shared.listening.iter().enumerate() {
@@ -130,6 +132,7 @@ fn clients(call: &Call<'_>, out: &mut Fields) {
     out.add("clients_in_timeout_table", 0);
     out.add("total_blocking_keys", call.shared.blocked.keys());
     out.add("total_blocking_keys_on_nokey", 0);
+    out.add("watching_clients", all.iter().filter(|client| load(&client.watched) > 0).count());
     let pause = call.shared.pause.left(call.now.micros.0 / 1_000);
     let (reason, actions) = match pause {
         None => ("none", "none"),
@@ -216,6 +219,13 @@ fn scripts(shared: &Shared, out: &mut Fields) {
     let (vm, eval, functions) =
         (load(&usage.vm), load(&usage.script_bytes), load(&usage.function_bytes));
     for (name, bytes) in [
+        ("used_memory_lua", vm),
+        ("used_memory_vm_total", vm),
+        ("used_memory_scripts", eval + functions),
+    ] {
+        out.add(&format!("{name}_human"), human(bytes));
+    }
+    for (name, bytes) in [
         ("used_memory_vm_eval", vm),
         ("used_memory_lua", vm),
         ("used_memory_scripts_eval", eval),
@@ -260,7 +270,7 @@ fn persistence(call: &Call<'_>, out: &mut Fields) {
     absent(
         out,
         "aof_rewrites aof_last_cow_size rdb_last_cow_size rdb_last_load_keys_expired \
-         current_cow_size current_save_keys_processed \
+         current_cow_peak current_cow_size current_cow_size_age current_save_keys_processed \
          current_save_keys_total module_fork_in_progress module_fork_last_cow_size",
     );
 }
@@ -276,6 +286,8 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("total_net_input_bytes", totals.net_in);
     out.add("total_net_output_bytes", totals.net_out);
     let kbps = |value: u64| value as f64 / 1024.0;
+    out.add("instantaneous_input_repl_kbps", "0.00");
+    out.add("instantaneous_output_repl_kbps", "0.00");
     out.add("instantaneous_input_kbps", format_args!("{:.2}", kbps(load(&per_second[1]))));
     out.add("instantaneous_output_kbps", format_args!("{:.2}", kbps(load(&per_second[2]))));
     out.add("rejected_connections", totals.rejected_connections);
@@ -290,6 +302,7 @@ fn stats(call: &Call<'_>, out: &mut Fields) {
     out.add("evicted_keys", totals.store.evicted);
     out.add("not_admitted", totals.store.not_admitted);
     out.add("evicted_clients", 0);
+    out.add("evicted_scripts", load(&shared.scripts.usage.evicted));
     let pauses = shared.store.pauses();
     let us = |nanos: u64| format!("{:.1}", nanos as f64 / 1e3);
     out.add("eviction_pauses", pauses.count);

@@ -137,9 +137,9 @@ impl<'a> Asked<'a> {
         };
         if !self.is_unsorted() {
             elements = self.sorted(call, elements)?;
-        } else if kind == Some(SET) && self.store.is_some() {
-            // What is stored is the same however the set is held.
-            elements.sort_unstable();
+        } else if kind == Some(SET) && (self.store.is_some() || call.session.scripted) {
+            // What is stored, and what a script sees, is the same however the set is held.
+            elements.sort_unstable_by(|a, b| self.way(a.cmp(b)));
         } else if kind == Some(ZSET) && self.descending {
             elements.reverse();
         }
@@ -150,10 +150,15 @@ impl<'a> Asked<'a> {
         Ok(elements.drain(from as usize..until as usize).collect())
     }
 
+    /// The order that was asked for.
+    const fn way(&self, order: Ordering) -> Ordering {
+        if self.descending { order.reverse() } else { order }
+    }
+
     /// The elements in the order of their weights. A number is read from a weight where that
     /// stands, and texts are copied only to be compared.
     fn sorted(&self, call: &Call<'_>, mut elements: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Failure> {
-        let way = |order: Ordering| if self.descending { order.reverse() } else { order };
+        let way = |order| self.way(order);
         let Some(by) = self.by else {
             if self.alpha {
                 elements.sort_by(|a, b| way(a.cmp(b)));

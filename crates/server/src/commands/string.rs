@@ -380,7 +380,34 @@ fn check_pairs(call: &Call<'_>, name: &str) -> Done {
     if call.args.len().is_multiple_of(2) { Err(wrong_number(name)) } else { Ok(()) }
 }
 
+/// Refuses pairs that find no room together, before the first of them is set.
+fn check_room(call: &Call<'_>) -> Done {
+    let mut needs: Vec<(Key<'_>, u64)> = vec![];
+    for at in (1..call.args.len()).step_by(2) {
+        let (key, len) = (call.key_at(at), call.arg(at + 1).len());
+        room(call, &key, len).check(0, len)?;
+        let need = store::charge(key.bytes.len(), len, false);
+        match needs.iter_mut().find(|(known, _)| known.tenant == key.tenant) {
+            Some((_, sum)) => *sum += need,
+            None => needs.push((key, need)),
+        }
+    }
+    for (key, need) in needs {
+        let room = room(call, &key, need as usize);
+        if room.check_growth(need).is_err() {
+            // The items whose place they take may leave enough.
+            let keys = (1..call.args.len()).step_by(2).map(|at| call.key_at(at));
+            let own = keys.filter(|other| other.tenant == key.tenant);
+            let held = |key| call.shared.store.peek(&key, call.now, |item| item.charge().0);
+            let left: u64 = own.filter_map(held).sum();
+            room.check_growth(need.saturating_sub(left))?;
+        }
+    }
+    Ok(())
+}
+
 fn set_pairs(call: &Call<'_>) -> Done {
+    check_room(call)?;
     for at in (1..call.args.len()).step_by(2) {
         call.shared.store.set(&call.key_at(at), call.arg(at + 1), None, call.now)?;
         tell_set(call, call.arg(at), None);

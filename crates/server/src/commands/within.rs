@@ -26,7 +26,19 @@ pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
         let is_long = call.view.settings.slowlog_slower_than >= LONG_US;
         if command.is_brief() && is_long { (command.run)(call) } else { run_timed(call, command).0 }
     });
+    failing(call, number, result)
+}
+
+/// Carries out anew a command that waits, and was counted as it came.
+pub(super) fn tried_again(call: &mut Call<'_>, number: u16) -> Done {
+    let result = carry_out(call, number, |call, command| (command.run)(call));
+    failing(call, number, result)
+}
+
+/// Counts a command that fails.
+fn failing(call: &Call<'_>, number: u16, result: Done) -> Done {
     if result.is_err() {
+        let counters = &call.shared.stats.workers[call.session.client.place.worker];
         counters.commands[number as usize].failed.add(1);
     }
     result
@@ -95,14 +107,16 @@ fn permit(call: &Call<'_>, rights: Rights, slot: &mut Option<u16>) -> Result<u16
         Err(refused) => return Err(refusal(call, refused)),
     };
     let command = get(number);
-    if !is_scripted(call, number) {
-        return Err("ERR This Redis command is not allowed from script".into());
-    }
-    if rights.is_readonly && command.has(WRITE | MAY_REPLICATE) {
-        return Err("ERR Write commands are not allowed from read-only scripts.".into());
-    }
-    if rights.is_full && command.has(DENY_OOM) {
-        return Err(OUT_OF_MEMORY.into());
+    let refused = if !is_scripted(call, number) {
+        Some("ERR This Redis command is not allowed from script")
+    } else if rights.is_readonly && command.has(WRITE | MAY_REPLICATE) {
+        Some("ERR Write commands are not allowed from read-only scripts.")
+    } else {
+        (rights.is_full && command.has(DENY_OOM)).then_some(OUT_OF_MEMORY)
+    };
+    if let Some(text) = refused {
+        count_rejected(call, number);
+        return Err(text.into());
     }
     if call.view.cluster.is_some() && !rights.crosses_slots {
         keep_to_slot(call, number, slot)?;
@@ -142,12 +156,24 @@ const CROSS_SLOT: &str = "ERR Script attempted to access keys that do not hash t
 
 const UNKNOWN: &str = "Unknown Redis command called from script";
 
+/// Counts a command whose reply is an error that it wrote itself.
+pub(crate) fn count_failed(call: &Call<'_>) {
+    if let Some(number) = find(call.arg(0)) {
+        let counters = &call.shared.stats.workers[call.session.client.place.worker];
+        counters.commands[number as usize].failed.add(1);
+    }
+}
+
+fn count_rejected(call: &Call<'_>, number: u16) {
+    let counters = &call.shared.stats.workers[call.session.client.place.worker];
+    counters.commands[number as usize].rejected.add(1);
+}
+
 /// What a script is told of a command that is refused.
 #[cold]
 fn refusal(call: &Call<'_>, refused: Refused) -> Failure {
     if let Some(number) = refused.number() {
-        let counters = &call.shared.stats.workers[call.session.client.place.worker];
-        counters.commands[number as usize].rejected.add(1);
+        count_rejected(call, number);
     }
     match refused {
         Refused::Unknown | Refused::Subcommand(_) => match absent::why(call.arg(0)) {

@@ -14,6 +14,7 @@
 
 use super::value::Value;
 use super::{Settings, list, quoted, words};
+use std::collections::BTreeSet;
 
 /// When a directive may be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +125,32 @@ impl Directive {
         if matches!(self.shape, Shape::Word(_) | Shape::Words(_)) {
             return self.apply(settings, &[text.to_owned()]);
         }
+        let mut seen = BTreeSet::new();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-        lines.try_for_each(|line| self.apply(settings, &[line.to_owned()]))
+        lines.try_for_each(|line| {
+            let given = [line.to_owned()];
+            if let Some(name) = self.named(&given)
+                && !seen.insert(name.clone())
+            {
+                return Err(self.twice(&name));
+            }
+            self.apply(settings, &given)
+        })
+    }
+
+    /// The name that a line begins with, of a directive whose lines do.
+    pub(super) fn named(&self, given: &[String]) -> Option<String> {
+        let first = given.first().filter(|_| self.is_named())?;
+        match given {
+            // A line of several words may also come as one.
+            [_] => words(first)?.into_iter().next(),
+            _ => Some(first.clone()),
+        }
+    }
+
+    /// The error about a name that has a line already, in Redis' words.
+    pub(super) fn twice(&self, name: &str) -> String {
+        format!("Duplicate {} '{name}' found: put all of it into one line", self.name)
     }
 
     /// The value as a file has it, so that [`Self::apply_text`] reads it back.

@@ -14,6 +14,9 @@ use crate::glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+/// The tenants and users so far, and how deep in includes their lines stand.
+type Seen = BTreeMap<(&'static str, String), usize>;
+
 /// Files that include each other without end stop here.
 const INCLUDE_DEPTH_MAX: usize = 16;
 
@@ -36,13 +39,12 @@ impl Settings {
         self.read_nested(path, text, 0, &mut BTreeMap::new())
     }
 
-    /// `seen` are the tenants and users so far, and how deep in includes their lines stand.
     fn read_nested(
         &mut self,
         path: &Path,
         text: &str,
         depth: usize,
-        seen: &mut BTreeMap<String, usize>,
+        seen: &mut Seen,
     ) -> Result<(), Error> {
         if depth > INCLUDE_DEPTH_MAX {
             return Err(Error(format!("{}: included from itself", path.display())));
@@ -65,14 +67,11 @@ impl Settings {
                 }
                 continue;
             }
-            if let (true, Some(first)) =
-                (Directive::find(name).is_some_and(Directive::is_named), rest.first())
-                && let named = format!("{} {first}", name.to_ascii_lowercase())
-                && seen.insert(named, depth).is_some_and(|before| before <= depth)
+            if let Some((directive, named)) = named(name, rest)
+                && let key = (directive.name, named.clone())
+                && seen.insert(key, depth).is_some_and(|before| before <= depth)
             {
-                return Err(at(format!(
-                    "{name} {first} is there twice: put all of it into one line"
-                )));
+                return Err(at(directive.twice(&named)));
             }
             self.apply(name, rest).map_err(at)?;
         }
@@ -84,7 +83,7 @@ impl Settings {
     /// # Errors
     /// The error, and what would mend it.
     pub fn read_arguments(&mut self, arguments: &[String]) -> Result<(), Error> {
-        let mut rest = arguments;
+        let (mut rest, mut seen) = (arguments, Seen::new());
         while let Some((flag, tail)) = rest.split_first() {
             let Some(name) = flag.strip_prefix("--") else {
                 return Err(Error(format!(
@@ -100,7 +99,13 @@ impl Settings {
             if let Some(first) = first {
                 values.insert(0, first);
             }
-            self.apply(name, &values).map_err(|error| Error(format!("--{name}: {error}")))?;
+            let wrong = |error| Error(format!("--{name}: {error}"));
+            if let Some((directive, named)) = named(name, &values)
+                && seen.insert((directive.name, named.clone()), 0).is_some()
+            {
+                return Err(wrong(directive.twice(&named)));
+            }
+            self.apply(name, &values).map_err(wrong)?;
             rest = after;
         }
         Ok(())
@@ -156,6 +161,12 @@ impl Settings {
             near(&name).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
         ))
     }
+}
+
+/// The directive of that name and whom or what its line names, where lines begin with a name.
+fn named(name: &str, given: &[String]) -> Option<(&'static Directive, String)> {
+    let directive = Directive::find(name)?;
+    Some((directive, directive.named(given)?))
 }
 
 /// The files that an include of the file at `path` names: the one, or all of a pattern in the order
@@ -284,6 +295,29 @@ mod tests {
         assert!(settings.read_arguments(&["port".into()]).is_err());
     }
 
+    /// The second line of a name would take the place of the first in silence.
+    #[test]
+    fn a_name_has_one_line_on_the_command_line_and_in_a_text() {
+        for line in [
+            "--user foo --user foo",
+            "--user default on --USER default off",
+            "--tenant a match db 1 --timeout 7 --tenant a match db 2",
+            "--tenant=a match db 1 --tenant 'a match db 2'",
+        ] {
+            let error = Settings::default().read_arguments(&words(line).unwrap()).unwrap_err();
+            assert!(error.to_string().contains("put all of it into one line"), "{line}: {error}");
+        }
+        // The command line wins over the file.
+        let mut settings = read("tenant a match db 1\n").unwrap();
+        settings.read_arguments(&words("--tenant a match db 2").unwrap()).unwrap();
+        let tenant = Directive::find("tenant").unwrap();
+        let error = tenant.apply_text(&mut settings, "b match db 3\nb match db 4").unwrap_err();
+        assert!(error.contains("Duplicate tenant 'b' found"), "{error}");
+        let twice = ("LARDER_CONFIG_USER".into(), "bob on nopass\nbob off".into());
+        let error = Settings::default().read_environment(std::iter::once(twice)).unwrap_err();
+        assert!(error.to_string().contains("Duplicate user 'bob' found"), "{error}");
+    }
+
     #[test]
     fn a_pattern_includes_files_by_name() {
         let dir = tempfile::tempdir().unwrap();
@@ -314,9 +348,10 @@ mod tests {
             "tenant web match db 3\ninclude conf.d/20.conf\n",
             "include conf.d/20.conf\ninclude conf.d/20.conf\n",
             "tenant web match db 3\nTENANT web match db 3\n",
+            "tenant web match db 3\ntenant 'web match db 3'\n",
         ] {
             let error = read(twice).err().unwrap().to_string();
-            assert!(error.contains("web is there twice"), "{error}");
+            assert!(error.contains("Duplicate tenant 'web' found"), "{error}");
         }
     }
 }

@@ -223,6 +223,7 @@ const START: &[(&str, &str)] = &[
     ("enable-protected-configs", "no"),
     ("hash-seed", ""),
     ("io-threads-do-reads", "no"),
+    ("lua-enable-deprecated-api", "no"),
     ("lua-enable-insecure-api", "no"),
     ("mptcp", "no"),
     ("rdbchecksum", "yes"),
@@ -261,10 +262,21 @@ pub(crate) fn when(name: &str) -> Option<When> {
     }
 }
 
-/// The name under which the value of a setting is kept: Redis' old names of its limits are others
-/// of the same.
+/// Parts of the names that Redis and Valkey had before, and those that they have now.
+const RENAMED: &[(&str, &str)] = &[
+    ("-ziplist-", "-listpack-"),
+    ("slave", "replica"),
+    ("masteruser", "primaryuser"),
+    ("masterauth", "primaryauth"),
+    ("aof_rewrite", "aof-rewrite"),
+    ("_cpulist", "-cpulist"),
+    ("lua-enable-deprecated-api", "lua-enable-insecure-api"),
+];
+
+/// The name under which the value of a setting is kept: an old name is another of the same.
 pub(crate) fn kept_as(name: &str) -> String {
-    name.replace("-ziplist-", "-listpack-")
+    let renamed = |name: String, (old, new): &(&str, &str)| name.replace(old, new);
+    RENAMED.iter().fold(name.to_owned(), renamed)
 }
 
 /// Whether a line of a file is about one of these, or about something of their kind.
@@ -287,6 +299,20 @@ mod tests {
             assert_eq!(refusal(name, "1", Some("1")), None, "{name}: as it was");
         }
         assert_eq!(refusal("hz", "100", None), None);
+    }
+
+    /// Two names of one setting begin with one value, and may be set at the same times.
+    #[test]
+    fn an_old_name_is_another_of_the_same() {
+        let mut renamed = 0;
+        for (name, first) in all() {
+            let kept = kept_as(name);
+            let new = all().find(|(known, _)| **known == kept);
+            assert_eq!(new.map(|(_, first)| first), Some(first), "{name} is kept as {kept}");
+            assert_eq!(when(name), when(&kept), "{name}");
+            renamed += usize::from(kept != name);
+        }
+        assert_eq!(renamed, 25, "the aliases of Redis and Valkey");
     }
 
     /// Advice and alerts name what does something.

@@ -7,7 +7,7 @@
 //! written.
 
 use super::directive::{self, Directive};
-use super::{Error, Settings, words};
+use super::{Error, Settings, ignored, quoted, words};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -18,6 +18,7 @@ impl Settings {
     /// What an included file says and no line behind it can take back.
     pub(crate) fn rewrite(&self, path: &Path, text: &str) -> Result<String, Error> {
         let mut lines = self.replaced(text);
+        self.restate_ignored(path, &mut lines)?;
         for _ in 0..2 {
             let there = read(path, &lines)?;
             let differ: Vec<_> = self.different(&there).collect();
@@ -69,6 +70,25 @@ impl Settings {
             }
         }
         out
+    }
+
+    /// Puts what is set of directives that mean nothing here, for `OBJECT ENCODING` tells some of
+    /// them, in the place of lines that say another thing, under whichever of its names.
+    fn restate_ignored(&self, path: &Path, lines: &mut Vec<String>) -> Result<(), Error> {
+        let there = read(path, lines)?;
+        for (name, value) in &self.ignored {
+            if there.ignored.get(name) == Some(value) {
+                continue;
+            }
+            lines.retain(|line| {
+                let first = words(line).and_then(|words| words.into_iter().next());
+                first.is_none_or(|first| ignored::kept_as(&first.to_ascii_lowercase()) != *name)
+            });
+            let is_plain = words(value).is_some_and(|words| words.join(" ") == *value);
+            let shown = if is_plain && !value.is_empty() { value.clone() } else { quoted(value) };
+            lines.push(format!("{name} {shown}"));
+        }
+        Ok(())
     }
 
     /// The directives of which a file says another thing here than there.

@@ -79,7 +79,8 @@ mod tests {
                 let (found, script) = digests.of(&text, &known);
                 assert_eq!(found, digest(&text), "{number}");
                 assert_eq!(script.is_some(), round == 1, "{number}");
-                let script = Script { text: text.into(), flags: Flags::UNSAID, stays: false };
+                let (text, flags) = (text.into(), Flags::UNSAID);
+                let script = Script { text, flags, stays: false, asked: 0 };
                 known.insert(found, script);
             }
         }

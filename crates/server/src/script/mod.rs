@@ -1,8 +1,8 @@
 //! Scripts in Lua: what EVAL and FCALL run.
 //!
 //! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). Scripts are known
-//! by the SHA-1 of their text; those that EVAL brought are forgotten when newer ones are many,
-//! those that SCRIPT LOAD brought stay. What a script sees of the world is made in `prelude.lua`;
+//! by the SHA-1 of their text; of those that EVAL brought the one that was not asked for the longest
+//! is forgotten when they are many, those that SCRIPT LOAD brought stay. What a script sees of the world is made in `prelude.lua`;
 //! what it asks of the server goes through `host.rs`.
 
 mod answer;
@@ -35,7 +35,7 @@ use crate::shared::Shared;
 use base::Bytes;
 use digest::Digests;
 use run::Runs;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm::Vm;
@@ -55,6 +55,8 @@ pub(crate) struct Usage {
     pub(crate) vm: AtomicU64,
     pub(crate) scripts: AtomicU64,
     pub(crate) script_bytes: AtomicU64,
+    /// Scripts of EVAL that were forgotten for newer ones.
+    pub(crate) evicted: AtomicU64,
     pub(crate) libraries: AtomicU64,
     pub(crate) functions: AtomicU64,
     pub(crate) function_bytes: AtomicU64,
@@ -104,6 +106,8 @@ struct Script {
     flags: Flags,
     /// It came by SCRIPT LOAD.
     stays: bool,
+    /// When it was last asked for: the number of that call.
+    asked: u64,
 }
 
 /// Scripts, libraries and their interpreter.
@@ -111,8 +115,10 @@ struct Script {
 pub(crate) struct Engine {
     scripts: HashMap<Digest, Script>,
     digests: Digests,
-    /// Those that EVAL brought, the oldest first.
-    recent: VecDeque<Digest>,
+    /// Those that EVAL brought.
+    recent: Vec<Digest>,
+    /// Calls of scripts.
+    calls: u64,
     libraries: BTreeMap<String, Library>,
     /// The library of each function, by the function's name in lower case.
     functions: HashMap<String, String>,
@@ -168,18 +174,26 @@ impl Engine {
             let text = answer::told(&error);
             Failure::err(&format!("Error compiling script (new function): {text}"))
         })?;
-        self.scripts.insert(digest, Script { text: text.into(), flags, stays });
+        let asked = self.calls;
+        self.scripts.insert(digest, Script { text: text.into(), flags, stays, asked });
         if !stays {
-            self.recent.push_back(digest);
-        }
-        if self.recent.len() > RECENT_MAX
-            && let Some(oldest) = self.recent.pop_front()
-        {
-            self.scripts.remove(&oldest);
-            self.forget(Some(&oldest));
+            if self.recent.len() == RECENT_MAX {
+                self.forget_oldest(call.shared);
+            }
+            self.recent.push(digest);
         }
         self.count(call.shared);
         Ok((digest, flags))
+    }
+
+    /// Forgets the script of EVAL that was not asked for the longest.
+    fn forget_oldest(&mut self, shared: &Shared) {
+        let asked = |digest: &Digest| self.scripts.get(digest).map(|script| script.asked);
+        let oldest = (0..self.recent.len()).min_by_key(|&at| asked(&self.recent[at]));
+        let Some(oldest) = oldest.map(|at| self.recent.swap_remove(at)) else { return };
+        self.scripts.remove(&oldest);
+        self.forget(Some(&oldest));
+        shared.scripts.usage.evicted.fetch_add(1, Relaxed);
     }
 
     /// Brings the scripts into an interpreter that is new.
@@ -242,6 +256,10 @@ impl Engine {
         is_readonly: bool,
     ) -> Done {
         self.vm(call.shared)?;
+        self.calls += 1;
+        if let Some(script) = self.scripts.get_mut(digest) {
+            script.asked = self.calls;
+        }
         let runs = Runs { flags, name: shown(digest), is_function: false, is_readonly };
         self.run(call, &runs, keys)
     }

@@ -2,11 +2,9 @@
 --
 -- Scripts of all users share it, so none may change it. A table of it is shown by a *front*: an
 -- empty table that reads through to the table behind it and refuses to be written. Whatever would
--- get past a front (rawset, setmetatable, next, getfenv, the metatable of strings) is replaced by a
--- function that heeds it. Environments of functions that a script has set are put back when it ends.
--- The settings of cjson stay, as they do in the servers.
---
--- The functions here have an empty environment: whoever asks for it learns nothing.
+-- get past a front (rawset, setmetatable, next, the metatable of strings) is replaced by a function
+-- that heeds it, or is not there (getfenv, setfenv). The settings of cjson stay, as they do in the
+-- servers.
 --
 -- An error of a function in Rust is a value without a face: what catches it here asks for the one
 -- that scripts see. One that ends the script is seen by none: it is passed on.
@@ -19,7 +17,7 @@ local real, rust = ...
 local error, type, tostring, select = real.error, real.type, real.tostring, real.select
 local next, pairs, rawget, rawset = real.next, real.pairs, real.rawget, real.rawset
 local setmetatable, getmetatable = real.setmetatable, real.getmetatable
-local setfenv, getfenv, collectgarbage = real.setfenv, real.getfenv, real.collectgarbage
+local setfenv, collectgarbage = real.setfenv, real.collectgarbage
 local pcall, xpcall = real.pcall, real.xpcall
 local loadstring, unpack, tonumber = real.loadstring, real.unpack, real.tonumber
 local create, resume = real.coroutine.create, real.coroutine.resume
@@ -344,21 +342,10 @@ end
 local maths = copied(real.math)
 maths.random, maths.randomseed = rust.random, rust.randomseed
 
--- Environments of functions before a script set them, by function.
-local environments
-
 local function fresh_cjson()
   local fresh = rust.cjson()
   fresh.null, fresh.new, fresh._NAME, fresh._VERSION = rust.null, fresh_cjson, "cjson", "2.1.0"
   return fresh
-end
-
--- Puts back what a script has set.
-local function put_back()
-  for f, environment in pairs(environments) do
-    setfenv(f, environment)
-  end
-  environments = nil
 end
 
 local cmsgpack = copied(rust.cmsgpack)
@@ -461,8 +448,6 @@ local libraries = {
   bit = front(rust.bit),
 }
 
--- The environment of the functions here, and that of scripts.
-local unseen, eval_shown = getfenv(1), nil
 local NONEXISTENT = {
   __index = function(globals, name)
     if globals == eval_globals and (name == "KEYS" or name == "ARGV") then
@@ -486,32 +471,6 @@ local function environment(redis, more)
   globals.server = globals.redis
   shown = front(globals)
   rawset(globals, "_G", shown)
-  -- The functions here have an environment that nobody sees, and that stays.
-  function globals.setfenv(where, to)
-    if where == 0 then
-      error(READONLY, 2)
-    end
-    local up = type(where) == "number"
-    local ok, before = pcall(getfenv, up and where + 2 or where)
-    if ok and before == unseen then
-      error("'setfenv' cannot change environment of given object", 2)
-    end
-    local f = setfenv(up and where + 1 or where, to)
-    environments = environments or {}
-    environments[f] = environments[f] or before
-    return f
-  end
-  function globals.getfenv(where)
-    if where == 0 then
-      return shown
-    end
-    where = where or 1
-    local found = getfenv(type(where) == "number" and where + 1 or where)
-    if found == unseen or type(where) == "function" and found == eval_shown then
-      return shown
-    end
-    return found
-  end
   -- What is loaded as it runs lives where the script does. Only text is loaded.
   local function load_text(text, name)
     look()
@@ -556,7 +515,6 @@ local limited, caught = rust.limited, rust.caught
 
 local eval
 eval, eval_globals = environment(rust.eval_api)
-eval_shown = eval
 local functions, function_globals = environment(rust.function_api)
 
 -- While a library is loaded it sees what it registers with, and nothing else.
@@ -706,9 +664,6 @@ function world.eval_run(digest, count, ...)
     choose(few)
   end
   eval_globals.KEYS, eval_globals.ARGV = nil, nil
-  if environments then
-    put_back()
-  end
   return ok, value
 end
 
@@ -725,9 +680,6 @@ function world.function_run(name, ...)
     choose(few)
   end
   callback, call_keys, call_args = nil, nil, nil
-  if environments then
-    put_back()
-  end
   return ok, value
 end
 

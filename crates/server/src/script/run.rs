@@ -114,6 +114,14 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
     let is_three = vm.is_three.load(Relaxed);
     let protocol = if is_three { Protocol::Resp3 } else { Protocol::Resp2 };
     if is_done {
+        if let Value::Table(table) = &value
+            && let Value::String(text) = table.raw_get::<Value>("err")?
+        {
+            within::count_failed(call);
+            if table.raw_get::<Value>(IS_COUNTED)?.is_nil() {
+                call.shared.stats.error(&text.as_bytes());
+            }
+        }
         let mark = call.out.mark();
         let mut work = Work::replying(&vm.lua);
         let mut reply =
@@ -136,7 +144,8 @@ fn run_in(vm: &mut Vm, call: &mut Call<'_>, runs: &Runs<'_>, keys: usize) -> mlu
     if wrong.raw_get::<Value>(IS_COUNTED)?.is_nil() {
         return Ok(Err(failure));
     }
-    // It was counted where it was made.
+    // The error was counted where it was made.
+    within::count_failed(call);
     call.out.error(failure.text());
     Ok(Ok(()))
 }

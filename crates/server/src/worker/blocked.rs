@@ -149,8 +149,8 @@ impl Worker {
         if connection.session.blocked.is_some() {
             let mut out = Encoder::new(&mut self.output, connection.session.protocol);
             if is_error {
-                self.shared.stats.error(UNBLOCKED);
                 out.error(UNBLOCKED);
+                self.count_failed(&connection, UNBLOCKED);
             } else {
                 out.null_array();
             }
@@ -174,11 +174,18 @@ impl Worker {
         let Some(wait) = &session.blocked else { return };
         let Err(elsewhere) = cluster.check(wait.keys.iter().map(Awaited::bytes)) else { return };
         let failure = commands::redirect(&self.view, &session.client, elsewhere);
-        self.shared.stats.error(failure.text());
+        self.count_failed(connection, failure.text());
         Encoder::new(&mut self.output, session.protocol).error(failure.text());
         if let Some(connection) = self.work.connections[at].take() {
             self.keep_unless_served(at, connection);
         }
+    }
+
+    /// The command that a client waits with fails.
+    fn count_failed(&self, connection: &Connection, text: &[u8]) {
+        let number = connection.session.client.command.load(Ordering::Relaxed);
+        self.counters().commands[usize::from(number)].failed.add(1);
+        self.shared.stats.error(text);
     }
 
     fn leave_channels(&mut self, at: usize, cluster: &Cluster) {

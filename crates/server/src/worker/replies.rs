@@ -15,6 +15,9 @@ pub(super) const WRITE_EARLY: usize = 256 << 10;
 /// Bytes of replies that wait or are gathered, or that were written in one turn, after which a
 /// client's next command is held back.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
+/// Bytes of replies that `client-output-buffer-limit` does not count, as in Redis, where a client has
+/// so large a buffer in any case: a small reply ends nobody, however low the limit is.
+const UNCOUNTED: usize = 16 << 10;
 /// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
 const WATCHER_MAX: usize = 256 << 10;
 /// Replies of more bytes are not gathered: the call that writes them costs little beside them.
@@ -169,7 +172,8 @@ impl Worker {
         match self.output_limit(&connection.session).hard.0 {
             0 => usize::MAX,
             hard => {
-                usize::try_from(hard).unwrap_or(usize::MAX).saturating_sub(connection.backlog())
+                let most = usize::try_from(hard).unwrap_or(usize::MAX).saturating_add(UNCOUNTED);
+                most.saturating_sub(connection.backlog())
             }
         }
     }
@@ -210,9 +214,10 @@ impl Worker {
     /// Ends a connection that reads its replies too slowly.
     pub(super) fn check_output(&self, connection: &mut Connection) -> Result<(), End> {
         let limit = self.output_limit(&connection.session);
-        let (waiting, now_ms) = (connection.waiting() as u64, self.shared.clock.micros().0 / 1_000);
-        let mut over = limit.hard.0 > 0 && waiting > limit.hard.0;
-        if limit.soft.0 > 0 && waiting > limit.soft.0 {
+        let (waiting, now_ms) = (connection.waiting(), self.shared.clock.micros().0 / 1_000);
+        let counted = waiting.saturating_sub(UNCOUNTED) as u64;
+        let mut over = limit.hard.0 > 0 && counted > limit.hard.0;
+        if limit.soft.0 > 0 && counted > limit.soft.0 {
             let since = *connection.over_soft_since_ms.get_or_insert(now_ms);
             over |= now_ms - since >= limit.seconds * 1_000;
         } else {

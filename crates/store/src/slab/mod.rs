@@ -80,7 +80,7 @@ const PAGE_MIN: u64 = 4 << 10;
 const PAGE_MAX: u64 = 64 << 10;
 /// Pages that a tenant has in a shard at least, by default, and of more than so many bytes so many
 /// more: with fewer some of thirty classes have one or two, and cannot lose a half.
-const PAGES: u64 = 64;
+pub(crate) const PAGES: u64 = 64;
 /// Pages that are longer than others where pages are short: so many times, and no more bytes.
 const LONGER: u64 = 4;
 const LONGEST: u64 = 16 << 10;

@@ -85,11 +85,16 @@ impl TenantConfig {
             return Err(form(&format!("'{name}' is no name: use letters, digits and - _ . :")));
         }
         let mut tenant = Self { name: name.clone(), ..Self::fallback() };
-        let mut rest = rest.iter();
+        let (mut rest, mut seen) = (rest.iter(), vec![]);
         while let Some(word) = rest.next() {
+            let known = word.to_ascii_lowercase();
+            let is_rule = ["match", "db", "prefix", "user", "listener"].contains(&&*known);
+            if !is_rule && seen.contains(&known) {
+                return Err(form(&format!("'{word}' is there twice")));
+            }
             let mut value =
                 |what: &str| rest.next().ok_or_else(|| form(&format!("'{word}' lacks its {what}")));
-            match word.to_ascii_lowercase().as_str() {
+            match known.as_str() {
                 // `match` may be repeated or left out between two matches.
                 "match" => {}
                 "db" => {
@@ -131,6 +136,7 @@ impl TenantConfig {
                 }
                 _ => return Err(form(&format!("'{word}' is not known here"))),
             }
+            seen.push(known);
         }
         if let Some(max) = tenant.max
             && max < tenant.min
@@ -263,6 +269,8 @@ mod tests {
             "web match db 1 target 1.5",
             "web match db 1 target soon",
             "web match db 1 priority high",
+            "web match db 1 min 1mb MIN 2mb",
+            "web match db 1 weight 2 weight 3",
             "'a b' match db 1",
         ] {
             let error = parse(line).unwrap_err();

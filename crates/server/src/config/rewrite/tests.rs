@@ -25,6 +25,7 @@ fn rewritten(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Resu
     let mut again = Settings::default();
     again.read(&path).expect("a rewritten file starts the server");
     assert_eq!(settings.different(&again).map(|known| known.name).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(settings.ignored, again.ignored);
     assert_eq!(again.rewrite(&path, &written).unwrap(), written, "twice is once");
     Ok(written)
 }
@@ -55,6 +56,31 @@ fn a_rewritten_file_says_what_is_set() {
     ] {
         assert_eq!(written.lines().filter(|known| *known == line).count(), 1, "{line}: {written}");
     }
+}
+
+/// The last line of a setting that has two names counts, and what was set since.
+#[test]
+fn a_setting_of_two_names_is_written_once() {
+    let text = "hash-max-listpack-entries 20\nsave 900 1\nHASH-MAX-ZIPLIST-ENTRIES 21\n\
+                slave-priority 7\n";
+    assert_eq!(rewritten(&[("larder.conf", text)], |_| ()).unwrap(), text);
+    let written = rewritten(&[("larder.conf", text)], |settings| {
+        set(settings, "hash-max-listpack-entries", "100");
+        set(settings, "replica-priority", "8");
+        set(settings, "masteruser", "'a \"b'");
+        set(settings, "proc-title-template", "''");
+    })
+    .unwrap();
+    let mut lines: Vec<_> = written.lines().collect();
+    lines.sort_unstable();
+    let wanted = [
+        "hash-max-listpack-entries 100",
+        "primaryuser \"a \\\"b\"",
+        "proc-title-template \"\"",
+        "replica-priority 8",
+        "save 900 1",
+    ];
+    assert_eq!(lines, wanted);
 }
 
 const MORE: &str =
