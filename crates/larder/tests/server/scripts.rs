@@ -260,7 +260,7 @@ fn a_script_that_replies_an_error_has_failed() {
     assert_eq!(client.info("total_error_replies"), "6");
 }
 
-/// What a script is not let do counts as rejected, as in Redis.
+/// A command that a script may not call counts as rejected, as in Redis.
 #[test]
 fn what_a_script_may_not_is_counted() {
     let server = serve("");

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The tenants and users so far, and how deep in includes their lines stand.
-type Seen = BTreeMap<(&'static str, String), usize>;
+type NamedLines = BTreeMap<(&'static str, String), usize>;
 
 /// Files that include each other without end stop here.
 const INCLUDE_DEPTH_MAX: usize = 16;
@@ -44,7 +44,7 @@ impl Settings {
         path: &Path,
         text: &str,
         depth: usize,
-        seen: &mut Seen,
+        seen: &mut NamedLines,
     ) -> Result<(), Error> {
         if depth > INCLUDE_DEPTH_MAX {
             return Err(Error(format!("{}: included from itself", path.display())));
@@ -78,12 +78,18 @@ impl Settings {
         Ok(())
     }
 
+    /// The name under which the directive of a line is kept if it means nothing here.
+    pub(super) fn kept_name(line: &str) -> Option<String> {
+        let name = words(line)?.into_iter().next()?;
+        Some(ignored::kept_as(&name.to_ascii_lowercase()))
+    }
+
     /// Reads `--directive word… --directive word…` over what is set.
     ///
     /// # Errors
     /// The error, and what would mend it.
     pub fn read_arguments(&mut self, arguments: &[String]) -> Result<(), Error> {
-        let (mut rest, mut seen) = (arguments, Seen::new());
+        let (mut rest, mut seen) = (arguments, NamedLines::new());
         while let Some((flag, tail)) = rest.split_first() {
             let Some(name) = flag.strip_prefix("--") else {
                 return Err(Error(format!(

@@ -7,7 +7,7 @@
 //! written.
 
 use super::directive::{self, Directive};
-use super::{Error, Settings, ignored, quoted, words};
+use super::{Error, Settings, quoted, words};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -80,10 +80,7 @@ impl Settings {
             if there.ignored.get(name) == Some(value) {
                 continue;
             }
-            lines.retain(|line| {
-                let first = words(line).and_then(|words| words.into_iter().next());
-                first.is_none_or(|first| ignored::kept_as(&first.to_ascii_lowercase()) != *name)
-            });
+            lines.retain(|line| Self::kept_name(line).as_ref() != Some(name));
             let is_plain = words(value).is_some_and(|words| words.join(" ") == *value);
             let shown = if is_plain && !value.is_empty() { value.clone() } else { quoted(value) };
             lines.push(format!("{name} {shown}"));

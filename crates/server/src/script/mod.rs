@@ -1,8 +1,8 @@
 //! Scripts in Lua: what EVAL and FCALL run.
 //!
 //! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). Scripts are known
-//! by the SHA-1 of their text; of those that EVAL brought the one that was not asked for the longest
-//! is forgotten when they are many, those that SCRIPT LOAD brought stay. What a script sees of the world is made in `prelude.lua`;
+//! by the SHA-1 of their text. SCRIPT LOAD's stay; of EVAL's, where they are many, the one that was
+//! not asked for the longest is forgotten. `prelude.lua` makes what a script sees of the world;
 //! what it asks of the server goes through `host.rs`.
 
 mod answer;
@@ -115,7 +115,7 @@ struct Script {
 pub(crate) struct Engine {
     scripts: HashMap<Digest, Script>,
     digests: Digests,
-    /// Those that EVAL brought.
+    /// EVAL's scripts.
     recent: Vec<Digest>,
     /// Calls of scripts.
     calls: u64,

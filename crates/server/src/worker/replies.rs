@@ -15,8 +15,8 @@ pub(super) const WRITE_EARLY: usize = 256 << 10;
 /// Bytes of replies that wait or are gathered, or that were written in one turn, after which a
 /// client's next command is held back.
 pub(super) const REPLIES_MAX: usize = 1 << 20;
-/// Bytes of replies that `client-output-buffer-limit` does not count, as in Redis, where a client has
-/// so large a buffer in any case: a small reply ends nobody, however low the limit is.
+/// Bytes of replies that `client-output-buffer-limit` does not count, as in Redis, where a client
+/// has so large a buffer in any case: a small reply ends nobody, however low the limit is.
 const UNCOUNTED: usize = 16 << 10;
 /// Lines that may wait for a client that watches by memcached's protocol, in bytes, as there.
 const WATCHER_MAX: usize = 256 << 10;
