@@ -1,5 +1,4 @@
-//! PenaltyClassCounts of penalties, where pools are made of them: what each holds and does, and the
-//! classes of keys that are not here.
+//! Classes of penalties, where pools are made of them: counts of each, and those of absent keys.
 //!
 //! While no pool is of a class nothing here exists, and a request pays one look at a null pointer.
 //! When the first is, every shard walks its tables once under its lock and counts what is there;
@@ -29,9 +28,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The classes, and the unknown.
 pub(crate) const SLOTS: usize = CLASSES as usize + 1;
 
-/// One place in the penalty table for so many bytes of the limit.
+/// Bytes of the limit for each place in the penalty table, and places of all shards together.
 const BYTES_PER_PLACE: u64 = 512;
-/// Places of all shards together.
 const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
 /// Bytes and requests of the items of one class of a tenant, in one shard.
@@ -115,13 +113,11 @@ impl PenaltyTable {
 
     /// A fetch took so long: the class of the key from here on.
     fn measure(&mut self, tenant: TenantId, hash: u64, took: Micros) -> u8 {
-        let estimate = match self.find(tenant, hash) {
-            Some(mut known) => {
-                known.add(took);
-                known
-            }
-            None => Estimate::new(took),
-        };
+        let known = self.find(tenant, hash).map(|mut known| {
+            known.add(took);
+            known
+        });
+        let estimate = known.unwrap_or_else(|| Estimate::new(took));
         self.put(tenant, hash, estimate);
         estimate.class()
     }
@@ -216,12 +212,10 @@ impl Shard {
     #[inline]
     pub(crate) fn class_stays(&self, key: &Key, class: u8) -> bool {
         let Some(table) = &self.penalty_table else { return true };
-        let usual = || {
-            let classes = self.tenants[usize::from(key.tenant)].classes.as_ref();
-            classes.map_or(0, |classes| classes.usual())
-        };
-        let is_known = class != 0 || (table.class(key.tenant, key.hash) == 0 && usual() == 0);
-        is_known && self.cost_hint == 0
+        let classes = self.tenants[usize::from(key.tenant)].classes.as_deref();
+        let is_usual = || classes.is_none_or(|classes| classes.usual() == 0);
+        let is_new = || table.class(key.tenant, key.hash) == 0 && is_usual();
+        self.cost_hint == 0 && (class != 0 || is_new())
     }
 
     /// An item of this class was written, and kept it.
