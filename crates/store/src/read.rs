@@ -211,7 +211,8 @@ impl Shard {
         if item.expires().is_some()
             || has_tree(item.kind())
             || !item.has_room(tenant.pages.classes(), len, false)
-            || !self.class_stays(key, item.stamps().penalty_class())
+            || (self.penalty_table.is_some()
+                && !self.class_stays(key, item.stamps().penalty_class()))
         {
             return None;
         }
