@@ -14,6 +14,11 @@ const SMALL: usize = 16 << 10;
 /// A part of the memory there is, above which it is also asked what is kept for others.
 const LARGE: u64 = 16;
 
+/// Whether what takes so many bytes is written without asking.
+pub(crate) const fn is_small(bytes: usize) -> bool {
+    bytes <= SMALL
+}
+
 /// The room for a value of a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
@@ -31,7 +36,7 @@ impl Room {
     /// The room for a value of at least `len` bytes. To be asked without a lock of the store.
     pub(crate) fn of(shared: &Shared, view: &View, tenant: TenantId, len: usize) -> Self {
         let value_max = view.settings.proto_max_bulk_len.0;
-        if len <= SMALL {
+        if is_small(len) {
             return Self { value_max, item_max: u64::MAX, left: u64::MAX, free: None };
         }
         let limit = match shared.store.limit().0 {

@@ -207,16 +207,15 @@ impl<'a> Waiter<'a> {
             && closed.compare_exchange(OPEN, thread + 1, AcqRel, Relaxed).is_ok()
     }
 
-    /// Waits a moment; false where it gives up.
+    /// Waits a moment; false where it gives up, which it is asked before it lets others run: on a
+    /// busy machine those keep the processor for milliseconds each time.
     fn wait(&mut self, gives_up: &dyn Fn() -> bool) -> bool {
-        if self.patience.is_over() {
-            if !self.sleeps {
-                self.sleeps = true;
-                self.gate.asleep.0.fetch_add(1, Relaxed);
-            }
-            if gives_up() {
-                return false;
-            }
+        if gives_up() {
+            return false;
+        }
+        if self.patience.is_over() && !self.sleeps {
+            self.sleeps = true;
+            self.gate.asleep.0.fetch_add(1, Relaxed);
         }
         self.patience.wait();
         true
@@ -238,6 +237,21 @@ mod tests {
     use std::thread;
 
     const PATIENT: fn() -> bool = || false;
+
+    /// Who may give up at once waits for nothing, however many batches it begins.
+    #[test]
+    fn who_gives_up_does_not_wait_first() {
+        let gate = Gate::new(2);
+        gate.enter(0, PATIENT);
+        let alone = gate.close(0, PATIENT).unwrap();
+        let gives_up = || {
+            assert_eq!(gate.asleep.0.load(Relaxed), 0, "it has slept");
+            true
+        };
+        assert_eq!(gate.enter(1, gives_up), Entered::Not);
+        drop(alone);
+        assert_eq!(gate.enter(1, gives_up), Entered::AtOnce);
+    }
 
     #[test]
     fn one_thread_is_always_alone() {

@@ -28,8 +28,9 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The classes, and the unknown.
 pub(crate) const SLOTS: usize = CLASSES as usize + 1;
 
-/// Bytes of the limit for each place in the penalty table, and places of all shards together.
+/// Bytes of the limit for each place in the penalty table.
 const BYTES_PER_PLACE: u64 = 512;
+/// Places of all shards together.
 const PLACES: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
 
 /// Bytes and requests of the items of one class of a tenant, in one shard.
@@ -208,7 +209,7 @@ impl Shard {
         }
     }
 
-    /// Whether an item of this class keeps it when it is written, by no fetch.
+    /// Whether an item of this class keeps its class when a write that ends no fetch replaces it.
     #[inline]
     pub(crate) fn class_stays(&self, key: &Key, class: u8) -> bool {
         let Some(table) = &self.penalty_table else { return true };
@@ -218,8 +219,8 @@ impl Shard {
         self.cost_hint == 0 && (class != 0 || is_new())
     }
 
-    /// An item of this class was written, and kept it.
-    pub(crate) fn class_is_rewritten(&mut self, tenant: TenantId, class: u8) {
+    /// An item that has this class now was written.
+    pub(crate) fn class_is_set(&mut self, tenant: TenantId, class: u8) {
         if let Some(classes) = &mut self.tenants[usize::from(tenant)].classes {
             classes.at(class).sets += 1;
         }
@@ -249,9 +250,7 @@ impl Shard {
             class = classes.usual();
         }
         tenant.set_class(place, class);
-        if let Some(classes) = &mut tenant.classes {
-            classes.at(class).sets += 1;
-        }
+        self.class_is_set(key.tenant, class);
     }
 
     /// A fetch that so many reads waited for ended: notes what it took, for the tenant, in the item

@@ -113,7 +113,7 @@ impl Buffered for Shard {
             if read.size_class == REPLACED {
                 tenant.counters.sets += 1;
                 if self.is_watched {
-                    self.class_is_rewritten(read.tenant, Stamps::penalty_class_of(read.class));
+                    self.class_is_set(read.tenant, Stamps::penalty_class_of(read.class));
                 }
                 continue;
             }

@@ -8,7 +8,7 @@ import redis
 client = redis.RedisCluster(host="127.0.0.1", port=int(sys.argv[1]))
 end = time.monotonic() + float(sys.argv[2])
 hits = turn = 0
-# A busy machine takes longer for as many.
+# A busy machine needs more time for as many hits.
 while time.monotonic() < end or hits <= 200:
     assert time.monotonic() < end + 60, hits
     turn += 1

@@ -303,7 +303,7 @@ fn too_much(prefix: &str) -> Vec<String> {
 
 /// The error names both sizes, and every key is as it was.
 fn refused(client: &mut Client, line: &str, prefix: &str) {
-    // Of a server of two megabytes the buffer of so long a command may push an item out.
+    // The buffer of so long a command may push an item out of a server of two megabytes.
     let is_small = client.ask("CONFIG GET maxmemory").contains("2097152");
     let look = |client: &mut Client| {
         let asked = ["DBSIZE", "LLEN {}l", "SCARD {}s", "ZCARD {}z", "HLEN {}h", "STRLEN {}string"];

@@ -192,7 +192,7 @@ fn play_redis_rs(port: u16, seconds: f64) {
     let client = redis::cluster::ClusterClient::new(vec![url]).unwrap();
     let mut connection = client.get_connection().unwrap();
     let (begun, mut hits, mut turn) = (Instant::now(), 0, 0);
-    // A busy machine takes longer for as many.
+    // A busy machine needs more time for as many hits.
     while begun.elapsed().as_secs_f64() < seconds || hits <= 200 {
         assert!(begun.elapsed().as_secs_f64() < seconds + 60.0, "{hits} hits");
         turn += 1;

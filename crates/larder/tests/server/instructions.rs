@@ -1,7 +1,8 @@
 //! Instructions that a request costs the server, from socket to socket, counted by callgrind: they
 //! do not depend on who else uses the machine. A change that costs more than 3 % is found here.
 //!
-//! Nothing is timed: of a slow second more batches are, so that a busy machine would count more.
+//! No command is timed: the server times the first batches of each second, so a busy machine, which
+//! serves fewer a second, would count more instructions.
 //! They depend on how the binary was built. The budget is of the build that `.ci/run` tests, by the
 //! compiler of [`COMPILER`]; by another it is not looked at.
 

@@ -230,3 +230,19 @@ fn large_commands_and_replies_are_kept() {
     assert_eq!(client.value("COMMANDLOG LEN large-request"), "1");
     assert!(client.ask("COMMANDLOG LEN none").starts_with("-ERR type should be one of"));
 }
+
+/// Commands are counted all the same where none is timed.
+#[test]
+fn nothing_is_timed_where_latency_tracking_is_off() {
+    for (tracking, is_timed) in [("yes", true), ("no", false)] {
+        let server = serve(&format!("--latency-tracking {tracking}"));
+        let mut client = Client::new(server.addr());
+        for _ in 0..10 {
+            client.ask("SET a 1");
+        }
+        let stats = client.info("cmdstat_set");
+        assert!(stats.starts_with("calls=10,"), "{stats}");
+        let latency = client.value("INFO latencystats");
+        assert_eq!(latency.contains("latency_percentiles_usec_set:"), is_timed, "{latency}");
+    }
+}

@@ -65,7 +65,8 @@ fn each_recipe_steers_a_server() {
         let info = client.ask("INFO memory");
         let used = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
         assert!(used.parse::<u64>().unwrap() <= MEMORY, "{name}: {used}");
-        // Away from it and back while the data stays, but for what a move of pages meanwhile takes.
+        // The data stays when another recipe takes over and this one returns; pages that move
+        // meanwhile evict a few items.
         let held = |client: &mut Client| client.value("DBSIZE").parse::<u64>().unwrap();
         let before = held(&mut client);
         for next in ["static", name] {

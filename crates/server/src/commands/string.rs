@@ -7,7 +7,7 @@ use super::{
     access, wrong_number,
 };
 use crate::notify;
-use crate::room::Room;
+use crate::room::{self, Room};
 use crate::value::{STRING, WRONG_TYPE, rewrite, string};
 use base::Micros;
 use std::ops::Range;
@@ -382,8 +382,13 @@ fn check_pairs(call: &Call<'_>, name: &str) -> Done {
 
 /// Refuses pairs that find no room together, before the first of them is set.
 fn check_room(call: &Call<'_>) -> Done {
+    let pairs = || (1..call.args.len()).step_by(2);
+    let bytes = |at| store::charge(call.arg(at).len(), call.arg(at + 1).len(), false) as usize;
+    if room::is_small(pairs().map(bytes).sum()) {
+        return Ok(());
+    }
     let mut needs: Vec<(Key<'_>, u64)> = vec![];
-    for at in (1..call.args.len()).step_by(2) {
+    for at in pairs() {
         let (key, len) = (call.key_at(at), call.arg(at + 1).len());
         room(call, &key, len).check(0, len)?;
         let need = store::charge(key.bytes.len(), len, false);
@@ -396,8 +401,7 @@ fn check_room(call: &Call<'_>) -> Done {
         let room = room(call, &key, need as usize);
         if room.check_growth(need).is_err() {
             // The items whose place they take may leave enough.
-            let keys = (1..call.args.len()).step_by(2).map(|at| call.key_at(at));
-            let own = keys.filter(|other| other.tenant == key.tenant);
+            let own = pairs().map(|at| call.key_at(at)).filter(|own| own.tenant == key.tenant);
             let held = |key| call.shared.store.peek(&key, call.now, |item| item.charge().0);
             let left: u64 = own.filter_map(held).sum();
             room.check_growth(need.saturating_sub(left))?;

@@ -11,6 +11,7 @@ use super::{
 use crate::monitors::{MONITOR, TRACE};
 use crate::notify;
 use crate::session::Session;
+use crate::stats::PerCommand;
 use wire::resp;
 use wire::slots::slot;
 
@@ -18,10 +19,14 @@ use wire::slots::slot;
 /// only what takes longer, such a command is not timed.
 const LONG_US: i64 = 1_000;
 
+/// The counts of a command, of the thread that carries it out.
+fn count<'a>(call: &Call<'a>, number: u16) -> &'a PerCommand {
+    &call.shared.stats.workers[call.session.client.place.worker].commands[usize::from(number)]
+}
+
 /// Carries out a command that may be, and counts it.
 pub(super) fn counted(call: &mut Call<'_>, number: u16) -> Done {
-    let counters = &call.shared.stats.workers[call.session.client.place.worker];
-    counters.commands[number as usize].calls.add(1);
+    count(call, number).calls.add(1);
     let result = carry_out(call, number, |call, command| {
         let is_long = call.view.settings.slowlog_slower_than >= LONG_US;
         if command.is_brief() && is_long { (command.run)(call) } else { run_timed(call, command).0 }
@@ -38,8 +43,7 @@ pub(super) fn tried_again(call: &mut Call<'_>, number: u16) -> Done {
 /// Counts a command that fails.
 fn failing(call: &Call<'_>, number: u16, result: Done) -> Done {
     if result.is_err() {
-        let counters = &call.shared.stats.workers[call.session.client.place.worker];
-        counters.commands[number as usize].failed.add(1);
+        count(call, number).failed.add(1);
     }
     result
 }
@@ -159,14 +163,12 @@ const UNKNOWN: &str = "Unknown Redis command called from script";
 /// Counts a command whose reply is an error that it wrote itself.
 pub(crate) fn count_failed(call: &Call<'_>) {
     if let Some(number) = find(call.arg(0)) {
-        let counters = &call.shared.stats.workers[call.session.client.place.worker];
-        counters.commands[number as usize].failed.add(1);
+        count(call, number).failed.add(1);
     }
 }
 
 fn count_rejected(call: &Call<'_>, number: u16) {
-    let counters = &call.shared.stats.workers[call.session.client.place.worker];
-    counters.commands[number as usize].rejected.add(1);
+    count(call, number).rejected.add(1);
 }
 
 /// What a script is told of a command that is refused.

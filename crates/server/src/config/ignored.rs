@@ -262,7 +262,7 @@ pub(crate) fn when(name: &str) -> Option<When> {
     }
 }
 
-/// Parts of the names that Redis and Valkey had before, and those that they have now.
+/// Parts of old names of Redis' and Valkey's directives, and the parts that replaced them.
 const RENAMED: &[(&str, &str)] = &[
     ("-ziplist-", "-listpack-"),
     ("slave", "replica"),

@@ -1,8 +1,8 @@
 //! Scripts in Lua: what EVAL and FCALL run.
 //!
 //! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). Scripts are known
-//! by the SHA-1 of their text. SCRIPT LOAD's stay; of EVAL's, where they are many, the one that was
-//! not asked for the longest is forgotten. `prelude.lua` makes what a script sees of the world;
+//! by the SHA-1 of their text. Scripts of SCRIPT LOAD stay. Of many scripts of EVAL the least recently
+//! used one is forgotten. `prelude.lua` makes what a script sees of the world;
 //! what it asks of the server goes through `host.rs`.
 
 mod answer;
@@ -186,7 +186,7 @@ impl Engine {
         Ok((digest, flags))
     }
 
-    /// Forgets the script of EVAL that was not asked for the longest.
+    /// Forgets the least recently used script of EVAL.
     fn forget_oldest(&mut self, shared: &Shared) {
         let asked = |digest: &Digest| self.scripts.get(digest).map(|script| script.asked);
         let oldest = (0..self.recent.len()).min_by_key(|&at| asked(&self.recent[at]));

@@ -19,7 +19,7 @@ func cluster(port, seconds string) {
 	defer client.Close()
 	end := time.Now().Add(time.Duration(length * float64(time.Second)))
 	hits := 0
-	// A busy machine takes longer for as many.
+	// A busy machine needs more time for as many hits.
 	for turn := 0; time.Now().Before(end) || hits <= 200; turn++ {
 		check(time.Now().Before(end.Add(time.Minute)), "hits", hits)
 		key := fmt.Sprintf("go:%d", turn%300)

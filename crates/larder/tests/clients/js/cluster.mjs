@@ -6,7 +6,7 @@ const [port, seconds] = process.argv.slice(2).map(Number);
 const client = new Cluster([{ host: "127.0.0.1", port }]);
 const end = performance.now() + 1000 * seconds;
 let hits = 0;
-// A busy machine takes longer for as many.
+// A busy machine needs more time for as many hits.
 for (let turn = 1; performance.now() < end || hits <= 200; turn++) {
   assert.ok(performance.now() < end + 60_000, `${hits}`);
   const key = `js:${turn % 300}`;

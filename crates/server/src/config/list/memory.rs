@@ -15,7 +15,8 @@ pub(super) const ALL: &[Directive] = &[
         Always,
         "Bytes that data and its metadata may take; 0 sets no limit. As a share, such as 60%, \
          of the memory of the machine or the container, followed while it changes; auto is \
-         80%. Set far below the limit of the start it holds fewer items than a start with it.",
+         80%. A server that starts with a low limit holds more items than one whose limit is \
+         lowered while it runs.",
         |settings| settings.maxmemory.show(),
         Shape::Word(|settings, word| {
             settings.maxmemory_share = memory_limit::parse(word);

@@ -31,8 +31,8 @@ pub(super) const ALL: &[Directive] = &[
         "latency-tracking",
         Always,
         latency_tracking,
-        "Whether commands are timed, for INFO commandstats and latencystats and the busiest keys: \
-         some in each second. With no they are counted."
+        "Whether some commands of each second are timed, for INFO commandstats and latencystats, \
+         and their keys noted for the busiest keys. With no commands are only counted."
     ),
     Directive::new(
         "latency-tracking-info-percentiles",

@@ -23,7 +23,7 @@ public final class ClusterClients {
   private static void play(String name, double seconds, Cache cache) {
     long end = System.nanoTime() + (long) (seconds * 1e9);
     int hits = 0;
-    // A busy machine takes longer for as many.
+    // A busy machine needs more time for as many hits.
     for (int turn = 1; System.nanoTime() < end || hits <= 200; turn++) {
       check(System.nanoTime() < end + 60_000_000_000L, "hits", hits);
       String key = name + ":" + turn % 300;
