@@ -138,10 +138,10 @@ fn keys(prefix: &str, count: usize, prng: &mut base::Prng) -> Vec<String> {
     (0..count).map(|_| format!("{prefix}:{}", number())).collect()
 }
 
-/// Sends requests until `done` says so, or fails after half a minute.
+/// Sends requests until `done` says so, or fails after two minutes.
 fn drive(client: &mut Client, prng: &mut base::Prng, mut done: impl FnMut(&mut Client) -> bool) {
     let value = "x".repeat(200);
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + Duration::from_secs(120);
     while !done(client) {
         assert!(Instant::now() < until, "{}", client.lines(&["LARDER", "PLAN"]));
         client.read_through(&keys("n", 1_000, prng), &value);

@@ -21,7 +21,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// What went wrong, where, and what would mend it.
+/// A problem, its place, and what would mend it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// One record cannot be understood. The stream goes on behind it.

@@ -3,7 +3,7 @@
 use std::fmt;
 use store::Error as Refusal;
 
-/// What went wrong.
+/// The reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The entry does not fit; what its key held before is left as it was.

@@ -52,7 +52,7 @@ fn small_requests_of_a_slow_reader_wait() {
             let before = resident_kb(server.pid());
             let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
             slow.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-            slow.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            slow.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
             let sent = flood(&mut slow, request);
             assert_eq!(other.ask("PING"), "+PONG\r\n");
             let held = resident_kb(server.pid()).saturating_sub(before) >> 10;

@@ -42,7 +42,7 @@ impl Stranger {
             return None;
         };
         let server = Self { child, port };
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < deadline, "{program} does not listen");
             std::thread::sleep(Duration::from_millis(20));
@@ -385,7 +385,7 @@ fn a_capture_ends_well() {
     };
     let wait_for_monitor = || {
         let mut client = redis.client();
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !client.ask("CLIENT LIST").contains("cmd=monitor") {
             assert!(Instant::now() < deadline, "nobody watches");
             std::thread::sleep(Duration::from_millis(20));

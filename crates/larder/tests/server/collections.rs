@@ -152,7 +152,7 @@ fn large_collections_are_charged() {
         end.split('|').for_each(|line| _ = client.ask(line));
         let begun = std::time::Instant::now();
         while used(&mut client) > before + 210_000 {
-            assert!(begun.elapsed() < Duration::from_secs(10), "{end}: {}", used(&mut client));
+            assert!(begun.elapsed() < Duration::from_secs(60), "{end}: {}", used(&mut client));
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -50,7 +50,7 @@ fn pages_are_whole_without_a_script_and_ask_no_other_host() {
 fn events_come_one_a_second() {
     let server = serve("--maxmemory 100mb");
     let mut stream = TcpStream::connect(server.http_addr()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     write!(stream, "GET /events?page=%2F HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
     let (mut seen, mut piece) = (String::new(), [0; 1 << 14]);
     while seen.matches("data: ").count() < 3 {

@@ -200,7 +200,7 @@ fn the_time_of_the_sweep_is_shown() {
     }
     let start = Instant::now();
     while client.info("expire_cycle_cpu_milliseconds") == "0" {
-        assert!(start.elapsed() < Duration::from_secs(30), "a sweep takes time");
+        assert!(start.elapsed() < Duration::from_secs(60), "a sweep takes time");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

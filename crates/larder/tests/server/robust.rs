@@ -109,7 +109,7 @@ fn no_item_is_evicted_for_bad_clients() {
     while client.info("client_query_buffer_limit_disconnections") != "20"
         || client.info("client_output_buffer_limit_disconnections") != "20"
     {
-        assert!(begun.elapsed() < Duration::from_secs(20), "not all were cut");
+        assert!(begun.elapsed() < Duration::from_secs(60), "not all were cut");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(client.info("evicted_keys"), evicted);

@@ -18,7 +18,7 @@ fn until(client: &mut Client, line: &str, wanted: &str) {
         if reply.starts_with(wanted) {
             return;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "{line}: {reply}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "{line}: {reply}");
     }
 }
 

@@ -60,7 +60,7 @@ fn every_command_asks_for_the_password() {
     for line in &lines {
         let reply = Client::new(server.addr()).ask(line);
         let mut socket = UnixStream::connect(&path).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         socket.write_all(format!("{line}\r\n").as_bytes()).unwrap();
         let mut bytes = [0; 512];
         let len = socket.read(&mut bytes).unwrap();
@@ -133,7 +133,7 @@ fn every_request_of_memcacheds_asks_for_the_token() {
 /// Status, head and body of an answer, to a request with these further lines.
 fn fetch(address: SocketAddr, path: &str, lines: &str) -> (u16, String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n{lines}Connection: close\r\n\r\n").unwrap();
     let mut all = String::new();
     stream.read_to_string(&mut all).unwrap();
@@ -215,7 +215,7 @@ fn http_reads_within_bounds() {
     let server = serve(&format!("--http-port {}", free_port()));
     let connect = || {
         let stream = TcpStream::connect(server.http_addr()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     };
     let mut endless = connect();

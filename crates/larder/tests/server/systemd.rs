@@ -9,7 +9,7 @@ fn systemd_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let told = || {
         let mut bytes = [0; 1024];
         let length = socket.recv(&mut bytes).unwrap();

@@ -80,7 +80,7 @@ impl Papers {
         let name = ServerName::try_from("localhost").unwrap();
         let tls = ClientConnection::new(Arc::new(config), name).unwrap();
         let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         socket.set_nodelay(true).unwrap();
         Tls { stream: StreamOwned::new(tls, socket), bytes: vec![] }
     }
@@ -161,7 +161,7 @@ fn both_ports_see_the_same_data() {
     assert_eq!(tls.ask(b"NG\r\n").as_deref(), PONG);
     // Whoever speaks no TLS gets no data there.
     let mut wrong = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    wrong.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    wrong.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     wrong.write_all(b"GET a\r\n").unwrap();
     let mut reply = vec![];
     let _ = wrong.read_to_end(&mut reply);

@@ -100,7 +100,7 @@ fn redis_benchmark() {
 fn what_memcached_tool_asks() {
     let (_server, port) = serve_both("");
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut ask = |request: &str| {
         stream.write_all(request.as_bytes()).unwrap();
         let (mut all, mut byte) = (String::new(), [0]);
@@ -161,7 +161,7 @@ fn memcached_tool() {
 fn connections_can_be_watched() {
     let (_server, port) = serve_both("");
     let watcher = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    watcher.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    watcher.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     let mut lines = BufReader::new(watcher.try_clone().unwrap()).lines();
     (&watcher).write_all(b"watch connevents\r\n").unwrap();
     let mut line = || lines.next().unwrap().unwrap();

@@ -1,9 +1,9 @@
 //! Scripts in Lua: what EVAL and FCALL run.
 //!
-//! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). Scripts are known
-//! by the SHA-1 of their text. Scripts of SCRIPT LOAD stay. Of many scripts of EVAL the least recently
-//! used one is forgotten. `prelude.lua` makes what a script sees of the world;
-//! what it asks of the server goes through `host.rs`.
+//! One interpreter serves all threads, for scripts run one at a time (`vm.rs`). The SHA-1 of its
+//! text names a script. Scripts of SCRIPT LOAD stay; among the scripts of EVAL the least recently
+//! used one is forgotten. `prelude.lua` makes what a script sees of the world; what a script asks
+//! of the server goes through `host.rs`.
 
 mod answer;
 mod api;
