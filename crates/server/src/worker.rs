@@ -84,7 +84,7 @@ struct Work {
     /// Connections that are closed once their gathered replies are sent.
     ending: Vec<Place>,
     /// Connections that had more to read when their turn ended.
-    again: Vec<usize>,
+    again: VecDeque<usize>,
     /// Connections that tried a wrong password: when they go on, where they are, their ids.
     backing_off: Vec<(u64, usize, u64)>,
     /// Connections whose next command waits for the end of a pause: where they are, their ids.
@@ -176,7 +176,9 @@ impl Worker {
             let Some(event) = self.work.events.pop_front() else { break };
             self.event(event);
         }
-        for at in std::mem::take(&mut self.work.again) {
+        // A script may run for one of them: the others stay where its stand-in finds them.
+        for _ in 0..self.work.again.len() {
+            let Some(at) = self.work.again.pop_front() else { break };
             self.ready(at, false, false);
         }
         self.carry_out();

@@ -87,7 +87,7 @@ impl Worker {
             return Self::stays(connection);
         }
         if is_more || connection.read_closed {
-            self.work.again.push(at);
+            self.work.again.push_back(at);
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Worker {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                self.work.again.push(at);
+                self.work.again.push_back(at);
                 Ok(())
             }
             Err(error) => Err(error.into()),

@@ -155,7 +155,7 @@ impl Worker {
         connection.session.hold_back();
         if connection.waiting() == 0 {
             // What is gathered is sent before the next turn.
-            self.work.again.push(at);
+            self.work.again.push_back(at);
         }
         true
     }
@@ -205,7 +205,7 @@ impl Worker {
         if waiting.max(connection.replied) > REPLIES_MAX {
             connection.session.hold_back();
             if waiting == 0 {
-                self.work.again.push(at);
+                self.work.again.push_back(at);
             }
         }
         Ok(())

@@ -84,7 +84,9 @@ impl Worker {
         let batch = std::mem::take(&mut work.batch).into_iter();
         let (arrivals, others) = batch.partition(|arrival| Some(arrival.place.at) == away);
         work.batch = others;
-        let mut again: Vec<_> = work.again.extract_if(.., |at| Some(*at) == away).collect();
+        let again = std::mem::take(&mut work.again).into_iter();
+        let (mut again, others): (VecDeque<_>, _) = again.partition(|at| Some(*at) == away);
+        work.again = others;
         let mut events = VecDeque::new();
         while let Some(event) = self.work.events.pop_front() {
             if event.at().is_some() && event.at() == away {

@@ -49,7 +49,7 @@ impl Worker {
             self.output.clear();
             self.close(at);
         } else {
-            self.work.again.push(at);
+            self.work.again.push_back(at);
         }
     }
 
