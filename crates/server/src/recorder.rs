@@ -1,9 +1,9 @@
-//! Writes the history: once a second what every tenant did since, and each change of settings and
-//! plans when it comes.
+//! Writes the history: once a second the activity of every tenant since then, and each change of
+//! settings and plans when it happens.
 //!
-//! It runs on the pilot's thread, also where the loop is off. Once a minute it notes beside the
-//! figures what the report expects of each tenant for the minute to come, so that it can be held
-//! to it.
+//! It runs on the pilot's thread, even while the loop is off. Once a minute it also notes the miss
+//! ratio that the report expects of each tenant for the next minute. The actual ratio is compared
+//! with it later.
 
 use crate::config::TenantConfig;
 use crate::pilot::recipe_of;
@@ -15,13 +15,13 @@ use ::report::{Change, Point};
 use base::{Bytes, Causes, TenantId};
 use tune::Pilot;
 
-/// A cache is new for so long, in seconds.
+/// The time for which a cache counts as new, in seconds.
 const STARTED_S: u64 = 300;
 
-/// The stretch by which curves are held to what is measured, for the minute to come.
+/// The span of measurements to which curves are adjusted for the next minute, in seconds.
 const MEASURED_S: u64 = 120;
 
-/// What a tenant had done when it was looked at last.
+/// The counters of a tenant at the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     reads: u64,
@@ -30,7 +30,7 @@ struct Before {
     sampled: u64,
 }
 
-/// The settings whose changes are noted.
+/// The settings of which changes are noted.
 #[derive(Clone, Debug, PartialEq)]
 struct Noted {
     recipe: String,
@@ -50,7 +50,7 @@ impl Noted {
         }
     }
 
-    /// The differences, in a phrase each.
+    /// The differences, as one phrase each.
     fn differences(&self, new: &Self) -> Vec<String> {
         let mut all = vec![];
         if self.recipe != new.recipe {
@@ -84,14 +84,14 @@ pub(crate) struct Recorder {
     second: u64,
     minute: u64,
     tenants: Vec<Before>,
-    /// What is expected of each tenant in this minute.
+    /// The miss ratio that is expected of each tenant in this minute.
     expected: Vec<Option<f64>>,
     noted: Option<Noted>,
     plans: Plans,
 }
 
 impl Recorder {
-    /// One look: at most once a second there is something to write.
+    /// Looks once. It writes a point at most once a second.
     pub(crate) fn look(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>) {
         let unix_s = shared.clock.now().unix_ms / 1_000;
         if unix_s <= self.second {
@@ -163,8 +163,8 @@ impl Recorder {
     }
 }
 
-/// The miss ratio that the report expects of each tenant with what it holds: as its curve is, by
-/// what was measured in the last minutes. Of a cache that has just started nothing is expected.
+/// The miss ratio that the report expects of each tenant with its current memory: by its curve,
+/// adjusted to the measurements of the last minutes. Empty for a cache that has just started.
 fn expected(shared: &Shared) -> Vec<Option<f64>> {
     if shared.clock.micros().0 / 1_000_000 < STARTED_S {
         return vec![];
@@ -179,8 +179,8 @@ fn expected(shared: &Shared) -> Vec<Option<f64>> {
     report.tenants.iter_mut().map(of).collect()
 }
 
-/// Causes that only grow: a read of a key that was never seen stays one in its second, also when it
-/// turns out later that it came too early.
+/// Causes that only grow. A read of an unknown key keeps that cause in its second, even if it later
+/// turns out that the read came too early.
 const fn as_seen(causes: Causes) -> Causes {
     let [never, evicted, expired, deleted, early] = causes;
     [never + early, evicted, expired, deleted, early]

@@ -1,10 +1,10 @@
-//! The price of memory where tenants share a pool: what a byte more would save, who holds how much
-//! of it, and what floors cost the others.
+//! The price of memory if tenants share a pool: the saving by one more byte, each tenant's share,
+//! and the cost of floors to other tenants.
 //!
-//! All items compete by what their bytes save, so the ones that leave are worth the same whoever
-//! owns them, and that is the price of a byte: what they would have saved. A tenant whose victims
-//! are worth less holds more than it would get, for a floor; one whose victims are worth more is
-//! kept from taking more by its ceiling.
+//! All items compete by the savings of their bytes, so evicted items have the same worth in every
+//! tenant. That worth is the price of a byte: the saving that evicted bytes would have brought. If
+//! a tenant's victims are worth less, a floor lets it hold more than it would get. If they are
+//! worth more, a ceiling keeps it from taking more.
 
 use super::share;
 use crate::pilot;
@@ -13,34 +13,34 @@ use ::report::words::wait;
 use base::{Bytes, TenantId};
 use serde_json::{Value, json};
 
-/// Tenants that are told of.
+/// The largest number of tenants in the reply.
 const SHOWN_MAX: usize = 64;
-/// A floor is said to bind where victims are worth less than this share of the price.
+/// A floor is said to bind if victims are worth less than this share of the price.
 const BELOW: f64 = 0.5;
 
-/// What a tenant holds, and what it is worth.
+/// A tenant's memory, and its worth.
 struct Holding {
     name: String,
     used: Bytes,
     min: Bytes,
-    /// How much its waiting counts.
+    /// The weight of the tenant's waiting time.
     counts: f64,
-    /// Microseconds of waiting a second that a MiB of it saves.
+    /// The waiting time that a MiB of this tenant saves, in microseconds per second.
     saves: Option<f64>,
 }
 
-/// What memory is worth now.
+/// The current worth of memory.
 pub(crate) struct Price {
-    /// Microseconds of waiting a second that a MiB more would save.
+    /// The waiting time that one more MiB would save, in microseconds per second.
     per_mib: f64,
     holdings: Vec<Holding>,
 }
 
 impl Price {
-    /// As the victims of late tell it, where so many requests come a second.
+    /// The price that recent victims show, at this rate of requests.
     fn of(shared: &Shared, view: &View, prices: &[f64], ops_per_s: f64) -> Option<Self> {
         let (store, now) = (&shared.store, shared.clock.now());
-        // Worth is of a request to a shard.
+        // A density is the saving for one request to a shard.
         let scale = f64::from(1 << 20) * ops_per_s / store.shards() as f64;
         let (mut sum, mut weight) = (0.0, 0.0);
         let mut holdings = vec![];
@@ -67,12 +67,12 @@ impl Price {
         (weight > 0.0).then(|| Self { per_mib: sum / weight * scale, holdings })
     }
 
-    /// What a MiB of a tenant's saves, in microseconds of waiting a second.
+    /// The waiting time that a MiB of a tenant saves, in microseconds per second.
     pub(crate) fn saves_us(&self, tenant: TenantId) -> Option<f64> {
         self.holdings.get(usize::from(tenant))?.saves
     }
 
-    /// In sentences and a table.
+    /// The price as sentences and a table.
     pub(super) fn lines(&self, used: Bytes) -> Vec<String> {
         let mut text = vec![
             format!("A MiB more would save about {} of waiting a second.", wait(self.per_mib)),
@@ -118,7 +118,7 @@ impl Price {
     }
 }
 
-/// Of the recipe in force, where it has prices.
+/// The price under the recipe in force; `None` if the recipe has no prices.
 pub(crate) fn price(shared: &Shared, view: &View) -> Option<Price> {
     if !pilot::recipe_of(&view.settings).has_prices() {
         return None;
