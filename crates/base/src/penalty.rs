@@ -3,7 +3,7 @@
 //! Class i covers from 10·(2^(i-1) - 1) to 10·(2^i - 1) µs: [1, 10), [10, 30), [30, 70) and so on.
 //! All penalties above 655 ms are in the last class. A class fits in a byte; 0 means unknown.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use crate::Micros;

@@ -11,7 +11,7 @@
 //! moved to the top, an error of up to 0.06 if a fifth of the accesses are deletes. Here deleted
 //! and expired objects are not live, and older objects move up.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19. After Hu et al., Fast Miss Ratio Curve Modeling for Storage Cache, TOS 2018.
 
 use crate::track::{AgeModel, Ages, Live};

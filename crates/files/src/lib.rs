@@ -24,6 +24,9 @@ use tempfile::{NamedTempFile, TempPath};
 
 /// The mode of a file that only its owner may read.
 pub const OWN: u32 = 0o600;
+/// The longest chain of links that is followed, as in Linux.
+const LINKS_MAX: usize = 40;
+
 /// The mode of a file with public content: the number of a process or of a port.
 pub const PUBLIC: u32 = 0o644;
 
@@ -161,23 +164,30 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
 }
 
-/// The file to write for `path`: itself, or the target of a link that root or the user of this
-/// process made.
+/// The file to write for `path`: itself, or the end of a chain of links that root or the user of
+/// this process made.
 fn target(path: &Path) -> io::Result<PathBuf> {
-    let Ok(there) = fs::symlink_metadata(path) else { return Ok(path.to_owned()) };
-    if !there.is_symlink() {
-        return Ok(path.to_owned());
-    }
-    if !is_ours(&there) {
-        let why = "it is a link that another user made: remove it, or name another file";
-        return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-    }
-    fs::canonicalize(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            io::Error::new(error.kind(), "it is a link to nothing: name what it leads to")
+    let mut at = path.to_owned();
+    for links in 0..LINKS_MAX {
+        let there = match fs::symlink_metadata(&at) {
+            Ok(there) => there,
+            Err(_) if links == 0 => return Ok(at),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let why = "it is a link to nothing: name the file that it should lead to";
+                return Err(io::Error::new(ErrorKind::NotFound, why));
+            }
+            Err(error) => return Err(error),
+        };
+        if !there.is_symlink() {
+            return Ok(at);
         }
-        _ => error,
-    })
+        if !is_ours(&there) {
+            let why = "it is a link that another user made: remove it, or name another file";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+        at = folder(&at).join(fs::read_link(&at)?);
+    }
+    Err(io::Error::new(ErrorKind::InvalidInput, "it is a link that leads to itself"))
 }
 
 /// Whether root or the user of this process owns it.

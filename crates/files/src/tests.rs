@@ -99,9 +99,15 @@ fn a_link_or_a_file_of_another_user_decides_nothing() {
         return;
     }
     std::os::unix::fs::chown(at("planted"), nobody, nobody).unwrap();
-    for error in [replace(&at("link"), b"", OWN).unwrap_err(), append(&at("link")).unwrap_err()] {
-        assert!(error.to_string().contains("another user"), "{error}");
+    // An own link that leads to it chooses no more.
+    symlink("link", at("own")).unwrap();
+    for name in ["link", "own"] {
+        for error in [replace(&at(name), b"", OWN).unwrap_err(), append(&at(name)).unwrap_err()] {
+            assert!(error.to_string().contains("another user"), "{error}");
+        }
     }
+    symlink("circle", at("circle")).unwrap();
+    assert!(append(&at("circle")).unwrap_err().to_string().contains("leads to itself"));
     assert_eq!(fs::read(at("victim")).unwrap(), b"kept");
     replace(&at("planted"), b"data", OWN).unwrap();
     let there = fs::metadata(at("planted")).unwrap();

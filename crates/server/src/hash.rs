@@ -41,10 +41,6 @@ pub(crate) const PACKED_MAX: usize = 4 << 10;
 /// Fields and bytes after which a command releases the lock.
 pub(crate) const STEP_FIELDS: usize = 128;
 pub(crate) const STEP_BYTES: usize = 64 << 10;
-/// The limits up to which Redis would keep a hash in one piece: the number of fields, and the bytes
-/// of a name or value.
-const LISTPACK_FIELDS: usize = 128;
-const LISTPACK_BYTES: usize = 64;
 
 /// The seed for hashes of names. It differs in every run, so nobody can choose names with close
 /// ranks.
@@ -194,17 +190,18 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The encoding in which Redis would hold it, with Redis' default limits.
-    pub(crate) fn encoding(self) -> &'static str {
-        let is_long = |field: Field<'_>| field.0.len().max(field.1.len()) > LISTPACK_BYTES;
+    /// The encoding in which Redis would hold it: in one piece up to `most` fields whose names and
+    /// values have at most `longest` bytes.
+    pub(crate) fn encoding(self, most: usize, longest: usize) -> &'static str {
+        let is_long = |field: Field<'_>| field.0.len().max(field.1.len()) > longest;
         let (is_large, lives) = match self {
             Self::Packed(value) => {
-                let mut all = packed::fields(value, 0).take(LISTPACK_FIELDS + 1).enumerate();
-                let is_large = all.any(|(at, field)| at == LISTPACK_FIELDS || is_long(field));
+                let mut all = packed::fields(value, 0).take(most.saturating_add(1)).enumerate();
+                let is_large = all.any(|(at, field)| at == most || is_long(field));
                 (is_large, packed::has_lives(value))
             }
             Self::Tree(tree) => {
-                let is_large = tree.len() > LISTPACK_FIELDS as u64;
+                let is_large = tree.len() > most as u64;
                 let long = || tree.from_rank(0).map(field).any(is_long);
                 (is_large || long(), tree.next_death().is_some())
             }

@@ -7,7 +7,7 @@
 //! all reads, `start_us` and `start_p99_us` over the first tenant's reads in the first tenth of
 //! each peak. No figure counts the periods in which the pilot does not know the period yet.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::load::Load;

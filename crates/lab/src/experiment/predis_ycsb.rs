@@ -12,7 +12,7 @@
 //! the class. A sample of the keys is used alone, as on a server, and beside a count of all keys,
 //! as from a trace.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::load::{Load, draw};

@@ -74,11 +74,16 @@ fn large_collections_have_the_names_that_clients_know() {
     fill_all(&mut client, "small:", 10);
     fill_all(&mut client, "large:", 10_000);
     client.ask("SADD whole 1 2 3");
+    let fields = |count| (0..count).map(|at| format!(" f{at} x")).collect::<String>();
+    client.ask(&format!("HSET packed{}", fields(512)));
+    client.ask(&format!("HSET beyond{}", fields(513)));
     for (key, kind, encoding) in [
         ("small:l", "list", "listpack"),
         ("small:s", "set", "listpack"),
         ("small:z", "zset", "listpack"),
         ("whole", "set", "intset"),
+        ("packed", "hash", "listpack"),
+        ("beyond", "hash", "hashtable"),
         ("large:l", "list", "quicklist"),
         ("large:s", "set", "hashtable"),
         ("large:z", "zset", "skiplist"),
@@ -86,6 +91,8 @@ fn large_collections_have_the_names_that_clients_know() {
         assert_eq!(client.value(&format!("TYPE {key}")), kind);
         assert_eq!(client.value(&format!("OBJECT ENCODING {key}")), encoding, "{key}");
     }
+    client.ask("CONFIG SET hash-max-listpack-entries 511");
+    assert_eq!(client.value("OBJECT ENCODING packed"), "hashtable");
     assert_eq!(count(&client.ask("SCAN 0 COUNT 100 TYPE zset")), 2);
     assert!(client.ask("SCAN 0 COUNT 100 TYPE zset").contains("large:z"));
 }

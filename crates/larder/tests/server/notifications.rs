@@ -141,11 +141,13 @@ fn others_do_not_hear_of_keys_that_are_not_theirs() {
 /// Writes by memcached's clients send the same events as the equivalent Redis commands.
 #[test]
 fn memcacheds_writes_are_told() {
-    let (server, port) = serve_both("--notify-keyspace-events EAm");
+    let (server, port) = serve_both("--notify-keyspace-events EAmn");
     let mut text = Text::new(port);
+    Client::new(server.addr()).ask("RPUSH list 1");
     let mut ears = listener(&server, "__key*");
     for (line, events) in [
-        ("set a 0 0 1|1", &["set a"][..]),
+        ("set a 0 0 1|1", &["set a", "new a"][..]),
+        ("set list 0 0 1|1", &["set list"]),
         ("set a 0 100 1|1", &["set a", "expire a"]),
         ("add a 0 0 1|1", &[]),
         ("append a 0 0 1|1", &["append a"]),
@@ -159,9 +161,9 @@ fn memcacheds_writes_are_told() {
         ("gat 100 a", &["expire a"]),
         ("delete a", &["del a"]),
         ("delete a", &[]),
-        ("ms b 1 T100|1", &["set b", "expire b"]),
+        ("ms b 1 T100|1", &["set b", "expire b", "new b"]),
         ("ms b 1 MA|1", &["append b"]),
-        ("ms c 1 MA N100|1", &["set c", "expire c"]),
+        ("ms c 1 MA N100|1", &["set c", "expire c", "new c"]),
         ("mg b T100 v", &["expire b"]),
         ("ma b", &["incrby b"]),
         ("ma d N0", &["incrby d"]),

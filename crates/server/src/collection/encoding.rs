@@ -1,8 +1,7 @@
 //! The encoding in which Redis would hold a collection, for OBJECT ENCODING and clients that depend
 //! on it.
 //!
-//! The settings for Redis' limits change only these names. Names of hashes follow Redis' default
-//! limits.
+//! The settings for Redis' limits change only these names.
 
 use super::list::List;
 use super::set::Set;
@@ -36,7 +35,10 @@ pub(crate) fn encoding(item: &Item<'_>, settings: &Settings) -> Option<&'static 
             let is_large = is_beyond::<Zset>(view, limits("zset", 128), SCORE);
             if is_large { "skiplist" } else { "listpack" }
         }),
-        _ => hash::View::of(item).map(hash::View::encoding),
+        _ => hash::View::of(item).map(|view| {
+            let (most, longest) = limits("hash", 512);
+            view.encoding(most as usize, longest)
+        }),
     }
 }
 

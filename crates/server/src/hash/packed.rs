@@ -281,7 +281,7 @@ mod tests {
         #[test]
         fn rubbish_does_no_harm(value in prop::collection::vec(any::<u8>(), 0..60)) {
             fields(&value, 5).for_each(drop);
-            Super::Packed(&value).encoding();
+            Super::Packed(&value).encoding(512, 64);
             Super::Packed(&value).walk(7, 9, 5, drop);
             let _ = live_until(&item(&value, Some(3)), None);
         }

@@ -110,12 +110,12 @@ impl Write<'_> {
     ) -> Result<Written, &'static str> {
         ask.count(Event::CmdSet);
         detail::set(ask, key.bytes);
-        let mut before = None;
+        let (mut before, mut was_there) = (None, false);
         // The check comes before the value is joined or copied, so a refused write takes no memory.
         let room = Room::of(ask.shared, ask.view, key.tenant, self.new.data.len());
         let write = |item: Option<&Item<'_>>| {
             let old = item.and_then(Text::of).map(|old| old.data.len());
-            before = old;
+            (before, was_there) = (old, item.is_some());
             let joined = old.filter(|_| self.mode.joins()).unwrap_or(0);
             if let Err(error) = room.check(joined, joined + self.new.data.len()) {
                 return (Change::Keep, Err(error));
@@ -147,7 +147,7 @@ impl Write<'_> {
         }
         watch::store(ask, key, verb, watch::Status::Done(outcome), self.life, written.size);
         if outcome == Outcome::Stored {
-            self.tell(ask, key, before.is_some());
+            self.tell(ask, key, was_there);
         }
         Ok(written)
     }

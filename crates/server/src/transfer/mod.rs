@@ -19,7 +19,7 @@
 //! The files have no names (`file.rs`). Whatever happens to the server, no other one finds them, so
 //! no item returns that was deleted while no server was running.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 mod dump;

@@ -5,7 +5,7 @@
 //! is equally long for all. Counting begins after three periods and one more valley. A request that
 //! is late because earlier ones wait is timed from the moment when it was due.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::{Experiment, Findings, Load, PROMISED, Row, Setting, Tenant, compare, play_at_once};

@@ -4,7 +4,7 @@
 //! counted; `before_us` is the mean wait until then. There is no Redis with hyperbolic ranks to
 //! compare with: Larder's hyperbolic policy with costs stands in for it.
 //!
-//! [1] Pan, Luo, Li, Wang, Hu. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
+//! [1] Pan, Luo, Wang, Wang. pRedis: Penalty and Locality Aware Memory Allocation in Redis.
 //!     SoCC '19.
 
 use super::{Experiment, Findings, Load, Row, Setting, Tenant, compare, memory, play};
