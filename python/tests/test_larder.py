@@ -31,6 +31,19 @@ def test_arrays_go_in_and_out(trace):
     assert (lru.reads, lru.misses) == (2, 1)
 
 
+def test_columns_are_those_that_were_given():
+    made = larder.Trace(
+        np.array([1, 2, 1, 2], dtype=np.uint64),
+        sizes=np.array([10, 20, 15, 99], dtype=np.uint64),
+        times=np.array([0.0, 0.5, 2.0, 2.5]),
+        ops=np.array([0, 1, 0, 2], dtype=np.uint8),
+        tenants=np.array([0, 1, 0, 1], dtype=np.uint16),
+    )
+    assert list(made.times) == [0.0, 0.5, 2.0, 2.5]
+    assert list(made.ops) == [0, 1, 0, 2] and list(made.tenants) == [0, 1, 0, 1]
+    assert made.footprint == 15 + 20, "each object at its largest; a delete has no size"
+
+
 def test_wrong_arguments_are_told(trace):
     with pytest.raises(ValueError, match="belong together"):
         larder.Trace([1, 2], sizes=np.array([1], dtype=np.uint64))
