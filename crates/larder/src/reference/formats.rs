@@ -7,12 +7,12 @@ use trace::{format, synth};
 const HEAD: &str = "\
 # Formats of traces
 
-Made from the code. A format is known by the first bytes behind the compression (zstd or gzip,
-known likewise), or by the ending of the file's name, or is named with `--format`. A reader says
-which units it reads. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm) into
-blocks: as objects of their own, ranges that overlap would have nothing in common. A number that
-stands for an operation needs its meaning, as in `--ops 0=get,1=set`. Files of xz or bzip2 are
-unpacked on the way: `xz -dc FILE | larder trace stat -`.
+The code writes this page. Larder recognises a format by its first bytes after decompression (zstd
+or gzip, recognised likewise), or by the ending of the file's name; `--format` names it. Each reader
+says which units it assumes. `--block-size 4kb` splits requests for ranges (msr, vscsi, arc, ibm)
+into blocks; as whole objects, overlapping ranges would share nothing. If a trace encodes operations
+as numbers, state their meaning: `--ops 0=get,1=set`. Unpack xz and bzip2 files first:
+`xz -dc FILE | larder trace stat -`.
 
 | format | a record | units | endings | written |
 |---|---|---|---|---|
@@ -21,7 +21,7 @@ unpacked on the way: `xz -dc FILE | larder trace stat -`.
 const GENERATORS: &str = "
 ## Generators
 
-In place of a file: `synth:NAME:PARAMETER=VALUE:…`. All have
+Give a generator instead of a file: `synth:NAME:PARAMETER=VALUE:…`. All generators have
 ";
 
 pub(super) fn pages() -> Vec<Page> {

@@ -74,9 +74,10 @@ fn large_collections_have_the_names_that_clients_know() {
     fill_all(&mut client, "small:", 10);
     fill_all(&mut client, "large:", 10_000);
     client.ask("SADD whole 1 2 3");
-    let fields = |count| (0..count).map(|at| format!(" f{at} x")).collect::<String>();
-    client.ask(&format!("HSET packed{}", fields(512)));
-    client.ask(&format!("HSET beyond{}", fields(513)));
+    for (key, fields) in [("packed", 512), ("beyond", 513)] {
+        let fields: Vec<_> = (0..fields).map(|at| format!("f{at} x")).collect();
+        client.ask(&format!("HSET {key} {}", fields.join(" ")));
+    }
     for (key, kind, encoding) in [
         ("small:l", "list", "listpack"),
         ("small:s", "set", "listpack"),

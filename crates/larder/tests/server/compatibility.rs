@@ -40,11 +40,11 @@ fn page() -> String {
     compared.extend(recorded(include_str!("replies/scripts_recorded.txt")));
     let mut out = String::from(
         "# Compatibility\n\n\
-         Made by a run of the tests (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
-         *compared*: its replies are compared byte for byte with those of redis-server 7.0, those\n\
-         of scripts with 7.2, or of memcached 1.6.18; *tested*: it is there and other tests use\n\
-         it.\n\
-         [Differences](differences.md) has what differs.\n\n## Commands of Redis 7.2\n",
+         A run of the tests writes this page (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
+         *compared*: tests compare the replies byte for byte with those of redis-server 7.0 (of\n\
+         scripts with 7.2) or of memcached 1.6.18. *tested*: Larder has the command, and other\n\
+         tests use it. [Differences](differences.md) lists what differs.\n\n\
+         ## Commands of Redis 7.2\n",
     );
     let mut known = BTreeSet::new();
     for line in REDIS.lines().filter(|line| !line.is_empty()) {
