@@ -40,7 +40,8 @@ fn page() -> String {
     compared.extend(recorded(include_str!("replies/scripts_recorded.txt")));
     let mut out = String::from(
         "# Compatibility\n\n\
-         A run of the tests writes this page (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
+         A run of the tests writes this page\n\
+         (`LARDER_WRITE=1 cargo test -p larder compatibility`).\n\
          *compared*: tests compare the replies byte for byte with those of redis-server 7.0 (of\n\
          scripts with 7.2) or of memcached 1.6.18. *tested*: Larder has the command, and other\n\
          tests use it. [Differences](differences.md) lists what differs.\n\n\
