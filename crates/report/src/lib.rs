@@ -8,19 +8,26 @@
 //! and pages of figures.
 #![forbid(unsafe_code)]
 
+mod check;
+pub mod claim;
 pub mod draw;
+mod effects;
 pub mod facts;
 pub mod finding;
 mod history;
+mod levels;
 pub mod nodes;
 pub mod page;
 pub mod plans;
+pub mod plays;
+mod pool;
 pub mod say;
 mod shift;
 pub mod sizing;
 pub mod words;
 
 pub use history::{History, Point, TENANTS_MAX};
+pub use plays::Plays;
 pub use shift::Shift;
 pub use sizing::Curve;
 
@@ -42,6 +49,9 @@ pub struct Report {
     pub forecasts: Forecasts,
     /// What each policy would make of the same requests; empty where too little is known.
     pub policies: Vec<PolicyTrial>,
+    /// The plays of sampled requests that curves and policies rest on, where tenants share a pool.
+    #[serde(default)]
+    pub plays: Option<Plays>,
 }
 
 /// The cache as a whole.
@@ -125,6 +135,11 @@ impl Recent {
         self.wait_ms / self.seconds.max(1) as f64
     }
 
+    /// What a miss cost in the mean, in microseconds; nothing where none did.
+    pub fn miss_us(&self) -> Option<f64> {
+        (self.misses > 0 && self.wait_ms > 0.0).then(|| 1e3 * self.wait_ms / self.misses as f64)
+    }
+
     /// Reads a second.
     pub fn reads_per_s(&self) -> f64 {
         self.reads as f64 / self.seconds.max(1) as f64
@@ -147,6 +162,9 @@ pub struct Tenant {
     pub name: String,
     /// Memory in use.
     pub used: u64,
+    /// Memory in use when the stretch began that `recent` is of.
+    #[serde(default)]
+    pub used_before: Option<u64>,
     /// Memory that the plan in force gives it, where the recipe divides memory.
     pub budget: Option<u64>,
     /// Memory that others leave it.
@@ -265,11 +283,38 @@ pub struct Moved {
     pub after: u64,
 }
 
-/// A change of plan or settings.
+/// What changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// The server started.
+    Start,
+    /// A setting, the memory or a tenant's line.
+    Setting,
+    /// What is asked for.
+    Load,
+    /// What a tenant misses, of a cause that is not known.
+    Misses,
+    /// The division of memory, by a plan.
+    #[default]
+    Plan,
+}
+
+impl ChangeKind {
+    /// Whether what was before says little of what comes: plans change things all the time.
+    pub const fn begins_a_window(self) -> bool {
+        matches!(self, Self::Start | Self::Setting | Self::Load | Self::Misses)
+    }
+}
+
+/// A change of plan, settings or load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// When.
     pub unix_s: u64,
+    /// What changed.
+    #[serde(default)]
+    pub kind: ChangeKind,
     /// What happened, in a sentence without a full stop.
     pub text: String,
     /// Who was given more or less.
@@ -280,6 +325,37 @@ pub struct Change {
     pub expected: Option<f64>,
     /// See `expected`.
     pub came: Option<f64>,
+    /// What was measured in a stretch before it and in one after it: of all, then of the tenants
+    /// that wait most. Empty until the second is over; what was told stays.
+    #[serde(default)]
+    pub effects: Vec<Effect>,
+    /// What was claimed of it just before.
+    #[serde(default)]
+    pub claims: Vec<claim::Claim>,
+}
+
+/// What a change did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// To whom; nobody in particular where it is the sum.
+    pub tenant: Option<String>,
+    /// Before it.
+    pub before: Fared,
+    /// After it.
+    pub after: Fared,
+}
+
+/// How a tenant, or all, fared for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fared {
+    /// Reads a second.
+    pub reads_per_s: f64,
+    /// The share that missed.
+    pub miss_ratio: f64,
+    /// Waiting, in milliseconds a second.
+    pub wait_ms_per_s: f64,
+    /// Memory in use at the end, in bytes.
+    pub used: u64,
 }
 
 /// How far forecasts of miss ratios were off, over the last day.

@@ -1,6 +1,8 @@
 //! What other sizes of memory would give.
 //!
-//! A curve is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
+//! Where tenants share a pool their curves are of the policy in force, held to what is measured
+//! already ([`crate::plays`]), and the pool says what each would hold (`pool.rs`). Else a curve
+//! is of sampled LRU, of the last minutes, and the policy in force may be better. So it is
 //! held to what is measured: with what a tenant has it misses as often as it does, and with all
 //! that was seen of it in memory it misses all but what was evicted. Where causes are not known, a
 //! curve is shifted: if a tenant misses as often as sampled LRU would with 1.3 times as much, all
@@ -9,6 +11,7 @@
 //!
 //! Nothing is said beyond the data: a curve ends where all that was seen of a tenant would fit.
 
+use crate::pool::{Bounds, Pool};
 use crate::{Report, Tenant};
 use base::Cause;
 use serde::{Deserialize, Serialize};
@@ -47,6 +50,10 @@ pub struct Curve {
     pub high: Vec<f64>,
     /// Reads of the sample it rests on.
     pub reads: f64,
+    /// The memory of all tenants with which this one holds each of the sizes, where they share a
+    /// pool and the curve is of the policy in force there; else empty.
+    #[serde(default)]
+    pub pool: Vec<u64>,
 }
 
 /// What a curve says at a size.
@@ -145,6 +152,9 @@ impl<'a> Sizing<'a> {
         let there = curve.at(used)?;
         let here = there.ratio;
         let on_curve = Self { tenant, curve, counts: 1.0, above: 0.0, here, steepness: 1.0 };
+        if !curve.pool.is_empty() {
+            return Some(on_curve);
+        }
         let Some(measured) = tenant.recent.miss_ratio() else { return Some(on_curve) };
         let above = measured - there.ratio;
         // Only what was evicted would be there with more memory.
@@ -216,6 +226,23 @@ impl<'a> Sizing<'a> {
         }
     }
 
+    /// What it holds in a pool of so much memory for all.
+    pub(crate) fn held(&self, level: f64) -> f64 {
+        let Curve { sizes, pool, .. } = self.curve;
+        let after = pool.partition_point(|&known| (known as f64) < level);
+        let (Some(&right), Some(&most)) = (pool.get(after), sizes.get(after)) else {
+            return self.curve.end() as f64;
+        };
+        let Some(before) = after.checked_sub(1) else { return most as f64 };
+        let (left, least) = (pool[before] as f64, sizes[before] as f64);
+        least + (most as f64 - least) * (level - left) / (right as f64 - left)
+    }
+
+    /// The memory of all beyond which nothing more is known.
+    pub(crate) fn pool_end(&self) -> u64 {
+        self.curve.pool.last().copied().unwrap_or_default()
+    }
+
     /// Waiting for misses with so much memory, in milliseconds a second, and its band.
     pub fn waits(&self, bytes: u64) -> Estimate {
         let reads = self.tenant.recent.reads_per_s();
@@ -223,6 +250,16 @@ impl<'a> Sizing<'a> {
         let Estimate { ratio, band } = self.at(bytes);
         Estimate { ratio: reads * cost_ms * ratio, band: reads * cost_ms * band }
     }
+}
+
+/// What a MiB of a tenant's saves, in microseconds of waiting a second: of a quarter more than it
+/// holds, and of a MiB at least.
+pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
+    const MIB: u64 = 1 << 20;
+    let sizing = Sizing::of(tenant).filter(|_| tenant.recent.reads > 0)?;
+    let more = (tenant.used / 4).max(MIB);
+    let saved = sizing.waits(tenant.used).ratio - sizing.waits(tenant.used + more).ratio;
+    Some((1e3 * saved * MIB as f64 / more as f64).max(0.0))
 }
 
 /// Memory dealt out to all tenants.
@@ -239,6 +276,10 @@ pub struct Division {
 /// Divides memory among the tenants so that they wait least, with what each must have. Tenants of
 /// which too little is known keep what they hold.
 pub fn divide(report: &Report, memory: u64) -> Division {
+    if let Some(pool) = Pool::of(report) {
+        let bounds: Vec<_> = report.tenants.iter().map(Bounds::of).collect();
+        return pool.divide(memory, &bounds);
+    }
     let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
     let floor = |(tenant, sizing): (&Tenant, &Option<Sizing<'_>>)| match sizing {
         None => tenant.used,
@@ -328,6 +369,13 @@ pub fn outlook(report: &Report, memory: u64) -> Option<Outlook> {
     let known = report.tenants.iter().zip(&sizings);
     let end: u64 =
         known.map(|(tenant, sizing)| sizing.as_ref().map_or(tenant.used, Sizing::end)).sum();
+    if Pool::of(report).is_some() {
+        // Its bands are those of the difference from what is measured.
+        let saves_ms = now.wait_ms - then.wait_ms;
+        let ends = sizings.iter().flatten().map(Sizing::pool_end);
+        let is_beyond = memory > ends.max().unwrap_or_default();
+        return Some(Outlook { memory, saves_ms, band_ms: then.band_ms, is_beyond });
+    }
     // Both rest on the same sample: what is off in one is off in the other by as much, but for
     // the part of the reads in which they differ.
     let saves_ms = now.wait_ms - then.wait_ms;
@@ -368,6 +416,7 @@ pub(crate) mod tests {
                 sizes,
                 ratios,
                 reads: 50_000.0,
+                pool: vec![],
             }),
             ..Tenant::default()
         }

@@ -12,13 +12,13 @@ use crate::config::Settings;
 use crate::pools;
 use crate::recorder::Recorder;
 use crate::shared::{Shared, View};
-use base::{Bytes, TenantId};
+use base::{Bytes, Micros, TenantId};
 use live::{Known, Live};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tune::periodic::Turn;
-use tune::pilot::{SIZES, Status, Trial};
+use tune::pilot::{Replayed, SIZES, Status};
 use tune::planner::guard;
 use tune::snapshot::Candidate;
 use tune::{Pilot, PoolStep, Recipe, recipe};
@@ -48,8 +48,8 @@ pub(crate) struct Shown {
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
     /// What sampled keys told of each tenant.
     pub(crate) told: Vec<Told>,
-    /// What each policy makes of the same requests.
-    pub(crate) trials: Vec<Trial>,
+    /// What the requests of late give at other sizes and under other policies.
+    pub(crate) replayed: Option<Arc<Replayed>>,
 }
 
 /// What the sampled keys of a tenant told, beside its curves.
@@ -193,7 +193,9 @@ impl Steering<'_> {
         let now = shared.clock.now();
         let ended = live::tick(pilot, &mut live.on(&shared.store, known, now));
         let published = &shared.published;
-        if ended || published.shown().status.is_none() {
+        let window = shared.lock_history().window_s(now.unix_ms / 1_000);
+        let played = pilot.play(now.micros.saturating_sub(Micros::from_secs(window)));
+        if ended || played || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
             let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));
             let told = tenants_told(pilot, known.len());
@@ -204,7 +206,7 @@ impl Steering<'_> {
                 pools: live.pools().to_vec(),
                 curves: curves.collect(),
                 told,
-                trials: pilot.trials(),
+                replayed: pilot.replayed().cloned(),
             });
         }
     }

@@ -1,0 +1,91 @@
+//! One pool for all tenants at any size and under any bounds.
+//!
+//! The curve of each tenant says what it holds at each size of the pool. Bounds change what a
+//! tenant holds, and with it how much is left to the others: they then hold what they would in a
+//! pool of another size. So the answer is the one size at which all that is held, within its
+//! bounds, is as much as there is.
+
+use crate::sizing::{Division, Sizing};
+use crate::{Report, Tenant};
+
+/// Halvings in the search for the size: beyond, the difference is less than a byte in a terabyte.
+const STEPS: usize = 48;
+
+/// Tenants that share a pool, with what is known of each.
+pub(crate) struct Pool<'a> {
+    report: &'a Report,
+    sizings: Vec<Option<Sizing<'a>>>,
+}
+
+/// The bounds of a tenant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+}
+
+impl Bounds {
+    /// The bounds in force.
+    pub(crate) fn of(tenant: &Tenant) -> Self {
+        Self { min: tenant.min, max: tenant.max.unwrap_or(u64::MAX) }
+    }
+}
+
+impl<'a> Pool<'a> {
+    /// The pool of a report whose tenants share one.
+    pub(crate) fn of(report: &'a Report) -> Option<Self> {
+        let is_shared =
+            |tenant: &Tenant| tenant.curve.as_ref().is_none_or(|curve| !curve.pool.is_empty());
+        if report.server.divided == 0 || !report.tenants.iter().all(is_shared) {
+            return None;
+        }
+        let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
+        sizings.iter().any(Option::is_some).then_some(Self { report, sizings })
+    }
+
+    /// So much memory for all, within these bounds.
+    pub(crate) fn divide(&self, memory: u64, bounds: &[Bounds]) -> Division {
+        let tenants = &self.report.tenants;
+        let used: u64 = tenants.iter().map(|tenant| tenant.used).sum();
+        // What is taken beside items grows with the memory.
+        let items = used as f64 * memory as f64 / self.report.server.divided as f64;
+        let held = |level: f64| -> Vec<f64> {
+            let all = tenants.iter().zip(&self.sizings).zip(bounds);
+            all.map(|((tenant, sizing), bounds)| {
+                let free = sizing.map_or(tenant.used as f64, |sizing| sizing.held(level));
+                free.max(bounds.min as f64).min(bounds.max as f64)
+            })
+            .collect()
+        };
+        let ends = self.sizings.iter().flatten().map(Sizing::pool_end);
+        let (mut low, mut high) = (0.0, ends.max().unwrap_or_default() as f64);
+        if held(high).iter().sum::<f64>() > items {
+            for _ in 0..STEPS {
+                let middle = f64::midpoint(low, high);
+                if held(middle).iter().sum::<f64>() > items { high = middle } else { low = middle }
+            }
+        }
+        let mut shares = held(high);
+        // Floors may ask for more than there is.
+        let asked: f64 = shares.iter().sum();
+        if asked > 1.001 * items && asked > 0.0 {
+            shares.iter_mut().for_each(|share| *share *= items / asked);
+        }
+        let shares: Vec<u64> = shares.into_iter().map(|share| share.round() as u64).collect();
+        let waits =
+            tenants.iter().zip(&self.sizings).zip(&shares).map(|((tenant, sizing), share)| {
+                match sizing {
+                    Some(sizing) => sizing.waits(*share),
+                    None => {
+                        crate::sizing::Estimate { ratio: tenant.recent.wait_ms_per_s(), band: 0.0 }
+                    }
+                }
+            });
+        let waits: Vec<_> = waits.collect();
+        Division {
+            wait_ms: waits.iter().map(|wait| wait.ratio).sum(),
+            band_ms: waits.iter().map(|wait| wait.band * wait.band).sum::<f64>().sqrt(),
+            shares,
+        }
+    }
+}
