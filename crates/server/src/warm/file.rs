@@ -8,8 +8,9 @@
 //! ```
 //!
 //! The checksum covers length, kind and payload. Payloads are postcard's encoding of one value, or
-//! of items one after another. The head comes first, the tail last, and nothing may follow it: a
-//! file without its tail was cut short.
+//! of items one after another. That encoding names no fields, so a payload that gets or loses one is
+//! another kind of block. The head comes first, the tail last, and nothing may follow it: a file
+//! without its tail was cut short.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,9 +34,11 @@ pub(crate) enum Kind {
     /// What the rank learnt, without the mean size: it is passed over.
     KeysWithoutSize = 5,
     Evicted = 6,
-    History = 7,
+    /// A history without kinds, effects and claims of its changes, of an earlier program.
+    BareHistory = 7,
     Libraries = 8,
     Keys = 9,
+    History = 10,
 }
 
 impl Kind {
@@ -47,9 +50,10 @@ impl Kind {
             Self::Tail,
             Self::KeysWithoutSize,
             Self::Evicted,
-            Self::History,
+            Self::BareHistory,
             Self::Libraries,
             Self::Keys,
+            Self::History,
         ];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
