@@ -1,3 +1,5 @@
+//! Plays of made requests on a tape: policies, sizes, removals, samples and bounds.
+
 use super::*;
 use crate::Evictor;
 use base::hash::mix;
