@@ -695,7 +695,7 @@ fn a_file_that_is_refused_is_refused_whole() {
 #[test]
 fn an_earlier_history_keeps_nobody_from_starting() {
     const FRAME: usize = 13;
-    let (history, bare) = (9, 7);
+    let (history, bare) = (10, 7);
     let folder = folder();
     let server = warm(folder.path(), &[]);
     Client::new(server.addr()).ask("SET key value");
