@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 /// Reads of all tenants below which nothing is claimed.
 const READS_MIN: u64 = 1_000;
 
+/// A smaller change is none: of the waiting, and of a tenant's reads.
+const CHANGE_MIN: (f64, f64) = (0.005, 0.001);
+
 /// The setting that is spoken of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -88,14 +91,18 @@ impl Claim {
         self.value - self.now
     }
 
-    /// How far chance may have moved it to either side.
+    /// How far chance may have moved it to the one side or the other; nothing is below 0.
     pub fn band(&self) -> f64 {
-        0.5 * (self.high - self.low)
+        (self.high - self.value).max(self.value - self.low)
     }
 
     /// Whether more is known than that something may change.
     pub fn is_sound(&self) -> bool {
-        self.change().abs() > self.band()
+        let least = match self.what {
+            What::Misses { .. } => CHANGE_MIN.1,
+            What::Waiting | What::Others { .. } => CHANGE_MIN.0 * self.now,
+        };
+        self.change().abs() > self.band().max(least)
     }
 }
 
@@ -162,8 +169,12 @@ pub fn memory(report: &Report, divided: u64) -> Vec<Claim> {
     outcome(report, &setting, &now, &divide(report, divided))
 }
 
-/// The misses of a tenant, and the waiting of the others, with a floor of so many bytes.
+/// The misses of a tenant, and the waiting of the others, with a floor of so many bytes, if there
+/// are so many.
 pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
+    if bytes > report.server.divided {
+        return vec![];
+    }
     let setting = Setting::Floor { tenant: tenant.name.clone(), bytes };
     let (now, then) = (with_floor(report, tenant, tenant.min), with_floor(report, tenant, bytes));
     let Some((now, then)) = now.zip(then) else { return vec![] };
@@ -216,7 +227,15 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
     }
     let measured = report.recent.wait_ms_per_s();
     let value = measured + then.wait_ms - now.wait_ms;
-    let waiting = Claim::new(report, What::Waiting, setting.clone(), measured, value, then.band_ms);
+    let band = if Pool::of(report).is_some() {
+        then.band_ms
+    } else {
+        // Both rest on the same sample: what is off in one is off in the other by as much, but for
+        // the part of the waiting in which they differ.
+        let share = (then.wait_ms - now.wait_ms).abs() / now.wait_ms.max(f64::MIN_POSITIVE);
+        now.band_ms.max(then.band_ms) * share.min(1.0).sqrt()
+    };
+    let waiting = Claim::new(report, What::Waiting, setting.clone(), measured, value, band);
     let each = (0..report.tenants.len()).filter_map(|at| misses(report, setting, at, then));
     std::iter::once(waiting).chain(each).collect()
 }

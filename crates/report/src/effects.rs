@@ -86,6 +86,7 @@ impl History {
                 });
                 // What follows from another change is told with that.
                 if kind == ChangeKind::Misses && is_known {
+                    self.settled_unix_s = self.settled_unix_s.max(unix_s);
                     continue;
                 }
                 let text = format!("{name}{text}");

@@ -165,6 +165,8 @@ pub struct History {
     all: Series,
     pub(crate) tenants: BTreeMap<String, Series>,
     pub(crate) changes: VecDeque<Change>,
+    /// When misses became others because of a change, and not with it: a cold cache is full.
+    pub(crate) settled_unix_s: u64,
 }
 
 impl History {
@@ -222,10 +224,11 @@ impl History {
     pub fn window_s(&self, now_unix_s: u64) -> u64 {
         let begins = |change: &&Change| change.kind.begins_a_window();
         let last = self.changes.iter().rev().find(begins).map_or(0, |change| change.unix_s);
+        let last = last.max(self.settled_unix_s);
         now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1)
     }
 
-    /// [`Self::window_s`], with changes of misses that were not noted yet.
+    /// [`Self::window_s`], with changes of misses that were not noted yet: where nobody notes them.
     pub fn recent_s(&self, shifts: &[Option<Shift>], now_unix_s: u64) -> u64 {
         let last = shifts.iter().flatten().map(|shift| shift.unix_s).max().unwrap_or_default();
         let since = now_unix_s.saturating_sub(last).clamp(RECENT_S.0, RECENT_S.1);

@@ -15,7 +15,7 @@
 
 use crate::levels::Levels;
 use crate::sizing::Curve;
-use crate::{PolicyTrial, Report, Tenant};
+use crate::{PolicyTrial, Recent, Report, Tenant};
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
@@ -30,6 +30,10 @@ const MATTERS: f64 = 0.1;
 
 /// A forecast may be off by so much beside chance: of the change, and of the reads.
 const MODEL: (f64, f64) = (0.1, 0.003);
+
+/// Another policy's waiting may be off by so much of it beside chance: a play has fewer keys to
+/// learn from than the store.
+const MODEL_OF_POLICY: f64 = 0.02;
 
 /// Sampled misses from which on their share is known better than the share of the keys.
 const MISSES_MIN: f64 = 30.0;
@@ -58,14 +62,15 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
     let Some(present) = replayed.present() else { return };
     let Some(levels) = Levels::of(report, replayed) else { return };
     for (at, tenant) in report.tenants.iter_mut().enumerate() {
-        if let Some(curve) = curve(tenant, at, &levels) {
+        if let Some(curve) = curve(tenant, at, &levels, present) {
             tenant.curve = Some(curve);
         }
     }
-    let off = off(report, &levels);
+    let off = off(report, &levels, present);
     if off.is_none() {
         let measured = report.recent.miss_ratio().unwrap_or_default();
         let trials = replayed.trials();
+        let model = MODEL_OF_POLICY.hypot(misfit(report, &levels, present));
         let played = std::iter::once(present).chain(&replayed.others);
         report.policies = trials
             .iter()
@@ -75,7 +80,7 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
                 policy: name(played),
                 is_present: at == 0,
                 waits: trial.waits,
-                band: trial.band,
+                band: if at == 0 { 0.0 } else { trial.band.hypot(model) },
                 miss_ratio: (measured * trial.misses).min(1.0),
             })
             .collect();
@@ -86,7 +91,7 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
 }
 
 /// The misses of a tenant by the memory it holds.
-fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>) -> Option<Curve> {
+fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> Option<Curve> {
     let own = levels.of[at];
     let now = levels.fared(at, own)?;
     let reads = sum(&now.reads);
@@ -94,10 +99,14 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>) -> Option<Curve> {
     if reads <= 0.0 {
         return None;
     }
+    let misfit = missed(tenant, &now, present)? / measured.max(f64::MIN_POSITIVE) - 1.0;
+    let model = MODEL.0.hypot(misfit.clamp(-1.0, 1.0));
     let holds = if now.held > 0.0 { tenant.used as f64 / now.held } else { 1.0 };
     let holds = holds.clamp(HOLDS.0, HOLDS.1);
     let mut curve = Curve { sizes: vec![0], ratios: vec![1.0], pool: vec![0], ..Curve::default() };
-    (curve.low, curve.high, curve.reads) = (vec![1.0], vec![1.0], reads);
+    // Whoever holds nothing misses all, but hardly anyone holds nothing.
+    (curve.low, curve.high, curve.reads) =
+        (vec![1.0 - MODEL.0 * (1.0 - measured)], vec![1.0], reads);
     let mut places: Vec<f64> = levels.grid.iter().map(|(level, _)| *level).collect();
     if !places.contains(&own) {
         places.push(own);
@@ -108,7 +117,7 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>) -> Option<Curve> {
         let then = levels.fared(at, level)?;
         let (last, before) = (curve.end(), curve.ratios.last().copied().unwrap_or(1.0));
         let size = (then.held * holds) as u64;
-        let (ratio, band) = changed(&now, &then, measured, reads);
+        let (ratio, band) = changed(&now, &then, measured, model);
         // More memory is never worse, but for chance.
         let (size, ratio) = match level.total_cmp(&own) {
             Ordering::Less => (size.min(tenant.used), ratio.max(measured)),
@@ -144,9 +153,33 @@ fn even(curve: &mut Curve, present: usize) {
     }
 }
 
-/// The miss ratio and its band, where `now` is what `measured` comes of.
-fn changed(now: &Fared, then: &Fared, measured: f64, reads: f64) -> (f64, f64) {
-    let missed = sum(&now.misses);
+/// The share of a tenant's reads that a play misses. Whether the few keys that are asked for most
+/// are in the sample decides how many reads are in it, and hardly how many misses: so these are
+/// divided by the reads that as many keys have.
+fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
+    let seconds = of.length.as_f64() / 1e6;
+    let reads = tenant.recent.reads_per_s() * seconds * of.rate;
+    (reads > 0.0 && sum(&fared.reads) > 0.0).then(|| (sum(&fared.misses) / reads).min(1.0))
+}
+
+/// By how much of itself the waiting that is played is off from the waiting that is measured: what
+/// the plays of other policies may be off as well.
+fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
+    let mut played = 0.0;
+    for (at, tenant) in report.tenants.iter().enumerate() {
+        let Recent { reads, wait_ms, .. } = tenant.recent;
+        let missed = levels.fared(at, levels.of[at]).and_then(|own| missed(tenant, &own, present));
+        played += missed
+            .zip(tenant.penalty_us)
+            .map_or(wait_ms, |(missed, us)| reads as f64 * us / 1e3 * missed);
+    }
+    (played / report.recent.wait_ms.max(f64::MIN_POSITIVE) - 1.0).abs()
+}
+
+/// The miss ratio and its band, where `now` is what `measured` comes of, and plays are off by the
+/// share `model` of a change.
+fn changed(now: &Fared, then: &Fared, measured: f64, model: f64) -> (f64, f64) {
+    let (missed, reads) = (sum(&now.misses), sum(&now.reads));
     let (ratio, band) = if missed >= MISSES_MIN {
         let (times, band) = ratio_of(&then.misses, &now.misses);
         (measured * times, measured * band)
@@ -157,18 +190,19 @@ fn changed(now: &Fared, then: &Fared, measured: f64, reads: f64) -> (f64, f64) {
         (measured + more, band + 2.0 / reads.sqrt())
     };
     let change = (ratio - measured).abs();
-    let model = (MODEL.0 * change).hypot(MODEL.1.min(change));
+    let model = (model * change).hypot(MODEL.1.min(change));
     (ratio.clamp(0.0, 1.0), band.hypot(model))
 }
 
 /// Why policies are not to be compared: the play of the one in force misses otherwise than the
 /// store does.
-fn off(report: &Report, levels: &Levels<'_>) -> Option<String> {
+fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String> {
     let all = report.recent.wait_ms;
     for (at, tenant) in report.tenants.iter().enumerate() {
         let fared = levels.fared(at, levels.of[at]);
         let Some((fared, measured)) = fared.zip(tenant.recent.miss_ratio()) else { continue };
-        let (played, band) = ratio_of(&fared.misses, &fared.reads);
+        let (_, band) = ratio_of(&fared.misses, &fared.reads);
+        let Some(played) = missed(tenant, &fared, present) else { continue };
         let allowed = band.max(OFF.0).max(OFF.1 * measured);
         if tenant.recent.wait_ms > MATTERS * all && (played - measured).abs() > allowed {
             let percent = crate::words::percent;
@@ -187,9 +221,9 @@ fn off(report: &Report, levels: &Levels<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Server;
     use crate::claim::{self, Claim, What};
     use crate::sizing::{Sizing, divide, tests::tenant};
-    use crate::{Recent, Server};
     use base::{Bytes, Micros};
     use tune::Evictor;
     use tune::tape::Scene;
@@ -210,7 +244,7 @@ mod tests {
             let evictor = Evictor::gittins(64);
             let scene = Scene { evictor, capacity, prices: vec![], since: Micros(0) };
             let tenants = vec![fared(falls), fared(500.0)];
-            Played { scene, tenants, length: Micros::from_secs(100), rate: 1.0 }
+            Played { scene, tenants, length: Micros::from_secs(100), rate: 0.01 }
         };
         let sizes = [250, 500, 750, 1_000, 1_500, 2_000, 4_000];
         let mut sizes: Vec<_> =

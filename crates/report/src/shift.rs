@@ -20,10 +20,10 @@ const DIFFERENCE_MIN: f64 = 0.05;
 const LOAD_TIMES: f64 = 1.5;
 const LOAD_MIN_S: f64 = 30.0;
 
-/// Seconds between points.
+/// Seconds between points: the last may be a part of one.
 fn step_of(points: &[Point]) -> Option<f64> {
-    let [first, .., last] = points else { return None };
-    let step = f64::from(last.unix_s - first.unix_s) / (points.len() - 1) as f64;
+    let step = |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s));
+    let step = median(&points.windows(2).map(step).collect::<Vec<_>>());
     (step >= 1.0).then_some(step)
 }
 
@@ -143,6 +143,10 @@ impl Shift {
     /// The load became another within these points: when, and what to say of it.
     pub(crate) fn of_load(points: &[Point]) -> Option<(u64, ChangeKind, String)> {
         let step = step_of(points)?;
+        let is_whole =
+            |pair: &[Point]| f64::from(pair[1].unix_s.saturating_sub(pair[0].unix_s)) >= step;
+        let part = usize::from(!points.windows(2).next_back().is_some_and(is_whole));
+        let points = &points[..points.len() - part];
         let rates: Vec<f64> = points.iter().map(|point| f64::from(point.reads) / step).collect();
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
         let least = (LOAD_MIN_S / step).ceil() as usize;

@@ -71,28 +71,33 @@ impl Curve {
         self.sizes.last().copied().unwrap_or_default()
     }
 
-    fn of(&self, values: &[f64], size: f64) -> Option<f64> {
+    /// What stands at a size: of the points beside it, and how far along it is between them.
+    fn of(&self, size: f64, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
         let after = self.sizes.partition_point(|&known| (known as f64) < size);
-        let Some(&right) = self.sizes.get(after) else { return values.last().copied() };
-        let value = *values.get(after)?;
+        let Some(&right) = self.sizes.get(after) else { return value(self.sizes.len() - 1) };
+        let there = value(after)?;
         if after == 0 {
-            return Some(value);
+            return Some(there);
         }
-        let (left, before) = (self.sizes[after - 1] as f64, values[after - 1]);
+        let (left, before) = (self.sizes[after - 1] as f64, value(after - 1)?);
         let along = (size - left) / (right as f64 - left).max(f64::MIN_POSITIVE);
-        Some(before + along * (value - before))
+        Some(before + along * (there - before))
     }
 
     /// The miss ratio with so much memory; that at the end beyond it.
     pub fn at(&self, size: f64) -> Option<Estimate> {
-        let ratio = self.of(&self.ratios, size)?;
-        let edges = (self.of(&self.low, size), self.of(&self.high, size));
-        let band = match edges {
-            (Some(low), Some(high)) => 0.5 * (high - low),
-            // Of n misses the standard error is √n, were they independent.
-            _ => 2.0 * (ratio / self.reads.max(1.0)).sqrt(),
-        };
-        Some(Estimate { ratio, band })
+        if self.sizes.is_empty() {
+            return None;
+        }
+        let ratio = self.of(size, |at| self.ratios.get(at).copied())?;
+        // Between two points it is variances that are in between.
+        let squares = self.of(size, |at| {
+            let (ratio, low, high) = (self.ratios.get(at)?, self.low.get(at)?, self.high.get(at)?);
+            Some((high - ratio).max(ratio - low).powi(2))
+        });
+        // Of n misses the standard error is √n, were they independent.
+        let chance = || 2.0 * (ratio / self.reads.max(1.0)).sqrt();
+        Some(Estimate { ratio, band: squares.map_or_else(chance, f64::sqrt) })
     }
 
     /// The least size with which no more miss than this.

@@ -78,7 +78,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     let mut tenants = Vec::with_capacity(view.names.len());
     let names: Vec<_> = view.names.iter().map(String::as_str).collect();
     let shifts = Shift::of_all(&names, history, now_unix_s);
-    let recent_s = history.recent_s(&shifts, now_unix_s);
+    let recent_s = history.window_s(now_unix_s);
     for (at, ((name, stats), shift)) in view.names.iter().zip(&stats).zip(shifts).enumerate() {
         let id = at as TenantId;
         let told = shown.told.get(at);

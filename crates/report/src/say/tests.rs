@@ -150,6 +150,7 @@ fn what_a_change_did_is_measured_and_kept() {
     assert!(last.contains("waiting 810 ms → 1.1 s a second"), "{last}");
     // From when it is told, it is told so.
     let sentence = "search's load is 2.3 times what it was: 350 reads a second, 150 before.";
+    assert!(last.contains(sentence), "{last}");
     let first = told.iter().position(|text| text.contains(sentence)).unwrap();
     assert!(first < 600, "{first}");
     assert!(told[first..].iter().all(|text| text.contains(sentence)));

@@ -1,8 +1,9 @@
 //! One play: a cache that does not exist, from the first access on the tape to the last.
 //!
 //! Accesses before the window warm it up: each key as often as it was used, up to
-//! `USES_MAX` times, evenly from its first use to its last. Then the window is played, and counted
-//! from the moment on that is asked about. Misses are counted in groups of keys, so that two plays
+//! `USES_MAX` times, as far apart in the mean as its uses were. Then the window is played, and
+//! counted from the moment on that is asked about, but for its first part: a rank that learns has
+//! learnt by then. Misses are counted in groups of keys, so that two plays
 //! can be compared with their chance: of the same keys in each group.
 
 use super::record::{Entry, Past, Tape, millis};
@@ -14,6 +15,9 @@ use std::collections::HashMap;
 
 /// Uses of a key of the past that are played.
 const USES_MAX: u32 = 4;
+
+/// The part of the window that is not counted.
+const LEARNS: usize = 4;
 
 /// Moments at which it is looked what each tenant holds.
 const LOOKS: usize = 4;
@@ -95,7 +99,8 @@ impl Tape {
         let began = self.began?;
         let window = &self.window;
         let from_ms = millis(scene.since.saturating_sub(began));
-        let first = window.partition_point(|entry| entry.at_ms < from_ms);
+        let since = window.partition_point(|entry| entry.at_ms < from_ms);
+        let first = since.max(window.len() / LEARNS);
         let counted = window.len() - first;
         let (start, end) = (window.get(first)?, window.back()?);
         let choice = policy::parse(&scene.evictor.to_string()).ok()?;
@@ -148,8 +153,8 @@ impl Tape {
     fn before(&self) -> Vec<Entry> {
         let uses = |past: &Past| {
             let Past { last, first_ms, uses } = *past;
-            let uses = uses.clamp(1, USES_MAX);
             let apart = (last.at_ms - first_ms) / uses.saturating_sub(1).max(1);
+            let uses = uses.clamp(1, USES_MAX);
             // Its item dies when the last use said it would.
             let dies_ms = last.at_ms.saturating_add(last.left_ms);
             (0..uses).rev().map(move |back| {
