@@ -25,6 +25,12 @@ use tune::tape::{Fared, GROUPS, Played, ratio_of};
 /// A play may be off by so much in any case: of the reads, and of the measured misses.
 const OFF: (f64, f64) = (0.02, 0.15);
 
+/// Items are few: a play that holds n of them may be off by this over √n, of a change.
+const FEW: f64 = 5.0;
+
+/// No policy is compared where the waiting that is played is off by so much of it.
+const MISFIT_MAX: f64 = 0.2;
+
 /// A tenant of which the play is off matters from this share of all waiting on.
 const MATTERS: f64 = 0.1;
 
@@ -70,7 +76,9 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
     if off.is_none() {
         let measured = report.recent.miss_ratio().unwrap_or_default();
         let trials = replayed.trials();
+        let items = report.tenants.iter().map(|tenant| tenant.items).sum();
         let model = MODEL_OF_POLICY.hypot(misfit(report, &levels, present));
+        let model = model.hypot(MODEL.0 * few(items, present));
         let played = std::iter::once(present).chain(&replayed.others);
         report.policies = trials
             .iter()
@@ -100,7 +108,7 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
         return None;
     }
     let misfit = missed(tenant, &now, present)? / measured.max(f64::MIN_POSITIVE) - 1.0;
-    let model = MODEL.0.hypot(misfit.clamp(-1.0, 1.0));
+    let model = MODEL.0.hypot(misfit.clamp(-1.0, 1.0)).hypot(few(tenant.items, present));
     let holds = if now.held > 0.0 { tenant.used as f64 / now.held } else { 1.0 };
     let holds = holds.clamp(HOLDS.0, HOLDS.1);
     let mut curve = Curve { sizes: vec![0], ratios: vec![1.0], pool: vec![0], ..Curve::default() };
@@ -162,18 +170,23 @@ fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
     (reads > 0.0 && sum(&fared.reads) > 0.0).then(|| (sum(&fared.misses) / reads).min(1.0))
 }
 
-/// By how much of itself the waiting that is played is off from the waiting that is measured: what
-/// the plays of other policies may be off as well.
+/// By how much of a change a play may be off that holds so few of so many items.
+fn few(items: u64, of: &Played) -> f64 {
+    FEW / (items as f64 * of.rate).max(1.0).sqrt()
+}
+
+/// By how much of itself the waiting that is played is off from the waiting that is measured,
+/// tenant by tenant: what the plays of other policies may be off as well.
 fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
-    let mut played = 0.0;
+    let mut off = 0.0;
     for (at, tenant) in report.tenants.iter().enumerate() {
-        let Recent { reads, wait_ms, .. } = tenant.recent;
         let missed = levels.fared(at, levels.of[at]).and_then(|own| missed(tenant, &own, present));
-        played += missed
-            .zip(tenant.penalty_us)
-            .map_or(wait_ms, |(missed, us)| reads as f64 * us / 1e3 * missed);
+        if let Some((missed, us)) = missed.zip(tenant.penalty_us) {
+            let Recent { reads, wait_ms, .. } = tenant.recent;
+            off += (reads as f64 * us / 1e3 * missed - wait_ms).abs();
+        }
     }
-    (played / report.recent.wait_ms.max(f64::MIN_POSITIVE) - 1.0).abs()
+    off / report.recent.wait_ms.max(f64::MIN_POSITIVE)
 }
 
 /// The miss ratio and its band, where `now` is what `measured` comes of, and plays are off by the
@@ -215,7 +228,14 @@ fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String>
             ));
         }
     }
-    None
+    let misfit = misfit(report, levels, present);
+    (misfit > MISFIT_MAX).then(|| {
+        format!(
+            "The waiting that is played with sampled requests is off by {} from what is measured, \
+             so they tell too little of other policies.",
+            crate::words::percent(misfit)
+        )
+    })
 }
 
 #[cfg(test)]
@@ -260,6 +280,7 @@ mod tests {
         let own = |name, measured| {
             let mut own = tenant(name, 500, 1_000, 1e3, measured);
             own.recent.wait_ms = own.recent.misses as f64;
+            own.items = 1 << 30;
             own
         };
         let tenants = vec![own("falls", 0.55), own("flat", 0.5)];
