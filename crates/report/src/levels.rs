@@ -24,7 +24,7 @@ impl<'a> Levels<'a> {
         let memory = replayed.memory.as_f64();
         let mut grid: Vec<(f64, &Played)> = vec![];
         for (size, played) in &replayed.sizes {
-            let level = size.map_or_else(|| everything(replayed, played), |size| size.as_f64());
+            let level = size.map_or_else(|| everything(replayed, played), base::Bytes::as_f64);
             if grid.last().is_none_or(|(last, _)| level > *last) {
                 grid.push((level, played));
             }

@@ -69,7 +69,9 @@ impl<'a> Pool<'a> {
         // Floors may ask for more than there is.
         let asked: f64 = shares.iter().sum();
         if asked > 1.001 * items && asked > 0.0 {
-            shares.iter_mut().for_each(|share| *share *= items / asked);
+            for share in &mut shares {
+                *share *= items / asked;
+            }
         }
         let shares: Vec<u64> = shares.into_iter().map(|share| share.round() as u64).collect();
         let waits =

@@ -117,7 +117,7 @@ pub(crate) fn report_of(shared: &Shared, history: &History) -> Report {
     // Of the load before the last change nothing is foretold.
     let since = shared.clock.micros().saturating_sub(Micros::from_secs(recent_s));
     if let Some(replayed) = shown.replayed.as_ref().filter(|replayed| replayed.at > since) {
-        plays::take(&mut report, replayed, |played| policy_name(played));
+        plays::take(&mut report, replayed, policy_name);
     }
     let saves: Vec<_> = report.tenants.iter().map(sizing::mib_saves_us).collect();
     for (tenant, saves) in report.tenants.iter_mut().zip(saves) {

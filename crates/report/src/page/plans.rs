@@ -25,7 +25,7 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
             })
             .collect();
         let told = say::measured(change).into_iter().chain(say::claimed(change));
-        let told: String = told.map(|text| format!("<br>{}", escape(&text))).collect();
+        let told = told.fold(String::new(), |told, text| told + "<br>" + &escape(&text));
         let share = |share: Option<f64>| share.map_or_else(String::new, percent);
         let _ = writeln!(
             out,

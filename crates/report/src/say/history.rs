@@ -59,9 +59,10 @@ pub fn lately(report: &Report) -> String {
     let mut moved: Vec<_> = report.tenants.iter().filter_map(won).collect();
     moved.sort_by_key(|(by, _)| std::cmp::Reverse(*by));
     let moved: Vec<_> = moved.into_iter().take(MOVED_MAX).map(|(_, text)| text).collect();
-    let moved = match moved.is_empty() {
-        true => format!("In the last {within} {name} moved next to no memory between tenants."),
-        false => format!("In the last {within} {name} moved memory: {}.", moved.join(", ")),
+    let moved = if moved.is_empty() {
+        format!("In the last {within} {name} moved next to no memory between tenants.")
+    } else {
+        format!("In the last {within} {name} moved memory: {}.", moved.join(", "))
     };
     let since = report
         .changes

@@ -195,9 +195,8 @@ fn beside(kind: &str, version: &str) -> f64 {
     let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     match kind {
-        "redis" => 50.0,
         "valkey" if version >= (8, 1) => 25.0,
-        "valkey" => 50.0,
+        "redis" | "valkey" => 50.0,
         "memcached" => 30.0,
         _ => 0.0,
     }
