@@ -1,5 +1,5 @@
-//! Changes and their effects: loads that became others are noted by themselves, and each change gets
-//! the figures measured before and after it.
+//! Changes and their effects: loads that became others are noted by themselves, and each change
+//! gets the figures measured before and after it.
 //!
 //! A change once told is not told otherwise later: its words are written when it is noted, and its
 //! figures when the stretch after it is over.

@@ -219,8 +219,8 @@ impl History {
         }
     }
 
-    /// How many seconds back *lately* goes: to the last change that the load, a setting or the memory
-    /// went through, or it would mix what was before with what is now.
+    /// How many seconds back *lately* goes: to the last change that the load, a setting or the
+    /// memory went through, or it would mix what was before with what is now.
     pub fn window_s(&self, now_unix_s: u64) -> u64 {
         let begins = |change: &&Change| change.kind.begins_a_window();
         let last = self.changes.iter().rev().find(begins).map_or(0, |change| change.unix_s);

@@ -146,8 +146,8 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
     Some(curve)
 }
 
-/// Only one of several points with as many bytes can be true: with as many as the tenant holds, that
-/// at its present place; else the last.
+/// Only one of several points with as many bytes can be true: with as many as the tenant holds,
+/// that at its present place; else the last.
 fn even(curve: &mut Curve, present: usize) {
     for at in (0..curve.sizes.len()).rev() {
         let from = match (curve.sizes[at], curve.sizes.get(at + 1)) {

@@ -71,7 +71,7 @@ impl Curve {
         self.sizes.last().copied().unwrap_or_default()
     }
 
-    /// What stands at a size: of the points beside it, and how far along it is between them.
+    /// The value at a size: of the points beside it, and how far along it is between them.
     fn of(&self, size: f64, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
         let after = self.sizes.partition_point(|&known| (known as f64) < size);
         let Some(&right) = self.sizes.get(after) else { return value(self.sizes.len() - 1) };
@@ -231,7 +231,7 @@ impl<'a> Sizing<'a> {
         }
     }
 
-    /// What it holds in a pool of so much memory for all.
+    /// Bytes that it holds in a pool of so much memory for all.
     pub(crate) fn held(&self, level: f64) -> f64 {
         let Curve { sizes, pool, .. } = self.curve;
         let after = pool.partition_point(|&known| (known as f64) < level);
@@ -257,7 +257,7 @@ impl<'a> Sizing<'a> {
     }
 }
 
-/// What a MiB of a tenant's saves, in microseconds of waiting a second: of a quarter more than it
+/// Saved by a MiB of a tenant's, in microseconds of waiting a second: of a quarter more than it
 /// holds, and of a MiB at least.
 pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
     const MIB: u64 = 1 << 20;

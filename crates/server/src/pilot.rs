@@ -48,7 +48,7 @@ pub(crate) struct Shown {
     pub(crate) curves: Vec<(TenantId, Vec<Candidate>)>,
     /// What sampled keys told of each tenant.
     pub(crate) told: Vec<Told>,
-    /// What the requests of late give at other sizes and under other policies.
+    /// Plays of the requests of late at other sizes and under other policies.
     pub(crate) replayed: Option<Arc<Replayed>>,
 }
 

@@ -48,7 +48,7 @@ pub struct Finding {
     pub todo: String,
     /// Waiting that it is about, in milliseconds a second.
     pub worth_ms: f64,
-    /// What its sentences foretell.
+    /// The claims that its sentences make.
     #[serde(default)]
     pub claims: Vec<Claim>,
 }

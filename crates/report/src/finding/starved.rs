@@ -85,7 +85,7 @@ fn remedy(report: &Report, tenant: &Tenant, wanted: f64) -> Option<(String, Vec<
     Some((text, claims))
 }
 
-/// What the others would wait.
+/// The waiting of the others.
 fn others(claims: &[Claim]) -> Option<&Claim> {
     claims.iter().find(|claim| matches!(claim.what, What::Others { .. }))
 }

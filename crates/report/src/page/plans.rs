@@ -29,8 +29,8 @@ pub(super) fn render(shown: &Shown<'_>) -> String {
         let share = |share: Option<f64>| share.map_or_else(String::new, percent);
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}{told}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td></tr>",
+            "<tr><td>{}</td><td>{}{told}</td><td>{}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             clock(change.unix_s, server.now_unix_s, server.utc_offset_s),
             escape(&change.text),
             moved.join("<br>"),

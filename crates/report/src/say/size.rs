@@ -59,8 +59,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
         lines.push(row(tenant, *share, &claims, width));
     }
     let text = format!(
-        "By plays of the requests of the last {}, once the memory has filled. would: with its band, \
-         nineteen cases of twenty.",
+        "By plays of the requests of the last {}, once the memory has filled. would: with its \
+         band, nineteen cases of twenty.",
         span(report.recent.seconds)
     );
     lines.extend(wrap(&text, COLUMNS, 0));
@@ -68,8 +68,8 @@ pub fn size(report: &Report, maxmemory: u64) -> Vec<String> {
 }
 
 fn row(tenant: &Tenant, share: u64, claims: &[Claim], width: usize) -> String {
-    let of = |claim: &&Claim| matches!(&claim.what, What::Misses { tenant: name } if *name == tenant.name);
-    let Some(claim) = claims.iter().find(of) else {
+    let misses = What::Misses { tenant: tenant.name.clone() };
+    let Some(claim) = claims.iter().find(|claim| claim.what == misses) else {
         return format!(
             "  {:<width$} {:>9}  too little is known of it",
             tenant.name,

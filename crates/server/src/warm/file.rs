@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The checksum covers length, kind and payload. Payloads are postcard's encoding of one value, or
-//! of items one after another. That encoding names no fields, so a payload that gets or loses one is
-//! another kind of block. The head comes first, the tail last, and nothing may follow it: a file
+//! of items one after another. That encoding names no fields, so a payload that gets or loses one
+//! is another kind of block. The head comes first, the tail last, and nothing may follow it: a file
 //! without its tail was cut short.
 
 use serde::Serialize;

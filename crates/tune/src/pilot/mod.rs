@@ -112,7 +112,7 @@ pub struct Pilot {
     /// A curve of each tenant, where they share a pool.
     views: Views,
     causes: Watching,
-    /// What was sampled of the one pool there is, to be played at other sizes and under other
+    /// The sampled requests of the one pool there is, to be played at other sizes and under other
     /// policies.
     replays: Replays,
 }
@@ -364,7 +364,7 @@ impl Pilot {
         self.replays.play(evictor, self.prices.in_force(), since)
     }
 
-    /// What the last whole set of plays gave.
+    /// The last whole set of plays.
     pub const fn replayed(&self) -> Option<&Arc<Replayed>> {
         self.replays.shown()
     }

@@ -91,7 +91,7 @@ impl Played {
 }
 
 /// A key as it was seen last.
-type Seen = HashMap<u64, (TenantId, u32)>;
+type Latest = HashMap<u64, (TenantId, u32)>;
 
 impl Tape {
     /// Plays a scene; nothing where there is nothing to count.
@@ -108,7 +108,7 @@ impl Tape {
         let scaled = |capacity: Bytes| Bytes((capacity.as_f64() * rate).round() as u64);
         let capacity = scene.capacity.map_or(Bytes(u64::MAX >> 8), scaled);
         let mut cache = Cache::new(&choice, capacity, 1);
-        let mut seen = Seen::new();
+        let mut seen = Latest::new();
         for entry in self.before() {
             cache.access(&access(&entry, &scene.prices));
             seen.insert(entry.key, (entry.tenant, entry.size));

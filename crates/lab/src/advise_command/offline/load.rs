@@ -51,7 +51,7 @@ pub(super) struct Load {
     pub(super) rules: Vec<String>,
     /// What belongs to the whole: bytes of all keys.
     pub(super) footprint: Bytes,
-    /// What an item takes in the server that was watched, by what it takes in Larder.
+    /// An item's bytes in the server that was watched, by its bytes in Larder.
     pub(super) dearness: f64,
     /// The server is full and evicts.
     pub(super) evicts: bool,
@@ -174,7 +174,7 @@ impl Load {
     }
 }
 
-/// What an item takes in a server by what it takes in Larder, where that is `charged` in the mean:
+/// An item's bytes in a server by its bytes in Larder, where those are `charged` in the mean:
 /// as the server counts its own items, or else by what is known of its kind.
 fn dearness(server: Option<&Server>, charged: f64) -> f64 {
     let Some(server) = server.filter(|server| server.kind != "larder" && charged > 0.0) else {

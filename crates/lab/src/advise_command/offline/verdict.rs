@@ -129,7 +129,7 @@ pub(super) struct Advice {
     pub(super) server_miss_ratio: Option<f64>,
     /// How far chance may have moved the model's, to either side.
     pub(super) miss_band: f64,
-    /// What all that was asked for would take in the server that was watched.
+    /// Bytes that all that was asked for would take in the server that was watched.
     pub(super) there: u64,
     /// The server is full and evicts.
     pub(super) evicts: bool,
@@ -202,33 +202,8 @@ impl Advice {
     }
 
     /// Whether all that was asked for fits: then no cache is better than another.
-    fn fits(&self) -> bool {
+    pub(super) fn fits(&self) -> bool {
         self.there <= self.memory && !self.evicts
-    }
-
-    /// Why nothing can be said, if nothing can.
-    fn no_verdict(&self) -> Option<String> {
-        if self.evicts && self.there <= self.memory {
-            return Some(format!(
-                "No verdict: all that was asked for while it was watched takes {} of {}, and yet \
-                 the server evicts. It holds keys that nobody asked for meanwhile: watch longer, \
-                 with --for 10m --window all.",
-                bytes(self.there),
-                bytes(self.memory)
-            ));
-        }
-        let server = self.server_miss_ratio?;
-        let apart = (server - self.miss_ratio).abs();
-        (apart > self.miss_band && !self.fits()).then(|| {
-            format!(
-                "No verdict: the server missed {:.0} % of the reads and the model of it {:.0} %, \
-                 further apart than the {:.0} points that chance explains. What the server held \
-                 before the capture began is not known: watch longer, with --for 10m --window all.",
-                100.0 * server,
-                100.0 * self.miss_ratio,
-                100.0 * self.miss_band
-            )
-        })
     }
 
     /// The answer, in one or two sentences.

@@ -48,7 +48,7 @@ pub(super) const PLAIN: Asks = Asks {
 
 /// A load, with the memory that it runs in.
 #[derive(Clone, Debug)]
-pub(super) struct Load {
+pub(super) struct Traffic {
     pub(super) name: &'static str,
     pub(super) memory: Bytes,
     /// Each with the second from which on it is so: a later one takes the place of an earlier of
@@ -59,7 +59,7 @@ pub(super) struct Load {
 /// One request, and whether it is for a key that nobody ever writes.
 pub(super) type Request = (Access, bool);
 
-impl Load {
+impl Traffic {
     /// The tenants, in the order of their numbers.
     pub(super) fn tenants(&self) -> Vec<Bounds> {
         let mut names: Vec<&str> = vec![];

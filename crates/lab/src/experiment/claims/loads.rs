@@ -1,13 +1,13 @@
 //! The loads on which claims are tried.
 
-use super::load::{Asks, Load, PLAIN, Pattern};
+use super::load::{Asks, Traffic, PLAIN, Pattern};
 use base::Bytes;
 
 const MIB: u64 = 1 << 20;
 
 /// Three tenants whose misses cost a different time each, with keys never written, removals, times
 /// to live and a load that doubles: the one that found most faults.
-fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Load {
+fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Traffic {
     let jobs = Asks {
         name: "jobs",
         keys: 30_000,
@@ -38,16 +38,16 @@ fn three(name: &'static str, memory: u64, shift_s: Option<u64>) -> Load {
     if let Some(at) = shift_s {
         asks.push((at, Asks { reads_per_s: 350.0, keys: 18_000, ..search }));
     }
-    Load { name, memory: Bytes(memory), asks }
+    Traffic { name, memory: Bytes(memory), asks }
 }
 
 /// One tenant.
-fn one(name: &'static str, memory: u64, asks: Asks) -> Load {
-    Load { name, memory: Bytes(memory), asks: vec![(0, asks)] }
+fn one(name: &'static str, memory: u64, asks: Asks) -> Traffic {
+    Traffic { name, memory: Bytes(memory), asks: vec![(0, asks)] }
 }
 
 /// Eight tenants, from often to seldom and from cheap to dear.
-fn eight() -> Load {
+fn eight() -> Traffic {
     const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let asks = NAMES.iter().zip(0u32..).map(|(name, at)| {
         let asks = Asks {
@@ -60,15 +60,15 @@ fn eight() -> Load {
         };
         (0, asks)
     });
-    Load { name: "eight tenants", memory: Bytes(16 * MIB), asks: asks.collect() }
+    Traffic { name: "eight tenants", memory: Bytes(16 * MIB), asks: asks.collect() }
 }
 
 /// Every load; fewer where it is to be quick.
-pub(super) fn all(quick: bool) -> Vec<Load> {
+pub(super) fn all(quick: bool) -> Vec<Traffic> {
     let small = Asks { keys: 20_000, ..PLAIN };
     let mut loads = vec![
         one("zipf", 8 * MIB, small),
-        Load {
+        Traffic {
             name: "two tenants",
             memory: Bytes(12 * MIB),
             asks: vec![
@@ -87,7 +87,7 @@ pub(super) fn all(quick: bool) -> Vec<Load> {
         one("loop", 8 * MIB, looped),
         one("times to live", 6 * MIB, dying),
         one("never written", 8 * MIB, never),
-        Load {
+        Traffic {
             name: "loop beside zipf",
             memory: Bytes(12 * MIB),
             asks: vec![(0, small), (0, Asks { name: "scan", penalty_us: 500, ..looped })],

@@ -13,7 +13,7 @@
 //! ```
 
 use super::super::{Experiment, Findings, Setting};
-use super::load::Load;
+use super::load::Traffic;
 use super::loads;
 use crate::plant::Counts;
 use crate::product::Reported;
@@ -21,7 +21,7 @@ use anyhow::{Result, anyhow};
 use report::Report;
 use report::claim::{self, Claim, Setting as Made, What};
 use std::panic::resume_unwind;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use tune::recipe;
 
 pub(in super::super) const EXPERIMENT: Experiment = Experiment {
@@ -96,7 +96,8 @@ impl Tried {
 
     /// Within a tenth of the change, or a point of misses: of waiting, what a hundredth of it is.
     fn is_near(&self) -> bool {
-        let point = if matches!(self.claim.what, What::Misses { .. }) { 1.0 } else { self.claim.now };
+        let is_ratio = matches!(self.claim.what, What::Misses { .. });
+        let point = if is_ratio { 1.0 } else { self.claim.now };
         self.off().abs() <= (0.1 * self.claim.change().abs()).max(0.01 * point)
     }
 }
@@ -145,7 +146,7 @@ fn summary(all: &[&Tried]) -> String {
 }
 
 /// Every claim of a load, with what came.
-fn tried(load: &Load, times: Times, seed: u64) -> Result<Vec<Tried>> {
+fn tried(load: &Traffic, times: Times, seed: u64) -> Result<Vec<Tried>> {
     let mut claims = vec![];
     let base = fly(load, times, seed, None, Some(&mut claims))?;
     let mut settings: Vec<Made> = vec![];
@@ -170,18 +171,21 @@ fn tried(load: &Load, times: Times, seed: u64) -> Result<Vec<Tried>> {
 fn each<T: Sync, A: Send>(all: &[T], answer: impl Fn(&T) -> A + Sync) -> Vec<A> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let part = all.len().div_ceil(threads).max(1);
-    let answer = &answer;
+    let answers = |part: &[T]| part.iter().map(&answer).collect::<Vec<_>>();
+    let answers = &answers;
     thread::scope(|scope| {
         let parts = all.chunks(part);
-        let threads: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(answer).collect::<Vec<_>>())).collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || answers(part))).collect();
+        let join = |thread: ScopedJoinHandle<'_, Vec<A>>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
     })
 }
 
 /// The counts of a run; the claims made at their moment, where they are asked for.
 fn fly(
-    load: &Load,
+    load: &Traffic,
     times: Times,
     seed: u64,
     setting: Option<&Made>,
@@ -239,7 +243,7 @@ fn made(report: &Report) -> Vec<Claim> {
 }
 
 /// The figure of a claim, as it came: waiting in milliseconds a second, misses as a share of reads.
-fn value(load: &Load, what: &What, came: &Came, seconds: u64) -> f64 {
+fn value(load: &Traffic, what: &What, came: &Came, seconds: u64) -> f64 {
     let tenants = load.tenants();
     let place = |name: &str| tenants.iter().position(|tenant| tenant.name == name);
     let waited = |counts: &Counts| counts.waited.as_f64() / 1e3 / seconds as f64;

@@ -1,5 +1,5 @@
-//! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: what the report says, in sentences
-//! for people and as a document for programs.
+//! LARDER ADVISE, WHY, MEMORY, SIZE, POLICIES, HISTORY and REPORT: what the report says, in
+//! sentences for people and as a document for programs.
 
 use super::{document, lines, number_of, wants_json};
 use crate::commands::{Call, Done, Failure, SYNTAX};

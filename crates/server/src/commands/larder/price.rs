@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 /// Tenants that are told of.
 const SHOWN_MAX: usize = 64;
 
-/// What the waiting of each tenant counts.
+/// The weight of each tenant's waiting.
 fn counts(prices: &[f64], at: usize) -> f64 {
     prices.get(at).copied().unwrap_or(1.0)
 }
 
-/// What an eighth more memory would save, in microseconds of waiting a second for each MiB; none
+/// Saved by an eighth more memory, in microseconds of waiting a second for each MiB; none
 /// where it is not known to save anything.
 fn per_mib(report: &Report) -> Option<f64> {
     let divided = report.server.divided;
