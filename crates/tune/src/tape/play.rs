@@ -11,7 +11,8 @@ use crate::Evictor;
 use base::{Access, Bytes, Micros, Op, Size, TenantId};
 use curve::GROUPS;
 use policy::{Cache, Outcome};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 /// Uses of a key of the past that are played.
 const USES_MAX: u32 = 4;
@@ -90,6 +91,30 @@ impl Played {
     }
 }
 
+/// A cache that drops items when their time is over, as the store's sweep does: nobody may ask for
+/// them again, and meanwhile they would take the room of others.
+struct Swept {
+    cache: Cache,
+    /// When a key may die; the next first.
+    dies: BinaryHeap<Reverse<(u32, u64)>>,
+}
+
+impl Swept {
+    fn access(&mut self, entry: &Entry, prices: &[f64]) -> Outcome {
+        while let Some(&Reverse((at_ms, key))) = self.dies.peek()
+            && at_ms <= entry.at_ms
+        {
+            self.dies.pop();
+            self.cache.expire(key, Micros::from_millis(entry.at_ms.into()));
+        }
+        let outcome = self.cache.access(&access(entry, prices));
+        if entry.ttl_ms > 0 && (outcome == Outcome::Miss || entry.op == Op::Set) {
+            self.dies.push(Reverse((entry.at_ms.saturating_add(entry.ttl_ms), entry.key)));
+        }
+        outcome
+    }
+}
+
 /// A key as it was seen last.
 type Latest = HashMap<u64, (TenantId, u32)>;
 
@@ -107,17 +132,17 @@ impl Tape {
         let rate = self.rate();
         let scaled = |capacity: Bytes| Bytes((capacity.as_f64() * rate).round() as u64);
         let capacity = scene.capacity.map_or(Bytes(u64::MAX >> 8), scaled);
-        let mut cache = Cache::new(&choice, capacity, 1);
+        let mut cache = Swept { cache: Cache::new(&choice, capacity, 1), dies: BinaryHeap::new() };
         let mut seen = Latest::new();
         for entry in self.before() {
-            cache.access(&access(&entry, &scene.prices));
+            cache.access(&entry, &scene.prices);
             seen.insert(entry.key, (entry.tenant, entry.size));
         }
         let tenants = window.iter().map(|entry| usize::from(entry.tenant) + 1).max();
         let mut fared = vec![Fared::default(); tenants?];
         let mut looks = 0;
         for (at, entry) in window.iter().enumerate() {
-            let outcome = cache.access(&access(entry, &scene.prices));
+            let outcome = cache.access(entry, &scene.prices);
             if entry.op != Op::Delete {
                 seen.insert(entry.key, (entry.tenant, entry.size));
             }
@@ -135,7 +160,7 @@ impl Tape {
                 looks += 1;
                 for (&key, &(tenant, size)) in &seen {
                     if let Some(own) = fared.get_mut(usize::from(tenant))
-                        && cache.holds(key)
+                        && cache.cache.holds(key)
                     {
                         own.held += f64::from(size);
                     }

@@ -98,6 +98,20 @@ fn what_ends_an_item_is_on_the_tape() {
     assert_eq!((played.misses(), ratio(&played)), (2.0, 0.4));
 }
 
+/// An item whose time is over takes no room, though nobody asks for it again.
+#[test]
+fn dead_items_take_no_room() {
+    let mut tape = Tape::default();
+    let at = |ms: u64, access: Access| Access { time: Micros::from_millis(ms), ..access };
+    let dying = |key| Access { ttl: Micros::from_millis(1_000), ..Access::get(key, 100) };
+    let dying = (2..12).map(|key| at(0, dying(key)));
+    let accesses: Vec<_> =
+        dying.chain((0..12).map(|later| at(2_000 + later, Access::get(1, 100)))).collect();
+    tape.record(&accesses, Filter::ALL);
+    let played = tape.play(&scene(Evictor::klru_pool(5), 100, 1)).unwrap();
+    assert_eq!(played.tenants[0].held, 100.0);
+}
+
 /// Fewer keys show the same, in as much less memory.
 #[test]
 fn a_share_of_the_keys_stands_for_all() {
