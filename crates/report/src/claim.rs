@@ -9,7 +9,7 @@
 //! claim whose band is wider than its change is not made ([`Claim::is_sound`]).
 
 use crate::pool::{Bounds, Pool};
-use crate::sizing::{Division, Sizing, divide};
+use crate::sizing::{Division, Sizing, divide, waits};
 use crate::{Report, Tenant};
 use serde::{Deserialize, Serialize};
 
@@ -179,16 +179,16 @@ pub fn floor(report: &Report, tenant: &Tenant, bytes: u64) -> Vec<Claim> {
     let (now, then) = (with_floor(report, tenant, tenant.min), with_floor(report, tenant, bytes));
     let Some((now, then)) = now.zip(then) else { return vec![] };
     let Some(at) = place(report, tenant) else { return vec![] };
-    let known: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
     let mut claims = misses(report, &setting, at, &then).into_iter().collect::<Vec<_>>();
-    let waits = |division: &Division| -> (f64, f64) {
-        let own = known.iter().zip(&division.shares).enumerate().filter(|(other, _)| *other != at);
-        let own = own.filter_map(|(_, (sizing, share))| Some(sizing.as_ref()?.waits(*share)));
-        own.fold((0.0, 0.0), |(sum, squares), wait| {
+    let waited = |division: &Division| -> (f64, f64) {
+        let own = report.tenants.iter().zip(&division.ratios).enumerate();
+        let others = own.filter(|(other, _)| *other != at);
+        let others = others.filter_map(|(_, (tenant, ratio))| Some(waits(tenant, (*ratio)?)));
+        others.fold((0.0, 0.0), |(sum, squares), wait| {
             (sum + wait.ratio, squares + wait.band * wait.band)
         })
     };
-    let ((before, chance), (after, more)) = (waits(&now), waits(&then));
+    let ((before, chance), (after, more)) = (waited(&now), waited(&then));
     let own = report.tenants[at].recent.wait_ms_per_s();
     let measured = report.recent.wait_ms_per_s() - own;
     let band = chance.max(more).sqrt();
@@ -244,7 +244,7 @@ fn outcome(report: &Report, setting: &Setting, now: &Division, then: &Division) 
 fn misses(report: &Report, setting: &Setting, at: usize, then: &Division) -> Option<Claim> {
     let tenant = &report.tenants[at];
     let measured = tenant.recent.miss_ratio().filter(|_| tenant.recent.reads >= READS_MIN)?;
-    let there = Sizing::of(tenant)?.at(then.shares[at]);
+    let there = then.ratios[at]?;
     let what = What::Misses { tenant: tenant.name.clone() };
     Some(Claim::new(report, what, setting.clone(), measured, there.ratio, there.band))
 }

@@ -90,20 +90,42 @@ impl<'a> Levels<'a> {
         let left = tenant(before)?;
         let (from, to) = (self.grid[before].0, self.grid[after].0);
         let along = (level - from) / (to - from);
-        let mix = |left: f64, right: f64| left + along * (right - left);
-        let groups = |of: fn(&Fared) -> &[f64; GROUPS]| {
-            std::array::from_fn(|group| mix(of(&left)[group], of(&right)[group]))
-        };
-        Some(Fared {
-            held: mix(left.held, right.held),
-            reads: groups(|fared| &fared.reads),
-            misses: groups(|fared| &fared.misses),
-            waits: groups(|fared| &fared.waits),
-        })
+        Some(mix(&left, &right, along))
+    }
+
+    /// How a tenant fares that holds so many bytes, in whichever pool it does.
+    pub(crate) fn holding(&self, at: usize, bytes: f64) -> Option<Fared> {
+        let mut all = self.grid.iter().filter_map(|(_, played)| played.tenants.get(at).copied());
+        let first = all.next()?;
+        // With nothing it would miss all.
+        let mut left = Fared { held: 0.0, misses: first.reads, ..first };
+        for right in std::iter::once(first).chain(all) {
+            if right.held >= bytes && right.held > left.held {
+                return Some(mix(&left, &right, (bytes - left.held) / (right.held - left.held)));
+            }
+            if right.held >= left.held {
+                left = right;
+            }
+        }
+        Some(left)
     }
 
     fn held(&self, at: usize, level: f64) -> f64 {
         self.fared(at, level).map_or(0.0, |fared| fared.held)
+    }
+}
+
+/// What is so far along between two.
+fn mix(left: &Fared, right: &Fared, along: f64) -> Fared {
+    let mix = |left: f64, right: f64| left + along * (right - left);
+    let groups = |of: fn(&Fared) -> &[f64; GROUPS]| {
+        std::array::from_fn(|group| mix(of(left)[group], of(right)[group]))
+    };
+    Fared {
+        held: mix(left.held, right.held),
+        reads: groups(|fared| &fared.reads),
+        misses: groups(|fared| &fared.misses),
+        waits: groups(|fared| &fared.waits),
     }
 }
 

@@ -25,6 +25,7 @@ mod pool;
 pub mod say;
 mod shift;
 pub mod sizing;
+mod trials;
 pub mod words;
 
 pub use change::{Change, ChangeKind, Effect, Fared, Moved};

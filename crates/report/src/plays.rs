@@ -10,39 +10,27 @@
 //! ceilings are not played: a tenant that one of them binds holds what it would in a pool of
 //! another size, and so do the others ([`Levels`]). What is measured is that of this size.
 //!
-//! If the play of the policy in force is off from what is measured by more than chance can have
-//! done, no policy is compared, and the report says why.
+//! A play misses a little otherwise than the store, and holds a little more of one tenant and less
+//! of another, since a rank that learns has fewer keys to learn from. There are two ways to read
+//! what it says of another size: it is off there as it is here, or it is like the store with other
+//! memory. A curve is the middle of the two, and its band has both in it.
 
 use crate::levels::Levels;
-use crate::sizing::Curve;
-use crate::{PolicyTrial, Recent, Report, Tenant};
-
+use crate::sizing::{Curve, Estimate, between};
+use crate::{Report, Tenant, trials};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use tune::pilot::Replayed;
 use tune::tape::{Fared, GROUPS, Played, ratio_of};
 
-/// A play may be off by so much in any case: of the reads, and of the measured misses.
-const OFF: (f64, f64) = (0.02, 0.15);
-
-/// Items are few: a play that holds n of them may be off by this over √n, of a change.
-const FEW: f64 = 5.0;
-
-/// No policy is compared where the waiting that is played is off by so much of it.
-const MISFIT_MAX: f64 = 0.2;
-
-/// A tenant of which the play is off matters from this share of all waiting on.
-const MATTERS: f64 = 0.1;
-
 /// A forecast may be off by so much beside chance: of the change, and of the reads.
 const MODEL: (f64, f64) = (0.1, 0.003);
 
-/// Another policy's waiting may be off by so much of it beside chance: a play has fewer keys to
-/// learn from than the store.
-const MODEL_OF_POLICY: f64 = 0.02;
-
 /// Sampled misses from which on their share is known better than the share of the keys.
 const MISSES_MIN: f64 = 30.0;
+
+/// Halvings in the search for the memory with which a play is like the store.
+const STEPS: usize = 24;
 
 /// A tenant holds so many times as much as the play says, at least and at most.
 pub(crate) const HOLDS: (f64, f64) = (0.5, 2.0);
@@ -59,7 +47,7 @@ pub struct Plays {
 }
 
 /// The sum of groups.
-fn sum(groups: &[f64; GROUPS]) -> f64 {
+pub(crate) fn sum(groups: &[f64; GROUPS]) -> f64 {
     groups.iter().sum()
 }
 
@@ -72,26 +60,9 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
             tenant.curve = Some(curve);
         }
     }
-    let off = off(report, &levels, present);
+    let off = trials::off(report, &levels, present);
     if off.is_none() {
-        let measured = report.recent.miss_ratio().unwrap_or_default();
-        let trials = replayed.trials();
-        let items = report.tenants.iter().map(|tenant| tenant.items).sum();
-        let model = MODEL_OF_POLICY.hypot(misfit(report, &levels, present));
-        let model = model.hypot(MODEL.0 * few(items, present));
-        let played = std::iter::once(present).chain(&replayed.others);
-        report.policies = trials
-            .iter()
-            .zip(played)
-            .enumerate()
-            .map(|(at, (trial, played))| PolicyTrial {
-                policy: name(played),
-                is_present: at == 0,
-                waits: trial.waits,
-                band: if at == 0 { 0.0 } else { trial.band.hypot(model) },
-                miss_ratio: (measured * trial.misses).min(1.0),
-            })
-            .collect();
+        report.policies = trials::of(report, replayed, present, name);
     }
     let reads: f64 = present.tenants.iter().map(|fared| sum(&fared.reads)).sum();
     let seconds = present.length.0 / 1_000_000;
@@ -101,20 +72,31 @@ pub fn take(report: &mut Report, replayed: &Replayed, name: impl Fn(&Played) -> 
 /// The misses of a tenant by the memory it holds.
 fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> Option<Curve> {
     let own = levels.of[at];
-    let now = levels.fared(at, own)?;
-    let reads = sum(&now.reads);
+    let used = tenant.used as f64;
+    let reads = sum(&levels.fared(at, own)?.reads);
     let measured = tenant.recent.miss_ratio()?;
     if reads <= 0.0 {
         return None;
     }
-    let misfit = missed(tenant, &now, present)? / measured.max(f64::MIN_POSITIVE) - 1.0;
-    let model = MODEL.0.hypot(misfit.clamp(-1.0, 1.0)).hypot(few(tenant.items, present));
-    let holds = if now.held > 0.0 { tenant.used as f64 / now.held } else { 1.0 };
-    let holds = holds.clamp(HOLDS.0, HOLDS.1);
-    let mut curve = Curve { sizes: vec![0], ratios: vec![1.0], pool: vec![0], ..Curve::default() };
-    // Whoever holds nothing misses all, but hardly anyone holds nothing.
-    (curve.low, curve.high, curve.reads) =
-        (vec![1.0 - MODEL.0 * (1.0 - measured)], vec![1.0], reads);
+    let alike = alike(tenant, at, levels, present)?;
+    let ratio = |size: f64| -> Option<Estimate> {
+        let of = |counts: f64| {
+            let now = levels.holding(at, used * counts)?;
+            Some(changed(&now, &levels.holding(at, size * counts)?, measured))
+        };
+        Some(between(&[of(1.0)?, of(alike)?]))
+    };
+    let holds = Holds::of(used, at, levels)?;
+    let mut curve = Curve {
+        sizes: vec![0],
+        ratios: vec![1.0],
+        pool: vec![0],
+        played: vec![0],
+        // Whoever holds nothing misses all, but hardly anyone holds nothing.
+        low: vec![1.0 - MODEL.0 * (1.0 - measured)],
+        high: vec![1.0],
+        reads,
+    };
     let mut places: Vec<f64> = levels.grid.iter().map(|(level, _)| *level).collect();
     if !places.contains(&own) {
         places.push(own);
@@ -122,28 +104,80 @@ fn curve(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> O
     }
     let mut present = 0;
     for level in places {
-        let then = levels.fared(at, level)?;
         let (last, before) = (curve.end(), curve.ratios.last().copied().unwrap_or(1.0));
-        let size = (then.held * holds) as u64;
-        let (ratio, band) = changed(&now, &then, measured, model);
+        let played = levels.fared(at, level)?.held;
+        let size = holds.stored(played) as u64;
         // More memory is never worse, but for chance.
-        let (size, ratio) = match level.total_cmp(&own) {
-            Ordering::Less => (size.min(tenant.used), ratio.max(measured)),
+        let (size, played) = match level.total_cmp(&own) {
+            Ordering::Less => (size.min(tenant.used), (played as u64).min(tenant.used)),
             Ordering::Equal => {
                 present = curve.sizes.len();
-                (tenant.used, measured)
+                (tenant.used, tenant.used)
             }
-            Ordering::Greater => (size.max(tenant.used), ratio.min(measured)),
+            Ordering::Greater => (size.max(tenant.used), (played as u64).max(tenant.used)),
+        };
+        let size = size.max(last);
+        let Estimate { ratio, band } = ratio(size as f64)?;
+        let ratio = match level.total_cmp(&own) {
+            Ordering::Less => ratio.max(measured),
+            Ordering::Equal => measured,
+            Ordering::Greater => ratio.min(measured),
         };
         let ratio = ratio.min(before);
         curve.pool.push((level as u64).max(curve.pool.last().copied().unwrap_or_default() + 1));
-        curve.sizes.push(size.max(last));
+        curve.sizes.push(size);
+        curve.played.push(played.max(curve.played.last().copied().unwrap_or_default()));
         curve.ratios.push(ratio);
         curve.low.push((ratio - band).max(0.0));
         curve.high.push((ratio + band).min(1.0));
     }
     even(&mut curve, present);
     Some(curve)
+}
+
+/// How many times as much a tenant must hold in the play to miss as often as it does in the store.
+/// A play that misses otherwise than the store may do so at every size, or be as good as the store
+/// is with other memory: the truth lies between the two.
+fn alike(tenant: &Tenant, at: usize, levels: &Levels<'_>, present: &Played) -> Option<f64> {
+    let measured = tenant.recent.miss_ratio()?;
+    let misses =
+        |times: f64| missed(tenant, &levels.holding(at, tenant.used as f64 * times)?, present);
+    let is_less = misses(1.0)? < measured;
+    // Of several sizes with which it is so, the nearest.
+    let (mut low, mut high) = if is_less { (HOLDS.0, 1.0) } else { (1.0, HOLDS.1) };
+    for _ in 0..STEPS {
+        let middle = low.midpoint(high);
+        let there = misses(middle)?;
+        let is_beyond = if is_less { there >= measured } else { there > measured };
+        if is_beyond { low = middle } else { high = middle }
+    }
+    Some(low.midpoint(high))
+}
+
+/// The memory that a tenant has in the store by what it holds in a play: both have nothing in a
+/// pool of nothing and all its keys in one where these fit, and of now both are known. In between
+/// lines are drawn.
+struct Holds {
+    played: f64,
+    stored: f64,
+    all: f64,
+}
+
+impl Holds {
+    fn of(stored: f64, at: usize, levels: &Levels<'_>) -> Option<Self> {
+        let played = levels.fared(at, levels.of[at])?.held;
+        let (most, _) = levels.grid.last()?;
+        Some(Self { played, stored, all: levels.fared(at, *most)?.held })
+    }
+
+    fn stored(&self, played: f64) -> f64 {
+        let Self { stored, all, .. } = *self;
+        if played <= self.played {
+            return stored * played / self.played.max(1.0);
+        }
+        let along = (played - self.played) / (all - self.played).max(1.0);
+        stored + along.min(1.0) * (all - stored).max(0.0)
+    }
 }
 
 /// Only one of several points with as many bytes can be true: with as many as the tenant holds,
@@ -164,34 +198,18 @@ fn even(curve: &mut Curve, present: usize) {
 /// The share of a tenant's reads that a play misses. Whether the few keys that are asked for most
 /// are in the sample decides how many reads are in it, and hardly how many misses: so these are
 /// divided by the reads that as many keys have.
-fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
-    let seconds = of.length.as_f64() / 1e6;
-    let reads = tenant.recent.reads_per_s() * seconds * of.rate;
+pub(crate) fn missed(tenant: &Tenant, fared: &Fared, of: &Played) -> Option<f64> {
+    let reads = reads(tenant, of);
     (reads > 0.0 && sum(&fared.reads) > 0.0).then(|| (sum(&fared.misses) / reads).min(1.0))
 }
 
-/// By how much of a change a play may be off that holds so few of so many items.
-fn few(items: u64, of: &Played) -> f64 {
-    FEW / (items as f64 * of.rate).max(1.0).sqrt()
+/// The reads of as many of a tenant's keys as are in a play.
+pub(crate) fn reads(tenant: &Tenant, of: &Played) -> f64 {
+    tenant.recent.reads_per_s() * of.length.as_f64() / 1e6 * of.rate
 }
 
-/// By how much of itself the waiting that is played is off from the waiting that is measured,
-/// tenant by tenant: what the plays of other policies may be off as well.
-fn misfit(report: &Report, levels: &Levels<'_>, present: &Played) -> f64 {
-    let mut off = 0.0;
-    for (at, tenant) in report.tenants.iter().enumerate() {
-        let missed = levels.fared(at, levels.of[at]).and_then(|own| missed(tenant, &own, present));
-        if let Some((missed, us)) = missed.zip(tenant.penalty_us) {
-            let Recent { reads, wait_ms, .. } = tenant.recent;
-            off += (reads as f64 * us / 1e3 * missed - wait_ms).abs();
-        }
-    }
-    off / report.recent.wait_ms.max(f64::MIN_POSITIVE)
-}
-
-/// The miss ratio and its band, where `now` is what `measured` comes of, and plays are off by the
-/// share `model` of a change.
-fn changed(now: &Fared, then: &Fared, measured: f64, model: f64) -> (f64, f64) {
+/// The miss ratio, where `now` is what `measured` comes of.
+fn changed(now: &Fared, then: &Fared, measured: f64) -> Estimate {
     let (missed, reads) = (sum(&now.misses), sum(&now.reads));
     let (ratio, band) = if missed >= MISSES_MIN {
         let (times, band) = ratio_of(&then.misses, &now.misses);
@@ -203,47 +221,16 @@ fn changed(now: &Fared, then: &Fared, measured: f64, model: f64) -> (f64, f64) {
         (measured + more, band + 2.0 / reads.sqrt())
     };
     let change = (ratio - measured).abs();
-    let model = (model * change).hypot(MODEL.1.min(change));
-    (ratio.clamp(0.0, 1.0), band.hypot(model))
-}
-
-/// Why policies are not to be compared: the play of the one in force misses otherwise than the
-/// store does.
-fn off(report: &Report, levels: &Levels<'_>, present: &Played) -> Option<String> {
-    let all = report.recent.wait_ms;
-    for (at, tenant) in report.tenants.iter().enumerate() {
-        let fared = levels.fared(at, levels.of[at]);
-        let Some((fared, measured)) = fared.zip(tenant.recent.miss_ratio()) else { continue };
-        let (_, band) = ratio_of(&fared.misses, &fared.reads);
-        let Some(played) = missed(tenant, &fared, present) else { continue };
-        let allowed = band.max(OFF.0).max(OFF.1 * measured);
-        if tenant.recent.wait_ms > MATTERS * all && (played - measured).abs() > allowed {
-            let percent = crate::words::percent;
-            return Some(format!(
-                "{} misses {}, and {} where its sampled requests are played again, so they tell \
-                 too little of other policies.",
-                tenant.name,
-                percent(measured),
-                percent(played)
-            ));
-        }
-    }
-    let misfit = misfit(report, levels, present);
-    (misfit > MISFIT_MAX).then(|| {
-        format!(
-            "The waiting that is played with sampled requests is off by {} from what is measured, \
-             so they tell too little of other policies.",
-            crate::words::percent(misfit)
-        )
-    })
+    let model = (MODEL.0 * change).hypot(MODEL.1.min(change));
+    Estimate { ratio: ratio.clamp(0.0, 1.0), band: band.hypot(model) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Server;
     use crate::claim::{self, Claim, What};
     use crate::sizing::{Sizing, divide, tests::tenant};
+    use crate::{Recent, Server};
     use base::{Bytes, Micros};
     use tune::Evictor;
     use tune::tape::Scene;
@@ -258,7 +245,7 @@ mod tests {
                 held,
                 reads: [125.0; GROUPS],
                 misses: [misses / 8.0; GROUPS],
-                waits: [misses / 8.0 * of_waits; GROUPS],
+                waits: [1e3 * misses / 8.0 * of_waits; GROUPS],
             };
             let capacity = size.map(Bytes);
             let evictor = Evictor::gittins(64);
@@ -312,6 +299,29 @@ mod tests {
         assert!((flat.at(2_000).ratio - 0.5).abs() < 1e-9);
         assert_eq!(crate::sizing::mib_saves_us(&report.tenants[1]), Some(0.0), "it saves nothing");
         assert_eq!(report.check(), Ok(()));
+    }
+
+    /// A tenth less is missed than played: with half the memory that may be so too, or the play is
+    /// like the store with a tenth more.
+    #[test]
+    fn a_band_has_both_readings_in_it() {
+        let mut report = report();
+        let falls = &mut report.tenants[0].recent;
+        falls.misses = falls.reads / 2;
+        take(&mut report, &replayed(), |_| "allkeys-gittins".into());
+        let half = Sizing::of(&report.tenants[0]).unwrap().at(250);
+        assert!((half.ratio - 0.5 * (0.5 * 0.775 / 0.55 + 0.75)).abs() < 1e-3, "{half:?}");
+        assert!((0.0227..0.04).contains(&half.band), "{half:?}");
+    }
+
+    /// What few reads tell of misses is little, but all tenants hold less of a smaller pool.
+    #[test]
+    fn a_tenant_of_few_reads_shares_the_pool() {
+        let mut report = report();
+        report.tenants[1].curve.as_mut().unwrap().reads = 100.0;
+        assert_eq!(divide(&report, 500).shares, [250, 250]);
+        report.tenants[1].curve = None;
+        assert_eq!(divide(&report, 500).shares, [250, 250], "nor does one that was not played");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! pool of another size. So the answer is the one size at which all that is held, within its
 //! bounds, is as much as there is.
 
-use crate::sizing::{Division, Sizing};
+use crate::sizing::{Division, Reading, Sizing, between};
 use crate::{Report, Tenant};
 
 /// Halvings in the search for the size: beyond, the difference is less than a byte in a terabyte.
@@ -39,21 +39,39 @@ impl<'a> Pool<'a> {
         if report.server.divided == 0 || !report.tenants.iter().all(is_shared) {
             return None;
         }
-        let sizings: Vec<_> = report.tenants.iter().map(Sizing::of).collect();
+        let sizings: Vec<_> = report.tenants.iter().map(Sizing::in_pool).collect();
         sizings.iter().any(Option::is_some).then_some(Self { report, sizings })
     }
 
-    /// So much memory for all, within these bounds.
+    /// So much memory for all, within these bounds. Between the two readings of what plays hold the
+    /// truth is anywhere.
     pub(crate) fn divide(&self, memory: u64, bounds: &[Bounds]) -> Division {
+        let both = [Reading::Fitted, Reading::AsPlayed]
+            .map(|reading| self.shares(memory, bounds, reading));
+        let [fitted, played] = &both;
+        let shares = fitted.iter().zip(played).map(|(one, other)| one.midpoint(*other)).collect();
+        let ratios = self.sizings.iter().enumerate().map(|(at, sizing)| {
+            let sizing = sizing.as_ref()?;
+            Some(between(&both.each_ref().map(|shares| sizing.at(shares[at]))))
+        });
+        Division::of(self.report, shares, ratios.collect())
+    }
+
+    fn shares(&self, memory: u64, bounds: &[Bounds], reading: Reading) -> Vec<u64> {
         let tenants = &self.report.tenants;
         let used: u64 = tenants.iter().map(|tenant| tenant.used).sum();
         // What is taken beside items grows with the memory.
-        let items = used as f64 * memory as f64 / self.report.server.divided as f64;
+        let divided = self.report.server.divided as f64;
+        let items = used as f64 * memory as f64 / divided;
         let held = |level: f64| -> Vec<f64> {
             let all = tenants.iter().zip(&self.sizings).zip(bounds);
             all.map(|((tenant, sizing), bounds)| {
-                let free = sizing.map_or(tenant.used as f64, |sizing| sizing.held(level));
-                free.max(bounds.min as f64).min(bounds.max as f64)
+                // Whatever is not played holds as large a part of any pool.
+                let part = || tenant.used as f64 * level / divided;
+                let free = sizing.map_or_else(part, |sizing| sizing.held(level, reading));
+                // A floor gives nothing to a tenant that has no more to put there.
+                let all = sizing.map_or(u64::MAX, |sizing| sizing.end().max(tenant.used));
+                free.max(bounds.min.min(all) as f64).min(bounds.max as f64)
             })
             .collect()
         };
@@ -73,21 +91,6 @@ impl<'a> Pool<'a> {
                 *share *= items / asked;
             }
         }
-        let shares: Vec<u64> = shares.into_iter().map(|share| share.round() as u64).collect();
-        let waits =
-            tenants.iter().zip(&self.sizings).zip(&shares).map(|((tenant, sizing), share)| {
-                match sizing {
-                    Some(sizing) => sizing.waits(*share),
-                    None => {
-                        crate::sizing::Estimate { ratio: tenant.recent.wait_ms_per_s(), band: 0.0 }
-                    }
-                }
-            });
-        let waits: Vec<_> = waits.collect();
-        Division {
-            wait_ms: waits.iter().map(|wait| wait.ratio).sum(),
-            band_ms: waits.iter().map(|wait| wait.band * wait.band).sum::<f64>().sqrt(),
-            shares,
-        }
+        shares.into_iter().map(|share| share.round() as u64).collect()
     }
 }

@@ -54,6 +54,20 @@ pub struct Curve {
     /// pool and the curve is of the policy in force there; else empty.
     #[serde(default)]
     pub pool: Vec<u64>,
+    /// What the plays hold at each of these, as it is: `sizes` are that, held to what the store
+    /// holds. Empty where `pool` is.
+    #[serde(default)]
+    pub played: Vec<u64>,
+}
+
+/// How what a play holds in another pool is read: a play that holds more of a tenant than the store
+/// does may do so in any pool, or in this one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// The store would hold what [`Curve::sizes`] say.
+    Fitted,
+    /// The store would hold what the play does.
+    AsPlayed,
 }
 
 /// What a curve says at a size.
@@ -63,6 +77,12 @@ pub struct Estimate {
     pub ratio: f64,
     /// How far chance may have moved it to either side.
     pub band: f64,
+}
+
+/// The middle of two estimates, with a band that has both in it.
+pub(crate) fn between([one, other]: &[Estimate; 2]) -> Estimate {
+    let apart = 0.5 * (one.ratio - other.ratio).abs();
+    Estimate { ratio: one.ratio.midpoint(other.ratio), band: one.band.max(other.band).hypot(apart) }
 }
 
 impl Curve {
@@ -149,7 +169,13 @@ pub enum Need {
 impl<'a> Sizing<'a> {
     /// Of a tenant whose curve rests on enough reads.
     pub fn of(tenant: &'a Tenant) -> Option<Self> {
-        let curve = tenant.curve.as_ref().filter(|curve| curve.reads >= READS_MIN)?;
+        Self::in_pool(tenant).filter(|sizing| sizing.curve.reads >= READS_MIN)
+    }
+
+    /// Of any tenant with a curve: what it holds in another pool is known of fewer reads than what
+    /// it misses, of which the band tells.
+    pub(crate) fn in_pool(tenant: &'a Tenant) -> Option<Self> {
+        let curve = tenant.curve.as_ref().filter(|curve| curve.reads > 0.0)?;
         let used = tenant.used.max(1) as f64;
         if (curve.end() as f64) < SEEN_MIN * used {
             return None;
@@ -232,11 +258,15 @@ impl<'a> Sizing<'a> {
     }
 
     /// Bytes that it holds in a pool of so much memory for all.
-    pub(crate) fn held(&self, level: f64) -> f64 {
-        let Curve { sizes, pool, .. } = self.curve;
+    pub(crate) fn held(&self, level: f64, reading: Reading) -> f64 {
+        let pool = &self.curve.pool;
+        let sizes = match reading {
+            Reading::Fitted => &self.curve.sizes,
+            Reading::AsPlayed => &self.curve.played,
+        };
         let after = pool.partition_point(|&known| (known as f64) < level);
         let (Some(&right), Some(&most)) = (pool.get(after), sizes.get(after)) else {
-            return self.curve.end() as f64;
+            return sizes.last().copied().unwrap_or_default() as f64;
         };
         let Some(before) = after.checked_sub(1) else { return most as f64 };
         let (left, least) = (pool[before] as f64, sizes[before] as f64);
@@ -250,11 +280,14 @@ impl<'a> Sizing<'a> {
 
     /// Waiting for misses with so much memory, in milliseconds a second, and its band.
     pub fn waits(&self, bytes: u64) -> Estimate {
-        let reads = self.tenant.recent.reads_per_s();
-        let cost_ms = self.tenant.penalty_us.unwrap_or_default() / 1e3;
-        let Estimate { ratio, band } = self.at(bytes);
-        Estimate { ratio: reads * cost_ms * ratio, band: reads * cost_ms * band }
+        waits(self.tenant, self.at(bytes))
     }
+}
+
+/// The waiting of a tenant that misses so many, in milliseconds a second.
+pub(crate) fn waits(tenant: &Tenant, Estimate { ratio, band }: Estimate) -> Estimate {
+    let all = tenant.recent.reads_per_s() * tenant.penalty_us.unwrap_or_default() / 1e3;
+    Estimate { ratio: all * ratio, band: all * band }
 }
 
 /// Saved by a MiB of a tenant's, in microseconds of waiting a second: of a quarter more than it
@@ -272,6 +305,8 @@ pub fn mib_saves_us(tenant: &Tenant) -> Option<f64> {
 pub struct Division {
     /// Bytes of each tenant, in the order of the report.
     pub shares: Vec<u64>,
+    /// The miss ratio of each tenant, where its curve is known.
+    pub ratios: Vec<Option<Estimate>>,
     /// Waiting for misses of all, in milliseconds a second.
     pub wait_ms: f64,
     /// How far chance may have moved that to either side.
@@ -317,15 +352,33 @@ pub fn divide(report: &Report, memory: u64) -> Division {
         shares[at] += given;
         left -= given;
     }
-    let waits = sizings.iter().zip(&shares).filter_map(|(sizing, &share)| {
-        let Estimate { ratio, band } = sizing.as_ref()?.waits(share);
-        Some((ratio, band))
-    });
-    let waits: Vec<_> = waits.collect();
-    let wait_ms = waits.iter().map(|(wait, _)| wait).sum();
-    // Chance is another in each tenant.
-    let band_ms = waits.iter().map(|(_, band)| band * band).sum::<f64>().sqrt();
-    Division { shares, wait_ms, band_ms }
+    let ratio = |(sizing, share): (&Option<Sizing<'_>>, &u64)| Some(sizing.as_ref()?.at(*share));
+    let ratios = sizings.iter().zip(&shares).map(ratio).collect();
+    Division::of(report, shares, ratios)
+}
+
+impl Division {
+    /// Shares, with what each tenant misses with its own.
+    pub(crate) fn of(report: &Report, shares: Vec<u64>, ratios: Vec<Option<Estimate>>) -> Self {
+        let known = report.tenants.iter().zip(&ratios).zip(&shares);
+        let each = known.map(|((tenant, ratio), share)| match ratio {
+            Some(ratio) => waits(tenant, *ratio),
+            None => {
+                // It goes on as it is, if it keeps what it has.
+                let ratio = tenant.recent.wait_ms_per_s();
+                let moved = tenant.used.abs_diff(*share) as f64 / tenant.used.max(1) as f64;
+                Estimate { ratio, band: ratio * moved.min(1.0) }
+            }
+        });
+        let each: Vec<_> = each.collect();
+        Self {
+            wait_ms: each.iter().map(|wait| wait.ratio).sum(),
+            // Chance is another in each tenant.
+            band_ms: each.iter().map(|wait| wait.band * wait.band).sum::<f64>().sqrt(),
+            shares,
+            ratios,
+        }
+    }
 }
 
 /// The lower convex hull of weighted waiting against bytes, from a share on.
@@ -421,7 +474,7 @@ pub(crate) mod tests {
                 sizes,
                 ratios,
                 reads: 50_000.0,
-                pool: vec![],
+                ..Curve::default()
             }),
             ..Tenant::default()
         }

@@ -14,7 +14,7 @@ pub(crate) fn tenant(name: &str, used: u64, end: u64, penalty_us: f64) -> Tenant
     let ratios: Vec<f64> = (0..=20).map(|step| 0.02 + 0.98 * 0.8f64.powi(step)).collect();
     let band = |by: f64| ratios.iter().map(|ratio| ratio + by).collect();
     let (low, high) = (band(-0.01), band(0.01));
-    let mut curve = Curve { low, high, reads: 20_000.0, sizes, ratios, pool: vec![] };
+    let mut curve = Curve { low, high, reads: 20_000.0, sizes, ratios, ..Curve::default() };
     let last = curve.ratios.len() - 1;
     curve.ratios[last] = 0.02;
     let ratio = curve.at(used as f64).unwrap().ratio;
