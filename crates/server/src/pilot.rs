@@ -157,7 +157,7 @@ pub(crate) fn run(shared: &Shared) {
                 pilot.recall(known);
                 shared.published.show(Shown::default());
             }
-            steering.look(pilot);
+            steering.look(pilot, recorder.window_s());
             steering.turn(pilot);
         } else {
             shared.transfers.take_turned();
@@ -188,13 +188,12 @@ impl Steering<'_> {
     }
 
     /// One look, and what follows at the end of an epoch.
-    fn look(&mut self, pilot: &mut Pilot) {
+    fn look(&mut self, pilot: &mut Pilot, window_s: u64) {
         let Self { shared, known, live, .. } = self;
         let now = shared.clock.now();
         let ended = live::tick(pilot, &mut live.on(&shared.store, known, now));
         let published = &shared.published;
-        let window = shared.lock_history().window_s(now.unix_ms / 1_000);
-        let played = pilot.play(now.micros.saturating_sub(Micros::from_secs(window)));
+        let played = pilot.play(now.micros.saturating_sub(Micros::from_secs(window_s)));
         if ended || played || published.shown().status.is_none() {
             let tenants = 0..known.len() as TenantId;
             let curves = tenants.map(|tenant| (tenant, pilot.curves(tenant).to_vec()));

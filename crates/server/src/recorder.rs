@@ -104,9 +104,15 @@ pub(crate) struct Recorder {
     /// The report of the last minute: what was known before a setting changed.
     report: Option<Report>,
     plans: Plans,
+    window_s: u64,
 }
 
 impl Recorder {
+    /// Seconds of requests that figures are of, as of the last second.
+    pub(crate) const fn window_s(&self) -> u64 {
+        self.window_s
+    }
+
     /// One look: at most once a second there is something to write.
     pub(crate) fn look(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>) {
         let unix_s = shared.clock.now().unix_ms / 1_000;
@@ -130,6 +136,7 @@ impl Recorder {
             history.note_shifts(unix_s);
         }
         history.complete(unix_s);
+        self.window_s = history.window_s(unix_s);
     }
 
     fn write(&mut self, shared: &Shared, view: &View, pilot: Option<&Pilot>, unix_s: u64) {
