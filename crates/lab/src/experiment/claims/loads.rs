@@ -46,21 +46,29 @@ fn one(name: &'static str, memory: u64, asks: Asks) -> Traffic {
     Traffic { name, memory: Bytes(memory), asks: vec![(0, asks)] }
 }
 
-/// Eight tenants, from often to seldom and from cheap to dear.
-fn eight() -> Traffic {
-    const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
-    let asks = NAMES.iter().zip(0u32..).map(|(name, at)| {
+/// Tenants from often to seldom and from cheap to dear.
+fn many(name: &'static str, tenants: usize, memory: u64) -> Traffic {
+    const NAMES: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
+    let asks = (0..tenants).zip(0u32..).map(|(at, number)| {
         let asks = Asks {
-            name,
-            reads_per_s: 400.0 / f64::from(1 + at),
-            keys: 4_000 + 500 * u64::from(at),
-            pattern: Pattern::Zipf(0.6 + 0.05 * f64::from(at)),
-            penalty_us: 500 * (1 + u64::from(at * at)),
+            name: &NAMES[at..=at],
+            reads_per_s: 400.0 / f64::from(1 + number),
+            keys: 4_000 + 500 * u64::from(number % 8),
+            pattern: Pattern::Zipf(0.6 + 0.05 * f64::from(number % 8)),
+            penalty_us: 500 * (1 + u64::from(number % 8).pow(2)),
             ..PLAIN
         };
         (0, asks)
     });
-    Traffic { name: "eight tenants", memory: Bytes(16 * MIB), asks: asks.collect() }
+    Traffic { name, memory: Bytes(memory), asks: asks.collect() }
+}
+
+/// A tenant that draws keys for a while and then reads all of them in turn, again and again.
+fn turns(name: &'static str, memory: u64, asks: Asks) -> Traffic {
+    const TURN_S: u64 = 100;
+    let pattern = |turn: u64| if turn.is_multiple_of(2) { asks.pattern } else { Pattern::Loop };
+    let asks = (0..24).map(|turn| (TURN_S * turn, Asks { pattern: pattern(turn), ..asks }));
+    Traffic { name, memory: Bytes(memory), asks: asks.collect() }
 }
 
 /// Every load; fewer where it is to be quick.
@@ -92,7 +100,9 @@ pub(super) fn all(quick: bool) -> Vec<Traffic> {
             memory: Bytes(12 * MIB),
             asks: vec![(0, small), (0, Asks { name: "scan", penalty_us: 500, ..looped })],
         },
-        eight(),
+        many("eight tenants", 8, 16 * MIB),
+        many("forty tenants", 40, 64 * MIB),
+        turns("zipf and loop by turns", 8 * MIB, Asks { keys: 14_000, ..PLAIN }),
         three("three tenants", 200 * MIB, None),
         three("three tenants, load doubles", 250 * MIB, Some(420)),
     ]);

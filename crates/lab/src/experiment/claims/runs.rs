@@ -15,9 +15,10 @@
 use super::super::{Experiment, Findings, Setting};
 use super::load::Traffic;
 use super::loads;
+use ::load::median;
 use crate::plant::Counts;
 use crate::product::Reported;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use report::Report;
 use report::claim::{self, Claim, Setting as Made, What};
 use std::panic::resume_unwind;
@@ -81,6 +82,11 @@ impl Tried {
         self.claim.change() - self.came
     }
 
+    /// How far the claim is off, as a share of the change that it names.
+    fn error(&self) -> f64 {
+        (self.off() / self.claim.change()).abs()
+    }
+
     fn is_held(&self) -> bool {
         let came = self.claim.now + self.came;
         (self.claim.low..=self.claim.high).contains(&came)
@@ -105,7 +111,14 @@ impl Tried {
 fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
     let times = setting.pick(TIMES, QUICK);
     let mut all = vec![];
-    for load in loads::all(setting.quick) {
+    let mut loads = loads::all(setting.quick);
+    if let Some(name) = &setting.load {
+        let names: Vec<_> = loads.iter().map(|load| load.name).collect();
+        let names = names.join(", ");
+        loads.retain(|load| load.name == name);
+        ensure!(!loads.is_empty(), "there is no load {name}; there are: {names}");
+    }
+    for load in loads {
         for &seed in &setting.seeds {
             for tried in tried(&load, times, seed)? {
                 let share = |is: bool| f64::from(u8::from(is));
@@ -113,6 +126,7 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
                     ("claimed", tried.claim.change()),
                     ("came", tried.came),
                     ("band", tried.claim.band()),
+                    ("error", tried.error()),
                     ("held", share(tried.is_held())),
                     ("narrow", share(tried.is_narrow())),
                     ("near", share(tried.is_near())),
@@ -133,15 +147,21 @@ fn run(setting: &Setting, findings: &mut Findings) -> Result<()> {
 
 fn summary(all: &[&Tried]) -> String {
     let share = |is: fn(&Tried) -> bool| {
-        100.0 * all.iter().filter(|one| is(one)).count() as f64 / all.len().max(1) as f64
+        100.0 * all.iter().filter(|one| is(one)).count() as f64 / all.len() as f64
     };
+    if all.is_empty() {
+        return "none made".to_owned();
+    }
+    let mut errors: Vec<_> = all.iter().map(|one| one.error()).collect();
+    errors.sort_by(f64::total_cmp);
     format!(
-        "{} claims: held {:.0} %, narrow {:.0} %, near {:.0} %, sign {:.0} %",
+        "{} claims: held {:.0} %, narrow {:.0} %, near {:.0} %, sign {:.0} %, median error {:.0} %",
         all.len(),
         share(Tried::is_held),
         share(Tried::is_narrow),
         share(Tried::is_near),
-        share(Tried::has_sign)
+        share(Tried::has_sign),
+        100.0 * median(&errors)
     )
 }
 
