@@ -119,8 +119,8 @@ pub fn run(args: Args) -> Result<()> {
         return tell(&args, (experiment.name, experiment.about), &findings);
     }
     let experiment = find(&args.name, ALL)?;
-    let has_loads = experiment.name == claims::EXPERIMENT.name;
-    ensure!(args.load.is_none() || has_loads, "only `claims` has loads with names");
+    let has_loads = experiment.name == "claims";
+    ensure!(args.load.is_none() || has_loads, "only claims has loads with names");
     let seeds = args.seeds.unwrap_or(if args.quick { 1 } else { 3 });
     let setting = Setting {
         quick: args.quick,
